@@ -1,0 +1,1 @@
+//! Page traces of real programs.
