@@ -1,0 +1,118 @@
+//! Batch detection: how many entries are one run of one folio (the kernel's folio_pte_batch).
+
+use crate::contig::{self, batch_hint};
+use crate::pte::{Format, Pte};
+use crate::table::Table;
+use crate::young::line;
+
+/// What a batch must agree on besides frames and attributes, and what it gathers (Linux 7.1.5,
+/// `fpb_t`). Young never matters; dirty, soft-dirty and writable matter only where respected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BatchFlags {
+    /// Entries must agree on dirty.
+    pub respect_dirty: bool,
+    /// Entries must agree on soft-dirty.
+    pub respect_soft_dirty: bool,
+    /// Entries must agree on writable.
+    pub respect_write: bool,
+    /// Make the caller's copy writable if any entry is.
+    pub merge_write: bool,
+    /// Make the caller's copy young, or dirty, if any entry is.
+    pub merge_young_dirty: bool,
+}
+
+impl BatchFlags {
+    /// What `folio_referenced` asks for: nothing respected, nothing merged.
+    pub const NONE: Self = Self {
+        respect_dirty: false,
+        respect_soft_dirty: false,
+        respect_write: false,
+        merge_write: false,
+        merge_young_dirty: false,
+    };
+}
+
+/// The entry with everything cleared that a batch under `flags` ignores.
+#[inline]
+pub fn ignore<F: Format>(pte: Pte, flags: BatchFlags) -> Pte {
+    let mut kept = F::mkold(pte);
+    if !flags.respect_dirty {
+        kept = F::mkclean(kept);
+    }
+    if !flags.respect_soft_dirty {
+        kept = F::clear_soft_dirty(kept);
+    }
+    if !flags.respect_write {
+        kept = F::wrprotect(kept);
+    }
+    kept
+}
+
+/// Entries from `i` on, at most `max_nr`, that map consecutive frames from `pte`'s with equal
+/// attributes under `flags`; at least 1. Reads through [`contig::gather_early`], once a contiguous
+/// block. `pte` is the caller's copy of entry `i` (gathered), into which the merge flags merge.
+///
+/// Precondition: `pte` is present, and `max_nr` ≥ 1 ends at the folio, the VMA and the table,
+/// whichever is first.
+#[inline]
+pub fn folio_pte_batch_flags<F: Format, T: Table>(
+    table: T,
+    i: usize,
+    pte: &mut Pte,
+    max_nr: usize,
+    flags: BatchFlags,
+) -> usize {
+    debug_assert!(
+        F::is_present(*pte),
+        "a batch starts at a present entry, not {pte:?}"
+    );
+    debug_assert!(
+        max_nr >= 1 && i + max_nr <= F::PTES,
+        "{max_nr} entries from {i} lie in a table"
+    );
+    let first = ignore::<F>(*pte, flags);
+    let mut nr = batch_hint::<F>(i, *pte);
+    while nr < max_nr {
+        let next = contig::gather_early::<F, T>(table, i + nr);
+        if ignore::<F>(next, flags) != F::advance(first, nr) {
+            break;
+        }
+        merge_into::<F>(pte, next, flags);
+        nr += batch_hint::<F>(i + nr, next);
+    }
+    nr.min(max_nr)
+}
+
+/// [`folio_pte_batch_flags`] with no flag.
+#[inline]
+pub fn folio_pte_batch<F: Format, T: Table>(table: T, i: usize, pte: Pte, max_nr: usize) -> usize {
+    folio_pte_batch_flags::<F, T>(table, i, &mut { pte }, max_nr, BatchFlags::NONE)
+}
+
+#[inline]
+fn merge_into<F: Format>(copy: &mut Pte, next: Pte, flags: BatchFlags) {
+    if flags.merge_write && F::is_write(next) {
+        *copy = F::mkwrite(*copy);
+    }
+    if flags.merge_young_dirty {
+        if F::is_young(next) {
+            *copy = F::mkyoung(*copy);
+        }
+        if F::is_dirty(next) {
+            *copy = F::mkdirty(*copy);
+        }
+    }
+}
+
+/// [`folio_pte_batch`] eight entries at a time, and in the same pass the young bits of the batch
+/// cleared: the entries found, and whether any was young. `pte` is entry `i` as it stands. Clears
+/// nothing past the batch; does not widen.
+#[inline]
+pub fn batch_and_clear_young<F: Format, T: Table>(
+    table: T,
+    i: usize,
+    pte: Pte,
+    max_nr: usize,
+) -> (usize, bool) {
+    line::batch::<F, T>(table, i, ignore::<F>(pte, BatchFlags::NONE), max_nr)
+}

@@ -1,0 +1,244 @@
+//! Entry formats: one file a format, one trait for what they share.
+
+mod arm64;
+mod small;
+mod swap;
+mod x86_64;
+
+pub use arm64::{Arm64, Arm64_4K};
+pub use small::{SmallArm2, SmallArm4, SmallX86};
+pub use swap::{SwapEntry, SwapKind};
+pub use x86_64::{X86, X86_64};
+
+use crate::{Pfn, VirtAddr};
+use core::fmt;
+
+/// One page-table entry as it stands in memory. What its bits mean is the [`Format`]'s.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(transparent)]
+pub struct Pte(pub u64);
+
+impl Pte {
+    /// The empty entry, in every format.
+    pub const NONE: Self = Self(0);
+
+    /// Whether the entry is empty.
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    const fn has(self, bits: u64) -> bool {
+        self.0 & bits != 0
+    }
+
+    const fn with(self, bits: u64) -> Self {
+        Self(self.0 | bits)
+    }
+
+    const fn without(self, bits: u64) -> Self {
+        Self(self.0 & !bits)
+    }
+}
+
+impl fmt::Debug for Pte {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pte {:#018x}", self.0)
+    }
+}
+
+/// The level of a table, named as kernels name the entries it holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// Last level: each entry maps one page.
+    Pte,
+    /// Each entry maps a PMD-sized leaf or leads to a PTE table.
+    Pmd,
+    /// Each entry leads to a PMD table (or maps a PUD-sized leaf, which we never make).
+    Pud,
+    /// The root.
+    Pgd,
+}
+
+impl Level {
+    /// The level whose tables this level's entries lead to.
+    pub const fn below(self) -> Option<Self> {
+        match self {
+            Self::Pte => None,
+            Self::Pmd => Some(Self::Pte),
+            Self::Pud => Some(Self::Pmd),
+            Self::Pgd => Some(Self::Pud),
+        }
+    }
+}
+
+/// What a new leaf entry permits. New entries are old and clean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prot {
+    /// Writable.
+    pub write: bool,
+    /// Executable.
+    pub exec: bool,
+    /// Present for software, not for hardware: PROT_NONE.
+    pub none: bool,
+}
+
+impl Prot {
+    /// Readable.
+    pub const READ: Self = Self {
+        write: false,
+        exec: false,
+        none: false,
+    };
+    /// Readable and writable.
+    pub const WRITE: Self = Self {
+        write: true,
+        ..Self::READ
+    };
+    /// Readable and executable.
+    pub const EXEC: Self = Self {
+        exec: true,
+        ..Self::READ
+    };
+    /// PROT_NONE.
+    pub const NONE: Self = Self {
+        none: true,
+        ..Self::READ
+    };
+}
+
+/// What an entry is, decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// Empty.
+    None,
+    /// Maps a page that hardware can reach.
+    Present,
+    /// Maps a page that only software sees: PROT_NONE.
+    ProtNone,
+    /// A swap entry or one of its special kinds.
+    Swap(SwapEntry),
+}
+
+/// How the merged kernel code clears a young bit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum YoungClear {
+    /// Look first; one atomic bit clear only if the entry is young (x86, riscv).
+    TestFirst,
+    /// An unconditional compare-and-swap loop an entry visited (arm64).
+    CompareAndSwap,
+}
+
+/// An entry format: bit layout and the rules of young, dirty and contiguous.
+///
+/// A present entry is `base + k · step` for the k-th page of a run, so that batches compare whole
+/// words. Contiguous blocks are 2^`CONT_SHIFT` entries, aligned; zero means the format has none.
+pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
+    /// The name that scenarios and tables use.
+    const NAME: &'static str;
+    /// log2 of the page size in bytes.
+    const PAGE_SHIFT: u32;
+    /// log2 of the entries in a table.
+    const TABLE_SHIFT: u32;
+    /// log2 of the entries in a contiguous block; 0 where the format has none.
+    const CONT_SHIFT: u32;
+    /// The accessed bit of a leaf entry, at every level.
+    const YOUNG: u64;
+    /// How merged kernels clear [`Format::YOUNG`].
+    const CLEAR: YoungClear;
+
+    /// Entries in a table.
+    const PTES: usize = 1 << Self::TABLE_SHIFT;
+    /// Entries in a contiguous block; 1 where the format has none.
+    const CONT_PTES: usize = 1 << Self::CONT_SHIFT;
+    /// Bytes in a page.
+    const PAGE_SIZE: u64 = 1 << Self::PAGE_SHIFT;
+
+    /// A leaf that maps `pfn` at `level` ([`Level::Pte`] or [`Level::Pmd`]): old, clean, user.
+    fn leaf(level: Level, pfn: Pfn, prot: Prot) -> Pte;
+    /// An entry that leads to the table in frame `pfn`.
+    fn table(pfn: Pfn) -> Pte;
+    /// A swap entry. See [`SwapEntry`] for what fits.
+    fn swap(entry: SwapEntry) -> Pte;
+    /// Decodes a last-level entry.
+    fn entry(pte: Pte) -> Entry;
+
+    /// Whether the entry maps a page: [`Entry::Present`] or [`Entry::ProtNone`].
+    fn is_present(pte: Pte) -> bool;
+    /// Whether hardware uses the entry.
+    fn is_valid(pte: Pte) -> bool;
+    /// Whether an entry above the last level leads to a table.
+    fn is_table(pte: Pte) -> bool;
+    /// The frame of a present entry or a table entry.
+    fn pfn(pte: Pte) -> Pfn;
+    /// What to add (wrapping) to a present last-level entry to map the next frame.
+    fn step(pte: Pte) -> u64;
+
+    /// Whether the entry is dirty, by hardware's bits or software's.
+    fn is_dirty(pte: Pte) -> bool;
+    /// Whether the entry is writable.
+    fn is_write(pte: Pte) -> bool;
+    /// Whether the entry may be executed from user mode.
+    fn is_exec(pte: Pte) -> bool;
+    /// Whether the entry is special (no folio behind it).
+    fn is_special(pte: Pte) -> bool;
+    /// Whether userfaultfd write-protects the entry.
+    fn is_uffd_wp(pte: Pte) -> bool;
+    /// Whether the entry is soft-dirty; false where the format has no such bit.
+    fn is_soft_dirty(pte: Pte) -> bool;
+    /// Whether the entry is valid and part of a contiguous block. False for a swap entry, whatever
+    /// its payload.
+    fn is_cont(pte: Pte) -> bool;
+
+    /// The entry, dirty.
+    fn mkdirty(pte: Pte) -> Pte;
+    /// The entry, clean.
+    fn mkclean(pte: Pte) -> Pte;
+    /// The entry, not writable; dirtiness is kept.
+    fn wrprotect(pte: Pte) -> Pte;
+    /// The entry, writable; dirtiness is kept.
+    fn mkwrite(pte: Pte) -> Pte;
+    /// The entry, special.
+    fn mkspecial(pte: Pte) -> Pte;
+    /// The entry, write-protected by userfaultfd.
+    fn mkuffd_wp(pte: Pte) -> Pte;
+    /// The entry, soft-dirty; unchanged where the format has no such bit.
+    fn mksoft_dirty(pte: Pte) -> Pte;
+    /// The entry, not soft-dirty.
+    fn clear_soft_dirty(pte: Pte) -> Pte;
+    /// The entry, part of a contiguous block; unchanged where the format has none.
+    fn mkcont(pte: Pte) -> Pte;
+    /// The entry, not part of a contiguous block.
+    fn mknoncont(pte: Pte) -> Pte;
+    /// What the hardware walker makes of a valid entry on a store, given that it may write:
+    /// `None` where the store faults instead.
+    fn hardware_dirty(pte: Pte) -> Option<Pte>;
+
+    /// Whether the entry is young.
+    fn is_young(pte: Pte) -> bool {
+        pte.has(Self::YOUNG)
+    }
+    /// The entry, young.
+    fn mkyoung(pte: Pte) -> Pte {
+        pte.with(Self::YOUNG)
+    }
+    /// The entry, old.
+    fn mkold(pte: Pte) -> Pte {
+        pte.without(Self::YOUNG)
+    }
+    /// The present last-level entry that maps the frame `nr` further, otherwise equal.
+    fn advance(pte: Pte, nr: usize) -> Pte {
+        Pte(pte.0.wrapping_add(Self::step(pte).wrapping_mul(nr as u64)))
+    }
+    /// The index of `addr` in a table of `level`.
+    fn index(level: Level, addr: VirtAddr) -> usize {
+        (addr.get() >> Self::shift(level)) as usize & (Self::PTES - 1)
+    }
+    /// log2 of the bytes that one entry of `level` covers.
+    fn shift(level: Level) -> u32 {
+        Self::PAGE_SHIFT + level as u32 * Self::TABLE_SHIFT
+    }
+    /// Pages that one entry of `level` covers.
+    fn nr_pages(level: Level) -> usize {
+        1 << (level as u32 * Self::TABLE_SHIFT)
+    }
+}

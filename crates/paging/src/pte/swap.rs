@@ -1,0 +1,96 @@
+//! Swap entries: what a non-present, non-empty entry says.
+
+use crate::Pfn;
+
+/// What a swap entry's number of type stands for. Kernels spend the highest numbers on entries that
+/// are no swap at all; the numbering here is ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SwapKind {
+    /// A slot on swap device 0 to 26; the offset is the slot, never 0 (the device's header).
+    Device(u8),
+    /// A page of device memory; the offset is its frame.
+    DevicePrivate,
+    /// A page lent to a device for exclusive access; the offset is its frame.
+    DeviceExclusive,
+    /// A page under migration; the offset is its frame.
+    Migration,
+    /// A poisoned page; the offset is its frame.
+    Hwpoison,
+    /// No page, only a mark (userfaultfd write protection over a hole); the offset is zero.
+    Marker,
+}
+
+/// A swap entry, decoded. The offset has [`SwapEntry::OFFSET_BITS`] bits and is never all ones, so
+/// that no encoding is the empty entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SwapEntry {
+    /// What it stands for.
+    pub kind: SwapKind,
+    /// Slot or frame.
+    pub offset: u64,
+    /// The anonymous page was exclusive to its process.
+    pub exclusive: bool,
+    /// Soft-dirty; kept only by formats that have the bit.
+    pub soft_dirty: bool,
+    /// Write-protected by userfaultfd.
+    pub uffd_wp: bool,
+}
+
+impl SwapEntry {
+    /// Bits of an offset, in every format.
+    pub const OFFSET_BITS: u32 = 50;
+    /// Swap devices that an entry can name.
+    pub const DEVICES: u8 = 27;
+
+    /// An entry of `kind` with no flag set, or `None` if the offset or the device does not fit.
+    pub const fn new(kind: SwapKind, offset: u64) -> Option<Self> {
+        let device_fits = match kind {
+            SwapKind::Device(number) => number < Self::DEVICES && offset != 0,
+            _ => true,
+        };
+        if device_fits && offset < (1 << Self::OFFSET_BITS) - 1 {
+            Some(Self {
+                kind,
+                offset,
+                exclusive: false,
+                soft_dirty: false,
+                uffd_wp: false,
+            })
+        } else {
+            None
+        }
+    }
+
+    /// The frame behind the entry, where the kind has one.
+    pub const fn pfn(self) -> Option<Pfn> {
+        match self.kind {
+            SwapKind::Device(_) | SwapKind::Marker => None,
+            _ => Some(Pfn::new(self.offset)),
+        }
+    }
+}
+
+impl SwapKind {
+    pub(super) const fn number(self) -> u64 {
+        match self {
+            Self::Device(number) => number as u64,
+            Self::DevicePrivate => 27,
+            Self::DeviceExclusive => 28,
+            Self::Migration => 29,
+            Self::Hwpoison => 30,
+            Self::Marker => 31,
+        }
+    }
+
+    /// The kind of a five-bit type number.
+    pub(super) const fn from_number(number: u64) -> Self {
+        match number {
+            27 => Self::DevicePrivate,
+            28 => Self::DeviceExclusive,
+            29 => Self::Migration,
+            30 => Self::Hwpoison,
+            31 => Self::Marker,
+            device => Self::Device(device as u8),
+        }
+    }
+}

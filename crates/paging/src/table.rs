@@ -1,0 +1,225 @@
+//! The table handle, and tables in ordinary memory. All unsafe code of the workspace's engine is
+//! here; `docs/soundness.md` argues each block.
+#![allow(unsafe_code)]
+
+use crate::pte::{Format, Pte};
+use crate::{Pfn, contig};
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
+
+/// Entries in a cache line of 64 bytes.
+pub const LINE: usize = 8;
+
+/// A `Copy` handle to one page table. Every access is one untorn operation on a 64-bit entry, and
+/// hardware or other agents may act between any two of them.
+///
+/// Indices are entries, below the format's `PTES`. Clears are named by what they return, because
+/// that decides the instruction: on x86 a returned bit is `lock btr`, nothing returned is
+/// `lock and`, and a returned word would be a compare-and-swap loop.
+pub trait Table: Copy {
+    /// Reads entry `i`.
+    fn load(self, i: usize) -> Pte;
+    /// Reads the 64-byte line that holds entry `i`: eight separate untorn reads.
+    fn line(self, i: usize) -> [u64; LINE];
+    /// Clears the one bit `bit` of entry `i` in one atomic operation; whether it was set.
+    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool;
+    /// Clears `bits` of entry `i` in one atomic operation.
+    fn clear_bits(self, i: usize, bits: u64);
+    /// Replaces entry `i` if it equals `old`.
+    ///
+    /// # Errors
+    /// The entry found, if it differs (or, on some machines, spuriously equal).
+    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte>;
+    /// Stores entry `i`: only where hardware cannot write, that is over an invalid entry.
+    fn set(self, i: usize, pte: Pte);
+    /// Hints that the line of entry `i` will be written.
+    fn prefetch_write(self, i: usize);
+}
+
+/// A table of format `F` in ordinary memory.
+#[derive(Debug)]
+pub struct HostTable<'a, F> {
+    /// Invariant: exactly `F::PTES` entries.
+    entries: &'a [AtomicU64],
+    format: PhantomData<F>,
+}
+
+impl<F> Clone for HostTable<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for HostTable<'_, F> {}
+
+impl<'a, F: Format> HostTable<'a, F> {
+    /// A handle to `entries`, or `None` unless there are exactly `F::PTES` of them.
+    pub fn new(entries: &'a [AtomicU64]) -> Option<Self> {
+        (entries.len() == F::PTES).then_some(Self {
+            entries,
+            format: PhantomData,
+        })
+    }
+
+    #[inline]
+    fn entry(self, i: usize) -> &'a AtomicU64 {
+        debug_assert!(i < F::PTES, "entry {i} of a table of {}", F::PTES);
+        // SAFETY: the mask keeps the index below F::PTES, a power of two and the slice's length.
+        unsafe { self.entries.get_unchecked(i & (F::PTES - 1)) }
+    }
+}
+
+impl<F: Format> Table for HostTable<'_, F> {
+    #[inline]
+    fn load(self, i: usize) -> Pte {
+        Pte(self.entry(i).load(Relaxed))
+    }
+
+    #[inline]
+    fn line(self, i: usize) -> [u64; LINE] {
+        let first = contig::align_down(i, LINE);
+        core::array::from_fn(|k| self.entry(first + k).load(Relaxed))
+    }
+
+    #[inline]
+    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
+        debug_assert!(bit.is_power_of_two(), "one bit, not {bit:#x}");
+        self.entry(i).fetch_and(!bit, Relaxed) & bit != 0
+    }
+
+    #[inline]
+    fn clear_bits(self, i: usize, bits: u64) {
+        self.entry(i).fetch_and(!bits, Relaxed);
+    }
+
+    #[inline]
+    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
+        let entry = self.entry(i);
+        entry
+            .compare_exchange_weak(old.0, new.0, Relaxed, Relaxed)
+            .map(|_| ())
+            .map_err(Pte)
+    }
+
+    #[inline]
+    fn set(self, i: usize, pte: Pte) {
+        self.entry(i).store(pte.0, Release);
+    }
+
+    #[inline]
+    fn prefetch_write(self, i: usize) {
+        prefetch_for_write(self.entry(i));
+    }
+}
+
+/// Page-table frames in one run of ordinary memory: frame `base + k` is the k-th table.
+#[derive(Clone, Copy, Debug)]
+pub struct HostTables<'a, F> {
+    memory: &'a [AtomicU64],
+    base: Pfn,
+    format: PhantomData<F>,
+}
+
+impl<'a, F: Format> HostTables<'a, F> {
+    /// Tables in `memory`, the first of which is frame `base`. Entries past the last whole table
+    /// are not used.
+    pub fn new(memory: &'a [AtomicU64], base: Pfn) -> Self {
+        Self {
+            memory,
+            base,
+            format: PhantomData,
+        }
+    }
+
+    /// Tables that fit.
+    pub fn len(&self) -> usize {
+        self.memory.len() / F::PTES
+    }
+
+    /// Whether no table fits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The table in `frame`.
+    ///
+    /// # Panics
+    /// If the frame is not one of these tables: a page table that points outside its memory.
+    #[inline]
+    pub fn table(&self, frame: Pfn) -> HostTable<'a, F> {
+        let number = frame.offset_from(self.base) as usize;
+        let start = number.wrapping_mul(F::PTES);
+        let entries = self.memory.get(start..start.wrapping_add(F::PTES));
+        HostTable {
+            entries: entries.expect("a table frame lies in the table memory"),
+            format: PhantomData,
+        }
+    }
+}
+
+/// All of physical memory, mapped at one virtual offset, as kernels keep it.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectMap<F> {
+    base: *const AtomicU64,
+    frames: u64,
+    format: PhantomData<F>,
+}
+
+// SAFETY: the map only hands out shared references to atomics, which any thread may use; `new`
+// demands that the memory stays mapped for good.
+unsafe impl<F> Send for DirectMap<F> {}
+// SAFETY: as above.
+unsafe impl<F> Sync for DirectMap<F> {}
+
+impl<F: Format> DirectMap<F> {
+    /// The direct map at `base` of `frames` page frames, from frame 0 up.
+    ///
+    /// # Safety
+    /// For as long as any copy of the map or of a table made from it is used: `base` is aligned to
+    /// the page size and `frames` pages from it are mapped, readable and writable; and every frame
+    /// passed to [`DirectMap::table`] holds a page table, which the program touches through atomics
+    /// alone (hardware walkers may do as they do).
+    pub const unsafe fn new(base: *mut u8, frames: u64) -> Self {
+        Self {
+            base: base.cast(),
+            frames,
+            format: PhantomData,
+        }
+    }
+
+    /// The table in `frame`.
+    ///
+    /// # Panics
+    /// If the frame lies outside the map.
+    #[inline]
+    pub fn table(&self, frame: Pfn) -> HostTable<'static, F> {
+        assert!(
+            frame.get() < self.frames,
+            "a table frame lies in the direct map"
+        );
+        let first = frame.get() as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
+        // SAFETY: the frame lies in the map, so `new`'s caller vouches for PTES entries (at most a
+        // page) that are mapped, aligned, live and accessed through atomics only.
+        let entries = unsafe { core::slice::from_raw_parts(self.base.add(first), F::PTES) };
+        HostTable {
+            entries,
+            format: PhantomData,
+        }
+    }
+}
+
+#[inline]
+fn prefetch_for_write(entry: &AtomicU64) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch changes no architectural state; processors without it run a no-op.
+    unsafe {
+        core::arch::asm!("prefetchw [{}]", in(reg) entry, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a prefetch changes no architectural state.
+    unsafe {
+        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) entry, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = entry;
+}

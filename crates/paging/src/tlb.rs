@@ -1,0 +1,98 @@
+//! Flush policy of the young check, as data.
+
+use crate::env::Env;
+use crate::mmu::{Asid, Barrier, Invalidate, Mmu};
+use crate::pte::Level;
+use crate::{Format, Rules, VirtAddr};
+
+/// What follows when a young bit was found and cleared.
+///
+/// No choice is unsound: an entry with the bit clear that a TLB still holds young merely hides
+/// accesses until it is dropped, so a page may be reclaimed early and refaulted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum YoungFlush {
+    /// Invalidate and wait.
+    Sync,
+    /// Invalidate, don't wait: the next barrier of this CPU completes it.
+    Nosync,
+    /// Don't invalidate.
+    None,
+}
+
+/// The choice for PTE and for PMD leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FlushPolicy {
+    /// For last-level entries.
+    pub pte: YoungFlush,
+    /// For PMD leaves.
+    pub pmd: YoungFlush,
+}
+
+impl FlushPolicy {
+    /// Kernels' default where an architecture has no rule of its own [7.1.5].
+    pub const GENERIC: Self = Self {
+        pte: YoungFlush::Sync,
+        pmd: YoungFlush::Sync,
+    };
+    /// x86: nothing for PTEs; a range flush for PMD leaves [7.1.5].
+    pub const X86: Self = Self {
+        pte: YoungFlush::None,
+        pmd: YoungFlush::Sync,
+    };
+    /// arm64: TLBI without the trailing DSB for PTEs; with it for PMD leaves [7.1.5].
+    pub const ARM64: Self = Self {
+        pte: YoungFlush::Nosync,
+        pmd: YoungFlush::Sync,
+    };
+    /// riscv: as x86 [7.1.5].
+    pub const RISCV: Self = Self::X86;
+
+    /// The same choice at both levels: how a flush axis is forced.
+    pub const fn forced(flush: YoungFlush) -> Self {
+        Self {
+            pte: flush,
+            pmd: flush,
+        }
+    }
+
+    /// The choice for leaves of `level`.
+    pub const fn at(self, level: Level) -> YoungFlush {
+        match level {
+            Level::Pte => self.pte,
+            _ => self.pmd,
+        }
+    }
+}
+
+/// Flushes `nr` entries of `level` from `start` on after their young bits were cleared. A range
+/// past [`Caps::range_limit`](crate::mmu::Caps) becomes a flush of the whole address space with the
+/// barrier, even under [`YoungFlush::Nosync`], as kernels do [7.1.5].
+pub fn flush_young<E: Env>(
+    env: &E,
+    flush: YoungFlush,
+    asid: Asid,
+    start: VirtAddr,
+    nr: usize,
+    level: Level,
+) {
+    if flush == YoungFlush::None {
+        return;
+    }
+    let mmu = env.mmu();
+    let whole = nr >= mmu.caps().range_limit;
+    let end = E::Rules::range_end::<E::Format>(start, nr * E::Format::nr_pages(level));
+    let nr = ((end.get() - start.get()) >> E::Format::shift(level)) as usize;
+    mmu.barrier(Barrier::Publish);
+    mmu.invalidate(match whole {
+        true => Invalidate::AddressSpace(asid),
+        false => Invalidate::Range {
+            asid,
+            start,
+            nr,
+            level,
+        },
+    });
+    if whole || flush == YoungFlush::Sync {
+        mmu.barrier(Barrier::Complete);
+    }
+}

@@ -1,0 +1,357 @@
+//! Walking page tables: descent, the spans of a range, and the stepping of rmap walks
+//! (the kernel's `page_vma_mapped_walk`).
+
+use crate::contig::Getter;
+use crate::env::{Env, LockedTable};
+use crate::pte::{Entry, Format, Level, Pte, SwapKind};
+use crate::table::Table;
+use crate::{Pfn, VirtAddr, VirtRange};
+
+/// Where a descent from the root ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Descent {
+    /// No table below the entry at this level.
+    Absent(Level),
+    /// A PMD leaf in the PMD table of this frame.
+    PmdLeaf(Pfn),
+    /// The PTE table in the first frame, reached from the PMD table in the second.
+    PteTable(Pfn, Pfn),
+}
+
+/// Descends from the root table in frame `root` to what maps `addr`. Takes no lock.
+#[inline]
+pub fn descend<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Descent {
+    let mut frame = root;
+    for level in [Level::Pgd, Level::Pud] {
+        let pte = env.table(frame).load(E::Format::index(level, addr));
+        if !E::Format::is_table(pte) {
+            return Descent::Absent(level);
+        }
+        frame = E::Format::pfn(pte);
+    }
+    let pmd = env.table(frame).load(E::Format::index(Level::Pmd, addr));
+    if E::Format::is_table(pmd) {
+        Descent::PteTable(E::Format::pfn(pmd), frame)
+    } else if E::Format::is_present(pmd) {
+        Descent::PmdLeaf(frame)
+    } else {
+        Descent::Absent(Level::Pmd)
+    }
+}
+
+/// The frame of the table of `level` that covers `addr`, making the tables that miss on the way.
+/// `zeroed` supplies frames that hold empty tables. `None` if it has no more, or if a leaf stands in
+/// the way; tables already made stay. The caller keeps others from changing the same path.
+pub fn make_table<E: Env>(
+    env: &E,
+    root: Pfn,
+    addr: VirtAddr,
+    level: Level,
+    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+) -> Option<Pfn> {
+    let mut frame = root;
+    let mut at = Level::Pgd;
+    while at > level {
+        let table = env.table(frame);
+        let i = E::Format::index(at, addr);
+        let pte = table.load(i);
+        frame = if E::Format::is_table(pte) {
+            E::Format::pfn(pte)
+        } else if pte.is_none() {
+            let below = zeroed()?;
+            table.set(i, E::Format::table(below));
+            below
+        } else {
+            return None;
+        };
+        at = at.below()?;
+    }
+    Some(frame)
+}
+
+/// A part of a range that one table's entries map.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Span {
+    /// Entries of the PTE table in `frame`.
+    Ptes {
+        /// The table.
+        frame: Pfn,
+        /// The PTE table that maps the addresses after this one's, if there is one.
+        ahead: Option<Pfn>,
+        /// The part of the range.
+        range: VirtRange,
+    },
+    /// A PMD leaf in the PMD table in `frame`.
+    PmdLeaf {
+        /// The table.
+        frame: Pfn,
+        /// The part of the range.
+        range: VirtRange,
+    },
+}
+
+/// The spans of `range` under `root` in address order. Cost follows populated tables.
+pub fn spans<E: Env>(env: &E, root: Pfn, range: VirtRange) -> impl Iterator<Item = Span> {
+    let mut addr = range.start;
+    core::iter::from_fn(move || {
+        while addr < range.end {
+            let found = descend(env, root, addr);
+            let covered = match found {
+                Descent::Absent(level) => level,
+                _ => Level::Pmd,
+            };
+            let start = addr;
+            addr = next_boundary::<E::Format>(addr, covered).min(range.end);
+            match found {
+                Descent::Absent(_) => {}
+                Descent::PmdLeaf(frame) => {
+                    return Some(Span::PmdLeaf {
+                        frame,
+                        range: start..addr,
+                    });
+                }
+                Descent::PteTable(frame, pmd) => {
+                    let ahead = table_after(env, pmd, start);
+                    return Some(Span::Ptes {
+                        frame,
+                        ahead,
+                        range: start..addr,
+                    });
+                }
+            }
+        }
+        None
+    })
+}
+
+/// The PTE table of the entry after `addr`'s in the PMD table in frame `pmd`.
+fn table_after<E: Env>(env: &E, pmd: Pfn, addr: VirtAddr) -> Option<Pfn> {
+    let i = E::Format::index(Level::Pmd, addr) + 1;
+    let next = if i < E::Format::PTES {
+        env.table(pmd).load(i)
+    } else {
+        Pte::NONE
+    };
+    E::Format::is_table(next).then(|| E::Format::pfn(next))
+}
+
+/// The first address above `addr` that another entry of `level` maps; the top of the address space
+/// where there is none.
+fn next_boundary<F: Format>(addr: VirtAddr, level: Level) -> VirtAddr {
+    let shift = F::shift(level);
+    let next = addr.align_down(shift).add(1 << shift);
+    if next < addr {
+        VirtAddr::new(u64::MAX)
+    } else {
+        next
+    }
+}
+
+/// Which entries an rmap walk matches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Match {
+    /// Present entries, and pages lent to a device.
+    Mapped,
+    /// Migration entries.
+    Migration,
+}
+
+/// When an rmap walk takes a PTE table's lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockWhen {
+    /// At the first entry that may match; a table without one is left unlocked.
+    Plausible,
+    /// Always (the kernel's PVMW_SYNC): for callers who must not miss an entry being set.
+    Always,
+}
+
+/// Where an rmap walk looks, and for what.
+#[derive(Clone, Debug)]
+pub struct Where {
+    /// Root table of the address space.
+    pub root: Pfn,
+    /// The folio's pages within the VMA.
+    pub range: VirtRange,
+    /// The folio's first frame.
+    pub pfn: Pfn,
+    /// The folio's pages.
+    pub nr_pages: usize,
+    /// Which entries match.
+    pub matches: Match,
+    /// When to lock.
+    pub lock: LockWhen,
+    /// How entries are read, once each, under the lock.
+    pub getter: Getter,
+}
+
+/// One mapping of a folio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hit {
+    /// A last-level entry, as the walk's getter read it.
+    Pte(VirtAddr, Pte),
+    /// A PMD leaf. The walk ends after it.
+    Pmd(VirtAddr),
+}
+
+/// The stepping of `page_vma_mapped_walk` (Linux 7.1.5): visits the entries of one address space
+/// that map a folio, in address order, holding the lock of the table it stands in.
+pub struct MappedWalk<'e, E: Env> {
+    env: &'e E,
+    target: Where,
+    /// The address of the last hit, or the next to look at.
+    addr: VirtAddr,
+    locked: Option<LockedTable<'e, E>>,
+    after_hit: bool,
+    crossed: bool,
+}
+
+impl<'e, E: Env> MappedWalk<'e, E> {
+    /// A walk that has not begun.
+    #[inline]
+    pub fn new(env: &'e E, target: Where) -> Self {
+        let addr = target.range.start;
+        Self {
+            env,
+            target,
+            addr,
+            locked: None,
+            after_hit: false,
+            crossed: false,
+        }
+    }
+
+    /// The next mapping, with its table locked; `None` at the end, with no lock held.
+    #[inline]
+    pub fn next_hit(&mut self) -> Option<Hit> {
+        if core::mem::take(&mut self.after_hit) {
+            self.step();
+        }
+        while self.addr < self.target.range.end {
+            let Some(pt) = &self.locked else {
+                if let Some(pmd) = self.enter() {
+                    self.after_hit = true;
+                    return Some(pmd);
+                }
+                continue;
+            };
+            let i = E::Format::index(Level::Pte, self.addr);
+            let pte = self.target.getter.get::<E::Format, _>(pt.table(), i);
+            if self.matches(pte) {
+                self.after_hit = true;
+                return Some(Hit::Pte(self.addr, pte));
+            }
+            self.step();
+        }
+        self.locked = None;
+        None
+    }
+
+    /// Counts the `nr` entries from the last hit on as visited: the next hit lies after them. They
+    /// lie in one table.
+    #[inline]
+    pub fn skip(&mut self, nr: usize) {
+        self.addr = self.addr.add(((nr - 1) as u64) << E::Format::PAGE_SHIFT);
+    }
+
+    /// The table of the last hit, locked: of PTEs or of PMD leaves.
+    ///
+    /// # Panics
+    /// Before the first hit and after the last.
+    #[inline]
+    pub fn locked(&self) -> &LockedTable<'e, E> {
+        self.locked
+            .as_ref()
+            .expect("a walk that stands at a hit holds its table's lock")
+    }
+
+    /// Whether the walk has stepped from one PTE table into the next.
+    pub fn crossed_table(&self) -> bool {
+        self.crossed
+    }
+
+    /// Descends at `addr`: locks a PTE table that may hold a match, returns a PMD leaf's hit, or
+    /// moves past what cannot match.
+    fn enter(&mut self) -> Option<Hit> {
+        match descend(self.env, self.target.root, self.addr) {
+            Descent::Absent(level) => {
+                self.addr = next_boundary::<E::Format>(self.addr, level);
+                None
+            }
+            Descent::PmdLeaf(frame) => self.enter_pmd(frame),
+            Descent::PteTable(frame, _) => {
+                if self.target.lock == LockWhen::Always || self.find_plausible(frame) {
+                    self.locked = Some(LockedTable::lock(self.env, frame));
+                }
+                None
+            }
+        }
+    }
+
+    fn enter_pmd(&mut self, frame: Pfn) -> Option<Hit> {
+        let addr = self.addr;
+        let pt = LockedTable::lock(self.env, frame);
+        let pmd = pt.table().load(E::Format::index(Level::Pmd, addr));
+        if E::Format::is_table(pmd) {
+            return None; // split before the lock was taken: descend again
+        }
+        let maps = E::Format::is_present(pmd) && self.in_folio(E::Format::pfn(pmd));
+        if maps && self.target.matches == Match::Mapped {
+            self.locked = Some(pt);
+            // One leaf maps the whole folio: whatever is asked next lies past it.
+            self.addr = self.target.range.end;
+            return Some(Hit::Pmd(addr));
+        }
+        self.addr = next_boundary::<E::Format>(addr, Level::Pmd);
+        None
+    }
+
+    /// Moves to the first entry of the table in `frame` that may match, without its lock; false at
+    /// the end of the table or of the range.
+    fn find_plausible(&mut self, frame: Pfn) -> bool {
+        let table = self.env.table(frame);
+        while self.addr < self.target.range.end {
+            if self.matches(table.load(E::Format::index(Level::Pte, self.addr))) {
+                return true;
+            }
+            if self.step() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Moves on by a page. Leaves the table, and says so, where that crosses its end.
+    #[inline]
+    fn step(&mut self) -> bool {
+        self.addr = self.addr.add(E::Format::PAGE_SIZE);
+        let crosses = E::Format::index(Level::Pte, self.addr) == 0;
+        if crosses && self.addr < self.target.range.end {
+            self.locked = None;
+            self.crossed = true;
+        }
+        crosses
+    }
+
+    #[inline]
+    fn matches(&self, pte: Pte) -> bool {
+        if E::Format::is_present(pte) {
+            return self.target.matches == Match::Mapped && self.in_folio(E::Format::pfn(pte));
+        }
+        match E::Format::entry(pte) {
+            Entry::Swap(swap) => {
+                let kind = match swap.kind {
+                    SwapKind::DevicePrivate | SwapKind::DeviceExclusive => Match::Mapped,
+                    SwapKind::Migration => Match::Migration,
+                    _ => return false,
+                };
+                kind == self.target.matches && swap.pfn().is_some_and(|pfn| self.in_folio(pfn))
+            }
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn in_folio(&self, pfn: Pfn) -> bool {
+        pfn.offset_from(self.target.pfn) < self.target.nr_pages as u64
+    }
+}

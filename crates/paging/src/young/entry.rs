@@ -1,0 +1,39 @@
+//! The single check: one entry, or the contiguous block it stands in.
+
+use super::widened;
+use crate::env::Env;
+use crate::pte::{Format, YoungClear};
+use crate::table::Table;
+
+/// Clears the young bit of entry `i`, alone; whether it was set. Never on a contiguous entry.
+#[inline]
+pub fn test_and_clear_one<E: Env>(table: E::Table, i: usize) -> bool {
+    match E::Format::CLEAR {
+        YoungClear::TestFirst => {
+            E::Format::is_young(table.load(i)) && table.test_and_clear_bit(i, E::Format::YOUNG)
+        }
+        YoungClear::CompareAndSwap => cas_loop::<E>(table, i),
+    }
+}
+
+/// Clears the young bit of entry `i`, or of every entry of its block; whether any was set.
+#[inline]
+pub fn test_and_clear_young<E: Env>(table: E::Table, i: usize) -> bool {
+    if E::Format::CONT_SHIFT == 0 || !E::Format::is_cont(table.load(i)) {
+        return test_and_clear_one::<E>(table, i);
+    }
+    let block = widened::<E>(table, i, 1);
+    block.fold(false, |young, k| young | test_and_clear_one::<E>(table, k))
+}
+
+/// arm64 kernels' clear: swaps whether or not the entry is young, until no one else got between.
+#[inline]
+fn cas_loop<E: Env>(table: E::Table, i: usize) -> bool {
+    let mut old = table.load(i);
+    loop {
+        match table.cas(i, old, E::Format::mkold(old)) {
+            Ok(()) => return E::Format::is_young(old),
+            Err(found) => old = found,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Young checks: read and clear the accessed bit of one entry, of a run, or of a PMD leaf, with the
+//! architecture's flush and with the secondary MMUs' answer.
+//!
+//! The kernel's names are kept (Linux 7.1.5): `test_and_clear` never flushes, `clear_flush` follows
+//! a [`FlushPolicy`], `_notify` asks the secondary MMUs as well. Three families check a run:
+//! [`per_entry`] as kernels did, [`batched`] as they do, [`line`] as we do.
+
+pub mod batched;
+pub mod entry;
+pub mod line;
+pub mod per_entry;
+
+use crate::batch::{batch_and_clear_young, folio_pte_batch};
+use crate::contig::Getter;
+use crate::env::{Env, LockedTable};
+use crate::mmu::Asid;
+use crate::pte::{Format, Level, Pte, YoungClear};
+use crate::tlb::{FlushPolicy, YoungFlush, flush_young};
+use crate::{Rules, Table, VirtAddr, VirtRange};
+use core::ops::Range;
+
+/// How the young bits of a run are checked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Family {
+    /// One call an entry, as kernels did before batching. On a contiguous entry each call visits
+    /// the whole block.
+    PerEntry,
+    /// One call a run, as merged: x86 and riscv loop over the single call, arm64 passes once over
+    /// the run widened to block edges.
+    Batched,
+    /// Eight entries a step, atomics only where an entry is young, batch detection in the same pass.
+    Line,
+}
+
+impl Family {
+    /// How this family's rmap walk reads entries: kernels' through the gathering getter, ours as
+    /// they stand.
+    pub const fn getter(self) -> Getter {
+        match self {
+            Self::PerEntry | Self::Batched => Getter::Gathered,
+            Self::Line => Getter::Raw,
+        }
+    }
+}
+
+/// Whether a check flushes after clearing, and so which question secondary MMUs are asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum After {
+    Nothing,
+    Flush,
+}
+
+/// A young check in one address space: who checks, how, and with which flush.
+pub struct YoungCheck<'e, E: Env> {
+    /// The ground.
+    pub env: &'e E,
+    /// How a run is checked.
+    pub family: Family,
+    /// What `clear_flush` does.
+    pub flush: FlushPolicy,
+    /// The address space.
+    pub asid: Asid,
+}
+
+impl<'e, E: Env> YoungCheck<'e, E> {
+    /// Clears the young bit of the entry that maps `addr`; on a contiguous entry, those of its
+    /// block. Whether any was set.
+    #[inline]
+    pub fn ptep_test_and_clear_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
+        entry::test_and_clear_young::<E>(pt.table(), E::Format::index(Level::Pte, addr))
+    }
+
+    /// [`YoungCheck::ptep_test_and_clear_young`], then the flush if any was set.
+    #[inline]
+    pub fn ptep_clear_flush_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
+        per_entry::clear_flush_young(self, pt, addr, 1)
+    }
+
+    /// Clears the young bits of `nr` entries from the one that maps `addr`, and of whole blocks
+    /// where the run begins or ends inside one. Whether any was set.
+    ///
+    /// Precondition: present, consecutive pages of one folio, in one VMA and this table.
+    #[inline]
+    pub fn test_and_clear_young_ptes(
+        &self,
+        pt: &LockedTable<'e, E>,
+        addr: VirtAddr,
+        nr: usize,
+    ) -> bool {
+        let i = E::Format::index(Level::Pte, addr);
+        debug_assert!(
+            nr >= 1 && i + nr <= E::Format::PTES,
+            "{nr} entries from {i} in one table"
+        );
+        match self.family {
+            Family::PerEntry => per_entry::test_and_clear_young::<E>(pt.table(), i, nr),
+            Family::Batched => batched::test_and_clear_young::<E>(pt.table(), i, nr),
+            Family::Line => line::test_and_clear_young_ptes::<E>(pt.table(), pt.ahead(), i, nr),
+        }
+    }
+
+    /// [`YoungCheck::test_and_clear_young_ptes`], then the flush if any was set: one for the widened
+    /// run, but where kernels loop over the single call, one an entry.
+    #[inline]
+    pub fn clear_flush_young_ptes(
+        &self,
+        pt: &LockedTable<'e, E>,
+        addr: VirtAddr,
+        nr: usize,
+    ) -> bool {
+        let loops = match self.family {
+            Family::PerEntry => true,
+            Family::Batched => E::Format::CLEAR == YoungClear::TestFirst,
+            Family::Line => false,
+        };
+        if loops {
+            return per_entry::clear_flush_young(self, pt, addr, nr);
+        }
+        let young = self.test_and_clear_young_ptes(pt, addr, nr);
+        if young {
+            self.flush_run(pt, addr, nr);
+        }
+        young
+    }
+
+    /// The single check, or-ed with the secondary MMUs'.
+    #[inline]
+    pub fn ptep_test_and_clear_young_notify(
+        &self,
+        pt: &LockedTable<'e, E>,
+        addr: VirtAddr,
+    ) -> bool {
+        let young = self.ptep_test_and_clear_young(pt, addr);
+        young | self.notify(After::Nothing, addr, 1)
+    }
+
+    /// The single clear-flush, or-ed with the secondary MMUs'.
+    #[inline]
+    pub fn ptep_clear_flush_young_notify(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
+        let young = self.ptep_clear_flush_young(pt, addr);
+        young | self.notify(After::Flush, addr, 1)
+    }
+
+    /// The check of a run, or-ed with the secondary MMUs'.
+    #[inline]
+    pub fn test_and_clear_young_ptes_notify(
+        &self,
+        pt: &LockedTable<'e, E>,
+        addr: VirtAddr,
+        nr: usize,
+    ) -> bool {
+        let young = self.test_and_clear_young_ptes(pt, addr, nr);
+        young | self.notify(After::Nothing, addr, nr)
+    }
+
+    /// The clear-flush of a run, or-ed with the secondary MMUs'.
+    #[inline]
+    pub fn clear_flush_young_ptes_notify(
+        &self,
+        pt: &LockedTable<'e, E>,
+        addr: VirtAddr,
+        nr: usize,
+    ) -> bool {
+        let young = self.clear_flush_young_ptes(pt, addr, nr);
+        young | self.notify(After::Flush, addr, nr)
+    }
+
+    /// Clears the young bit of the PMD leaf that maps `addr`; `pt` is the PMD table.
+    #[inline]
+    pub fn pmdp_test_and_clear_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
+        entry::test_and_clear_one::<E>(pt.table(), E::Format::index(Level::Pmd, addr))
+    }
+
+    /// [`YoungCheck::pmdp_test_and_clear_young`], then the flush if it was set.
+    #[inline]
+    pub fn pmdp_clear_flush_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
+        let young = self.pmdp_test_and_clear_young(pt, addr);
+        if young {
+            let start = addr.align_down(E::Format::shift(Level::Pmd));
+            flush_young(self.env, self.flush.pmd, self.asid, start, 1, Level::Pmd);
+        }
+        young
+    }
+
+    /// The check of a PMD leaf, or-ed with the secondary MMUs' for all its pages.
+    #[inline]
+    pub fn pmdp_test_and_clear_young_notify(
+        &self,
+        pt: &LockedTable<'e, E>,
+        addr: VirtAddr,
+    ) -> bool {
+        let young = self.pmdp_test_and_clear_young(pt, addr);
+        young | self.notify_pmd(After::Nothing, addr)
+    }
+
+    /// The clear-flush of a PMD leaf, or-ed with the secondary MMUs' for all its pages.
+    #[inline]
+    pub fn pmdp_clear_flush_young_notify(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
+        let young = self.pmdp_clear_flush_young(pt, addr);
+        young | self.notify_pmd(After::Flush, addr)
+    }
+
+    /// Clear-flushes the run of one folio that begins with `pte`, which maps `addr`, as far as this
+    /// family goes at once and at most `max_nr` entries (the end of folio, VMA or table), and asks
+    /// the secondary MMUs. The entries done, and whether any was young.
+    #[inline]
+    pub fn clear_flush_young_run(
+        &self,
+        pt: &LockedTable<'e, E>,
+        addr: VirtAddr,
+        pte: Pte,
+        max_nr: usize,
+    ) -> (usize, bool) {
+        let i = E::Format::index(Level::Pte, addr);
+        let (nr, young) = match self.family {
+            Family::PerEntry => (1, self.ptep_clear_flush_young(pt, addr)),
+            _ if max_nr == 1 => (1, self.ptep_clear_flush_young(pt, addr)),
+            Family::Batched => {
+                let nr = folio_pte_batch::<E::Format, _>(pt.table(), i, pte, max_nr);
+                (nr, self.clear_flush_young_ptes(pt, addr, nr))
+            }
+            Family::Line => {
+                let (nr, inside) =
+                    batch_and_clear_young::<E::Format, _>(pt.table(), i, pte, max_nr);
+                let young = inside | line::clear_young_edges::<E>(pt.table(), i, nr);
+                if young {
+                    self.flush_run(pt, addr, nr);
+                }
+                (nr, young)
+            }
+        };
+        (nr, young | self.notify(After::Flush, addr, nr))
+    }
+
+    /// Asks only the secondary MMUs: what is left to check where the primary entry is not present
+    /// (a page lent to a device).
+    #[inline]
+    pub fn clear_flush_young_secondary(&self, addr: VirtAddr) -> bool {
+        self.notify(After::Flush, addr, 1)
+    }
+
+    fn notify(&self, after: After, addr: VirtAddr, nr: usize) -> bool {
+        let Some(notifier) = self.env.notifier(self.asid) else {
+            return false;
+        };
+        let range: VirtRange = addr..E::Rules::range_end::<E::Format>(addr, nr);
+        match after {
+            After::Nothing => notifier.clear_young(range),
+            After::Flush => notifier.clear_flush_young(range),
+        }
+    }
+
+    fn notify_pmd(&self, after: After, addr: VirtAddr) -> bool {
+        let start = addr.align_down(E::Format::shift(Level::Pmd));
+        self.notify(after, start, E::Format::nr_pages(Level::Pmd))
+    }
+
+    fn flush_run(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, nr: usize) {
+        if self.flush.pte == YoungFlush::None {
+            return;
+        }
+        let i = E::Format::index(Level::Pte, addr);
+        let wide = widened::<E>(pt.table(), i, nr);
+        let before = ((i - wide.start) as u64) << E::Format::PAGE_SHIFT;
+        let start = VirtAddr::new(addr.get() - before);
+        flush_young(
+            self.env,
+            self.flush.pte,
+            self.asid,
+            start,
+            wide.len(),
+            Level::Pte,
+        );
+    }
+}
+
+/// The run from `i`, widened by the rules to the edges of contiguous blocks.
+#[inline]
+fn widened<E: Env>(table: E::Table, i: usize, nr: usize) -> Range<usize> {
+    if E::Format::CONT_SHIFT == 0 {
+        return i..i + nr;
+    }
+    E::Rules::widen::<E::Format>(i, nr, table.load(i), table.load(i + nr - 1))
+}

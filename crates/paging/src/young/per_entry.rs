@@ -1,0 +1,34 @@
+//! One call an entry: the check before batching.
+
+use super::{YoungCheck, entry};
+use crate::VirtAddr;
+use crate::env::{Env, LockedTable};
+use crate::pte::{Format, Level};
+
+/// Calls the single check `nr` times from index `i` on; whether any entry was young.
+#[inline]
+pub fn test_and_clear_young<E: Env>(table: E::Table, i: usize, nr: usize) -> bool {
+    (i..i + nr).fold(false, |young, k| {
+        young | entry::test_and_clear_young::<E>(table, k)
+    })
+}
+
+/// Calls the single clear-flush `nr` times from `addr` on; each flushes its page, or its contiguous
+/// block, if it was young.
+#[inline]
+pub fn clear_flush_young<'e, E: Env>(
+    check: &YoungCheck<'e, E>,
+    pt: &LockedTable<'e, E>,
+    addr: VirtAddr,
+    nr: usize,
+) -> bool {
+    let first = E::Format::index(Level::Pte, addr);
+    let mut any = false;
+    for k in 0..nr {
+        if entry::test_and_clear_young::<E>(pt.table(), first + k) {
+            any = true;
+            check.flush_run(pt, addr.add((k as u64) << E::Format::PAGE_SHIFT), 1);
+        }
+    }
+    any
+}
