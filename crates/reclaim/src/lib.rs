@@ -1,1 +1,34 @@
+//! Folios, address spaces, reverse maps and the question reclaim asks of them: was this folio
+//! referenced?
+//!
+//! The engine allocates nothing: [`Maps`] works in slices that the caller sizes with
+//! [`Sizes::for_limits`]. Operations take `&self` and a [`CpuCtx`]; everything they change is atomic
+//! or under a lock of the order ARCHITECTURE.md lists.
+//!
+//! The ground the tables live on comes with each call as a [`pageout_paging::Env`].
 #![no_std]
+#![forbid(unsafe_code)]
+
+mod cpu;
+mod decision;
+mod fault;
+mod folio;
+mod lock;
+mod maps;
+mod mm;
+mod notifier;
+mod referenced;
+mod rmap;
+mod vma;
+
+pub use cpu::{CpuCtx, Events, Rank};
+pub use decision::{FolioRef, folio_check_references};
+pub use fault::{MapAs, MapError, ZapError, Zapped, map_folio, zap_folio};
+pub use folio::{Folio, FolioFlags, FolioGuard, FolioId};
+pub use lock::{Lock, ReadGuard, WriteGuard};
+pub use maps::{Limits, Maps, Memory, MemoryError, NewFolio, OutOfTable, Sizes, TableKind};
+pub use mm::{Mm, MmId, MmapError};
+pub use notifier::Subscribers;
+pub use referenced::{Aging, Referenced, Refs, folio_referenced};
+pub use rmap::{Mapping, MappingId, MappingKind};
+pub use vma::{NewVma, VmFlags, Vma, VmaId};

@@ -1,0 +1,88 @@
+//! What belongs to one CPU: its events, and in debug builds the locks it holds.
+
+/// Locks in the order they may be taken; see ARCHITECTURE.md.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rank {
+    /// An address space's mmap lock.
+    Mmap,
+    /// A folio's lock.
+    Folio,
+    /// A mapping's reverse map.
+    Rmap,
+    /// A page table's lock.
+    PageTable,
+    /// A free list: innermost, held for a few stores.
+    FreeList,
+}
+
+/// What happened on this CPU and is no state of any folio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Events {
+    /// `folio_referenced` found the folio locked by someone else.
+    pub folio_lock_failed: u64,
+    /// `folio_referenced` found the reverse map locked by someone else.
+    pub rmap_lock_failed: u64,
+    /// VMAs whose accesses say nothing about the future, skipped.
+    pub vma_skipped: u64,
+}
+
+/// The context of the CPU that makes a call.
+#[derive(Debug, Default)]
+pub struct CpuCtx {
+    /// Events since the context was made.
+    pub events: Events,
+    /// One bit a [`Rank`] held.
+    held: u8,
+}
+
+impl CpuCtx {
+    /// A context that holds nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes that a lock of `rank` is about to be taken.
+    ///
+    /// # Panics
+    /// In debug builds, if a lock of this rank or a later one is held.
+    #[inline]
+    pub(crate) fn enter(&mut self, rank: Rank) {
+        let bit = 1 << rank as u8;
+        debug_assert!(
+            self.held < bit,
+            "lock order: {rank:?} after {:#b}",
+            self.held
+        );
+        self.held |= bit;
+    }
+
+    /// Notes that the lock of `rank` was given up, or could not be had.
+    #[inline]
+    pub(crate) fn leave(&mut self, rank: Rank) {
+        self.held &= !(1 << rank as u8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_taken_in_order_are_accepted() {
+        let mut cpu = CpuCtx::new();
+        cpu.enter(Rank::Folio);
+        cpu.enter(Rank::Rmap);
+        cpu.enter(Rank::PageTable);
+        cpu.leave(Rank::PageTable);
+        cpu.enter(Rank::PageTable);
+    }
+
+    #[test]
+    #[should_panic(expected = "lock order")]
+    #[cfg(debug_assertions)]
+    fn a_folio_lock_inside_the_rmap_lock_panics() {
+        let mut cpu = CpuCtx::new();
+        cpu.enter(Rank::Rmap);
+        cpu.enter(Rank::Folio);
+    }
+}

@@ -1,0 +1,223 @@
+//! Installing a folio's entries in an address space, and taking them out.
+
+use crate::folio::{Folio, FolioId};
+use crate::maps::Maps;
+use crate::vma::{VmFlags, VmaId};
+use crate::{CpuCtx, Rank};
+use pageout_paging::contig;
+use pageout_paging::mmu::{Asid, Barrier, Invalidate};
+use pageout_paging::pte::Prot;
+use pageout_paging::walk::{self, Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::{Env, Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
+
+/// By what entries a folio is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MapAs {
+    /// One entry a page; contiguous blocks where the format has them and alignment allows.
+    Ptes,
+    /// One PMD leaf.
+    PmdLeaf,
+}
+
+/// Why [`map_folio`] refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MapError {
+    /// The VMA maps none of the folio's pages.
+    Outside,
+    /// No frame for a page table (ENOMEM).
+    NoTable,
+    /// An entry is in use.
+    Busy,
+    /// A PMD leaf needs a folio of that size, aligned, wholly inside the VMA.
+    NotPmdSized,
+}
+
+/// Why [`zap_folio`] refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ZapError {
+    /// The VMA's edge lies inside a contiguous block, which would have to be unfolded first.
+    PartialBlock,
+}
+
+/// What [`zap_folio`] took out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Zapped {
+    /// Entries.
+    pub entries: u32,
+    /// Whether one was dirty.
+    pub dirty: bool,
+}
+
+/// Maps the pages of the folio that lie in the VMA: old, clean entries, writable and executable as
+/// the VMA is. `zeroed` supplies frames of empty page tables.
+///
+/// # Errors
+/// [`MapError`]. Page tables made stay; on [`MapError::Busy`] and [`MapError::NoTable`] entries set
+/// before stay mapped and counted.
+pub fn map_folio<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    vma: VmaId,
+    id: FolioId,
+    map_as: MapAs,
+    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+) -> Result<(), MapError> {
+    let vma = maps.vma(vma);
+    let folio = maps.folio(id);
+    let (range, skipped) = vma.range_of::<E::Format>(folio).ok_or(MapError::Outside)?;
+    let root = maps.mm(vma.mm()).root();
+    let flags = vma.flags();
+    let prot = Prot {
+        write: flags.contains(VmFlags::WRITE),
+        exec: flags.contains(VmFlags::EXEC),
+        none: false,
+    };
+    let first = folio.pfn().add(skipped as u64);
+    cpu.enter(Rank::PageTable);
+    let done = match map_as {
+        MapAs::Ptes => map_ptes(env, root, range, first, prot, folio, zeroed),
+        MapAs::PmdLeaf => map_pmd(env, root, &range, prot, folio, zeroed),
+    };
+    cpu.leave(Rank::PageTable);
+    done
+}
+
+fn map_ptes<E: Env>(
+    env: &E,
+    root: Pfn,
+    range: VirtRange,
+    first: Pfn,
+    prot: Prot,
+    folio: &Folio,
+    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+) -> Result<(), MapError> {
+    let mut addr = range.start;
+    let mut pfn = first;
+    while addr < range.end {
+        let i = E::Format::index(Level::Pte, addr);
+        let left = ((range.end.get() - addr.get()) >> E::Format::PAGE_SHIFT) as usize;
+        let nr = left.min(E::Format::PTES - i);
+        let frame = walk::make_table(env, root, addr, Level::Pte, zeroed);
+        let pt = LockedTable::lock(env, frame.ok_or(MapError::NoTable)?);
+        if (i..i + nr).any(|k| !pt.table().load(k).is_none()) {
+            return Err(MapError::Busy);
+        }
+        let pte = E::Format::leaf(Level::Pte, pfn, prot);
+        folio.add_mappings(nr as u32);
+        contig::set_ptes::<E::Format, _>(pt.table(), i, pte, nr);
+        addr = addr.add((nr as u64) << E::Format::PAGE_SHIFT);
+        pfn = pfn.add(nr as u64);
+    }
+    Ok(())
+}
+
+fn map_pmd<E: Env>(
+    env: &E,
+    root: Pfn,
+    range: &VirtRange,
+    prot: Prot,
+    folio: &Folio,
+    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+) -> Result<(), MapError> {
+    let size = 1 << E::Format::shift(Level::Pmd);
+    let whole = range.end.get() - range.start.get() == size;
+    let sized = folio.nr_pages() == E::Format::nr_pages(Level::Pmd);
+    if !whole || !sized || !range.start.get().is_multiple_of(size) {
+        return Err(MapError::NotPmdSized);
+    }
+    let frame = walk::make_table(env, root, range.start, Level::Pmd, zeroed);
+    let pt = LockedTable::lock(env, frame.ok_or(MapError::NoTable)?);
+    let i = E::Format::index(Level::Pmd, range.start);
+    if !pt.table().load(i).is_none() {
+        return Err(MapError::Busy);
+    }
+    folio.add_mappings(1);
+    pt.table()
+        .set(i, E::Format::leaf(Level::Pmd, folio.pfn(), prot));
+    Ok(())
+}
+
+/// Takes out every entry of the VMA that maps the folio, and makes TLBs forget them before it
+/// returns.
+///
+/// # Errors
+/// [`ZapError`]; nothing is changed then.
+pub fn zap_folio<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    vma: VmaId,
+    id: FolioId,
+) -> Result<Zapped, ZapError> {
+    let vma = maps.vma(vma);
+    let folio = maps.folio(id);
+    let mut zapped = Zapped::default();
+    let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
+        return Ok(zapped);
+    };
+    let mm = maps.mm(vma.mm());
+    if cuts_block(env, mm.root(), &range) {
+        return Err(ZapError::PartialBlock);
+    }
+    cpu.enter(Rank::PageTable);
+    let target = Where {
+        root: mm.root(),
+        range,
+        pfn: folio.pfn(),
+        nr_pages: folio.nr_pages(),
+        matches: Match::Mapped,
+        lock: LockWhen::Always,
+        getter: contig::Getter::Raw,
+    };
+    let mut walk = MappedWalk::new(env, target);
+    while let Some(hit) = walk.next_hit() {
+        let (level, addr) = match hit {
+            Hit::Pte(addr, _) => (Level::Pte, addr),
+            Hit::Pmd(addr) => (Level::Pmd, addr),
+        };
+        let was = take_out(walk.locked().table(), E::Format::index(level, addr));
+        invalidate_now(env, mm.asid(), addr, level);
+        zapped.entries += 1;
+        zapped.dirty |= E::Format::is_dirty(was);
+        folio.remove_mappings(1);
+    }
+    drop(walk);
+    cpu.leave(Rank::PageTable);
+    Ok(zapped)
+}
+
+/// Empties entry `i`, in one atomic operation on whatever hardware has made of it.
+fn take_out<T: Table>(table: T, i: usize) -> Pte {
+    let mut old = table.load(i);
+    while let Err(found) = table.cas(i, old, Pte::NONE) {
+        old = found;
+    }
+    old
+}
+
+fn invalidate_now<E: Env>(env: &E, asid: Asid, start: VirtAddr, level: Level) {
+    env.mmu().barrier(Barrier::Publish);
+    env.mmu().invalidate(Invalidate::Range {
+        asid,
+        start,
+        nr: 1,
+        level,
+    });
+    env.mmu().barrier(Barrier::Complete);
+}
+
+/// Whether `range` begins or ends inside a contiguous block.
+fn cuts_block<E: Env>(env: &E, root: Pfn, range: &VirtRange) -> bool {
+    let block = E::Format::CONT_PTES as u64 * E::Format::PAGE_SIZE;
+    let cut = |edge: VirtAddr, page: VirtAddr| {
+        let inside = !edge.get().is_multiple_of(block);
+        let walk::Descent::PteTable(frame, _) = walk::descend(env, root, page) else {
+            return false;
+        };
+        let pte = env.table(frame).load(E::Format::index(Level::Pte, page));
+        inside && E::Format::is_cont(pte)
+    };
+    let last = VirtAddr::new(range.end.get() - E::Format::PAGE_SIZE);
+    cut(range.start, range.start) || cut(range.end, last)
+}

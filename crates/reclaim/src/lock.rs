@@ -1,0 +1,69 @@
+//! The one lock: readers or one writer, by trying. It guards atomics, so it needs no unsafe code.
+
+use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+const WRITER: u32 = u32::MAX;
+
+/// A lock that is tried, never waited for inside: whoever must wait loops with the environment's
+/// `relax`, so that a model can schedule it.
+#[derive(Debug, Default)]
+pub struct Lock {
+    /// Readers inside, or [`WRITER`].
+    state: AtomicU32,
+}
+
+/// Held as one of any number of readers.
+#[derive(Debug)]
+#[must_use = "the lock is released when this is dropped"]
+pub struct ReadGuard<'a>(&'a Lock);
+
+/// Held alone.
+#[derive(Debug)]
+#[must_use = "the lock is released when this is dropped"]
+pub struct WriteGuard<'a>(&'a Lock);
+
+impl Lock {
+    /// Takes the lock to read, unless a writer holds it or another CPU got between.
+    #[inline]
+    pub fn try_read(&self) -> Option<ReadGuard<'_>> {
+        let readers = self.state.load(Relaxed);
+        if readers >= WRITER - 1 {
+            return None;
+        }
+        let taken = self
+            .state
+            .compare_exchange(readers, readers + 1, Acquire, Relaxed);
+        taken.ok().map(|_| ReadGuard(self))
+    }
+
+    /// Takes the lock to write, unless anyone holds it.
+    #[inline]
+    pub fn try_write(&self) -> Option<WriteGuard<'_>> {
+        let taken = self.state.compare_exchange(0, WRITER, Acquire, Relaxed);
+        taken.ok().map(|_| WriteGuard(self))
+    }
+
+    /// Takes the lock to write, calling `relax` between tries.
+    pub fn write(&self, relax: impl Fn()) -> WriteGuard<'_> {
+        loop {
+            if let Some(guard) = self.try_write() {
+                return guard;
+            }
+            relax();
+        }
+    }
+}
+
+impl Drop for ReadGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.state.fetch_sub(1, Release);
+    }
+}
+
+impl Drop for WriteGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.state.store(0, Release);
+    }
+}

@@ -1,0 +1,374 @@
+//! The engine's tables: folios, frames, VMAs, address spaces and mappings in the caller's memory.
+
+use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::lock::Lock;
+use crate::mm::{Mm, MmId};
+use crate::rmap::{Mapping, MappingId, MappingKind};
+use crate::vma::{Vma, VmaId};
+use crate::{CpuCtx, Rank};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Env, Order, Pfn};
+
+/// No entry: the end of a list, a frame without a folio.
+const NONE: u32 = u32::MAX;
+
+/// How much an engine is to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Page frames managed.
+    pub frames: usize,
+    /// Folios alive at once.
+    pub folios: usize,
+    /// VMAs at once.
+    pub vmas: usize,
+    /// Address spaces at once.
+    pub mms: usize,
+    /// Mappings (files, anonymous areas) at once.
+    pub mappings: usize,
+}
+
+/// Lengths of the slices that [`Memory`] takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sizes {
+    /// Length of [`Memory::frames`]: 4 bytes a page.
+    pub frames: usize,
+    /// Length of [`Memory::folios`]: 40 bytes a folio.
+    pub folios: usize,
+    /// Length of [`Memory::vmas`]: 40 bytes a VMA.
+    pub vmas: usize,
+    /// Length of [`Memory::mms`]: 16 bytes an address space.
+    pub mms: usize,
+    /// Length of [`Memory::mappings`]: 12 bytes a mapping.
+    pub mappings: usize,
+}
+
+const _: () = assert!(size_of::<Folio>() <= 64, "at most 64 bytes a folio");
+
+impl Sizes {
+    /// What `limits` need.
+    pub const fn for_limits(limits: &Limits) -> Self {
+        Self {
+            frames: limits.frames,
+            folios: limits.folios,
+            vmas: limits.vmas,
+            mms: limits.mms,
+            mappings: limits.mappings,
+        }
+    }
+
+    /// Bytes in all.
+    pub const fn bytes(&self) -> usize {
+        self.frames * size_of::<AtomicU32>()
+            + self.folios * size_of::<Folio>()
+            + self.vmas * size_of::<Vma>()
+            + self.mms * size_of::<Mm>()
+            + self.mappings * size_of::<Mapping>()
+    }
+}
+
+/// The caller's memory. Contents are overwritten.
+#[derive(Debug)]
+pub struct Memory<'m> {
+    /// Folio of each frame.
+    pub frames: &'m mut [AtomicU32],
+    /// Folios.
+    pub folios: &'m mut [Folio],
+    /// VMAs.
+    pub vmas: &'m mut [Vma],
+    /// Address spaces.
+    pub mms: &'m mut [Mm],
+    /// Mappings.
+    pub mappings: &'m mut [Mapping],
+}
+
+/// A slice that [`Maps::new`] cannot number: it has 2^32 − 1 entries or more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryError(pub TableKind);
+
+/// One of the caller's tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableKind {
+    /// [`Memory::frames`].
+    Frames,
+    /// [`Memory::folios`].
+    Folios,
+    /// [`Memory::vmas`].
+    Vmas,
+    /// [`Memory::mms`].
+    Mms,
+    /// [`Memory::mappings`].
+    Mappings,
+}
+
+/// One of the caller's tables is full, or a frame lies outside of it (ENOMEM).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutOfTable(pub TableKind);
+
+/// What a new folio is.
+#[derive(Clone, Copy, Debug)]
+pub struct NewFolio {
+    /// First frame, a multiple of the folio's pages.
+    pub pfn: Pfn,
+    /// Size.
+    pub order: Order,
+    /// Whose page it holds.
+    pub mapping: MappingId,
+    /// Offset of its first page in the mapping, in pages.
+    pub index: u64,
+    /// Flags besides those of the mapping's kind.
+    pub flags: FolioFlags,
+}
+
+/// Frames to folios, address spaces, reverse maps: all the engine knows.
+#[derive(Debug)]
+pub struct Maps<'m> {
+    base: Pfn,
+    frames: &'m [AtomicU32],
+    folios: &'m [Folio],
+    vmas: &'m [Vma],
+    mms: &'m [Mm],
+    mappings: &'m [Mapping],
+    free: FreeLists,
+}
+
+/// Heads of the lists of free entries, one a table, under one lock.
+#[derive(Debug, Default)]
+struct FreeLists {
+    lock: Lock,
+    folios: AtomicU32,
+    vmas: AtomicU32,
+    mms: AtomicU32,
+    mappings: AtomicU32,
+}
+
+impl<'m> Maps<'m> {
+    /// Empty maps over `memory`; its first frame is `base`.
+    ///
+    /// # Errors
+    /// [`MemoryError`] names a slice too long to number.
+    pub fn new(memory: Memory<'m>, base: Pfn) -> Result<Self, MemoryError> {
+        let Memory {
+            frames,
+            folios,
+            vmas,
+            mms,
+            mappings,
+        } = memory;
+        let lengths = [
+            (frames.len(), TableKind::Frames),
+            (folios.len(), TableKind::Folios),
+            (vmas.len(), TableKind::Vmas),
+            (mms.len(), TableKind::Mms),
+            (mappings.len(), TableKind::Mappings),
+        ];
+        if let Some((_, kind)) = lengths.into_iter().find(|(len, _)| *len >= NONE as usize) {
+            return Err(MemoryError(kind));
+        }
+        let maps = Self {
+            base,
+            frames,
+            folios,
+            vmas,
+            mms,
+            mappings,
+            free: FreeLists::default(),
+        };
+        maps.frames
+            .iter()
+            .for_each(|frame| frame.store(NONE, Relaxed));
+        chain(
+            maps.folios.iter().map(|folio| &folio.mapping),
+            &maps.free.folios,
+        );
+        chain(maps.vmas.iter().map(|vma| &vma.next), &maps.free.vmas);
+        chain(maps.mms.iter().map(|mm| &mm.state), &maps.free.mms);
+        chain(
+            maps.mappings.iter().map(|mapping| &mapping.head),
+            &maps.free.mappings,
+        );
+        Ok(maps)
+    }
+
+    /// Adds an address space whose root table is in frame `root`.
+    ///
+    /// # Errors
+    /// [`OutOfTable`] if there are as many as fit.
+    pub fn add_mm<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        root: Pfn,
+        asid: Asid,
+    ) -> Result<MmId, OutOfTable> {
+        let id = self.take(env, cpu, &self.free.mms, |i| &self.mms[i].state);
+        let id = MmId(id.ok_or(OutOfTable(TableKind::Mms))?);
+        self.mm(id).init(root, asid);
+        Ok(id)
+    }
+
+    /// Adds a mapping without VMAs or folios.
+    ///
+    /// # Errors
+    /// [`OutOfTable`] if there are as many as fit.
+    pub fn add_mapping<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        kind: MappingKind,
+    ) -> Result<MappingId, OutOfTable> {
+        let id = self.take(env, cpu, &self.free.mappings, |i| &self.mappings[i].head);
+        let id = MappingId(id.ok_or(OutOfTable(TableKind::Mappings))?);
+        self.mapping(id).head.store(NONE, Relaxed);
+        self.mapping(id).init(kind);
+        Ok(id)
+    }
+
+    /// Frees a mapping that no VMA maps and no folio names.
+    pub fn remove_mapping<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MappingId) {
+        let mapping = self.mapping(id);
+        assert_eq!(
+            mapping.head.load(Relaxed),
+            NONE,
+            "a mapping that is freed has no VMA"
+        );
+        self.put(env, cpu, &self.free.mappings, &mapping.head, id.0);
+    }
+
+    /// Adds a folio over free frames.
+    ///
+    /// # Errors
+    /// [`OutOfTable`] of folios if there are as many as fit, of frames if its frames lie outside of
+    /// the table or are not aligned to its size.
+    ///
+    /// # Panics
+    /// If one of its frames already belongs to a folio.
+    pub fn add_folio<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        new: NewFolio,
+    ) -> Result<FolioId, OutOfTable> {
+        let nr = new.order.nr_pages();
+        let first = new.pfn.offset_from(self.base);
+        let frames = usize::try_from(first)
+            .ok()
+            .and_then(|i| self.frames.get(i..)?.get(..nr));
+        let aligned = new.pfn.get().is_multiple_of(nr as u64);
+        let frames = frames
+            .filter(|_| aligned)
+            .ok_or(OutOfTable(TableKind::Frames))?;
+        let id = self.take(env, cpu, &self.free.folios, |i| &self.folios[i].mapping);
+        let id = id.ok_or(OutOfTable(TableKind::Folios))?;
+        let flags = new.flags | self.mapping(new.mapping).kind().folio_flags();
+        self.folios[id as usize].init(new.pfn, new.order, new.mapping, new.index, flags);
+        for frame in frames {
+            assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
+            frame.store(id, Relaxed);
+        }
+        Ok(FolioId(id))
+    }
+
+    /// Frees a folio that nothing maps.
+    ///
+    /// # Panics
+    /// If an entry still maps it.
+    pub fn remove_folio<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
+        let folio = self.folio(id);
+        assert_eq!(
+            folio.mapcount(),
+            0,
+            "a folio that is freed is mapped nowhere"
+        );
+        let first = folio.pfn().offset_from(self.base) as usize;
+        for frame in &self.frames[first..first + folio.nr_pages()] {
+            frame.store(NONE, Relaxed);
+        }
+        self.put(env, cpu, &self.free.folios, &folio.mapping, id.0);
+    }
+
+    /// The folio that holds `pfn`.
+    pub fn folio_of(&self, pfn: Pfn) -> Option<FolioId> {
+        let i = usize::try_from(pfn.offset_from(self.base)).ok()?;
+        let id = self.frames.get(i)?.load(Relaxed);
+        (id != NONE).then_some(FolioId(id))
+    }
+
+    /// A folio.
+    #[inline]
+    pub fn folio(&self, id: FolioId) -> &'m Folio {
+        &self.folios[id.0 as usize]
+    }
+
+    /// A VMA.
+    #[inline]
+    pub fn vma(&self, id: VmaId) -> &'m Vma {
+        &self.vmas[id.0 as usize]
+    }
+
+    /// An address space.
+    #[inline]
+    pub fn mm(&self, id: MmId) -> &'m Mm {
+        &self.mms[id.0 as usize]
+    }
+
+    /// A mapping.
+    #[inline]
+    pub fn mapping(&self, id: MappingId) -> &'m Mapping {
+        &self.mappings[id.0 as usize]
+    }
+
+    /// The VMA that a link names.
+    #[inline]
+    pub(crate) fn vma_at(&self, link: &AtomicU32) -> Option<&'m Vma> {
+        let id = link.load(Relaxed);
+        (id != NONE).then(|| self.vma(VmaId(id)))
+    }
+
+    pub(crate) fn take_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> Result<VmaId, OutOfTable> {
+        let id = self.take(env, cpu, &self.free.vmas, |i| &self.vmas[i].next);
+        id.map(VmaId).ok_or(OutOfTable(TableKind::Vmas))
+    }
+
+    pub(crate) fn put_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
+        self.put(env, cpu, &self.free.vmas, &self.vma(id).next, id.0);
+    }
+
+    /// Takes the first entry of a free list, whose links `next` finds.
+    fn take<'a, E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        head: &AtomicU32,
+        next: impl Fn(usize) -> &'a AtomicU32,
+    ) -> Option<u32> {
+        cpu.enter(Rank::FreeList);
+        let guard = self.free.lock.write(|| env.relax());
+        let id = head.load(Relaxed);
+        if id != NONE {
+            head.store(next(id as usize).load(Relaxed), Relaxed);
+        }
+        drop(guard);
+        cpu.leave(Rank::FreeList);
+        (id != NONE).then_some(id)
+    }
+
+    /// Gives an entry back to its free list.
+    fn put<E: Env>(&self, env: &E, cpu: &mut CpuCtx, head: &AtomicU32, link: &AtomicU32, id: u32) {
+        cpu.enter(Rank::FreeList);
+        let guard = self.free.lock.write(|| env.relax());
+        link.store(head.load(Relaxed), Relaxed);
+        head.store(id, Relaxed);
+        drop(guard);
+        cpu.leave(Rank::FreeList);
+    }
+}
+
+/// Chains all entries of a table into its free list, in order.
+fn chain<'a>(links: impl ExactSizeIterator<Item = &'a AtomicU32>, head: &AtomicU32) {
+    let len = links.len() as u32;
+    for (i, link) in (1..).zip(links) {
+        link.store(if i < len { i } else { NONE }, Relaxed);
+    }
+    head.store(if len > 0 { 0 } else { NONE }, Relaxed);
+}

@@ -1,0 +1,265 @@
+//! `folio_referenced`: was a folio used since it was last asked, and by how many VMAs?
+
+use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::maps::Maps;
+use crate::vma::{VmFlags, Vma};
+use crate::{CpuCtx, Rank};
+use core::ops::ControlFlow;
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::{Env, Format, Level, Pte, VirtAddr};
+
+/// How young bits are checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Aging {
+    /// The family of checks.
+    pub family: Family,
+    /// What follows a young bit found.
+    pub flush: FlushPolicy,
+}
+
+/// How many VMAs referenced a folio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refs {
+    /// This many.
+    Vmas(u32),
+    /// Not to be known now, keep the folio (the kernel's −1): the reverse map was locked, or the
+    /// folio's process is exiting and will free it.
+    Unknown,
+}
+
+/// What [`folio_referenced`] found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Referenced {
+    /// VMAs that referenced the folio.
+    pub refs: Refs,
+    /// Flags of those VMAs together; [`VmFlags::LOCKED`] only if the folio is to stay for that.
+    pub vm_flags: VmFlags,
+}
+
+impl Referenced {
+    const fn vmas(nr: u32) -> Self {
+        Self {
+            refs: Refs::Vmas(nr),
+            vm_flags: VmFlags::empty(),
+        }
+    }
+}
+
+/// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.1.5, rmap.c;
+/// without cgroups and without the multi-generational LRU). `locked` says that the caller holds the
+/// folio's lock; otherwise it is tried, and a folio locked by someone else counts as referenced once.
+///
+/// # Panics
+/// In debug builds, if given device memory, which is on no LRU list.
+pub fn folio_referenced<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    id: FolioId,
+    locked: bool,
+    aging: Aging,
+) -> Referenced {
+    let folio = maps.folio(id);
+    debug_assert!(
+        !folio.flags().contains(FolioFlags::ZONE_DEVICE),
+        "device memory is on no LRU"
+    );
+    if folio.mapcount() == 0 {
+        return Referenced::vmas(0);
+    }
+    cpu.enter(Rank::Folio);
+    let guard = if locked { None } else { folio.try_lock() };
+    let found = if locked || guard.is_some() {
+        ask_vmas(maps, env, cpu, folio, aging)
+    } else {
+        cpu.events.folio_lock_failed += 1;
+        Referenced::vmas(1)
+    };
+    drop(guard);
+    cpu.leave(Rank::Folio);
+    found
+}
+
+/// What is left to find, and what was found.
+struct Tally {
+    /// Mappings not seen yet.
+    mapcount: u32,
+    vmas: u32,
+    vm_flags: VmFlags,
+}
+
+fn ask_vmas<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    folio: &Folio,
+    aging: Aging,
+) -> Referenced {
+    let mapping = maps.mapping(folio.mapping());
+    cpu.enter(Rank::Rmap);
+    let Some(guard) = mapping.lock.try_read() else {
+        cpu.leave(Rank::Rmap);
+        cpu.events.rmap_lock_failed += 1;
+        return Referenced {
+            refs: Refs::Unknown,
+            vm_flags: VmFlags::empty(),
+        };
+    };
+    let past = folio.index() + folio.nr_pages() as u64;
+    let mut tally = Tally {
+        mapcount: folio.mapcount(),
+        vmas: 0,
+        vm_flags: VmFlags::empty(),
+    };
+    let mut refs = None;
+    let mut next = maps.vma_at(&mapping.head);
+    while let Some(vma) = next.filter(|vma| vma.pgoff() < past) {
+        if let ControlFlow::Break(known) = ask_vma(maps, env, cpu, folio, vma, aging, &mut tally) {
+            refs = known;
+            break;
+        }
+        next = maps.vma_at(&vma.next);
+    }
+    drop(guard);
+    cpu.leave(Rank::Rmap);
+    Referenced {
+        refs: refs.unwrap_or(Refs::Vmas(tally.vmas)),
+        vm_flags: tally.vm_flags,
+    }
+}
+
+/// Asks one VMA. Breaks when no further VMA needs asking, with the answer if it is not the tally's.
+fn ask_vma<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    folio: &Folio,
+    vma: &Vma,
+    aging: Aging,
+    tally: &mut Tally,
+) -> ControlFlow<Option<Refs>> {
+    let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
+        return ControlFlow::Continue(());
+    };
+    if vma.flags().intersects(VmFlags::NO_RECENCY) {
+        cpu.events.vma_skipped += 1;
+        return ControlFlow::Continue(());
+    }
+    let mm = maps.mm(vma.mm());
+    let target = Where {
+        root: mm.root(),
+        range,
+        pfn: folio.pfn(),
+        nr_pages: folio.nr_pages(),
+        matches: Match::Mapped,
+        lock: LockWhen::Plausible,
+        getter: aging.family.getter(),
+    };
+    let check = YoungCheck {
+        env,
+        family: aging.family,
+        flush: aging.flush,
+        asid: mm.asid(),
+    };
+    cpu.enter(Rank::PageTable);
+    let mut walk = MappedWalk::new(env, target);
+    let asked = if vma.flags().contains(VmFlags::LOCKED) {
+        see_locked(&mut walk, folio, tally)
+    } else if mm.is_exiting() && is_private_anon(folio) {
+        match walk.next_hit() {
+            Some(_) => ControlFlow::Break(Some(Refs::Unknown)),
+            None => ControlFlow::Continue(false),
+        }
+    } else {
+        ControlFlow::Continue(clear_young(&mut walk, &check, folio, vma.end(), tally))
+    };
+    drop(walk);
+    cpu.leave(Rank::PageTable);
+    let mut referenced = asked?;
+    if referenced {
+        folio.update_flags(FolioFlags::empty(), FolioFlags::IDLE);
+    }
+    if folio.flags().contains(FolioFlags::YOUNG) {
+        folio.update_flags(FolioFlags::empty(), FolioFlags::YOUNG);
+        referenced = true;
+    }
+    if referenced {
+        tally.vmas += 1;
+        tally.vm_flags |= vma.flags() - VmFlags::LOCKED;
+    }
+    if tally.mapcount == 0 {
+        ControlFlow::Break(None)
+    } else {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether the folio is anonymous memory that seems to be mapped by one process only.
+fn is_private_anon(folio: &Folio) -> bool {
+    let anon = FolioFlags::ANON | FolioFlags::SWAPBACKED;
+    folio.flags().contains(anon) && folio.mapcount() as usize <= folio.nr_pages()
+}
+
+/// Counts the entries of an mlocked VMA. Where it maps the whole folio through one table, all of it
+/// under the lock now held, the folio is marked as locked and nothing else is asked.
+fn see_locked<E: Env>(
+    walk: &mut MappedWalk<'_, E>,
+    folio: &Folio,
+    tally: &mut Tally,
+) -> ControlFlow<Option<Refs>, bool> {
+    let mut seen = 0;
+    while let Some(hit) = walk.next_hit() {
+        seen += 1;
+        tally.mapcount = tally.mapcount.saturating_sub(1);
+        let whole = matches!(hit, Hit::Pmd(_)) || seen == folio.nr_pages();
+        if whole && !walk.crossed_table() {
+            folio.update_flags(FolioFlags::MLOCKED, FolioFlags::empty());
+            tally.vm_flags |= VmFlags::LOCKED;
+            return ControlFlow::Break(None);
+        }
+    }
+    ControlFlow::Continue(false)
+}
+
+/// Clears the young bits of the folio's entries in one VMA, run by run; whether any was set.
+fn clear_young<'e, E: Env>(
+    walk: &mut MappedWalk<'e, E>,
+    check: &YoungCheck<'e, E>,
+    folio: &Folio,
+    vma_end: VirtAddr,
+    tally: &mut Tally,
+) -> bool {
+    let mut referenced = false;
+    let mut seen = 0;
+    while let Some(hit) = walk.next_hit() {
+        let (nr, young) = match hit {
+            Hit::Pmd(addr) => (1, check.pmdp_clear_flush_young_notify(walk.locked(), addr)),
+            Hit::Pte(addr, pte) if E::Format::is_present(pte) => {
+                let max_nr = max_batch::<E::Format>(folio, vma_end, addr, pte);
+                let (nr, young) = check.clear_flush_young_run(walk.locked(), addr, pte, max_nr);
+                walk.skip(nr);
+                (nr, young)
+            }
+            Hit::Pte(addr, _) => (1, check.clear_flush_young_secondary(addr)),
+        };
+        referenced |= young;
+        seen += nr;
+        tally.mapcount = tally.mapcount.saturating_sub(nr as u32);
+        if seen >= folio.nr_pages() {
+            break;
+        }
+    }
+    referenced
+}
+
+/// Entries from `addr`, which `pte` maps, to the end of the folio, the VMA or the table.
+#[inline]
+fn max_batch<F: Format>(folio: &Folio, vma_end: VirtAddr, addr: VirtAddr, pte: Pte) -> usize {
+    let in_folio = folio.nr_pages() - F::pfn(pte).offset_from(folio.pfn()) as usize;
+    let in_vma = ((vma_end.get() - addr.get()) >> F::PAGE_SHIFT) as usize;
+    in_folio
+        .min(in_vma)
+        .min(F::PTES - F::index(Level::Pte, addr))
+}
