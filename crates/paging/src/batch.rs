@@ -114,5 +114,12 @@ pub fn batch_and_clear_young<F: Format, T: Table>(
     pte: Pte,
     max_nr: usize,
 ) -> (usize, bool) {
-    line::batch::<F, T>(table, i, ignore::<F>(pte, BatchFlags::NONE), max_nr)
+    if F::is_valid(pte) {
+        return line::batch::<F, T>(table, i, pte, max_nr);
+    }
+    let nr = folio_pte_batch::<F, T>(table, i, pte, max_nr);
+    (
+        nr,
+        line::test_and_clear_young(table, None, i..i + nr, F::YOUNG),
+    )
 }

@@ -42,8 +42,10 @@ pub fn test_and_clear_young<T: Table>(
         if let Some(ahead) = ahead {
             ahead.prefetch_write(base);
         }
-        let entries = table.line(base);
-        young |= clear_in_line(table, base, entries, within(&run, base), bit);
+        // What an old line costs: this read. A young one is read again, from the cache.
+        if or(&table.line(base)) & bit != 0 {
+            young |= clear_in_line(table, base, within(&run, base), bit);
+        }
         base += LINE;
     }
     young
@@ -63,75 +65,81 @@ pub(crate) fn clear_young_edges<E: Env>(table: E::Table, i: usize, nr: usize) ->
     young
 }
 
-/// Finds the batch that begins at index `i` with `first` (an entry with the ignored bits cleared),
-/// at most `max_nr` entries, and clears its young bits in the same pass.
+/// Finds the batch that begins at index `i` with the valid entry `pte`, at most `max_nr` entries, and
+/// clears its young bits in the same pass.
 #[inline]
 pub(crate) fn batch<F: Format, T: Table>(
     table: T,
     i: usize,
-    first: Pte,
+    pte: Pte,
     max_nr: usize,
 ) -> (usize, bool) {
-    let step = F::step(first);
     let run = i..i + max_nr;
+    let before = F::PAGE_SIZE.wrapping_mul((i % LINE) as u64);
+    let mut expected = ignore::<F>(pte, BatchFlags::NONE).0.wrapping_sub(before);
     let mut young = false;
     let mut base = align_down(i, LINE);
     while base < run.end {
-        let entries = table.line(base);
-        let expected = first
-            .0
-            .wrapping_sub(step.wrapping_mul(i as u64 - base as u64));
         let wanted = within(&run, base);
-        let odd = mismatches::<F>(entries, expected, step) & wanted;
-        if odd != 0 {
-            let end = odd.trailing_zeros();
-            young |= clear_in_line(table, base, entries, wanted & ((1 << end) - 1), F::YOUNG);
-            return (base + end as usize - i, young);
+        let entries = table.line(base);
+        let odd = differences::<F>(&entries, expected).fold(0, |or, odd| or | odd);
+        if odd != 0 || wanted != WHOLE {
+            let odd = mask(differences::<F>(&table.line(base), expected)) & wanted;
+            let same = if odd == 0 {
+                wanted
+            } else {
+                wanted & !(!0 << odd.trailing_zeros())
+            };
+            young |= clear_in_line(table, base, same, F::YOUNG);
+            if odd != 0 {
+                return (base + odd.trailing_zeros() as usize - i, young);
+            }
+        } else if or(&entries) & F::YOUNG != 0 {
+            young |= clear_in_line(table, base, WHOLE, F::YOUNG);
         }
-        young |= clear_in_line(table, base, entries, wanted, F::YOUNG);
         base += LINE;
+        expected = expected.wrapping_add(F::PAGE_SIZE * LINE as u64);
     }
     (max_nr, young)
 }
+
+/// All entries of a line.
+const WHOLE: u32 = 0xff;
 
 /// The entries of the line at `base` that lie in `run`, as a bit mask.
 #[inline]
 fn within(run: &Range<usize>, base: usize) -> u32 {
     let from = run.start.saturating_sub(base);
     let to = (run.end - base).min(LINE);
-    (0xff >> (LINE - to)) & (0xff << from)
+    (WHOLE >> (LINE - to)) & (WHOLE << from)
 }
 
-/// The entries that differ from `expected + k · step` in a bit that batches do not ignore.
+/// How each entry differs from `expected` and the pages after it, but for what batches ignore.
 #[inline]
-fn mismatches<F: Format>(entries: [u64; LINE], expected: u64, step: u64) -> u32 {
-    let differs = |k: usize| {
-        let kept = ignore::<F>(Pte(entries[k]), BatchFlags::NONE);
-        kept.0 ^ expected.wrapping_add(step.wrapping_mul(k as u64))
-    };
-    let all: [u64; LINE] = core::array::from_fn(differs);
-    if all.iter().fold(0, |or, d| or | d) == 0 {
-        return 0;
-    }
-    all.iter()
-        .enumerate()
-        .fold(0, |mask, (k, d)| mask | u32::from(*d != 0) << k)
+fn differences<F: Format>(entries: &[u64; LINE], expected: u64) -> impl Iterator<Item = u64> {
+    entries.iter().zip(0..).map(move |(entry, k)| {
+        let kept = ignore::<F>(Pte(*entry), BatchFlags::NONE);
+        kept.0 ^ expected.wrapping_add(F::PAGE_SIZE * k)
+    })
+}
+
+#[inline]
+fn or(entries: &[u64; LINE]) -> u64 {
+    entries.iter().fold(0, |or, entry| or | entry)
+}
+
+/// A bit mask of the words that are not zero.
+#[inline]
+fn mask(words: impl Iterator<Item = u64>) -> u32 {
+    words
+        .zip(0..)
+        .fold(0, |mask, (word, k)| mask | u32::from(word != 0) << k)
 }
 
 /// Clears `bit` where it is set in the `wanted` entries of the line at `base`; whether any was.
 #[inline]
-fn clear_in_line<T: Table>(
-    table: T,
-    base: usize,
-    entries: [u64; LINE],
-    wanted: u32,
-    bit: u64,
-) -> bool {
-    if entries.iter().fold(0, |or, e| or | e) & bit == 0 {
-        return false;
-    }
-    let set = entries.iter().enumerate();
-    let mut set = set.fold(0, |mask, (k, e)| mask | u32::from(e & bit != 0) << k) & wanted;
+fn clear_in_line<T: Table>(table: T, base: usize, wanted: u32, bit: u64) -> bool {
+    let mut set = mask(table.line(base).iter().map(|entry| entry & bit)) & wanted;
     let young = set != 0;
     while set != 0 {
         // Hardware may have changed other bits since the read; this one only software clears, under
