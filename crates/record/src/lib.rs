@@ -1,1 +1,14 @@
-//! stub
+//! The one record format every ground writes, its statistics, and the tables rendered from it.
+//!
+//! - [`schema`]: what a run leaves behind, as JSON and CSV (`docs/records.md` is its reference);
+//! - [`stats`]: medians, their intervals, and the tests between two samples;
+//! - [`compare`]: one base variant against the others, metric by metric;
+//! - [`render`]: text tables of comparisons and of quoted figures.
+//!
+//! Renderers read records and nothing else.
+#![forbid(unsafe_code)]
+
+pub mod compare;
+pub mod render;
+pub mod schema;
+pub mod stats;

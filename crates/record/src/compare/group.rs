@@ -1,0 +1,251 @@
+//! Records that may be compared with each other, and the axes their variants differ in.
+
+use std::collections::BTreeSet;
+
+use super::CompareError;
+use crate::schema::{Ground, Labels, Metric, Record};
+
+/// The axes in the order a change passes through them; others follow by name.
+const AXIS_ORDER: [&str; 5] = ["young", "unmap", "shootdown", "flush", "lru"];
+
+/// Stands for the choice of an axis a variant does not name.
+const UNNAMED: &str = "-";
+
+/// What two records must share to be compared.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Key<'a> {
+    pub(crate) scenario: &'a str,
+    pub(crate) ground: Ground,
+    pub(crate) seed: u64,
+    pub(crate) fields: &'a Labels,
+}
+
+/// One variant of a group; its metrics may come of several records.
+pub(crate) struct Named<'a> {
+    pub(crate) variant: &'a Labels,
+    metrics: Vec<&'a Metric>,
+}
+
+/// The records of one key, by variant.
+pub(crate) struct Group<'a> {
+    pub(crate) key: Key<'a>,
+    pub(crate) variants: Vec<Named<'a>>,
+}
+
+/// Groups the records of all grounds where something ran, in record order.
+pub(super) fn groups(records: &[Record]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for record in records
+        .iter()
+        .filter(|record| record.ground != Ground::Published)
+    {
+        let Record {
+            scenario,
+            ground,
+            seed,
+            fields,
+            variant,
+            metrics,
+        } = record;
+        let key = Key {
+            scenario,
+            ground: *ground,
+            seed: *seed,
+            fields,
+        };
+        let at = groups
+            .iter()
+            .position(|group| group.key == key)
+            .unwrap_or_else(|| {
+                groups.push(Group {
+                    key,
+                    variants: Vec::new(),
+                });
+                groups.len() - 1
+            });
+        let variants = &mut groups[at].variants;
+        match variants.iter_mut().find(|named| named.variant == variant) {
+            Some(named) => named.metrics.extend(metrics),
+            None => variants.push(Named {
+                variant,
+                metrics: metrics.iter().collect(),
+            }),
+        }
+    }
+    groups
+}
+
+/// The axes in which two variants of some group differ, in title order.
+pub(super) fn differing_axes(groups: &[Group<'_>]) -> Vec<String> {
+    let mut axes: Vec<&str> = axes(groups).into_iter().collect();
+    axes.retain(|axis| groups.iter().any(|group| group.choices(axis).len() > 1));
+    let place = |axis: &str| AXIS_ORDER.iter().position(|known| *known == axis);
+    axes.sort_by_key(|axis| (place(axis).unwrap_or(AXIS_ORDER.len()), *axis));
+    axes.into_iter().map(str::to_owned).collect()
+}
+
+/// The axes, besides the compared ones, with one choice in all groups.
+pub(super) fn common_axes(groups: &[Group<'_>], compared: &[String]) -> Labels {
+    let mut common = Labels::new();
+    for axis in axes(groups)
+        .into_iter()
+        .filter(|axis| !compared.iter().any(|c| c == axis))
+    {
+        let choices: BTreeSet<&str> = groups
+            .iter()
+            .flat_map(|group| group.choices(axis))
+            .collect();
+        if let (1, Some(choice)) = (choices.len(), choices.first()) {
+            common.insert(axis.to_owned(), (*choice).to_owned());
+        }
+    }
+    common
+}
+
+/// A variant's column title: its choices on the compared axes.
+pub(super) fn title(compared: &[String], variant: &Labels) -> String {
+    if compared.is_empty() {
+        return "value".to_owned();
+    }
+    compared
+        .iter()
+        .map(|axis| choice(variant, axis))
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+fn axes<'a>(groups: &[Group<'a>]) -> BTreeSet<&'a str> {
+    let variants = groups.iter().flat_map(|group| &group.variants);
+    variants
+        .flat_map(|named| named.variant.keys().map(String::as_str))
+        .collect()
+}
+
+fn choice<'a>(variant: &'a Labels, axis: &str) -> &'a str {
+    variant.get(axis).map_or(UNNAMED, String::as_str)
+}
+
+fn pairs(labels: &Labels) -> String {
+    if labels.is_empty() {
+        return "no axis named".to_owned();
+    }
+    let pairs: Vec<String> = labels
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    pairs.join(",")
+}
+
+impl<'a> Group<'a> {
+    fn choices(&self, axis: &str) -> BTreeSet<&'a str> {
+        self.variants
+            .iter()
+            .map(|named| choice(named.variant, axis))
+            .collect()
+    }
+
+    /// Index of the one variant that has all choices of `base`.
+    pub(super) fn base(&self, base: &Labels) -> Result<usize, CompareError> {
+        let fits = |named: &Named<'_>| {
+            base.iter()
+                .all(|(axis, c)| choice(named.variant, axis) == c)
+        };
+        let fitting: Vec<usize> = (0..self.variants.len())
+            .filter(|&index| fits(&self.variants[index]))
+            .collect();
+        let list = |indices: &mut dyn Iterator<Item = usize>| {
+            indices
+                .map(|i| pairs(self.variants[i].variant))
+                .collect::<Vec<_>>()
+                .join("; ")
+        };
+        match fitting[..] {
+            [one] => Ok(one),
+            [] => Err(CompareError::NoBase {
+                group: self.name(),
+                base: pairs(base),
+                found: list(&mut (0..self.variants.len())),
+            }),
+            [_, _, ..] => Err(CompareError::SeveralBases {
+                group: self.name(),
+                base: pairs(base),
+                found: list(&mut fitting.into_iter()),
+            }),
+        }
+    }
+
+    /// The axes with one choice here that are neither compared nor common to all groups.
+    pub(super) fn axes_besides(&self, compared: &[String], common: &Labels) -> Labels {
+        let Some(first) = self.variants.first() else {
+            return Labels::new();
+        };
+        let told = |axis: &String| compared.contains(axis) || common.contains_key(axis);
+        let axes = first.variant.iter().filter(|(axis, _)| !told(axis));
+        axes.map(|(axis, choice)| (axis.clone(), choice.clone()))
+            .collect()
+    }
+
+    /// Every metric of the group once, in the order met.
+    pub(super) fn metrics(&self) -> Result<Vec<&'a Metric>, CompareError> {
+        let mut metrics: Vec<&'a Metric> = Vec::new();
+        for metric in self
+            .variants
+            .iter()
+            .flat_map(|named| named.metrics.iter().copied())
+        {
+            match metrics.iter().find(|known| known.name == metric.name) {
+                None => metrics.push(metric),
+                Some(known) if kind(known) == kind(metric) => {}
+                Some(known) => {
+                    let told = |m: &Metric| format!("{:?}, {}, {:?}", m.unit, m.basis, m.better);
+                    return Err(CompareError::Unlike {
+                        group: self.name(),
+                        metric: metric.name.clone(),
+                        first: told(known),
+                        second: told(metric),
+                    });
+                }
+            }
+        }
+        Ok(metrics)
+    }
+
+    /// The sources the variants name for a metric, each once.
+    pub(super) fn sources(&self, metric: &str) -> Vec<String> {
+        let mut sources: Vec<String> = Vec::new();
+        let metrics = self
+            .variants
+            .iter()
+            .filter_map(|named| named.metric(metric));
+        for source in metrics.filter_map(|metric| metric.source.as_ref()) {
+            if !sources.contains(source) {
+                sources.push(source.clone());
+            }
+        }
+        sources
+    }
+
+    fn name(&self) -> String {
+        let Key {
+            scenario,
+            ground,
+            seed,
+            fields,
+        } = self.key;
+        let fields: Vec<String> = fields.iter().map(|(f, v)| format!(" {f}={v}")).collect();
+        format!("{scenario} on {ground}, seed {seed}{}", fields.concat())
+    }
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn metric(&self, name: &str) -> Option<&'a Metric> {
+        self.metrics
+            .iter()
+            .copied()
+            .find(|metric| metric.name == name)
+    }
+}
+
+fn kind(metric: &Metric) -> (&str, crate::schema::Basis, crate::schema::Better) {
+    (&metric.unit, metric.basis, metric.better)
+}

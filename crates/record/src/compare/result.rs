@@ -1,0 +1,104 @@
+//! The outcome of a comparison, which renderers read.
+
+use serde::Serialize;
+
+use crate::schema::{Basis, Better, Ground, Labels, Run};
+use crate::stats::Interval;
+
+/// The level of the tests of one table taken together.
+pub const ALPHA: f64 = 0.05;
+
+/// The coverage asked of the intervals of medians.
+pub const LEVEL: f64 = 0.95;
+
+/// A base variant against others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What ran, and where.
+    pub run: Run,
+    /// Chance of any false finding in the table: [`ALPHA`].
+    pub alpha: f64,
+    /// Coverage asked of the intervals: [`LEVEL`].
+    pub level: f64,
+    /// Number of tests in the Holm family.
+    pub tests: usize,
+    /// How many of them have too few samples to be significant whatever the values.
+    pub out_of_reach: usize,
+    /// The axes that differ between variants of one group, in the order of the titles.
+    pub compared: Vec<String>,
+    /// The axes with one choice throughout.
+    pub common: Labels,
+    /// Title of the base: its choices on the compared axes.
+    pub base: String,
+    /// Titles of the other variants.
+    pub others: Vec<String>,
+    /// One a group and metric, in record order.
+    pub rows: Vec<Row>,
+}
+
+/// One metric of one group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Scenario of the group.
+    pub scenario: String,
+    /// Ground of the group.
+    pub ground: Ground,
+    /// Seed of the group.
+    pub seed: u64,
+    /// Scenario fields of the group.
+    pub fields: Labels,
+    /// Axes with one choice in this group and another elsewhere.
+    pub axes: Labels,
+    /// Name of the metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// How its values came to be.
+    pub basis: Basis,
+    /// Which direction is an improvement.
+    pub better: Better,
+    /// The sources its variants name, each once.
+    pub sources: Vec<String>,
+    /// The base, where it has the metric.
+    pub base: Option<Summary>,
+    /// The other variants, in the order of [`Comparison::others`].
+    pub others: Vec<Option<Change>>,
+}
+
+/// The samples of one metric of one variant.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Summary {
+    /// Number of samples.
+    pub n: usize,
+    /// Their median.
+    pub median: f64,
+    /// Whether all are the same.
+    pub constant: bool,
+    /// Interval of the median; of measured metrics with enough samples.
+    pub interval: Option<Interval>,
+}
+
+/// A variant against the base.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Change {
+    /// The variant's own samples.
+    pub summary: Summary,
+    /// Change of the median in per cent of the base: positive where better, or where larger if
+    /// neither direction is. `None` without a base, or when only the base is 0.
+    pub percent: Option<f64>,
+    /// The test against the base; of measured metrics only.
+    pub test: Option<Test>,
+}
+
+/// A two-sided Mann-Whitney test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Test {
+    /// The raw p-value.
+    pub p: f64,
+    /// Whether the raw p-value is exact rather than the normal approximation.
+    pub exact: bool,
+    /// The p-value after Holm's correction over the table.
+    pub p_holm: f64,
+    /// Whether `p_holm` is at most [`ALPHA`].
+    pub significant: bool,
+}

@@ -1,0 +1,242 @@
+use super::*;
+use crate::schema::{Ground, Machine, Record, Run};
+
+fn labels(pairs: &[(&str, &str)]) -> Labels {
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+fn metric(name: &str, basis: Basis, values: &[f64]) -> Metric {
+    Metric {
+        name: name.to_owned(),
+        unit: "ns".to_owned(),
+        basis,
+        better: Better::Lower,
+        source: None,
+        values: values.to_vec(),
+    }
+}
+
+fn record(order: &str, variant: &[(&str, &str)], metrics: Vec<Metric>) -> Record {
+    Record {
+        scenario: "sweep".to_owned(),
+        ground: Ground::Host,
+        seed: 1,
+        fields: labels(&[("order", order)]),
+        variant: labels(variant),
+        metrics,
+    }
+}
+
+fn set(records: Vec<Record>) -> RecordSet {
+    let machine = Machine {
+        cpu: "Example".to_owned(),
+        arch: "x86_64".to_owned(),
+        cores: 2,
+        memory_mib: 1024,
+        os: "linux".to_owned(),
+    };
+    RecordSet::new(
+        Run {
+            tool: "pageout 0".to_owned(),
+            commit: None,
+            machine,
+        },
+        records,
+    )
+}
+
+fn series(from: f64) -> Vec<f64> {
+    (0..10).map(|step| from + f64::from(step)).collect()
+}
+
+#[test]
+fn change_follows_the_better_direction() {
+    assert_eq!(percent(200.0, 150.0, Better::Lower), Some(25.0));
+    assert_eq!(percent(200.0, 150.0, Better::Higher), Some(-25.0));
+    assert_eq!(percent(200.0, 250.0, Better::Neither), Some(25.0));
+    assert_eq!(percent(-2.0, -1.0, Better::Higher), Some(50.0));
+    assert_eq!(percent(0.0, 0.0, Better::Lower), Some(0.0));
+    assert_eq!(percent(0.0, 1.0, Better::Lower), None);
+}
+
+#[test]
+fn measured_is_tested_and_counted_is_not() {
+    let metrics = |time: f64, visits: f64| {
+        vec![
+            metric("time", Basis::Measured, &series(time)),
+            metric("visits", Basis::Counted, &[visits]),
+        ]
+    };
+    let records = vec![
+        record(
+            "4",
+            &[("young", "per-entry"), ("flush", "sync")],
+            metrics(100.0, 16.0),
+        ),
+        record(
+            "4",
+            &[("young", "line"), ("flush", "sync")],
+            metrics(50.0, 2.0),
+        ),
+    ];
+    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    assert_eq!(
+        (got.base.as_str(), got.others[0].as_str()),
+        ("per-entry", "line")
+    );
+    assert_eq!(got.common, labels(&[("flush", "sync")]));
+    assert_eq!((got.tests, got.out_of_reach, got.rows.len()), (1, 0, 2));
+    let time = got.rows[0].others[0].unwrap();
+    assert!(time.test.unwrap().significant && time.summary.interval.is_some());
+    let visits = got.rows[1].others[0].unwrap();
+    assert_eq!(
+        (visits.percent, visits.test, visits.summary.n),
+        (Some(87.5), None, 1)
+    );
+}
+
+#[test]
+fn the_whole_table_is_one_family() {
+    let mut records = Vec::new();
+    for order in 0..30 {
+        for (young, from) in [
+            ("per-entry", 0.0),
+            ("line", if order == 0 { 4.5 } else { 0.5 }),
+        ] {
+            let metrics = vec![metric("time", Basis::Measured, &series(from))];
+            records.push(record(&order.to_string(), &[("young", young)], metrics));
+        }
+    }
+    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    let test = got.rows[0].others[0].unwrap().test.unwrap();
+    assert_eq!(got.tests, 30);
+    assert!(
+        test.p < ALPHA && test.p_holm > ALPHA && !test.significant,
+        "{test:?}"
+    );
+}
+
+#[test]
+fn too_few_samples_are_said_to_be_so() {
+    let variant = |young, from| {
+        let values = &series(from)[..3];
+        record(
+            "0",
+            &[("young", young)],
+            vec![metric("time", Basis::Measured, values)],
+        )
+    };
+    let records = vec![variant("per-entry", 100.0), variant("line", 0.0)];
+    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    assert_eq!((got.tests, got.out_of_reach), (1, 1));
+    assert_eq!(got.rows[0].base.unwrap().interval, None);
+}
+
+#[test]
+fn two_axes_make_the_title_and_the_rest_is_told_once() {
+    let time = |value| vec![metric("time", Basis::Counted, &[value])];
+    let axes = |young, flush| [("young", young), ("flush", flush), ("lru", "mglru")];
+    let mut records = vec![
+        record("0", &axes("per-entry", "sync"), time(4.0)),
+        record("0", &axes("batched", "nosync"), time(1.0)),
+    ];
+    records[1]
+        .variant
+        .insert("lru".to_owned(), "mglru".to_owned());
+    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    assert_eq!(got.compared, ["young", "flush"]);
+    assert_eq!(
+        (got.base.as_str(), got.others[0].as_str()),
+        ("per-entry,sync", "batched,nosync")
+    );
+}
+
+#[test]
+fn an_axis_that_follows_the_group_labels_its_rows() {
+    let mut records = Vec::new();
+    for (order, flush) in [("0", "nosync"), ("4", "none")] {
+        for young in ["per-entry", "line"] {
+            let metrics = vec![metric("time", Basis::Counted, &[1.0])];
+            records.push(record(
+                order,
+                &[("young", young), ("flush", flush)],
+                metrics,
+            ));
+        }
+    }
+    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    assert_eq!(got.compared, ["young"]);
+    assert_eq!(got.rows[0].axes, labels(&[("flush", "nosync")]));
+    assert_eq!(got.rows[1].axes, labels(&[("flush", "none")]));
+}
+
+#[test]
+fn a_metric_without_a_base_is_kept() {
+    let records = vec![
+        record("0", &[("young", "per-entry")], vec![]),
+        record(
+            "0",
+            &[("young", "line")],
+            vec![metric("time", Basis::Measured, &[1.0])],
+        ),
+    ];
+    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    let change = got.rows[0].others[0].unwrap();
+    assert_eq!(
+        (got.rows[0].base, change.percent, change.test),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn metrics_of_one_variant_may_come_of_two_records() {
+    let records = vec![
+        record(
+            "0",
+            &[("young", "line")],
+            vec![metric("time", Basis::Measured, &[1.0])],
+        ),
+        record(
+            "0",
+            &[("young", "line")],
+            vec![metric("visits", Basis::Counted, &[1.0])],
+        ),
+    ];
+    assert_eq!(
+        compare(&set(records), &Labels::new()).unwrap().rows.len(),
+        2
+    );
+}
+
+#[test]
+fn errors_say_what_there_is() {
+    let time = || vec![metric("time", Basis::Counted, &[1.0])];
+    let records = vec![
+        record("0", &[("young", "line")], time()),
+        record("0", &[("young", "batched")], time()),
+    ];
+    let set = set(records);
+    let error = |base: &Labels| compare(&set, base).unwrap_err().to_string();
+    assert_eq!(
+        error(&labels(&[("young", "per-entry")])),
+        "sweep on host, seed 1 order=0: no variant has young=per-entry; \
+         there are: young=line; young=batched"
+    );
+    assert!(error(&Labels::new()).contains("fits several variants"));
+    let mut unlike = set.clone();
+    unlike.records[1].metrics[0].unit = "us".to_owned();
+    let error = compare(&unlike, &labels(&[("young", "line")])).unwrap_err();
+    assert!(error.to_string().contains("metric \"time\""), "{error}");
+    let mut published = set;
+    published
+        .records
+        .iter_mut()
+        .for_each(|record| record.ground = Ground::Published);
+    assert_eq!(
+        compare(&published, &Labels::new()),
+        Err(CompareError::Nothing)
+    );
+}

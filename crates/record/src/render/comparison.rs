@@ -1,0 +1,292 @@
+//! A comparison as a table in the style of mmtests.
+
+use std::collections::BTreeSet;
+
+use super::grid::{Align, Grid};
+use super::legend;
+use super::number::{exact, rounded};
+use crate::compare::{Change, Comparison, Row, Summary};
+use crate::schema::Basis;
+use crate::stats::Interval;
+
+/// What a table shows besides medians and changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Print the intervals of the medians.
+    pub intervals: bool,
+    /// Columns of text the intervals may use; where they would need more, they get a table of
+    /// their own below.
+    pub width: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            intervals: false,
+            width: 120,
+        }
+    }
+}
+
+/// The table with what is common to all rows above it and how to read it below.
+pub fn comparison(of: &Comparison, options: Options) -> String {
+    let labels = Labelling::of(&of.rows);
+    let mut text = legend::above(of, &labels.constant);
+    text.push('\n');
+    let intervals = options.intervals && summaries(of).any(|summary| summary.interval.is_some());
+    let whole = grid(of, &labels, Part::Changes { intervals });
+    if intervals && whole.width() > options.width {
+        text += &grid(of, &labels, Part::Changes { intervals: false }).to_string();
+        text += "\nintervals of the medians\n\n";
+        text += &grid(of, &labels, Part::Intervals).to_string();
+    } else {
+        text += &whole.to_string();
+    }
+    text.push('\n');
+    text += &legend::below(of, intervals);
+    text
+}
+
+/// All summaries of the table.
+pub(super) fn summaries(of: &Comparison) -> impl Iterator<Item = &Summary> {
+    of.rows.iter().flat_map(row_summaries)
+}
+
+/// The base's summary of a row, then the others'.
+pub(super) fn row_summaries(row: &Row) -> impl Iterator<Item = &Summary> {
+    row.base
+        .iter()
+        .chain(row.others.iter().flatten().map(|change| &change.summary))
+}
+
+/// A name that may tell rows apart. A field may be called as an axis is, or `seed`.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Label {
+    Scenario,
+    Ground,
+    Seed,
+    Field(String),
+    Axis(String),
+}
+
+impl Label {
+    fn all(rows: &[Row]) -> BTreeSet<Self> {
+        let fields = rows
+            .iter()
+            .flat_map(|row| row.fields.keys().cloned().map(Self::Field));
+        let axes = rows
+            .iter()
+            .flat_map(|row| row.axes.keys().cloned().map(Self::Axis));
+        [Self::Scenario, Self::Ground, Self::Seed]
+            .into_iter()
+            .chain(fields)
+            .chain(axes)
+            .collect()
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Scenario => "scenario",
+            Self::Ground => "ground",
+            Self::Seed => "seed",
+            Self::Field(name) | Self::Axis(name) => name,
+        }
+    }
+
+    fn of(&self, row: &Row) -> String {
+        match self {
+            Self::Scenario => row.scenario.clone(),
+            Self::Ground => row.ground.to_string(),
+            Self::Seed => row.seed.to_string(),
+            Self::Field(name) => row.fields.get(name).cloned().unwrap_or_default(),
+            Self::Axis(name) => row.axes.get(name).cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// Which names tell the rows apart, and which are the same in all of them.
+struct Labelling {
+    varying: Vec<Label>,
+    constant: Vec<(String, String)>,
+    basis: bool,
+    samples: bool,
+}
+
+impl Labelling {
+    fn of(rows: &[Row]) -> Self {
+        let (mut varying, mut constant) = (Vec::new(), Vec::new());
+        for label in Label::all(rows) {
+            let values: BTreeSet<String> = rows.iter().map(|row| label.of(row)).collect();
+            match values.first() {
+                Some(value) if values.len() == 1 => {
+                    constant.push((label.name().to_owned(), value.clone()));
+                }
+                _ => varying.push(label),
+            }
+        }
+        let bases: BTreeSet<Basis> = rows.iter().map(|row| row.basis).collect();
+        let measured = rows.iter().filter(|row| row.basis == Basis::Measured);
+        let samples: BTreeSet<usize> = measured
+            .flat_map(row_summaries)
+            .map(|summary| summary.n)
+            .collect();
+        Self {
+            varying,
+            constant,
+            basis: bases.len() > 1,
+            samples: samples.len() > 1,
+        }
+    }
+
+    fn columns(&self) -> Vec<(String, Align)> {
+        let mut columns: Vec<String> = self
+            .varying
+            .iter()
+            .map(|label| label.name().to_owned())
+            .collect();
+        columns.extend(["metric", "unit"].map(str::to_owned));
+        columns.extend(self.basis.then(|| "basis".to_owned()));
+        let mut columns: Vec<_> = columns
+            .into_iter()
+            .map(|name| (name, Align::Left))
+            .collect();
+        columns.extend(self.samples.then(|| ("n".to_owned(), Align::Right)));
+        columns
+    }
+
+    fn cells(&self, row: &Row) -> Vec<String> {
+        let mut cells: Vec<String> = self.varying.iter().map(|label| label.of(row)).collect();
+        cells.extend([row.metric.clone(), row.unit.clone()]);
+        cells.extend(self.basis.then(|| row.basis.to_string()));
+        cells.extend(self.samples.then(|| {
+            let n: BTreeSet<usize> = row_summaries(row).map(|summary| summary.n).collect();
+            legend::range(&n)
+        }));
+        cells
+    }
+}
+
+/// What the cells of a variant hold.
+#[derive(Clone, Copy)]
+enum Part {
+    Changes { intervals: bool },
+    Intervals,
+}
+
+fn grid(of: &Comparison, labels: &Labelling, part: Part) -> Grid {
+    let rows = of.rows.iter();
+    let rows = rows.filter(|row| match part {
+        Part::Changes { .. } => true,
+        Part::Intervals => row_summaries(row).any(|summary| summary.interval.is_some()),
+    });
+    let rows: Vec<&Row> = rows.collect();
+    let mut columns = labels.columns();
+    columns.push((of.base.clone(), Align::Right));
+    columns.extend(of.others.iter().map(|title| (title.clone(), Align::Right)));
+    let base = rows
+        .iter()
+        .map(|row| cell(row.basis, row.base.as_ref(), None, part));
+    let mut variants = vec![join(base.collect())];
+    for index in 0..of.others.len() {
+        let cells = rows.iter().map(|row| {
+            let change = row.others[index].as_ref();
+            cell(
+                row.basis,
+                change.map(|change| &change.summary),
+                change,
+                part,
+            )
+        });
+        variants.push(join(cells.collect()));
+    }
+    let mut grid = Grid::new(columns);
+    let mut last: Vec<String> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        let mut cells = labels.cells(row);
+        let told = cells[..labels.varying.len()].to_vec();
+        // Leading labels the line above has too are left out.
+        let same = told
+            .iter()
+            .zip(&last)
+            .take_while(|(here, above)| here == above)
+            .count();
+        cells[..same].iter_mut().for_each(String::clear);
+        last = told;
+        cells.extend(variants.iter().map(|cells| cells[index].clone()));
+        grid.row(cells);
+    }
+    grid
+}
+
+/// The pieces of a cell: value, interval, change.
+type Pieces = [String; 3];
+
+fn cell(basis: Basis, summary: Option<&Summary>, change: Option<&Change>, part: Part) -> Pieces {
+    let Some(summary) = summary else {
+        return ["-".to_owned(), String::new(), String::new()];
+    };
+    let number = |value| {
+        if basis == Basis::Counted {
+            exact(value)
+        } else {
+            rounded(value)
+        }
+    };
+    let between =
+        |interval: Interval| format!("[{}, {}]", number(interval.low), number(interval.high));
+    let interval = summary.interval.map(between);
+    match part {
+        Part::Intervals => [
+            interval.unwrap_or_else(|| "-".to_owned()),
+            "".into(),
+            "".into(),
+        ],
+        Part::Changes { intervals } => {
+            let spread = basis != Basis::Measured && !summary.constant;
+            let mark = if spread { "~" } else { "" };
+            let interval = interval.filter(|_| intervals).unwrap_or_default();
+            let change = change.map(percent).unwrap_or_default();
+            [
+                format!("{mark}{}", number(summary.median)),
+                interval,
+                change,
+            ]
+        }
+    }
+}
+
+/// `(  12.34%)`, or `*  12.34%*` where significant.
+fn percent(change: &Change) -> String {
+    let number = match change.percent {
+        // No "-0.00".
+        Some(percent) if percent.abs() < 0.005 => format!("{:>7.2}%", 0.0),
+        Some(percent) => format!("{percent:>7.2}%"),
+        None => format!("{:>8}", "-"),
+    };
+    match change.test {
+        Some(test) if test.significant => format!("*{number}*"),
+        _ => format!("({number})"),
+    }
+}
+
+/// Joins the pieces of a column's cells so that each piece is aligned.
+fn join(cells: Vec<Pieces>) -> Vec<String> {
+    let width = |piece: usize| cells.iter().map(|cell| cell[piece].chars().count()).max();
+    let (interval, change) = (width(1).unwrap_or(0), width(2).unwrap_or(0));
+    let pad = |text: &str, width: usize| {
+        if width == 0 {
+            String::new()
+        } else {
+            format!(" {text:>width$}")
+        }
+    };
+    let joined = |cell: &Pieces| {
+        format!(
+            "{}{}{}",
+            cell[0],
+            pad(&cell[1], interval),
+            pad(&cell[2], change)
+        )
+    };
+    cells.iter().map(joined).collect()
+}

@@ -1,0 +1,168 @@
+//! What stands above and below a table: the run, what is common, how to read it.
+
+use std::collections::BTreeSet;
+
+use super::comparison::row_summaries;
+use super::grid::{Align, Grid};
+use crate::compare::{Comparison, Row};
+use crate::schema::{Basis, Better, Ground};
+
+/// The run, the machine, and everything that is the same in all rows.
+pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
+    let run = &of.run;
+    let machine = &run.machine;
+    let commit = run
+        .commit
+        .as_ref()
+        .map(|commit| format!(", commit {commit}"));
+    let pairs = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
+        pairs
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
+    grid.row([
+        "tool".to_owned(),
+        format!("{}{}", run.tool, commit.unwrap_or_default()),
+    ]);
+    let cores = if machine.cores == 1 { "core" } else { "cores" };
+    grid.row([
+        "machine".to_owned(),
+        format!(
+            "{}, {}, {} {cores}, {} MiB, {}",
+            machine.cpu, machine.arch, machine.cores, machine.memory_mib, machine.os
+        ),
+    ]);
+    if !constant.is_empty() {
+        let text = pairs(&mut constant.iter().map(|(name, value)| (name, value)));
+        grid.row(["all rows".to_owned(), text]);
+    }
+    if !of.common.is_empty() {
+        grid.row(["variants".to_owned(), pairs(&mut of.common.iter())]);
+    }
+    if !of.compared.is_empty() {
+        grid.row(["compared".to_owned(), of.compared.join(",")]);
+    }
+    grid.to_string()
+}
+
+/// How to read the table: samples, intervals, tests, bases, grounds, sources.
+pub(super) fn below(of: &Comparison, intervals: bool) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let bases: BTreeSet<Basis> = of.rows.iter().map(|row| row.basis).collect();
+    lines.extend(bases.into_iter().map(|basis| basis_line(of, basis)));
+    if !of.others.is_empty() {
+        lines.push(change_line(of));
+    }
+    if of.tests > 0 {
+        lines.push(test_line(of));
+    }
+    if intervals {
+        let level = of.level * 100.0;
+        lines.push(format!(
+            "[low, high]: covers the median with at least {level:.0}% (order statistics, no \
+             distribution assumed); from n = 6"
+        ));
+    }
+    let spread = |row: &Row| {
+        row.basis != Basis::Measured && row_summaries(row).any(|summary| !summary.constant)
+    };
+    if of.rows.iter().any(spread) {
+        lines.push("~: the samples differ; their median".to_owned());
+    }
+    let grounds: BTreeSet<Ground> = of.rows.iter().map(|row| row.ground).collect();
+    lines.extend(grounds.into_iter().map(|ground| ground_line(ground, of)));
+    lines.extend(source_lines(of));
+    lines.join("\n") + "\n"
+}
+
+/// One number, or the smallest and the largest.
+pub(super) fn range(numbers: &BTreeSet<usize>) -> String {
+    match (numbers.first(), numbers.last()) {
+        (Some(low), Some(high)) if low != high => format!("{low}-{high}"),
+        (Some(n), _) => n.to_string(),
+        _ => "0".to_owned(),
+    }
+}
+
+fn basis_line(of: &Comparison, basis: Basis) -> String {
+    let rows = of.rows.iter().filter(|row| row.basis == basis);
+    let n: BTreeSet<usize> = rows
+        .flat_map(row_summaries)
+        .map(|summary| summary.n)
+        .collect();
+    let meaning = match basis {
+        Basis::Measured => "median",
+        Basis::Counted => "exact, not tested",
+        Basis::Modelled => "computed from counts and priced by sources; not tested",
+        Basis::Fitted => "constants chosen to meet known results; not a prediction, not tested",
+        Basis::Guessed => "a constant nobody has measured; not tested",
+        Basis::Published => "quoted; not tested",
+    };
+    format!("{basis}: {meaning}, n = {}", range(&n))
+}
+
+fn change_line(of: &Comparison) -> String {
+    let neither: BTreeSet<&str> = of
+        .rows
+        .iter()
+        .filter(|row| row.better == Better::Neither)
+        .map(|row| row.metric.as_str())
+        .collect();
+    let mut line = format!("(change%): against {}, positive is better", of.base);
+    if !neither.is_empty() {
+        let names: Vec<&str> = neither.into_iter().collect();
+        line += &format!("; of {}, positive is more", names.join(", "));
+    }
+    line
+}
+
+fn test_line(of: &Comparison) -> String {
+    let tests = |count: usize| if count == 1 { "test" } else { "tests" };
+    let mut line = format!(
+        "*change%*: significant at {} (two-sided Mann-Whitney, Holm over {} {})",
+        of.alpha,
+        of.tests,
+        tests(of.tests)
+    );
+    if of.out_of_reach > 0 {
+        line += &format!(
+            "\nn is too small: {} of {} {} cannot be significant",
+            of.out_of_reach,
+            of.tests,
+            tests(of.tests)
+        );
+    }
+    line
+}
+
+fn ground_line(ground: Ground, of: &Comparison) -> String {
+    let meaning = match ground {
+        Ground::Host => {
+            let arch = &of.run.machine.arch;
+            return format!(
+                "host: the software path on this {arch} CPU, whatever the entry format; TLB \
+                 maintenance is counted, not executed"
+            );
+        }
+        Ground::Model => "a modelled machine, priced by a platform file",
+        Ground::Guest => "a bare-metal kernel under QEMU; instructions, not time",
+        Ground::Linux => "a real kernel; time only on real hardware, instructions in QEMU",
+        Ground::Published => "quoted from a source",
+    };
+    format!("{ground}: {meaning}")
+}
+
+fn source_lines(of: &Comparison) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for row in &of.rows {
+        for source in &row.sources {
+            let line = format!("source of {}: {source}", row.metric);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}

@@ -1,0 +1,68 @@
+//! Numbers as tables print them.
+
+/// A value with four significant digits, or with all digits before the point when those are more;
+/// in scientific notation below 0.0001 and from 10¹⁵.
+pub fn rounded(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // The exponent after rounding: 9.9996 is 10.00.
+    let scientific = format!("{value:.3e}");
+    let exponent = scientific
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    match exponent {
+        Some(exponent @ -4..=14) => {
+            let decimals = usize::try_from(3 - exponent).unwrap_or(0);
+            format!("{value:.decimals$}")
+        }
+        _ => scientific,
+    }
+}
+
+/// A counted value: whole where it is whole, all digits where they are few, else [`rounded`].
+pub fn exact(value: f64) -> String {
+    let shortest = format!("{}", value + 0.0);
+    let whole = value.fract() == 0.0 && value.abs() < 1e15;
+    if whole || shortest.len() <= 8 {
+        shortest
+    } else {
+        rounded(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_digits() {
+        let cases = [
+            (2.87, "2.870"),
+            (9.999_6, "10.00"),
+            (287.04, "287.0"),
+            (123_456.7, "123457"),
+            (-0.012_34, "-0.01234"),
+            (0.000_012, "1.200e-5"),
+            (2e15, "2.000e15"),
+            (-0.0, "0"),
+        ];
+        for (value, want) in cases {
+            assert_eq!(rounded(value), want);
+        }
+    }
+
+    #[test]
+    fn counts_keep_their_digits() {
+        let cases = [
+            (16.0, "16"),
+            (123_456_789.0, "123456789"),
+            (0.0625, "0.0625"),
+            (1.0 / 3.0, "0.3333"),
+            (-0.0, "0"),
+        ];
+        for (value, want) in cases {
+            assert_eq!(exact(value), want);
+        }
+    }
+}

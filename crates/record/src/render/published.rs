@@ -1,0 +1,177 @@
+//! Figures quoted from sources, as a block.
+
+use super::grid::{Align, Grid};
+use super::number::exact;
+use crate::schema::{Ground, Labels, Metric, Record, RecordSet};
+
+/// What a quoted figure is about, with its value on either side.
+struct Quote<'a> {
+    about: Vec<&'a str>,
+    rest: Labels,
+    name: &'a str,
+    unit: &'a str,
+    before: Option<&'a Metric>,
+    after: Option<(String, &'a Metric)>,
+}
+
+/// The published records as a block, or `None` when there are none.
+///
+/// A value stands under *before* if its variant has the base's choice on every axis it names, and
+/// under *after* otherwise. A before and an after are one line if they agree in scenario, fields,
+/// metric, unit and all axes that are not the base's.
+pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
+    let mut quotes: Vec<Quote<'_>> = Vec::new();
+    for record in set
+        .records
+        .iter()
+        .filter(|record| record.ground == Ground::Published)
+    {
+        for metric in &record.metrics {
+            place(&mut quotes, record, metric, base);
+        }
+    }
+    if quotes.is_empty() {
+        return None;
+    }
+    let mut sources: Vec<&str> = Vec::new();
+    let headers = ["what", "variant", "before", "after", "unit", "source"];
+    let right = |header: &str| matches!(header, "before" | "after");
+    let align = |header| {
+        if right(header) {
+            Align::Right
+        } else {
+            Align::Left
+        }
+    };
+    let mut grid = Grid::new(headers.map(|header| (header, align(header))));
+    for quote in &quotes {
+        let after = quote.after.as_ref();
+        let mut cited: Vec<String> = Vec::new();
+        for metric in quote
+            .before
+            .into_iter()
+            .chain(after.map(|(_, metric)| *metric))
+        {
+            let number = format!(
+                "[{}]",
+                cite(&mut sources, metric.source.as_deref().unwrap_or("-"))
+            );
+            if !cited.contains(&number) {
+                cited.push(number);
+            }
+        }
+        let rest = quote
+            .rest
+            .iter()
+            .map(|(axis, choice)| format!("{axis}={choice}"));
+        let variant = after
+            .map(|(title, _)| title.clone())
+            .into_iter()
+            .chain(rest);
+        grid.row([
+            quote.what(),
+            variant.collect::<Vec<_>>().join(","),
+            quote.before.map_or_else(|| "-".to_owned(), values),
+            after.map_or_else(|| "-".to_owned(), |(_, metric)| values(metric)),
+            quote.unit.to_owned(),
+            cited.join(" "),
+        ]);
+    }
+    let base: Vec<String> = base
+        .iter()
+        .map(|(axis, choice)| format!("{axis}={choice}"))
+        .collect();
+    let mut text = "published figures, quoted; not runs of this tool\n".to_owned();
+    if !base.is_empty() {
+        text += &format!("before: {}\n", base.join(","));
+    }
+    text += &format!("\n{grid}");
+    for (index, source) in sources.iter().enumerate() {
+        text += &format!("[{}] {source}\n", index + 1);
+    }
+    Some(text)
+}
+
+/// Adds a value to the line of its other side, or to a new one.
+fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric, base: &Labels) {
+    let fields = record
+        .fields
+        .iter()
+        .flat_map(|(name, value)| [name.as_str(), value]);
+    let about: Vec<&str> = std::iter::once(record.scenario.as_str())
+        .chain(fields)
+        .collect();
+    let (shared, rest): (Labels, Labels) = record
+        .variant
+        .clone()
+        .into_iter()
+        .partition(|(axis, _)| base.contains_key(axis));
+    let is_before = shared
+        .iter()
+        .all(|(axis, choice)| base.get(axis) == Some(choice));
+    let (name, unit) = (metric.name.as_str(), metric.unit.as_str());
+    let same = |quote: &&mut Quote<'_>| {
+        quote.about == about && quote.rest == rest && (quote.name, quote.unit) == (name, unit)
+    };
+    let new = Quote {
+        about: about.clone(),
+        rest: rest.clone(),
+        name,
+        unit,
+        before: None,
+        after: None,
+    };
+    if is_before {
+        // Every after of one figure repeats its before; another before is a line of its own.
+        let open = |quote: &&mut Quote<'_>| same(quote) && quote.before.is_none();
+        let mut lines = quotes.iter_mut().filter(open).peekable();
+        if lines.peek().is_some() {
+            lines.for_each(|quote| quote.before = Some(metric));
+        } else {
+            quotes.push(Quote {
+                before: Some(metric),
+                ..new
+            });
+        }
+        return;
+    }
+    let after = Some((shared.into_values().collect::<Vec<_>>().join(","), metric));
+    match quotes.iter_mut().find(same) {
+        Some(line) if line.after.is_none() => line.after = after,
+        Some(line) => {
+            let before = line.before;
+            quotes.push(Quote {
+                before,
+                after,
+                ..new
+            });
+        }
+        None => quotes.push(Quote { after, ..new }),
+    }
+}
+
+impl Quote<'_> {
+    /// Scenario, fields and metric: `microbench size=10G: reclaim`.
+    fn what(&self) -> String {
+        let (scenario, fields) = self.about.split_first().unwrap_or((&"", &[]));
+        let fields = fields.chunks(2).map(|pair| format!(" {}", pair.join("=")));
+        format!("{scenario}{}: {}", fields.collect::<String>(), self.name)
+    }
+}
+
+fn cite<'a>(sources: &mut Vec<&'a str>, source: &'a str) -> usize {
+    let known = sources.iter().position(|known| *known == source);
+    known.unwrap_or_else(|| {
+        sources.push(source);
+        sources.len() - 1
+    }) + 1
+}
+
+fn values(metric: &Metric) -> String {
+    metric
+        .values
+        .iter()
+        .map(|value| exact(*value))
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,126 @@
+//! JSON: reading with one clear error, writing with a stable order.
+
+use serde::Deserialize;
+
+use super::types::{RecordSet, SCHEMA, VERSION};
+use super::validate::InvalidRecord;
+
+/// Why a text is not a record set.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The text is not JSON, or has no schema name and version.
+    #[error("not a record set (an object with schema \"{SCHEMA}\" and version {VERSION}): {0}")]
+    NotARecordSet(serde_json::Error),
+    /// Another schema.
+    #[error("schema is {found:?}; \"{SCHEMA}\" is accepted")]
+    Schema {
+        /// The name in the text.
+        found: String,
+    },
+    /// A version this crate does not read.
+    #[error("version is {found}; {VERSION} is accepted")]
+    Version {
+        /// The version in the text.
+        found: u32,
+    },
+    /// A field that is missing, unknown or of a wrong type. The cause says what is accepted.
+    #[error("{place}: {cause}")]
+    Shape {
+        /// Where, such as `records[3].metrics[0].basis (metric "age")`.
+        place: String,
+        /// What was found, and what is accepted.
+        cause: serde_json::Error,
+    },
+    /// The right shape, but a rule is broken.
+    #[error(transparent)]
+    Invalid(#[from] InvalidRecord),
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Header {
+    schema: String,
+    version: u32,
+}
+
+/// The names of a broken set, for the error that says where.
+#[derive(Deserialize)]
+struct Names {
+    records: Vec<RecordNames>,
+}
+
+#[derive(Deserialize)]
+struct RecordNames {
+    #[serde(default)]
+    scenario: Option<String>,
+    #[serde(default)]
+    metrics: Vec<MetricName>,
+}
+
+#[derive(Deserialize)]
+struct MetricName {
+    #[serde(default)]
+    name: Option<String>,
+}
+
+impl RecordSet {
+    /// Reads and validates a record set.
+    ///
+    /// # Errors
+    /// [`ReadError`], which names the record and metric, what was found and what is accepted.
+    pub fn from_json(text: &str) -> Result<Self, ReadError> {
+        // The header first: another version may have another shape.
+        let header: Header = serde_json::from_str(text).map_err(ReadError::NotARecordSet)?;
+        if header.schema != SCHEMA {
+            return Err(ReadError::Schema {
+                found: header.schema,
+            });
+        }
+        if header.version != VERSION {
+            return Err(ReadError::Version {
+                found: header.version,
+            });
+        }
+        let mut json = serde_json::Deserializer::from_str(text);
+        let set: Self = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let place = place(text, &error.path().to_string());
+            ReadError::Shape {
+                place,
+                cause: error.into_inner(),
+            }
+        })?;
+        set.validate()?;
+        Ok(set)
+    }
+
+    /// The set as indented JSON, keys in a stable order, with a final newline.
+    ///
+    /// # Errors
+    /// [`InvalidRecord`] when [`RecordSet::from_json`] would refuse the text.
+    pub fn to_json(&self) -> Result<String, InvalidRecord> {
+        self.validate()?;
+        let text = serde_json::to_string_pretty(self).expect("string keys, finite numbers");
+        Ok(text + "\n")
+    }
+}
+
+/// The path with the names of the scenario and metric it leads to, as far as they can be read.
+fn place(text: &str, path: &str) -> String {
+    let Ok(names) = serde_json::from_str::<Names>(text) else {
+        return path.to_owned();
+    };
+    let Some(record) = index(path, "records[").and_then(|i| names.records.get(i)) else {
+        return path.to_owned();
+    };
+    let metric = index(path, "metrics[").and_then(|i| record.metrics.get(i)?.name.as_ref());
+    match (metric, &record.scenario) {
+        (Some(metric), _) => format!("{path} (metric {metric:?})"),
+        (None, Some(scenario)) => format!("{path} (scenario {scenario:?})"),
+        (None, None) => path.to_owned(),
+    }
+}
+
+fn index(path: &str, after: &str) -> Option<usize> {
+    let (_, rest) = path.split_once(after)?;
+    rest.split_once(']')?.0.parse().ok()
+}

@@ -1,0 +1,113 @@
+//! The median and its distribution-free confidence interval.
+
+use serde::Serialize;
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// A confidence interval, with the level it reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end: a sample.
+    pub low: f64,
+    /// Upper end: a sample.
+    pub high: f64,
+    /// Coverage reached, at least the one asked for; between 0 and 1.
+    pub level: f64,
+}
+
+/// The median of finite values in any order, or `None` of an empty slice. Of an even number of
+/// values, the mean of the middle two.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let sorted = sorted(values);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[middle]),
+        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
+    }
+}
+
+/// The narrowest interval between symmetric order statistics that covers the population's median
+/// with at least `level`, or `None` where too few values (below 6 for 0.95) can reach it.
+///
+/// Assumes independent samples of one continuous distribution, of any shape; with ties the
+/// coverage is at least the one given. The number of values below the median is binomial with
+/// probability ½ (David & Nagaraja, *Order Statistics*, 3rd ed., section 7.1; Conover, *Practical
+/// Nonparametric Statistics*, section 3.2).
+pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
+    let sorted = sorted(values);
+    let below = Binomial::new(0.5, u64::try_from(sorted.len()).ok()?).ok()?;
+    let reached = |rank: usize| 1.0 - 2.0 * below.cdf(rank as u64);
+    // Coverage falls as the ranks move inwards.
+    let rank = (0..sorted.len() / 2)
+        .take_while(|&rank| reached(rank) >= level)
+        .last()?;
+    let (low, high) = (sorted[rank], sorted[sorted.len() - 1 - rank]);
+    Some(Interval {
+        low,
+        high,
+        level: reached(rank),
+    })
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn medians_by_hand() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+    }
+
+    /// Ranks and levels of Conover's and of David & Nagaraja's tables.
+    #[test]
+    fn intervals_of_the_tables() {
+        let ranks = [
+            (6, 1, 0.96875),
+            (10, 2, 0.97852),
+            (15, 4, 0.96484),
+            (31, 10, 0.97055),
+        ];
+        for (n, rank, level) in ranks {
+            let values: Vec<f64> = (1..=n).rev().map(f64::from).collect();
+            let got = median_interval(&values, 0.95).unwrap();
+            assert_eq!(
+                (got.low, got.high),
+                (f64::from(rank), f64::from(n + 1 - rank))
+            );
+            assert!((got.level - level).abs() < 1e-5, "n = {n}: {got:?}");
+        }
+        assert_eq!(median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95), None);
+        assert_eq!(median_interval(&[1.0], 0.5), None);
+        assert_eq!(median_interval(&[], 0.5), None);
+    }
+
+    proptest! {
+        #[test]
+        fn interval_holds_the_median(
+            values in prop::collection::vec(-1e9..1e9, 6..80),
+            asked in 0.1..0.95,
+        ) {
+            let middle = median(&values).unwrap();
+            let got = median_interval(&values, asked).unwrap();
+            prop_assert!(got.low <= middle && middle <= got.high);
+            prop_assert!(asked <= got.level && got.level < 1.0);
+        }
+
+        #[test]
+        fn a_higher_level_is_no_narrower(values in prop::collection::vec(-1e9..1e9, 12..60)) {
+            let narrow = median_interval(&values, 0.8).unwrap();
+            let wide = median_interval(&values, 0.99).unwrap();
+            prop_assert!(wide.low <= narrow.low && narrow.high <= wide.high);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Reading, writing and refusing record sets.
+
+use pageout_record::schema::{Basis, ReadError, RecordSet};
+use proptest::prelude::*;
+
+/// The first JSON block of the reference.
+fn example() -> &'static str {
+    let text = include_str!("../../../docs/records.md");
+    let (_, after) = text.split_once("```json\n").expect("a JSON block");
+    after.split_once("```").expect("its end").0
+}
+
+fn read(text: &str) -> Result<RecordSet, ReadError> {
+    RecordSet::from_json(text)
+}
+
+/// The error of the example with one piece of its text replaced.
+fn error(from: &str, to: &str) -> String {
+    let text = example();
+    assert!(text.contains(from), "{from} is in the example");
+    read(&text.replacen(from, to, 1))
+        .expect_err("refused")
+        .to_string()
+}
+
+#[test]
+fn the_documented_example_is_read_and_written_alike() {
+    let set = read(example()).unwrap();
+    assert!(!set.records.is_empty());
+    let written = set.to_json().unwrap();
+    assert_eq!(read(&written).unwrap(), set);
+    assert_eq!(read(&written).unwrap().to_json().unwrap(), written);
+}
+
+#[test]
+fn errors_name_the_place_and_what_is_accepted() {
+    let errors = [
+        error("\"pageout-record\"", "\"other\""),
+        error("\"version\": 1", "\"version\": 9"),
+        error("\"basis\": \"measured\"", "\"basis\": \"felt\""),
+        error(
+            "\"better\": \"lower\",",
+            "\"better\": \"lower\", \"worse\": 1,",
+        ),
+        error("\"seed\": 1", "\"sead\": 1"),
+        error("[2.91, 2.87, 2.9]", "[]"),
+        error("[2.91, 2.87, 2.9]", "[1, 1e999]"),
+        error("[2.91, 2.87, 2.9]", "[1, null]"),
+        error("\"basis\": \"measured\"", "\"basis\": \"published\""),
+        error("\"name\": \"visits\"", "\"name\": \"age\""),
+        error("\"order\": \"4\"", "\"order\": \"\\u001b[2J\""),
+        read("[]").unwrap_err().to_string(),
+        read("{\"schema\": \"pageout-record\"")
+            .unwrap_err()
+            .to_string(),
+    ];
+    insta::assert_snapshot!(errors.join("\n"));
+}
+
+#[test]
+fn what_cannot_be_read_cannot_be_written() {
+    let mut set = read(example()).unwrap();
+    set.records[0].metrics[0].values[1] = f64::NAN;
+    let error = set.to_json().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "records[0] (\"sweep\"), metric \"age\": values[1] is NaN; only finite numbers are accepted"
+    );
+    let mut csv = Vec::new();
+    assert!(set.to_csv(&mut csv).is_err() && csv.is_empty());
+}
+
+#[test]
+fn without_measured_is_the_same_for_other_measurements() {
+    let set = read(example()).unwrap();
+    let mut again = set.clone();
+    for metric in again
+        .records
+        .iter_mut()
+        .flat_map(|record| &mut record.metrics)
+    {
+        if metric.basis == Basis::Measured {
+            metric.values.iter_mut().for_each(|value| *value *= 1.5);
+        }
+    }
+    assert_ne!(set, again);
+    assert_eq!(set.without_measured(), again.without_measured());
+    let rest = read(&set.without_measured().to_json().unwrap()).unwrap();
+    let metrics = || rest.records.iter().flat_map(|record| &record.metrics);
+    assert!(metrics().count() > 0 && metrics().all(|metric| metric.basis != Basis::Measured));
+}
+
+#[test]
+fn csv_has_a_line_a_value() {
+    let mut set = read(example()).unwrap();
+    set.records[0]
+        .fields
+        .insert("note".to_owned(), "a, \"b\"".to_owned());
+    let mut csv = Vec::new();
+    set.to_csv(&mut csv).unwrap();
+    insta::assert_snapshot!(String::from_utf8(csv).unwrap());
+}
+
+proptest! {
+    #[test]
+    fn values_survive_json(values in prop::collection::vec(prop::num::f64::NORMAL, 1..20)) {
+        let mut set = read(example()).unwrap();
+        set.records[0].metrics[0].values = values;
+        prop_assert_eq!(&read(&set.to_json().unwrap()).unwrap(), &set);
+    }
+
+    #[test]
+    fn damaged_text_never_panics(cut in any::<prop::sample::Index>(), with in "[ -~]{0,3}") {
+        let text = example();
+        let at = cut.index(text.len());
+        if text.is_char_boundary(at) && text.is_char_boundary(at + 1) {
+            let _ = read(&format!("{}{with}{}", &text[..at], &text[at + 1..]));
+        }
+    }
+}

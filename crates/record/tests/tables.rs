@@ -1,0 +1,233 @@
+//! Golden tables: what a reader sees.
+
+use pageout_record::compare::compare;
+use pageout_record::render::{Options, comparison, published};
+use pageout_record::schema::{
+    Basis, Better, Ground, Labels, Machine, Metric, Record, RecordSet, Run,
+};
+
+fn labels(pairs: &[(&str, &str)]) -> Labels {
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+fn metric(name: &str, unit: &str, basis: Basis, values: Vec<f64>) -> Metric {
+    let (name, unit) = (name.to_owned(), unit.to_owned());
+    Metric {
+        name,
+        unit,
+        basis,
+        better: Better::Lower,
+        source: None,
+        values,
+    }
+}
+
+/// `n` samples around `middle`, a few per cent apart, in no order.
+fn samples(middle: f64, n: u32) -> Vec<f64> {
+    let step = |i: u32| f64::from(i * 7 % n) / f64::from(n) - 0.5;
+    (0..n).map(|i| middle * (1.0 + 0.04 * step(i))).collect()
+}
+
+fn record(fields: &[(&str, &str)], variant: &[(&str, &str)], metrics: Vec<Metric>) -> Record {
+    Record {
+        scenario: "sweep".to_owned(),
+        ground: Ground::Host,
+        seed: 1,
+        fields: labels(fields),
+        variant: labels(variant),
+        metrics,
+    }
+}
+
+fn set(records: Vec<Record>) -> RecordSet {
+    let machine = Machine {
+        cpu: "Example 9000".to_owned(),
+        arch: "x86_64".to_owned(),
+        cores: 8,
+        memory_mib: 16384,
+        os: "Linux".to_owned(),
+    };
+    let run = Run {
+        tool: "pageout 0.1.0".to_owned(),
+        commit: Some("1a2b3c4".to_owned()),
+        machine,
+    };
+    RecordSet::new(run, records)
+}
+
+/// Three ways to check young bits, over folios of two orders.
+fn sweep(n: u32) -> RecordSet {
+    let mut records = Vec::new();
+    let orders = [
+        ("0", [2.89, 2.87, 2.5], 1.0),
+        ("4", [100.2, 6.4, 0.38], 16.0),
+    ];
+    for (order, times, pages) in orders {
+        for (young, time) in ["per-entry", "batched", "line"].into_iter().zip(times) {
+            let visits = if young == "per-entry" {
+                pages * pages
+            } else {
+                pages
+            };
+            let metrics = vec![
+                metric("age", "ns/page", Basis::Measured, samples(time, n)),
+                metric("visits", "entries/folio", Basis::Counted, vec![visits]),
+            ];
+            let fields = [("format", "arm64-4k"), ("order", order)];
+            let variant = [("young", young), ("flush", "nosync"), ("lru", "mglru")];
+            records.push(record(&fields, &variant, metrics));
+        }
+    }
+    set(records)
+}
+
+fn per_entry() -> Labels {
+    labels(&[("young", "per-entry")])
+}
+
+fn table(set: &RecordSet, options: Options) -> String {
+    comparison(&compare(set, &per_entry()).unwrap(), options)
+}
+
+#[test]
+fn three_variants() {
+    insta::assert_snapshot!(table(&sweep(31), Options::default()));
+}
+
+#[test]
+fn intervals_in_a_table_of_their_own() {
+    let options = Options {
+        intervals: true,
+        ..Options::default()
+    };
+    insta::assert_snapshot!(table(&sweep(31), options));
+}
+
+#[test]
+fn intervals_beside_the_values() {
+    let mut set = sweep(31);
+    set.records
+        .retain(|record| record.variant["young"] != "line");
+    let options = Options {
+        intervals: true,
+        ..Options::default()
+    };
+    let text = table(&set, options);
+    assert!(text.lines().all(|line| line.chars().count() <= 120));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn few_samples_two_axes_and_a_missing_cell() {
+    let mut set = sweep(3);
+    for record in &mut set.records {
+        if record.variant["young"] == "line" {
+            record.variant.insert("flush".to_owned(), "none".to_owned());
+        }
+    }
+    set.records[1].metrics[0].values.push(2.9);
+    set.records.pop();
+    insta::assert_snapshot!(table(&set, Options::default()));
+}
+
+#[test]
+fn modelled_counted_and_undirected() {
+    let mut records = Vec::new();
+    for (young, flushes, reclaimed) in [("per-entry", 0.0, [512.0; 3]), ("line", 4.0, [512.0; 3])] {
+        let mut time = metric("reclaim", "ns/page", Basis::Modelled, vec![flushes + 81.5]);
+        time.source = Some("platforms/example.toml".to_owned());
+        let mut pages = metric("reclaimed", "pages", Basis::Counted, reclaimed.to_vec());
+        pages.better = Better::Neither;
+        pages.values[0] += flushes;
+        let flushes = metric("flushes", "", Basis::Counted, vec![flushes]);
+        let mut record = record(&[], &[("young", young)], vec![time, flushes, pages]);
+        record.ground = Ground::Model;
+        records.push(record);
+    }
+    insta::assert_snapshot!(table(&set(records), Options::default()));
+}
+
+#[test]
+fn quoted_figures() {
+    let quote = |name: &str, unit: &str, value: f64, source: &str| {
+        let mut quote = metric(name, unit, Basis::Published, vec![value]);
+        quote.source = Some(source.to_owned());
+        vec![quote]
+    };
+    let mut records = vec![
+        record(
+            &[("size", "10G")],
+            &[("young", "per-entry")],
+            quote("reclaim", "ms", 119.0, "A thread"),
+        ),
+        record(
+            &[("size", "10G")],
+            &[("young", "batched")],
+            quote("reclaim", "ms", 81.0, "A thread"),
+        ),
+        record(
+            &[("size", "10G")],
+            &[("young", "line")],
+            quote("reclaim", "ms", 70.5, "A reply"),
+        ),
+        record(
+            &[],
+            &[("young", "batched"), ("lru", "mglru")],
+            quote("kernel time", "% less", 60.0, "A reply"),
+        ),
+    ];
+    records
+        .iter_mut()
+        .for_each(|record| record.ground = Ground::Published);
+    insta::assert_snapshot!(published(&set(records), &per_entry()).unwrap());
+    assert_eq!(published(&sweep(1), &per_entry()), None);
+}
+
+#[test]
+fn no_quoted_figure_is_dropped() {
+    let mut records = Vec::new();
+    for (seed, young) in [
+        (0_u32, "per-entry"),
+        (1, "per-entry"),
+        (2, "line"),
+        (3, "batched"),
+    ] {
+        let mut quote = metric(
+            "reclaim",
+            "ms",
+            Basis::Published,
+            vec![f64::from(seed) + 100.0],
+        );
+        quote.source = Some("A thread".to_owned());
+        let mut record = record(&[], &[("young", young)], vec![quote]);
+        (record.ground, record.seed) = (Ground::Published, seed.into());
+        records.push(record);
+    }
+    for _ in 0..records.len() {
+        records.rotate_left(1);
+        let text = published(&set(records.clone()), &per_entry()).unwrap();
+        assert!(
+            ["100", "101", "102", "103"]
+                .iter()
+                .all(|value| text.contains(value)),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_field_may_be_called_as_an_axis_is() {
+    let mut set = sweep(6);
+    for record in &mut set.records {
+        record.fields.insert("seed".to_owned(), "a".to_owned());
+        record
+            .fields
+            .insert("flush".to_owned(), record.fields["order"].clone());
+    }
+    let text = table(&set, Options::default());
+    assert!(text.contains("seed=1 format=arm64-4k seed=a"), "{text}");
+    assert!(text.contains("\nflush  order  metric"), "{text}");
+}
