@@ -73,11 +73,7 @@ impl Order {
 
     /// Order `order`, or `None` above [`Order::MAX`].
     pub const fn new(order: u8) -> Option<Self> {
-        if order <= Self::MAX.0 {
-            Some(Self(order))
-        } else {
-            None
-        }
+        if order <= Self::MAX.0 { Some(Self(order)) } else { None }
     }
 
     /// The order as a number.

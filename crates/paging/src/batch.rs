@@ -62,14 +62,8 @@ pub fn folio_pte_batch_flags<F: Format, T: Table>(
     max_nr: usize,
     flags: BatchFlags,
 ) -> usize {
-    debug_assert!(
-        F::is_present(*pte),
-        "a batch starts at a present entry, not {pte:?}"
-    );
-    debug_assert!(
-        max_nr >= 1 && i + max_nr <= F::PTES,
-        "{max_nr} entries from {i} lie in a table"
-    );
+    debug_assert!(F::is_present(*pte), "a batch starts at a present entry, not {pte:?}");
+    debug_assert!(max_nr >= 1 && i + max_nr <= F::PTES, "{max_nr} entries from {i} lie in a table");
     let first = ignore::<F>(*pte, flags);
     let mut nr = batch_hint::<F>(i, *pte);
     while nr < max_nr {
@@ -118,8 +112,5 @@ pub fn batch_and_clear_young<F: Format, T: Table>(
         return line::batch::<F, T>(table, i, pte, max_nr);
     }
     let nr = folio_pte_batch::<F, T>(table, i, pte, max_nr);
-    (
-        nr,
-        line::test_and_clear_young(table, None, i..i + nr, F::YOUNG),
-    )
+    (nr, line::test_and_clear_young(table, None, i..i + nr, F::YOUNG))
 }

@@ -29,11 +29,7 @@ pub fn set_ptes<F: Format, T: Table>(table: T, i: usize, pte: Pte, nr: usize) {
             && F::pfn(entry).get().is_multiple_of(F::CONT_PTES as u64)
             && F::is_valid(entry);
         let block = aligned && F::CONT_SHIFT > 0 && nr - k >= F::CONT_PTES;
-        let (chunk, first) = if block {
-            (F::CONT_PTES, F::mkcont(entry))
-        } else {
-            (1, entry)
-        };
+        let (chunk, first) = if block { (F::CONT_PTES, F::mkcont(entry)) } else { (1, entry) };
         for e in 0..chunk {
             table.set(i + k + e, F::advance(first, e));
         }
@@ -56,17 +52,20 @@ pub fn gather<F: Format, T: Table>(table: T, i: usize) -> Pte {
 /// getter of the walks here, as in Linux 7.1.5.
 #[inline]
 pub fn gather_early<F: Format, T: Table>(table: T, i: usize) -> Pte {
-    let mut all = table.load(i);
-    if F::CONT_SHIFT == 0 || !F::is_cont(all) {
-        return all;
+    let pte = table.load(i);
+    if F::CONT_SHIFT == 0 || !F::is_cont(pte) {
+        return pte;
     }
+    let mut found = Pte::NONE;
     for k in block(i, F::CONT_PTES) {
-        all = merge::<F>(all, table.load(k));
-        if F::is_young(all) && F::is_dirty(all) {
+        // Merged into `pte` as it goes, a dirty entry `i` would end the search before its own turn
+        // to be merged, and keep hardware's form of dirty where `gather` gives software's.
+        found = merge::<F>(found, table.load(k));
+        if F::is_young(found) && F::is_dirty(found) {
             break;
         }
     }
-    all
+    merge::<F>(pte, found)
 }
 
 /// How a walk reads an entry.
@@ -92,11 +91,7 @@ impl Getter {
 /// Entries from `i` to the end of its contiguous block, itself included; 1 if it is in none.
 #[inline]
 pub fn batch_hint<F: Format>(i: usize, pte: Pte) -> usize {
-    if F::CONT_SHIFT > 0 && F::is_cont(pte) {
-        F::CONT_PTES - i % F::CONT_PTES
-    } else {
-        1
-    }
+    if F::CONT_SHIFT > 0 && F::is_cont(pte) { F::CONT_PTES - i % F::CONT_PTES } else { 1 }
 }
 
 #[inline]
@@ -107,14 +102,6 @@ fn block(i: usize, block: usize) -> core::ops::Range<usize> {
 
 #[inline]
 fn merge<F: Format>(all: Pte, one: Pte) -> Pte {
-    let young = if F::is_young(one) {
-        F::mkyoung(all)
-    } else {
-        all
-    };
-    if F::is_dirty(one) {
-        F::mkdirty(young)
-    } else {
-        young
-    }
+    let young = if F::is_young(one) { F::mkyoung(all) } else { all };
+    if F::is_dirty(one) { F::mkdirty(young) } else { young }
 }

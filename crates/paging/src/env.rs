@@ -50,11 +50,7 @@ impl<'e, E: Env> LockedTable<'e, E> {
     pub fn lock(env: &'e E, frame: Pfn) -> Self {
         loop {
             if let Some(guard) = env.try_lock_table(frame) {
-                return Self {
-                    table: env.table(frame),
-                    ahead: None,
-                    _guard: guard,
-                };
+                return Self { table: env.table(frame), ahead: None, _guard: guard };
             }
             env.relax();
         }

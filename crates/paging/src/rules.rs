@@ -15,16 +15,8 @@ pub trait Rules {
         if F::CONT_SHIFT == 0 {
             return i..i + nr;
         }
-        let start = if F::is_cont(first) {
-            contig::align_down(i, F::CONT_PTES)
-        } else {
-            i
-        };
-        let end = if F::is_cont(last) {
-            contig::align_up(i + nr, F::CONT_PTES)
-        } else {
-            i + nr
-        };
+        let start = if F::is_cont(first) { contig::align_down(i, F::CONT_PTES) } else { i };
+        let end = if F::is_cont(last) { contig::align_up(i + nr, F::CONT_PTES) } else { i + nr };
         start..end
     }
 

@@ -55,10 +55,7 @@ impl<F> Copy for HostTable<'_, F> {}
 impl<'a, F: Format> HostTable<'a, F> {
     /// A handle to `entries`, or `None` unless there are exactly `F::PTES` of them.
     pub fn new(entries: &'a [AtomicU64]) -> Option<Self> {
-        (entries.len() == F::PTES).then_some(Self {
-            entries,
-            format: PhantomData,
-        })
+        (entries.len() == F::PTES).then_some(Self { entries, format: PhantomData })
     }
 
     #[inline]
@@ -95,10 +92,7 @@ impl<F: Format> Table for HostTable<'_, F> {
     #[inline]
     fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
         let entry = self.entry(i);
-        entry
-            .compare_exchange_weak(old.0, new.0, Relaxed, Relaxed)
-            .map(|_| ())
-            .map_err(Pte)
+        entry.compare_exchange_weak(old.0, new.0, Relaxed, Relaxed).map(|_| ()).map_err(Pte)
     }
 
     #[inline]
@@ -124,11 +118,7 @@ impl<'a, F: Format> HostTables<'a, F> {
     /// Tables in `memory`, the first of which is frame `base`. Entries past the last whole table
     /// are not used.
     pub fn new(memory: &'a [AtomicU64], base: Pfn) -> Self {
-        Self {
-            memory,
-            base,
-            format: PhantomData,
-        }
+        Self { memory, base, format: PhantomData }
     }
 
     /// Tables that fit.
@@ -180,11 +170,7 @@ impl<F: Format> DirectMap<F> {
     /// passed to [`DirectMap::table`] holds a page table, which the program touches through atomics
     /// alone (hardware walkers may do as they do).
     pub const unsafe fn new(base: *mut u8, frames: u64) -> Self {
-        Self {
-            base: base.cast(),
-            frames,
-            format: PhantomData,
-        }
+        Self { base: base.cast(), frames, format: PhantomData }
     }
 
     /// The table in `frame`.
@@ -193,18 +179,12 @@ impl<F: Format> DirectMap<F> {
     /// If the frame lies outside the map.
     #[inline]
     pub fn table(&self, frame: Pfn) -> HostTable<'static, F> {
-        assert!(
-            frame.get() < self.frames,
-            "a table frame lies in the direct map"
-        );
+        assert!(frame.get() < self.frames, "a table frame lies in the direct map");
         let first = frame.get() as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
         // SAFETY: the frame lies in the map, so `new`'s caller vouches for PTES entries (at most a
         // page) that are mapped, aligned, live and accessed through atomics only.
         let entries = unsafe { core::slice::from_raw_parts(self.base.add(first), F::PTES) };
-        HostTable {
-            entries,
-            format: PhantomData,
-        }
+        HostTable { entries, format: PhantomData }
     }
 }
 

@@ -30,29 +30,17 @@ pub struct FlushPolicy {
 
 impl FlushPolicy {
     /// Kernels' default where an architecture has no rule of its own [7.1.5].
-    pub const GENERIC: Self = Self {
-        pte: YoungFlush::Sync,
-        pmd: YoungFlush::Sync,
-    };
+    pub const GENERIC: Self = Self { pte: YoungFlush::Sync, pmd: YoungFlush::Sync };
     /// x86: nothing for PTEs; a range flush for PMD leaves [7.1.5].
-    pub const X86: Self = Self {
-        pte: YoungFlush::None,
-        pmd: YoungFlush::Sync,
-    };
+    pub const X86: Self = Self { pte: YoungFlush::None, pmd: YoungFlush::Sync };
     /// arm64: TLBI without the trailing DSB for PTEs; with it for PMD leaves [7.1.5].
-    pub const ARM64: Self = Self {
-        pte: YoungFlush::Nosync,
-        pmd: YoungFlush::Sync,
-    };
+    pub const ARM64: Self = Self { pte: YoungFlush::Nosync, pmd: YoungFlush::Sync };
     /// riscv: as x86 [7.1.5].
     pub const RISCV: Self = Self::X86;
 
     /// The same choice at both levels: how a flush axis is forced.
     pub const fn forced(flush: YoungFlush) -> Self {
-        Self {
-            pte: flush,
-            pmd: flush,
-        }
+        Self { pte: flush, pmd: flush }
     }
 
     /// The choice for leaves of `level`.
@@ -85,12 +73,7 @@ pub fn flush_young<E: Env>(
     mmu.barrier(Barrier::Publish);
     mmu.invalidate(match whole {
         true => Invalidate::AddressSpace(asid),
-        false => Invalidate::Range {
-            asid,
-            start,
-            nr,
-            level,
-        },
+        false => Invalidate::Range { asid, start, nr, level },
     });
     if whole || flush == YoungFlush::Sync {
         mmu.barrier(Barrier::Complete);

@@ -105,18 +105,11 @@ pub fn spans<E: Env>(env: &E, root: Pfn, range: VirtRange) -> impl Iterator<Item
             match found {
                 Descent::Absent(_) => {}
                 Descent::PmdLeaf(frame) => {
-                    return Some(Span::PmdLeaf {
-                        frame,
-                        range: start..addr,
-                    });
+                    return Some(Span::PmdLeaf { frame, range: start..addr });
                 }
                 Descent::PteTable(frame, pmd) => {
                     let ahead = table_after(env, pmd, start);
-                    return Some(Span::Ptes {
-                        frame,
-                        ahead,
-                        range: start..addr,
-                    });
+                    return Some(Span::Ptes { frame, ahead, range: start..addr });
                 }
             }
         }
@@ -127,11 +120,7 @@ pub fn spans<E: Env>(env: &E, root: Pfn, range: VirtRange) -> impl Iterator<Item
 /// The PTE table of the entry after `addr`'s in the PMD table in frame `pmd`.
 fn table_after<E: Env>(env: &E, pmd: Pfn, addr: VirtAddr) -> Option<Pfn> {
     let i = E::Format::index(Level::Pmd, addr) + 1;
-    let next = if i < E::Format::PTES {
-        env.table(pmd).load(i)
-    } else {
-        Pte::NONE
-    };
+    let next = if i < E::Format::PTES { env.table(pmd).load(i) } else { Pte::NONE };
     E::Format::is_table(next).then(|| E::Format::pfn(next))
 }
 
@@ -140,11 +129,7 @@ fn table_after<E: Env>(env: &E, pmd: Pfn, addr: VirtAddr) -> Option<Pfn> {
 fn next_boundary<F: Format>(addr: VirtAddr, level: Level) -> VirtAddr {
     let shift = F::shift(level);
     let next = addr.align_down(shift).add(1 << shift);
-    if next < addr {
-        VirtAddr::new(u64::MAX)
-    } else {
-        next
-    }
+    if next < addr { VirtAddr::new(u64::MAX) } else { next }
 }
 
 /// Which entries an rmap walk matches.
@@ -198,10 +183,11 @@ pub enum Hit {
 pub struct MappedWalk<'e, E: Env> {
     env: &'e E,
     target: Where,
-    /// The address of the last hit, or the next to look at.
+    /// The next address to look at.
     addr: VirtAddr,
     locked: Option<LockedTable<'e, E>>,
-    after_hit: bool,
+    /// Where the locked table, or the range, ends.
+    locked_end: VirtAddr,
     crossed: bool,
 }
 
@@ -210,40 +196,32 @@ impl<'e, E: Env> MappedWalk<'e, E> {
     #[inline]
     pub fn new(env: &'e E, target: Where) -> Self {
         let addr = target.range.start;
-        Self {
-            env,
-            target,
-            addr,
-            locked: None,
-            after_hit: false,
-            crossed: false,
-        }
+        Self { env, target, addr, locked: None, locked_end: addr, crossed: false }
     }
 
     /// The next mapping, with its table locked; `None` at the end, with no lock held.
     #[inline]
     pub fn next_hit(&mut self) -> Option<Hit> {
-        if core::mem::take(&mut self.after_hit) {
-            self.step();
-        }
-        while self.addr < self.target.range.end {
-            let Some(pt) = &self.locked else {
-                if let Some(pmd) = self.enter() {
-                    self.after_hit = true;
-                    return Some(pmd);
+        loop {
+            if let Some(pt) = &self.locked {
+                while self.addr < self.locked_end {
+                    let addr = self.addr;
+                    let i = E::Format::index(Level::Pte, addr);
+                    let pte = self.target.getter.get::<E::Format, _>(pt.table(), i);
+                    self.addr = addr.add(E::Format::PAGE_SIZE);
+                    if self.matches(pte) {
+                        return Some(Hit::Pte(addr, pte));
+                    }
                 }
-                continue;
-            };
-            let i = E::Format::index(Level::Pte, self.addr);
-            let pte = self.target.getter.get::<E::Format, _>(pt.table(), i);
-            if self.matches(pte) {
-                self.after_hit = true;
-                return Some(Hit::Pte(self.addr, pte));
             }
-            self.step();
+            self.leave();
+            if self.addr >= self.target.range.end {
+                return None;
+            }
+            if let Some(pmd) = self.enter() {
+                return Some(pmd);
+            }
         }
-        self.locked = None;
-        None
     }
 
     /// Counts the `nr` entries from the last hit on as visited: the next hit lies after them. They
@@ -259,14 +237,19 @@ impl<'e, E: Env> MappedWalk<'e, E> {
     /// Before the first hit and after the last.
     #[inline]
     pub fn locked(&self) -> &LockedTable<'e, E> {
-        self.locked
-            .as_ref()
-            .expect("a walk that stands at a hit holds its table's lock")
+        self.locked.as_ref().expect("a walk that stands at a hit holds its table's lock")
     }
 
     /// Whether the walk has stepped from one PTE table into the next.
     pub fn crossed_table(&self) -> bool {
         self.crossed
+    }
+
+    /// Unlocks the table whose entries are done, noting whether the walk goes on in another.
+    fn leave(&mut self) {
+        if self.locked.take().is_some() && self.addr < self.target.range.end {
+            self.crossed = true;
+        }
     }
 
     /// Descends at `addr`: locks a PTE table that may hold a match, returns a PMD leaf's hit, or
@@ -279,9 +262,7 @@ impl<'e, E: Env> MappedWalk<'e, E> {
             }
             Descent::PmdLeaf(frame) => self.enter_pmd(frame),
             Descent::PteTable(frame, _) => {
-                if self.target.lock == LockWhen::Always || self.find_plausible(frame) {
-                    self.locked = Some(LockedTable::lock(self.env, frame));
-                }
+                self.enter_ptes(frame);
                 None
             }
         }
@@ -299,37 +280,29 @@ impl<'e, E: Env> MappedWalk<'e, E> {
             self.locked = Some(pt);
             // One leaf maps the whole folio: whatever is asked next lies past it.
             self.addr = self.target.range.end;
+            self.locked_end = self.addr;
             return Some(Hit::Pmd(addr));
         }
         self.addr = next_boundary::<E::Format>(addr, Level::Pmd);
         None
     }
 
-    /// Moves to the first entry of the table in `frame` that may match, without its lock; false at
-    /// the end of the table or of the range.
-    fn find_plausible(&mut self, frame: Pfn) -> bool {
-        let table = self.env.table(frame);
-        while self.addr < self.target.range.end {
-            if self.matches(table.load(E::Format::index(Level::Pte, self.addr))) {
-                return true;
-            }
-            if self.step() {
-                return false;
+    /// Locks the table in `frame` at the first of its entries that may match, or moves past it.
+    fn enter_ptes(&mut self, frame: Pfn) {
+        let table_end = next_boundary::<E::Format>(self.addr, Level::Pmd);
+        let end = table_end.min(self.target.range.end);
+        if self.target.lock == LockWhen::Plausible {
+            let table = self.env.table(frame);
+            while !self.matches(table.load(E::Format::index(Level::Pte, self.addr))) {
+                self.addr = self.addr.add(E::Format::PAGE_SIZE);
+                if self.addr >= end {
+                    self.crossed |= self.addr < self.target.range.end;
+                    return;
+                }
             }
         }
-        false
-    }
-
-    /// Moves on by a page. Leaves the table, and says so, where that crosses its end.
-    #[inline]
-    fn step(&mut self) -> bool {
-        self.addr = self.addr.add(E::Format::PAGE_SIZE);
-        let crosses = E::Format::index(Level::Pte, self.addr) == 0;
-        if crosses && self.addr < self.target.range.end {
-            self.locked = None;
-            self.crossed = true;
-        }
-        crosses
+        self.locked_end = end;
+        self.locked = Some(LockedTable::lock(self.env, frame));
     }
 
     #[inline]

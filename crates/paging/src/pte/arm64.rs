@@ -45,11 +45,7 @@ impl<const P: u32, const T: u32, const C: u32> Arm64<P, T, C> {
 }
 
 impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
-    const NAME: &'static str = if Self::IS_4K {
-        "arm64-4k"
-    } else {
-        "arm64-small"
-    };
+    const NAME: &'static str = if Self::IS_4K { "arm64-4k" } else { "arm64-small" };
     const PAGE_SHIFT: u32 = P;
     const TABLE_SHIFT: u32 = T;
     const CONT_SHIFT: u32 = C;
@@ -163,11 +159,7 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     #[inline]
     fn mkdirty(pte: Pte) -> Pte {
         let dirty = pte.with(SW_DIRTY);
-        if pte.has(WRITE) {
-            dirty.without(RDONLY)
-        } else {
-            dirty
-        }
+        if pte.has(WRITE) { dirty.without(RDONLY) } else { dirty }
     }
 
     #[inline]
@@ -177,22 +169,14 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
 
     #[inline]
     fn wrprotect(pte: Pte) -> Pte {
-        let kept = if Self::hardware_writable(pte) {
-            pte.with(SW_DIRTY)
-        } else {
-            pte
-        };
+        let kept = if Self::hardware_writable(pte) { pte.with(SW_DIRTY) } else { pte };
         kept.without(WRITE).with(RDONLY)
     }
 
     #[inline]
     fn mkwrite(pte: Pte) -> Pte {
         let writable = pte.with(WRITE);
-        if pte.has(SW_DIRTY) {
-            writable.without(RDONLY)
-        } else {
-            writable
-        }
+        if pte.has(SW_DIRTY) { writable.without(RDONLY) } else { writable }
     }
 
     #[inline]

@@ -84,26 +84,13 @@ pub struct Prot {
 
 impl Prot {
     /// Readable.
-    pub const READ: Self = Self {
-        write: false,
-        exec: false,
-        none: false,
-    };
+    pub const READ: Self = Self { write: false, exec: false, none: false };
     /// Readable and writable.
-    pub const WRITE: Self = Self {
-        write: true,
-        ..Self::READ
-    };
+    pub const WRITE: Self = Self { write: true, ..Self::READ };
     /// Readable and executable.
-    pub const EXEC: Self = Self {
-        exec: true,
-        ..Self::READ
-    };
+    pub const EXEC: Self = Self { exec: true, ..Self::READ };
     /// PROT_NONE.
-    pub const NONE: Self = Self {
-        none: true,
-        ..Self::READ
-    };
+    pub const NONE: Self = Self { none: true, ..Self::READ };
 }
 
 /// What an entry is, decoded.

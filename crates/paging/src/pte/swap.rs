@@ -49,13 +49,7 @@ impl SwapEntry {
             _ => true,
         };
         if device_fits && offset < (1 << Self::OFFSET_BITS) - 1 {
-            Some(Self {
-                kind,
-                offset,
-                exclusive: false,
-                soft_dirty: false,
-                uffd_wp: false,
-            })
+            Some(Self { kind, offset, exclusive: false, soft_dirty: false, uffd_wp: false })
         } else {
             None
         }

@@ -12,6 +12,16 @@ use crate::pte::{Format, Pte};
 use crate::table::{LINE, Table};
 use core::ops::Range;
 
+/// Clears the young bit of entry `i`, or of every entry of its contiguous block; whether any was set.
+#[inline]
+pub fn test_and_clear_young_pte<E: Env>(table: E::Table, i: usize) -> bool {
+    let pte = table.load(i);
+    if E::Format::CONT_SHIFT > 0 && E::Format::is_cont(pte) {
+        return test_and_clear_young(table, None, widened::<E>(table, i, 1), E::Format::YOUNG);
+    }
+    E::Format::is_young(pte) && table.test_and_clear_bit(i, E::Format::YOUNG)
+}
+
 /// Clears the young bits of `nr` entries from index `i` on, and of whole blocks where the run begins
 /// or ends inside one; whether any was set.
 #[inline]
@@ -21,10 +31,6 @@ pub fn test_and_clear_young_ptes<E: Env>(
     i: usize,
     nr: usize,
 ) -> bool {
-    if nr == 1 && (E::Format::CONT_SHIFT == 0 || !E::Format::is_cont(table.load(i))) {
-        let young = E::Format::is_young(table.load(i));
-        return young && table.test_and_clear_bit(i, E::Format::YOUNG);
-    }
     test_and_clear_young(table, ahead, widened::<E>(table, i, nr), E::Format::YOUNG)
 }
 
@@ -85,11 +91,7 @@ pub(crate) fn batch<F: Format, T: Table>(
         let odd = differences::<F>(&entries, expected).fold(0, |or, odd| or | odd);
         if odd != 0 || wanted != WHOLE {
             let odd = mask(differences::<F>(&table.line(base), expected)) & wanted;
-            let same = if odd == 0 {
-                wanted
-            } else {
-                wanted & !(!0 << odd.trailing_zeros())
-            };
+            let same = if odd == 0 { wanted } else { wanted & !(!0 << odd.trailing_zeros()) };
             young |= clear_in_line(table, base, same, F::YOUNG);
             if odd != 0 {
                 return (base + odd.trailing_zeros() as usize - i, young);
@@ -131,9 +133,7 @@ fn or(entries: &[u64; LINE]) -> u64 {
 /// A bit mask of the words that are not zero.
 #[inline]
 fn mask(words: impl Iterator<Item = u64>) -> u32 {
-    words
-        .zip(0..)
-        .fold(0, |mask, (word, k)| mask | u32::from(word != 0) << k)
+    words.zip(0..).fold(0, |mask, (word, k)| mask | u32::from(word != 0) << k)
 }
 
 /// Clears `bit` where it is set in the `wanted` entries of the line at `base`; whether any was.

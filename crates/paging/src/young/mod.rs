@@ -67,60 +67,47 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     /// block. Whether any was set.
     #[inline]
     pub fn ptep_test_and_clear_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
-        entry::test_and_clear_young::<E>(pt.table(), E::Format::index(Level::Pte, addr))
+        self.check_one(pt.table(), E::Format::index(Level::Pte, addr))
     }
 
     /// [`YoungCheck::ptep_test_and_clear_young`], then the flush if any was set.
     #[inline]
     pub fn ptep_clear_flush_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
-        per_entry::clear_flush_young(self, pt, addr, 1)
+        let young = self.ptep_test_and_clear_young(pt, addr);
+        if young {
+            self.flush_run(pt, addr, 1);
+        }
+        young
     }
 
     /// Clears the young bits of `nr` entries from the one that maps `addr`, and of whole blocks
     /// where the run begins or ends inside one. Whether any was set.
     ///
     /// Precondition: present, consecutive pages of one folio, in one VMA and this table.
-    #[inline]
+    #[inline(always)] // so that one entry costs what the single check costs
     pub fn test_and_clear_young_ptes(
         &self,
         pt: &LockedTable<'e, E>,
         addr: VirtAddr,
         nr: usize,
     ) -> bool {
-        let i = E::Format::index(Level::Pte, addr);
-        debug_assert!(
-            nr >= 1 && i + nr <= E::Format::PTES,
-            "{nr} entries from {i} in one table"
-        );
-        match self.family {
-            Family::PerEntry => per_entry::test_and_clear_young::<E>(pt.table(), i, nr),
-            Family::Batched => batched::test_and_clear_young::<E>(pt.table(), i, nr),
-            Family::Line => line::test_and_clear_young_ptes::<E>(pt.table(), pt.ahead(), i, nr),
+        if nr == 1 {
+            self.ptep_test_and_clear_young(pt, addr)
+        } else {
+            self.check_run(pt, addr, nr)
         }
     }
 
     /// [`YoungCheck::test_and_clear_young_ptes`], then the flush if any was set: one for the widened
     /// run, but where kernels loop over the single call, one an entry.
-    #[inline]
+    #[inline(always)] // as above
     pub fn clear_flush_young_ptes(
         &self,
         pt: &LockedTable<'e, E>,
         addr: VirtAddr,
         nr: usize,
     ) -> bool {
-        let loops = match self.family {
-            Family::PerEntry => true,
-            Family::Batched => E::Format::CLEAR == YoungClear::TestFirst,
-            Family::Line => false,
-        };
-        if loops {
-            return per_entry::clear_flush_young(self, pt, addr, nr);
-        }
-        let young = self.test_and_clear_young_ptes(pt, addr, nr);
-        if young {
-            self.flush_run(pt, addr, nr);
-        }
-        young
+        if nr == 1 { self.ptep_clear_flush_young(pt, addr) } else { self.flush_after(pt, addr, nr) }
     }
 
     /// The single check, or-ed with the secondary MMUs'.
@@ -201,9 +188,9 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     }
 
     /// Clear-flushes the run of one folio that begins with `pte`, which maps `addr`, as far as this
-    /// family goes at once and at most `max_nr` entries (the end of folio, VMA or table), and asks
+    /// family goes at once and at most `max_nr()` entries (the end of folio, VMA or table), and asks
     /// the secondary MMUs. The entries done, and whether any was young.
-    #[inline]
+    #[inline(always)] // as above: what kernels did is not to pay for what they do
     pub fn clear_flush_young_run(
         &self,
         pt: &LockedTable<'e, E>,
@@ -211,23 +198,10 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         pte: Pte,
         max_nr: usize,
     ) -> (usize, bool) {
-        let i = E::Format::index(Level::Pte, addr);
-        let (nr, young) = match self.family {
-            Family::PerEntry => (1, self.ptep_clear_flush_young(pt, addr)),
-            _ if max_nr == 1 => (1, self.ptep_clear_flush_young(pt, addr)),
-            Family::Batched => {
-                let nr = folio_pte_batch::<E::Format, _>(pt.table(), i, pte, max_nr);
-                (nr, self.clear_flush_young_ptes(pt, addr, nr))
-            }
-            Family::Line => {
-                let (nr, inside) =
-                    batch_and_clear_young::<E::Format, _>(pt.table(), i, pte, max_nr);
-                let young = inside | line::clear_young_edges::<E>(pt.table(), i, nr);
-                if young {
-                    self.flush_run(pt, addr, nr);
-                }
-                (nr, young)
-            }
+        let (nr, young) = if self.family == Family::PerEntry || max_nr == 1 {
+            (1, self.ptep_clear_flush_young(pt, addr))
+        } else {
+            self.clear_flush_batch(pt, addr, pte, max_nr)
         };
         (nr, young | self.notify(After::Flush, addr, nr))
     }
@@ -237,6 +211,67 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     #[inline]
     pub fn clear_flush_young_secondary(&self, addr: VirtAddr) -> bool {
         self.notify(After::Flush, addr, 1)
+    }
+
+    #[inline]
+    fn check_run(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, nr: usize) -> bool {
+        let i = E::Format::index(Level::Pte, addr);
+        debug_assert!(nr >= 1 && i + nr <= E::Format::PTES, "{nr} entries from {i} in one table");
+        match self.family {
+            Family::PerEntry => per_entry::test_and_clear_young::<E>(pt.table(), i, nr),
+            Family::Batched => batched::test_and_clear_young::<E>(pt.table(), i, nr),
+            Family::Line => line::test_and_clear_young_ptes::<E>(pt.table(), pt.ahead(), i, nr),
+        }
+    }
+
+    /// Finds the batch that begins at `addr`, checks it and flushes what was young.
+    fn clear_flush_batch(
+        &self,
+        pt: &LockedTable<'e, E>,
+        addr: VirtAddr,
+        pte: Pte,
+        max_nr: usize,
+    ) -> (usize, bool) {
+        let i = E::Format::index(Level::Pte, addr);
+        if self.family != Family::Line {
+            let nr = folio_pte_batch::<E::Format, _>(pt.table(), i, pte, max_nr);
+            return (nr, self.clear_flush_young_ptes(pt, addr, nr));
+        }
+        let (nr, inside) = batch_and_clear_young::<E::Format, _>(pt.table(), i, pte, max_nr);
+        let young = inside | line::clear_young_edges::<E>(pt.table(), i, nr);
+        if young {
+            self.flush_run(pt, addr, nr);
+        }
+        (nr, young)
+    }
+
+    /// Checks a run and flushes what was young.
+    #[inline]
+    fn flush_after(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, nr: usize) -> bool {
+        let loops = match self.family {
+            Family::PerEntry => true,
+            Family::Batched => E::Format::CLEAR == YoungClear::TestFirst,
+            Family::Line => false,
+        };
+        if loops {
+            return per_entry::clear_flush_young(self, pt, addr, nr);
+        }
+        let young = self.check_run(pt, addr, nr);
+        if young {
+            self.flush_run(pt, addr, nr);
+        }
+        young
+    }
+
+    /// The single check. Kernels' are one and the same in both families; ours looks before it
+    /// clears on every format.
+    #[inline]
+    fn check_one(&self, table: E::Table, i: usize) -> bool {
+        if E::Format::CLEAR == YoungClear::CompareAndSwap && self.family == Family::Line {
+            line::test_and_clear_young_pte::<E>(table, i)
+        } else {
+            entry::test_and_clear_young::<E>(table, i)
+        }
     }
 
     fn notify(&self, after: After, addr: VirtAddr, nr: usize) -> bool {
@@ -263,14 +298,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         let wide = widened::<E>(pt.table(), i, nr);
         let before = ((i - wide.start) as u64) << E::Format::PAGE_SHIFT;
         let start = VirtAddr::new(addr.get() - before);
-        flush_young(
-            self.env,
-            self.flush.pte,
-            self.asid,
-            start,
-            wide.len(),
-            Level::Pte,
-        );
+        flush_young(self.env, self.flush.pte, self.asid, start, wide.len(), Level::Pte);
     }
 }
 

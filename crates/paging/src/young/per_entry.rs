@@ -8,9 +8,7 @@ use crate::pte::{Format, Level};
 /// Calls the single check `nr` times from index `i` on; whether any entry was young.
 #[inline]
 pub fn test_and_clear_young<E: Env>(table: E::Table, i: usize, nr: usize) -> bool {
-    (i..i + nr).fold(false, |young, k| {
-        young | entry::test_and_clear_young::<E>(table, k)
-    })
+    (i..i + nr).fold(false, |young, k| young | entry::test_and_clear_young::<E>(table, k))
 }
 
 /// Calls the single clear-flush `nr` times from `addr` on; each flushes its page, or its contiguous
