@@ -48,11 +48,7 @@ impl CpuCtx {
     #[inline]
     pub(crate) fn enter(&mut self, rank: Rank) {
         let bit = 1 << rank as u8;
-        debug_assert!(
-            self.held < bit,
-            "lock order: {rank:?} after {:#b}",
-            self.held
-        );
+        debug_assert!(self.held < bit, "lock order: {rank:?} after {:#b}", self.held);
         self.held |= bit;
     }
 
@@ -74,6 +70,15 @@ mod tests {
         cpu.enter(Rank::Rmap);
         cpu.enter(Rank::PageTable);
         cpu.leave(Rank::PageTable);
+        cpu.enter(Rank::PageTable);
+    }
+
+    #[test]
+    #[should_panic(expected = "lock order")]
+    #[cfg(debug_assertions)]
+    fn a_second_lock_of_one_rank_panics() {
+        let mut cpu = CpuCtx::new();
+        cpu.enter(Rank::PageTable);
         cpu.enter(Rank::PageTable);
     }
 

@@ -18,25 +18,21 @@ pub enum FolioRef {
 }
 
 /// Decides on a locked folio from what [`folio_referenced`](crate::folio_referenced) found, and
-/// moves its `REFERENCED` flag along (Linux 7.1.5, vmscan.c, classic LRU).
+/// moves its `REFERENCED` flag along, unless a locked VMA or an unknown answer decides alone (classic
+/// branch of Linux 7.1.5, vmscan.c; in that order since 6.14).
 pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
-    let was_referenced = !folio.test_and_clear(FolioFlags::REFERENCED).is_empty();
     if found.vm_flags.contains(VmFlags::LOCKED) {
         return FolioRef::Activate;
     }
-    let anon = folio.folio().flags().contains(FolioFlags::SWAPBACKED);
-    match found.refs {
-        Refs::Unknown => FolioRef::Keep,
-        Refs::Vmas(0) if was_referenced && !anon => FolioRef::ReclaimClean,
-        Refs::Vmas(0) => FolioRef::Reclaim,
-        Refs::Vmas(nr) => {
-            folio.set(FolioFlags::REFERENCED);
-            let executable = found.vm_flags.contains(VmFlags::EXEC) && !anon;
-            if was_referenced || nr > 1 || executable {
-                FolioRef::Activate
-            } else {
-                FolioRef::Keep
-            }
-        }
+    let Refs::Vmas(nr) = found.refs else {
+        return FolioRef::Keep;
+    };
+    let was_referenced = !folio.test_and_clear(FolioFlags::REFERENCED).is_empty();
+    let file = !folio.folio().flags().contains(FolioFlags::SWAPBACKED);
+    if nr == 0 {
+        return if was_referenced && file { FolioRef::ReclaimClean } else { FolioRef::Reclaim };
     }
+    folio.set(FolioFlags::REFERENCED);
+    let executable = found.vm_flags.contains(VmFlags::EXEC) && file;
+    if was_referenced || nr > 1 || executable { FolioRef::Activate } else { FolioRef::Keep }
 }

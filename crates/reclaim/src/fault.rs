@@ -7,7 +7,7 @@ use crate::{CpuCtx, Rank};
 use pageout_paging::contig;
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::Prot;
-use pageout_paging::walk::{self, Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::walk::{self, Descent, Hit, LockWhen, MappedWalk, Match, Where};
 use pageout_paging::{Env, Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
 
 /// By what entries a folio is mapped.
@@ -50,6 +50,9 @@ pub struct Zapped {
 
 /// Maps the pages of the folio that lie in the VMA: old, clean entries, writable and executable as
 /// the VMA is. `zeroed` supplies frames of empty page tables.
+///
+/// The caller keeps others from mapping in the same address space meanwhile, since both might make
+/// the same table, and holds the folio and the VMA in being. Reclaim may go on beside it.
 ///
 /// # Errors
 /// [`MapError`]. Page tables made stay; on [`MapError::Busy`] and [`MapError::NoTable`] entries set
@@ -98,8 +101,7 @@ fn map_ptes<E: Env>(
         let i = E::Format::index(Level::Pte, addr);
         let left = ((range.end.get() - addr.get()) >> E::Format::PAGE_SHIFT) as usize;
         let nr = left.min(E::Format::PTES - i);
-        let frame = walk::make_table(env, root, addr, Level::Pte, zeroed);
-        let pt = LockedTable::lock(env, frame.ok_or(MapError::NoTable)?);
+        let pt = LockedTable::lock(env, table_for(env, root, addr, Level::Pte, zeroed)?);
         if (i..i + nr).any(|k| !pt.table().load(k).is_none()) {
             return Err(MapError::Busy);
         }
@@ -126,16 +128,29 @@ fn map_pmd<E: Env>(
     if !whole || !sized || !range.start.get().is_multiple_of(size) {
         return Err(MapError::NotPmdSized);
     }
-    let frame = walk::make_table(env, root, range.start, Level::Pmd, zeroed);
-    let pt = LockedTable::lock(env, frame.ok_or(MapError::NoTable)?);
+    let pt = LockedTable::lock(env, table_for(env, root, range.start, Level::Pmd, zeroed)?);
     let i = E::Format::index(Level::Pmd, range.start);
     if !pt.table().load(i).is_none() {
         return Err(MapError::Busy);
     }
     folio.add_mappings(1);
-    pt.table()
-        .set(i, E::Format::leaf(Level::Pmd, folio.pfn(), prot));
+    pt.table().set(i, E::Format::leaf(Level::Pmd, folio.pfn(), prot));
     Ok(())
+}
+
+/// The frame of the table of `level` that covers `addr`, made if it is missing.
+fn table_for<E: Env>(
+    env: &E,
+    root: Pfn,
+    addr: VirtAddr,
+    level: Level,
+    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+) -> Result<Pfn, MapError> {
+    let made = walk::make_table(env, root, addr, level, zeroed);
+    made.ok_or_else(|| match walk::descend(env, root, addr) {
+        Descent::PmdLeaf(_) => MapError::Busy,
+        _ => MapError::NoTable,
+    })
 }
 
 /// Takes out every entry of the VMA that maps the folio, and makes TLBs forget them before it
@@ -198,12 +213,7 @@ fn take_out<T: Table>(table: T, i: usize) -> Pte {
 
 fn invalidate_now<E: Env>(env: &E, asid: Asid, start: VirtAddr, level: Level) {
     env.mmu().barrier(Barrier::Publish);
-    env.mmu().invalidate(Invalidate::Range {
-        asid,
-        start,
-        nr: 1,
-        level,
-    });
+    env.mmu().invalidate(Invalidate::Range { asid, start, nr: 1, level });
     env.mmu().barrier(Barrier::Complete);
 }
 
@@ -212,7 +222,7 @@ fn cuts_block<E: Env>(env: &E, root: Pfn, range: &VirtRange) -> bool {
     let block = E::Format::CONT_PTES as u64 * E::Format::PAGE_SIZE;
     let cut = |edge: VirtAddr, page: VirtAddr| {
         let inside = !edge.get().is_multiple_of(block);
-        let walk::Descent::PteTable(frame, _) = walk::descend(env, root, page) else {
+        let Descent::PteTable(frame, _) = walk::descend(env, root, page) else {
             return false;
         };
         let pte = env.table(frame).load(E::Format::index(Level::Pte, page));

@@ -2,7 +2,9 @@
 
 use crate::lock::{Lock, WriteGuard};
 use crate::rmap::MappingId;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{
+    AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 use pageout_paging::{Order, Pfn};
 
 bitflags::bitflags! {
@@ -99,10 +101,11 @@ impl Folio {
         self.mapcount.load(Relaxed)
     }
 
-    /// References: one a mapping entry, one of whoever allocated the folio.
+    /// References: one a mapping entry, one of whoever allocated the folio. Whoever holds the last
+    /// one and reads 1 sees all that was done under the others.
     #[inline]
     pub fn refs(&self) -> u32 {
-        self.refs.load(Relaxed)
+        self.refs.load(Acquire)
     }
 
     /// Flags.
@@ -114,17 +117,13 @@ impl Folio {
     /// Takes the folio's lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<FolioGuard<'_>> {
-        self.lock.try_write().map(|lock| FolioGuard {
-            folio: self,
-            _lock: lock,
-        })
+        self.lock.try_write().map(|lock| FolioGuard { folio: self, _lock: lock })
     }
 
     /// Changes flags. The caller holds the folio's lock.
     #[inline]
     pub(crate) fn update_flags(&self, set: FolioFlags, clear: FolioFlags) {
-        self.flags
-            .store(((self.flags() | set) - clear).bits(), Relaxed);
+        self.flags.store(((self.flags() | set) - clear).bits(), Relaxed);
     }
 
     pub(crate) fn add_mappings(&self, nr: u32) {
@@ -134,11 +133,9 @@ impl Folio {
 
     pub(crate) fn remove_mappings(&self, nr: u32) {
         let before = self.mapcount.fetch_sub(nr, Relaxed);
-        assert!(
-            before >= nr,
-            "mapcount {before} covers the {nr} entries removed"
-        );
-        self.refs.fetch_sub(nr, Relaxed);
+        assert!(before >= nr, "mapcount {before} covers the {nr} entries removed");
+        // After all else: from here on the folio may be freed and used anew.
+        self.refs.fetch_sub(nr, Release);
     }
 }
 

@@ -23,17 +23,18 @@ pub struct ReadGuard<'a>(&'a Lock);
 pub struct WriteGuard<'a>(&'a Lock);
 
 impl Lock {
-    /// Takes the lock to read, unless a writer holds it or another CPU got between.
+    /// Takes the lock to read, unless a writer holds it. Readers never refuse each other.
     #[inline]
     pub fn try_read(&self) -> Option<ReadGuard<'_>> {
-        let readers = self.state.load(Relaxed);
-        if readers >= WRITER - 1 {
-            return None;
+        let mut readers = self.state.load(Relaxed);
+        while readers < WRITER - 1 {
+            let taken = self.state.compare_exchange_weak(readers, readers + 1, Acquire, Relaxed);
+            match taken {
+                Ok(_) => return Some(ReadGuard(self)),
+                Err(now) => readers = now,
+            }
         }
-        let taken = self
-            .state
-            .compare_exchange(readers, readers + 1, Acquire, Relaxed);
-        taken.ok().map(|_| ReadGuard(self))
+        None
     }
 
     /// Takes the lock to write, unless anyone holds it.

@@ -6,7 +6,7 @@ use crate::mm::{Mm, MmId};
 use crate::rmap::{Mapping, MappingId, MappingKind};
 use crate::vma::{Vma, VmaId};
 use crate::{CpuCtx, Rank};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Env, Order, Pfn};
 
@@ -148,13 +148,7 @@ impl<'m> Maps<'m> {
     /// # Errors
     /// [`MemoryError`] names a slice too long to number.
     pub fn new(memory: Memory<'m>, base: Pfn) -> Result<Self, MemoryError> {
-        let Memory {
-            frames,
-            folios,
-            vmas,
-            mms,
-            mappings,
-        } = memory;
+        let Memory { frames, folios, vmas, mms, mappings } = memory;
         let lengths = [
             (frames.len(), TableKind::Frames),
             (folios.len(), TableKind::Folios),
@@ -165,28 +159,12 @@ impl<'m> Maps<'m> {
         if let Some((_, kind)) = lengths.into_iter().find(|(len, _)| *len >= NONE as usize) {
             return Err(MemoryError(kind));
         }
-        let maps = Self {
-            base,
-            frames,
-            folios,
-            vmas,
-            mms,
-            mappings,
-            free: FreeLists::default(),
-        };
-        maps.frames
-            .iter()
-            .for_each(|frame| frame.store(NONE, Relaxed));
-        chain(
-            maps.folios.iter().map(|folio| &folio.mapping),
-            &maps.free.folios,
-        );
+        let maps = Self { base, frames, folios, vmas, mms, mappings, free: FreeLists::default() };
+        maps.frames.iter().for_each(|frame| frame.store(NONE, Relaxed));
+        chain(maps.folios.iter().map(|folio| &folio.mapping), &maps.free.folios);
         chain(maps.vmas.iter().map(|vma| &vma.next), &maps.free.vmas);
         chain(maps.mms.iter().map(|mm| &mm.state), &maps.free.mms);
-        chain(
-            maps.mappings.iter().map(|mapping| &mapping.head),
-            &maps.free.mappings,
-        );
+        chain(maps.mappings.iter().map(|mapping| &mapping.head), &maps.free.mappings);
         Ok(maps)
     }
 
@@ -205,6 +183,11 @@ impl<'m> Maps<'m> {
         let id = MmId(id.ok_or(OutOfTable(TableKind::Mms))?);
         self.mm(id).init(root, asid);
         Ok(id)
+    }
+
+    /// Frees an address space that no VMA names.
+    pub fn remove_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
+        self.put(env, cpu, &self.free.mms, &self.mm(id).state, id.0);
     }
 
     /// Adds a mapping without VMAs or folios.
@@ -227,11 +210,7 @@ impl<'m> Maps<'m> {
     /// Frees a mapping that no VMA maps and no folio names.
     pub fn remove_mapping<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MappingId) {
         let mapping = self.mapping(id);
-        assert_eq!(
-            mapping.head.load(Relaxed),
-            NONE,
-            "a mapping that is freed has no VMA"
-        );
+        assert_eq!(mapping.head.load(Relaxed), NONE, "a mapping that is freed has no VMA");
         self.put(env, cpu, &self.free.mappings, &mapping.head, id.0);
     }
 
@@ -251,35 +230,29 @@ impl<'m> Maps<'m> {
     ) -> Result<FolioId, OutOfTable> {
         let nr = new.order.nr_pages();
         let first = new.pfn.offset_from(self.base);
-        let frames = usize::try_from(first)
-            .ok()
-            .and_then(|i| self.frames.get(i..)?.get(..nr));
+        let frames = usize::try_from(first).ok().and_then(|i| self.frames.get(i..)?.get(..nr));
         let aligned = new.pfn.get().is_multiple_of(nr as u64);
-        let frames = frames
-            .filter(|_| aligned)
-            .ok_or(OutOfTable(TableKind::Frames))?;
+        let frames = frames.filter(|_| aligned).ok_or(OutOfTable(TableKind::Frames))?;
+        let free = |frame: &AtomicU32| frame.load(Relaxed) == NONE;
+        assert!(frames.iter().all(free), "a frame belongs to one folio");
         let id = self.take(env, cpu, &self.free.folios, |i| &self.folios[i].mapping);
         let id = id.ok_or(OutOfTable(TableKind::Folios))?;
         let flags = new.flags | self.mapping(new.mapping).kind().folio_flags();
         self.folios[id as usize].init(new.pfn, new.order, new.mapping, new.index, flags);
         for frame in frames {
-            assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
-            frame.store(id, Relaxed);
+            // Whoever finds the folio by its frame finds it initialised.
+            frame.store(id, Release);
         }
         Ok(FolioId(id))
     }
 
-    /// Frees a folio that nothing maps.
+    /// Frees a folio to which the caller holds the last reference.
     ///
     /// # Panics
-    /// If an entry still maps it.
+    /// If there are others, which includes an entry that maps it.
     pub fn remove_folio<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
-        assert_eq!(
-            folio.mapcount(),
-            0,
-            "a folio that is freed is mapped nowhere"
-        );
+        assert_eq!(folio.refs(), 1, "a folio that is freed is used nowhere");
         let first = folio.pfn().offset_from(self.base) as usize;
         for frame in &self.frames[first..first + folio.nr_pages()] {
             frame.store(NONE, Relaxed);
@@ -290,7 +263,7 @@ impl<'m> Maps<'m> {
     /// The folio that holds `pfn`.
     pub fn folio_of(&self, pfn: Pfn) -> Option<FolioId> {
         let i = usize::try_from(pfn.offset_from(self.base)).ok()?;
-        let id = self.frames.get(i)?.load(Relaxed);
+        let id = self.frames.get(i)?.load(Acquire);
         (id != NONE).then_some(FolioId(id))
     }
 

@@ -53,7 +53,7 @@ impl Mm {
 /// Why [`Maps::mmap`] refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MmapError {
-    /// The range is empty, or not page-aligned.
+    /// The range is empty, or not page-aligned, or ends past the last page offset.
     BadRange,
     /// The caller's table of VMAs is full (ENOMEM).
     OutOfTable(OutOfTable),
@@ -76,6 +76,8 @@ impl Maps<'_> {
         if start >= end || !aligned(start.get()) || !aligned(end.get()) {
             return Err(MmapError::BadRange);
         }
+        let pages = (end.get() - start.get()) >> E::Format::PAGE_SHIFT;
+        new.pgoff.checked_add(pages).ok_or(MmapError::BadRange)?;
         let id = self.take_vma(env, cpu).map_err(MmapError::OutOfTable)?;
         self.vma(id).init(new);
         self.link(env, cpu, id, new.mapping, new.pgoff);
@@ -83,13 +85,17 @@ impl Maps<'_> {
     }
 
     /// Removes a VMA whose folios are no longer mapped by it.
+    ///
+    /// # Panics
+    /// If it is not one of its mapping's VMAs.
     pub fn munmap<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
         let mapping = self.mapping(MappingId(self.vma(id).mapping.load(Relaxed)));
         cpu.enter(Rank::Rmap);
         let guard = mapping.lock.write(|| env.relax());
         let mut link = &mapping.head;
         while link.load(Relaxed) != id.0 {
-            link = &self.vma(VmaId(link.load(Relaxed))).next;
+            let next = self.vma_at(link);
+            link = &next.expect("a VMA to remove is in its mapping's list").next;
         }
         link.store(self.vma(id).next.load(Relaxed), Relaxed);
         drop(guard);

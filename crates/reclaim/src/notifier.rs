@@ -9,15 +9,11 @@ pub struct Subscribers<'a>(pub &'a [&'a dyn Notifier]);
 
 impl Notifier for Subscribers<'_> {
     fn clear_flush_young(&self, range: VirtRange) -> bool {
-        self.0.iter().fold(false, |young, one| {
-            young | one.clear_flush_young(range.clone())
-        })
+        self.0.iter().fold(false, |young, one| young | one.clear_flush_young(range.clone()))
     }
 
     fn clear_young(&self, range: VirtRange) -> bool {
-        self.0
-            .iter()
-            .fold(false, |young, one| young | one.clear_young(range.clone()))
+        self.0.iter().fold(false, |young, one| young | one.clear_young(range.clone()))
     }
 
     fn test_young(&self, addr: VirtAddr) -> bool {

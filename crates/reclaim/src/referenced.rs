@@ -40,10 +40,7 @@ pub struct Referenced {
 
 impl Referenced {
     const fn vmas(nr: u32) -> Self {
-        Self {
-            refs: Refs::Vmas(nr),
-            vm_flags: VmFlags::empty(),
-        }
+        Self { refs: Refs::Vmas(nr), vm_flags: VmFlags::empty() }
     }
 }
 
@@ -62,10 +59,7 @@ pub fn folio_referenced<E: Env>(
     aging: Aging,
 ) -> Referenced {
     let folio = maps.folio(id);
-    debug_assert!(
-        !folio.flags().contains(FolioFlags::ZONE_DEVICE),
-        "device memory is on no LRU"
-    );
+    debug_assert!(!folio.flags().contains(FolioFlags::ZONE_DEVICE), "device memory is on no LRU");
     if folio.mapcount() == 0 {
         return Referenced::vmas(0);
     }
@@ -102,17 +96,10 @@ fn ask_vmas<E: Env>(
     let Some(guard) = mapping.lock.try_read() else {
         cpu.leave(Rank::Rmap);
         cpu.events.rmap_lock_failed += 1;
-        return Referenced {
-            refs: Refs::Unknown,
-            vm_flags: VmFlags::empty(),
-        };
+        return Referenced { refs: Refs::Unknown, vm_flags: VmFlags::empty() };
     };
     let past = folio.index() + folio.nr_pages() as u64;
-    let mut tally = Tally {
-        mapcount: folio.mapcount(),
-        vmas: 0,
-        vm_flags: VmFlags::empty(),
-    };
+    let mut tally = Tally { mapcount: folio.mapcount(), vmas: 0, vm_flags: VmFlags::empty() };
     let mut refs = None;
     let mut next = maps.vma_at(&mapping.head);
     while let Some(vma) = next.filter(|vma| vma.pgoff() < past) {
@@ -124,10 +111,7 @@ fn ask_vmas<E: Env>(
     }
     drop(guard);
     cpu.leave(Rank::Rmap);
-    Referenced {
-        refs: refs.unwrap_or(Refs::Vmas(tally.vmas)),
-        vm_flags: tally.vm_flags,
-    }
+    Referenced { refs: refs.unwrap_or(Refs::Vmas(tally.vmas)), vm_flags: tally.vm_flags }
 }
 
 /// Asks one VMA. Breaks when no further VMA needs asking, with the answer if it is not the tally's.
@@ -157,12 +141,7 @@ fn ask_vma<E: Env>(
         lock: LockWhen::Plausible,
         getter: aging.family.getter(),
     };
-    let check = YoungCheck {
-        env,
-        family: aging.family,
-        flush: aging.flush,
-        asid: mm.asid(),
-    };
+    let check = YoungCheck { env, family: aging.family, flush: aging.flush, asid: mm.asid() };
     cpu.enter(Rank::PageTable);
     let mut walk = MappedWalk::new(env, target);
     let asked = if vma.flags().contains(VmFlags::LOCKED) {
@@ -189,11 +168,7 @@ fn ask_vma<E: Env>(
         tally.vmas += 1;
         tally.vm_flags |= vma.flags() - VmFlags::LOCKED;
     }
-    if tally.mapcount == 0 {
-        ControlFlow::Break(None)
-    } else {
-        ControlFlow::Continue(())
-    }
+    if tally.mapcount == 0 { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
 }
 
 /// Whether the folio is anonymous memory that seems to be mapped by one process only.
@@ -259,7 +234,5 @@ fn clear_young<'e, E: Env>(
 fn max_batch<F: Format>(folio: &Folio, vma_end: VirtAddr, addr: VirtAddr, pte: Pte) -> usize {
     let in_folio = folio.nr_pages() - F::pfn(pte).offset_from(folio.pfn()) as usize;
     let in_vma = ((vma_end.get() - addr.get()) >> F::PAGE_SHIFT) as usize;
-    in_folio
-        .min(in_vma)
-        .min(F::PTES - F::index(Level::Pte, addr))
+    in_folio.min(in_vma).min(F::PTES - F::index(Level::Pte, addr))
 }

@@ -39,8 +39,7 @@ pub struct Mapping {
 
 impl Mapping {
     pub(crate) fn init(&self, kind: MappingKind) {
-        self.anon
-            .store(u32::from(kind == MappingKind::Anon), Relaxed);
+        self.anon.store(u32::from(kind == MappingKind::Anon), Relaxed);
     }
 
     /// What the pages are.

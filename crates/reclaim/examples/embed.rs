@@ -1,0 +1,210 @@
+//! An operating system that links the engine: two processes share a file, and reclaim asks which of
+//! its folios were used.
+//!
+//! All but `main` and `table` uses `core` alone, as a kernel would; the engine's memory is arrays
+//! whose lengths the limits give.
+//!
+//! ```text
+//! cargo run -p pageout-reclaim --example embed
+//! ```
+
+use core::array::from_fn;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
+use pageout_paging::pte::Arm64_4K;
+use pageout_paging::table::{HostTable, HostTables};
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::young::Family;
+use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table, VirtAddr};
+use pageout_reclaim::{
+    Aging, CpuCtx, Folio, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, Mapping, MappingKind,
+    Maps, Memory, Mm, MmId, NewFolio, NewVma, Refs, Sizes, VmFlags, Vma, WriteGuard,
+    folio_check_references, folio_referenced, map_folio,
+};
+
+/// Pages of a folio: one contiguous block.
+const ORDER: u8 = 4;
+/// Folios of the file.
+const FOLIOS: usize = 4;
+/// Frame of the first page table. The file's pages are in the frames from 0 on.
+const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
+/// For each process a root and one table of each level below it.
+const TABLES: usize = 2 * 4;
+/// Where both processes map the file.
+const START: VirtAddr = VirtAddr::new(1 << 30);
+
+const SIZES: Sizes = Sizes::for_limits(&Limits {
+    frames: FOLIOS << ORDER,
+    folios: FOLIOS,
+    vmas: 2,
+    mms: 2,
+    mappings: 1,
+});
+
+/// How this system checks young bits.
+const AGING: Aging = Aging { family: Family::Line, flush: FlushPolicy::ARM64 };
+
+/// The machine's part: page tables with their locks, and the TLBs.
+struct Os<'m> {
+    tables: HostTables<'m, Arm64_4K>,
+    locks: &'m [Lock],
+    tlbs: Tlbs,
+}
+
+/// Where a kernel would execute TLBI and DSB.
+#[derive(Default)]
+struct Tlbs {
+    invalidated: AtomicU32,
+}
+
+impl Mmu for Tlbs {
+    fn caps(&self) -> Caps {
+        Caps { hardware_af: true, hardware_dirty: true, nonleaf_af: false, range_limit: 512 }
+    }
+
+    fn invalidate(&self, _what: Invalidate) {
+        self.invalidated.fetch_add(1, Relaxed);
+    }
+
+    fn barrier(&self, _barrier: Barrier) {}
+}
+
+impl<'m> Env for Os<'m> {
+    type Format = Arm64_4K;
+    type Table = HostTable<'m, Arm64_4K>;
+    type Mmu = Tlbs;
+    type Rules = Sound;
+    type TableGuard<'a>
+        = WriteGuard<'a>
+    where
+        Self: 'a;
+
+    fn table(&self, frame: Pfn) -> Self::Table {
+        self.tables.table(frame)
+    }
+
+    fn mmu(&self) -> &Tlbs {
+        &self.tlbs
+    }
+
+    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
+        self.locks[frame.offset_from(FIRST_TABLE) as usize].try_write()
+    }
+
+    fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
+        None
+    }
+
+    fn relax(&self) {
+        core::hint::spin_loop();
+    }
+}
+
+/// What hardware does on an access: it sets the accessed bit. No kernel would do this by hand.
+fn touch(os: &Os<'_>, mm: &Mm, addr: VirtAddr) {
+    if let Descent::PteTable(frame, _) = descend(os, mm.root(), addr) {
+        let (table, i) = (os.table(frame), Arm64_4K::index(Level::Pte, addr));
+        let mut old = table.load(i);
+        while let Err(found) = table.cas(i, old, Arm64_4K::mkyoung(old)) {
+            old = found;
+        }
+    }
+}
+
+/// A file mapped by two processes, the second of which executes it.
+struct SharedFile {
+    folios: [FolioId; FOLIOS],
+    mms: [MmId; 2],
+}
+
+fn share_a_file(maps: &Maps<'_>, os: &Os<'_>, cpu: &mut CpuCtx) -> SharedFile {
+    let mut next = 0;
+    let mut zeroed = || {
+        next += 1;
+        (next <= TABLES as u64).then(|| FIRST_TABLE.add(next - 1))
+    };
+    let sized = "the limits hold all of it";
+    let order = Order::new(ORDER).expect("a small order");
+    let file = maps.add_mapping(os, cpu, MappingKind::File).expect(sized);
+    let folios = from_fn(|k| {
+        let first = (k << ORDER) as u64;
+        let (pfn, flags) = (Pfn::new(first), FolioFlags::empty());
+        let new = NewFolio { pfn, order, mapping: file, index: first, flags };
+        maps.add_folio(os, cpu, new).expect(sized)
+    });
+    let bytes = (FOLIOS as u64) << ORDER << Arm64_4K::PAGE_SHIFT;
+    let mms = [VmFlags::READ, VmFlags::READ | VmFlags::EXEC].map(|flags| {
+        let root = zeroed().expect(sized);
+        let mm = maps.add_mm(os, cpu, root, Asid(root.offset_from(FIRST_TABLE) as u32));
+        let mm = mm.expect(sized);
+        let range = START..START.add(bytes);
+        let new = NewVma { mm, range, flags, mapping: file, pgoff: 0 };
+        let vma = maps.mmap(os, cpu, &new).expect(sized);
+        for folio in folios {
+            map_folio(maps, os, cpu, vma, folio, MapAs::Ptes, &mut zeroed).expect(sized);
+        }
+        mm
+    });
+    SharedFile { folios, mms }
+}
+
+/// One round of reclaim over the file: what was found of each folio, and what is done with it.
+pub(crate) type Round = [(Refs, FolioRef); FOLIOS];
+
+fn reclaim(maps: &Maps<'_>, os: &Os<'_>, cpu: &mut CpuCtx, file: &SharedFile) -> Round {
+    file.folios.map(|id| {
+        let Some(guard) = maps.folio(id).try_lock() else {
+            return (Refs::Unknown, FolioRef::Keep);
+        };
+        let found = folio_referenced(maps, os, cpu, id, true, AGING);
+        (found.refs, folio_check_references(&guard, found))
+    })
+}
+
+/// In each round, the folios that each process uses before reclaim comes by.
+const USES: [[&[u64]; 2]; 2] = [[&[1, 2], &[2, 3]], [&[1], &[]]];
+
+/// Runs it all: what reclaim found in each round, and the invalidations that took.
+pub(crate) fn run() -> ([Round; 2], u32) {
+    let tables: Vec<_> = (0..TABLES * Arm64_4K::PTES).map(|_| AtomicU64::new(0)).collect();
+    let locks: [Lock; TABLES] = from_fn(|_| Lock::default());
+    let memory = Memory {
+        frames: &mut from_fn::<_, { SIZES.frames }, _>(|_| AtomicU32::new(0)),
+        folios: &mut from_fn::<_, { SIZES.folios }, _>(|_| Folio::default()),
+        vmas: &mut from_fn::<_, { SIZES.vmas }, _>(|_| Vma::default()),
+        mms: &mut from_fn::<_, { SIZES.mms }, _>(|_| Mm::default()),
+        mappings: &mut from_fn::<_, { SIZES.mappings }, _>(|_| Mapping::default()),
+    };
+    let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
+    let tables = HostTables::new(&tables, FIRST_TABLE);
+    let os = Os { tables, locks: &locks, tlbs: Tlbs::default() };
+    let cpu = &mut CpuCtx::new();
+    let file = share_a_file(&maps, &os, cpu);
+    let rounds = USES.map(|uses| {
+        for (mm, used) in file.mms.into_iter().zip(uses) {
+            for k in used {
+                touch(&os, maps.mm(mm), START.add(k << ORDER << Arm64_4K::PAGE_SHIFT));
+            }
+        }
+        reclaim(&maps, &os, cpu, &file)
+    });
+    (rounds, os.tlbs.invalidated.load(Relaxed))
+}
+
+pub(crate) fn main() {
+    let ([one, two], invalidated) = run();
+    println!("engine memory: {} bytes for {FOLIOS} folios of {} pages", SIZES.bytes(), 1 << ORDER);
+    println!("folio  {:<16}  round 2", "round 1");
+    for (k, (one, two)) in one.iter().zip(&two).enumerate() {
+        println!("{k:>5}  {:<16}  {}", cell(one), cell(two));
+    }
+    println!("{invalidated} invalidations");
+}
+
+fn cell((refs, decision): &(Refs, FolioRef)) -> String {
+    match refs {
+        Refs::Vmas(nr) => format!("{nr}  {decision:?}"),
+        Refs::Unknown => format!("?  {decision:?}"),
+    }
+}

@@ -1,0 +1,210 @@
+//! A ground that counts: tables in memory whose accesses and locks are counted, an MMU that keeps
+//! what it is told, and secondary MMUs that record what they are asked.
+
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
+use pageout_paging::table::{HostTable, HostTables, LINE};
+use pageout_paging::{Env, Format, Notifier, Pfn, Pte, Sound, Table, VirtAddr, VirtRange};
+use pageout_reclaim::{Lock, WriteGuard};
+use std::collections::BTreeSet;
+use std::mem::take;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Frame of the first page table: far from the folios' frames.
+pub(crate) const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
+
+/// What is done to one page table.
+#[derive(Debug, Default)]
+pub(crate) struct TableCounts {
+    pub(crate) accesses: AtomicU64,
+    pub(crate) locked: AtomicU64,
+}
+
+/// An MMU that only remembers.
+#[derive(Debug, Default)]
+pub(crate) struct MmuLog {
+    invalidations: Mutex<Vec<Invalidate>>,
+    completions: AtomicU64,
+}
+
+impl MmuLog {
+    /// The invalidations since this was last asked.
+    pub(crate) fn invalidations(&self) -> Vec<Invalidate> {
+        take(&mut *self.invalidations.lock().unwrap())
+    }
+
+    /// The completing barriers since this was last asked.
+    pub(crate) fn completions(&self) -> u64 {
+        self.completions.swap(0, Relaxed)
+    }
+}
+
+impl Mmu for MmuLog {
+    fn caps(&self) -> Caps {
+        Caps { hardware_af: true, hardware_dirty: true, nonleaf_af: false, range_limit: usize::MAX }
+    }
+
+    fn invalidate(&self, what: Invalidate) {
+        self.invalidations.lock().unwrap().push(what);
+    }
+
+    fn barrier(&self, barrier: Barrier) {
+        if barrier == Barrier::Complete {
+            self.completions.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// What a secondary MMU was asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Asked {
+    ClearFlush(VirtRange),
+    Clear(VirtRange),
+    Test(VirtAddr),
+}
+
+/// The secondary MMU of one address space: what it holds as young, and what it was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Secondary {
+    pub(crate) attached: AtomicBool,
+    pub(crate) young: Mutex<BTreeSet<VirtAddr>>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+impl Secondary {
+    /// The questions since this was last called.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        take(&mut *self.asked.lock().unwrap())
+    }
+
+    fn note(&self, asked: Asked) {
+        self.asked.lock().unwrap().push(asked);
+    }
+
+    fn clear(&self, range: &VirtRange) -> bool {
+        let mut young = self.young.lock().unwrap();
+        let before = young.len();
+        young.retain(|addr| !range.contains(addr));
+        young.len() < before
+    }
+}
+
+impl Notifier for Secondary {
+    fn clear_flush_young(&self, range: VirtRange) -> bool {
+        self.note(Asked::ClearFlush(range.clone()));
+        self.clear(&range)
+    }
+
+    fn clear_young(&self, range: VirtRange) -> bool {
+        self.note(Asked::Clear(range.clone()));
+        self.clear(&range)
+    }
+
+    fn test_young(&self, addr: VirtAddr) -> bool {
+        self.note(Asked::Test(addr));
+        self.young.lock().unwrap().contains(&addr)
+    }
+}
+
+/// The ground. Address space `n` has tag `n` and the secondary MMU `n`.
+#[derive(Debug)]
+pub(crate) struct TestEnv<'a, F> {
+    pub(crate) tables: HostTables<'a, F>,
+    pub(crate) locks: &'a [Lock],
+    pub(crate) counts: &'a [TableCounts],
+    pub(crate) mmu: &'a MmuLog,
+    pub(crate) secondaries: &'a [Secondary],
+}
+
+impl<'a, F: Format> TestEnv<'a, F> {
+    pub(crate) fn counts_of(&self, table: Pfn) -> &'a TableCounts {
+        &self.counts[table.offset_from(FIRST_TABLE) as usize]
+    }
+}
+
+impl<'a, F: Format> Env for TestEnv<'a, F> {
+    type Format = F;
+    type Table = CountedTable<'a, F>;
+    type Mmu = MmuLog;
+    type Rules = Sound;
+    type TableGuard<'g>
+        = WriteGuard<'g>
+    where
+        Self: 'g;
+
+    fn table(&self, frame: Pfn) -> CountedTable<'a, F> {
+        CountedTable { table: self.tables.table(frame), counts: self.counts_of(frame) }
+    }
+
+    fn mmu(&self) -> &MmuLog {
+        self.mmu
+    }
+
+    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
+        let number = frame.offset_from(FIRST_TABLE) as usize;
+        let guard = self.locks[number].try_write()?;
+        self.counts[number].locked.fetch_add(1, Relaxed);
+        Some(guard)
+    }
+
+    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
+        let secondary = &self.secondaries[asid.0 as usize];
+        secondary.attached.load(Relaxed).then_some(secondary as _)
+    }
+
+    fn relax(&self) {
+        std::thread::yield_now();
+    }
+}
+
+/// A table whose accesses are counted.
+#[derive(Debug)]
+pub(crate) struct CountedTable<'a, F> {
+    table: HostTable<'a, F>,
+    counts: &'a TableCounts,
+}
+
+impl<F> Clone for CountedTable<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for CountedTable<'_, F> {}
+
+impl<'a, F: Format> CountedTable<'a, F> {
+    fn counted(self) -> HostTable<'a, F> {
+        self.counts.accesses.fetch_add(1, Relaxed);
+        self.table
+    }
+}
+
+impl<F: Format> Table for CountedTable<'_, F> {
+    fn load(self, i: usize) -> Pte {
+        self.counted().load(i)
+    }
+
+    fn line(self, i: usize) -> [u64; LINE] {
+        self.counted().line(i)
+    }
+
+    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
+        self.counted().test_and_clear_bit(i, bit)
+    }
+
+    fn clear_bits(self, i: usize, bits: u64) {
+        self.counted().clear_bits(i, bits);
+    }
+
+    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
+        self.counted().cas(i, old, new)
+    }
+
+    fn set(self, i: usize, pte: Pte) {
+        self.counted().set(i, pte);
+    }
+
+    fn prefetch_write(self, i: usize) {
+        self.counted().prefetch_write(i);
+    }
+}

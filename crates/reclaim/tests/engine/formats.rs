@@ -1,0 +1,52 @@
+//! The formats and families that a rule is held to.
+
+use pageout_paging::young::Family;
+
+/// Kernels' check before batching, the merged one, ours.
+pub(crate) const FAMILIES: [Family; 3] = [Family::PerEntry, Family::Batched, Family::Line];
+
+/// Runs a rule for each family, naming it in the output of a failed test.
+pub(crate) fn every_family(rule: fn(Family)) {
+    for family in FAMILIES {
+        println!("family {family:?}");
+        rule(family);
+    }
+}
+
+/// Makes tests of generic functions that hold a rule for one format and family: real formats and
+/// small ones, with and without contiguous blocks.
+macro_rules! on_every_format {
+    ($($rule:ident),* $(,)?) => {$(
+        mod $rule {
+            use crate::formats::every_family;
+            use pageout_paging::pte::{Arm64_4K, SmallArm2, SmallArm4, SmallX86, X86_64};
+
+            #[test]
+            fn small_x86() {
+                every_family(super::$rule::<SmallX86>);
+            }
+
+            #[test]
+            fn small_arm64_blocks_of_2() {
+                every_family(super::$rule::<SmallArm2>);
+            }
+
+            #[test]
+            fn small_arm64_blocks_of_4() {
+                every_family(super::$rule::<SmallArm4>);
+            }
+
+            #[test]
+            fn x86_64() {
+                every_family(super::$rule::<X86_64>);
+            }
+
+            #[test]
+            fn arm64_4k() {
+                every_family(super::$rule::<Arm64_4K>);
+            }
+        }
+    )*};
+}
+
+pub(crate) use on_every_format;

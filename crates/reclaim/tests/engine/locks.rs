@@ -1,0 +1,201 @@
+//! `folio_referenced` and the locks it tries: what it answers without them, and that it gives them
+//! back.
+
+use crate::formats::on_every_format;
+use crate::world::{Arena, LIMITS, World, aging};
+use pageout_paging::Format;
+use pageout_paging::young::Family;
+use pageout_reclaim::{
+    Events, FolioFlags, FolioId, Lock, MappingId, MmId, Referenced, Refs, VmFlags, folio_referenced,
+};
+use std::cell::Cell;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// One folio of two pages of a file, mapped by one process, its second page young.
+fn one_young_folio<F: Format>(world: &mut World<'_, F>) -> (MmId, MappingId, FolioId) {
+    let (mm, file) = (world.process(), world.file());
+    let folio = world.folio(file, 1, 0);
+    let vma = world.vma(mm, 4..6, VmFlags::READ, file, 0);
+    world.map(vma, folio);
+    world.touch(mm, 5);
+    world.forget();
+    (mm, file, folio)
+}
+
+const fn found(refs: Refs, vm_flags: VmFlags) -> Referenced {
+    Referenced { refs, vm_flags }
+}
+
+fn an_unmapped_folio_has_no_reference_even_if_locked<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file());
+    let folio = world.folio(file, 1, 0);
+    world.vma(mm, 4..6, VmFlags::READ, file, 0);
+    let _held = world.maps.folio(folio).try_lock();
+    let nothing = found(Refs::Vmas(0), VmFlags::empty());
+    assert_eq!(world.referenced(folio, family), nothing);
+    assert_eq!(world.cpu.events, Events::default());
+    assert!(!world.walked(mm));
+}
+
+fn a_folio_locked_by_another_counts_as_referenced_once<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (mm, _, folio) = one_young_folio(&mut world);
+    let held = world.maps.folio(folio).try_lock();
+    let once = found(Refs::Vmas(1), VmFlags::empty());
+    assert_eq!(world.referenced(folio, family), once);
+    assert_eq!(world.cpu.events.folio_lock_failed, 1);
+    assert!(!world.walked(mm));
+    drop(held);
+    let seen = found(Refs::Vmas(1), VmFlags::READ);
+    assert_eq!(world.referenced(folio, family), seen);
+    assert_eq!(world.cpu.events.folio_lock_failed, 1);
+}
+
+fn a_caller_that_holds_the_folio_is_answered<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (mm, _, folio) = one_young_folio(&mut world);
+    let held = world.maps.folio(folio).try_lock();
+    let (env, cpu) = (&world.env, &mut world.cpu);
+    let seen = folio_referenced(&world.maps, env, cpu, folio, true, aging(family));
+    assert_eq!(seen, found(Refs::Vmas(1), VmFlags::READ));
+    assert_eq!(world.cpu.events, Events::default());
+    assert_eq!(world.young(mm, 4..6), []);
+    assert!(world.maps.folio(folio).try_lock().is_none(), "still the caller's");
+    drop(held);
+}
+
+fn a_reverse_map_being_written_leaves_the_answer_unknown<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (mm, file, folio) = one_young_folio(&mut world);
+    let unknown = found(Refs::Unknown, VmFlags::empty());
+    let writer = world.maps.mapping(file).lock().try_write();
+    assert_eq!(world.referenced(folio, family), unknown);
+    assert_eq!(world.cpu.events.rmap_lock_failed, 1);
+    assert!(!world.walked(mm));
+    drop(writer);
+    let reader = world.maps.mapping(file).lock().try_read();
+    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+    assert_eq!(world.cpu.events.rmap_lock_failed, 1);
+    drop(reader);
+}
+
+/// All ways out of the question: nothing stays locked.
+fn every_lock_is_given_back<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (mm, file, folio) = one_young_folio(&mut world);
+    let table = world.pte_table(mm, 4);
+    let is_free = |world: &World<'_, F>| {
+        assert!(world.maps.folio(folio).try_lock().is_some());
+        assert!(world.maps.mapping(file).lock().try_write().is_some());
+        let number = table.offset_from(crate::env::FIRST_TABLE) as usize;
+        assert!(world.env.locks[number].try_write().is_some());
+    };
+    world.referenced(folio, family);
+    is_free(&world);
+    let writer = world.maps.mapping(file).lock().try_write();
+    world.referenced(folio, family);
+    drop(writer);
+    is_free(&world);
+    let locked = world.process();
+    let vma = world.vma(locked, 0..2, VmFlags::LOCKED, file, 0);
+    world.map(vma, folio);
+    let found = world.referenced(folio, family);
+    assert_eq!(found.vm_flags, VmFlags::LOCKED);
+    is_free(&world);
+}
+
+fn the_tables_lock_is_taken_once_for_a_run<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file());
+    let folio = world.folio(file, 2, 0);
+    let vma = world.vma(mm, 0..4, VmFlags::READ, file, 0);
+    world.map(vma, folio);
+    world.forget();
+    world.referenced(folio, family);
+    assert_eq!(world.locked(world.pte_table(mm, 0)), 1);
+}
+
+fn device_memory_is_refused_in_debug_builds<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (_, _, folio) = one_young_folio(&mut world);
+    world.flag(folio, FolioFlags::ZONE_DEVICE);
+    let ask = std::panic::AssertUnwindSafe(|| world.referenced(folio, family));
+    let answer = std::panic::catch_unwind(ask);
+    if cfg!(debug_assertions) {
+        assert!(answer.is_err(), "a warning");
+    } else {
+        assert_eq!(answer.unwrap().refs, Refs::Vmas(1), "as before");
+    }
+}
+
+on_every_format!(
+    an_unmapped_folio_has_no_reference_even_if_locked,
+    a_folio_locked_by_another_counts_as_referenced_once,
+    a_caller_that_holds_the_folio_is_answered,
+    a_reverse_map_being_written_leaves_the_answer_unknown,
+    every_lock_is_given_back,
+    the_tables_lock_is_taken_once_for_a_run,
+    device_memory_is_refused_in_debug_builds,
+);
+
+#[test]
+fn a_writer_excludes_and_readers_share() {
+    let lock = Lock::default();
+    let (one, two) = (lock.try_read(), lock.try_read());
+    assert!(one.is_some() && two.is_some());
+    assert!(lock.try_write().is_none());
+    drop(one);
+    assert!(lock.try_write().is_none(), "one reader is left");
+    drop(two);
+    let writer = lock.try_write();
+    assert!(writer.is_some());
+    assert!(lock.try_read().is_none() && lock.try_write().is_none());
+    drop(writer);
+    assert!(lock.try_read().is_some());
+}
+
+#[test]
+fn whoever_waits_to_write_relaxes_between_tries() {
+    let lock = Lock::default();
+    let reader = Cell::new(lock.try_read());
+    let relaxed = Cell::new(0);
+    let writer = lock.write(|| {
+        relaxed.set(relaxed.get() + 1);
+        if relaxed.get() == 3 {
+            drop(reader.take());
+        }
+    });
+    assert_eq!(relaxed.get(), 3);
+    drop(writer);
+}
+
+/// Two CPUs that reclaim folios of one file must not make each other give up.
+#[test]
+fn a_reader_is_refused_only_by_a_writer() {
+    const ROUNDS: u64 = 1_000_000;
+    let lock = Lock::default();
+    let refused = AtomicU64::new(0);
+    let start = Barrier::new(2);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                start.wait();
+                for _ in 0..ROUNDS {
+                    if lock.try_read().is_none() {
+                        refused.fetch_add(1, Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(refused.load(Relaxed), 0, "refusals in {} tries", 2 * ROUNDS);
+}

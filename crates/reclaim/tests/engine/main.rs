@@ -1,0 +1,18 @@
+//! The engine's rules, each a test by name, on page tables in memory that count what is done to
+//! them. Small formats and real ones, all families of young checks.
+
+mod accounting;
+mod agreement;
+mod batches;
+mod decision;
+mod env;
+mod formats;
+mod locks;
+mod mapping;
+mod mlock;
+mod secondary;
+mod sharing;
+mod tables;
+mod threads;
+mod vmas;
+mod world;

@@ -1,0 +1,291 @@
+//! The caller's tables: what is refused, that a refusal changes nothing, and that what is given back
+//! can be had again.
+
+use crate::world::{Arena, LIMITS, World, page, pages};
+use pageout_paging::pte::{Arm64_4K, SmallX86};
+use pageout_paging::young::Family;
+use pageout_paging::{Order, Pfn, VirtAddr};
+use pageout_reclaim::{
+    Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId, MappingKind, Maps, Memory, Mm,
+    MmapError, NewFolio, NewVma, OutOfTable, Refs, Sizes, TableKind, VmFlags, Vma,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicU32;
+
+type W<'a> = World<'a, SmallX86>;
+
+const TWO: Limits = Limits { frames: 16, folios: 2, vmas: 2, mms: 2, mappings: 2 };
+
+fn new_folio(pfn: u64, order: u8, mapping: MappingId) -> NewFolio {
+    NewFolio {
+        pfn: Pfn::new(pfn),
+        order: Order::new(order).expect("a small order"),
+        mapping,
+        index: pfn,
+        flags: FolioFlags::empty(),
+    }
+}
+
+fn folios_of(world: &W<'_>) -> Vec<Option<FolioId>> {
+    (0..18).map(|pfn| world.maps.folio_of(Pfn::new(pfn))).collect()
+}
+
+fn full<T>(kind: TableKind) -> Result<T, OutOfTable> {
+    Err(OutOfTable(kind))
+}
+
+fn remove_folio(world: &mut W<'_>, id: FolioId) {
+    world.maps.remove_folio(&world.env, &mut world.cpu, id);
+}
+
+#[test]
+fn sizes_are_what_the_slices_take() {
+    let sizes = Sizes::for_limits(&LIMITS);
+    let of = |len: usize, size: usize| len * size;
+    let bytes = of(sizes.frames, size_of::<AtomicU32>())
+        + of(sizes.folios, size_of::<Folio>())
+        + of(sizes.vmas, size_of::<Vma>())
+        + of(sizes.mms, size_of::<Mm>())
+        + of(sizes.mappings, size_of::<Mapping>());
+    assert_eq!(sizes.bytes(), bytes);
+    // The sizes that their documentation names.
+    let each = [size_of::<Folio>(), size_of::<Vma>(), size_of::<Mm>(), size_of::<Mapping>()];
+    assert_eq!(each, [40, 40, 16, 12]);
+}
+
+#[test]
+fn an_engine_without_room_refuses_everything() {
+    let none = Limits { frames: 0, folios: 0, vmas: 0, mms: 0, mappings: 0 };
+    let mut arena = Arena::new::<SmallX86>(&none);
+    let mut world: W<'_> = arena.world();
+    assert_eq!(world.try_process(), full(TableKind::Mms));
+    assert_eq!(world.try_mapping(MappingKind::File), full(TableKind::Mappings));
+    assert_eq!(world.add_folio(new_folio(0, 0, MappingId(0))), full(TableKind::Frames));
+    assert_eq!(world.maps.folio_of(Pfn::new(0)), None);
+}
+
+#[test]
+fn memory_is_overwritten() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    for _ in 0..2 {
+        let mut world: W<'_> = arena.world();
+        let (mm, file) = (world.process(), world.file());
+        let folio = world.folio(file, 2, 0);
+        world.flag(folio, FolioFlags::REFERENCED);
+        let vma = world.vma(mm, 0..4, VmFlags::READ, file, 0);
+        assert_eq!((mm.0, file.0, folio.0, vma.0), (0, 0, 0, 0));
+        assert_eq!(folios_of(&world).iter().flatten().count(), 4);
+    }
+}
+
+#[test]
+fn frames_are_numbered_from_the_base() {
+    let limits = Sizes::for_limits(&TWO);
+    let mut frames: Vec<_> = (0..limits.frames).map(|_| AtomicU32::new(7)).collect();
+    let mut folios: Vec<_> = (0..limits.folios).map(|_| Folio::default()).collect();
+    let mut mappings = [Mapping::default()];
+    let memory = Memory {
+        frames: &mut frames,
+        folios: &mut folios,
+        vmas: &mut [],
+        mms: &mut [],
+        mappings: &mut mappings,
+    };
+    let maps = Maps::new(memory, Pfn::new(64)).expect("small tables");
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let world: W<'_> = arena.world();
+    let (env, cpu) = (&world.env, &mut pageout_reclaim::CpuCtx::new());
+    let file = maps.add_mapping(env, cpu, MappingKind::File).expect("room");
+    let last = maps.add_folio(env, cpu, new_folio(76, 2, file));
+    assert_eq!(maps.folio_of(Pfn::new(79)), last.ok());
+    for outside in [60, 80, u64::MAX - 3] {
+        let refused = maps.add_folio(env, cpu, new_folio(outside, 2, file));
+        assert_eq!(refused, full(TableKind::Frames), "{outside}");
+        assert_eq!(maps.folio_of(Pfn::new(outside)), None);
+    }
+}
+
+#[test]
+fn a_folio_over_frames_that_do_not_fit_is_refused() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let file = world.file();
+    for (pfn, order) in [(16, 0), (8, 4), (14, 2), (2, 2), (1, 1), (0, 5), (u64::MAX, 0)] {
+        let refused = world.add_folio(new_folio(pfn, order, file));
+        assert_eq!(refused, full(TableKind::Frames), "{pfn} order {order}");
+    }
+    assert_eq!(folios_of(&world), [None; 18]);
+    for pfn in [0, 8] {
+        world.add_folio(new_folio(pfn, 3, file)).expect("both folios are still free");
+    }
+}
+
+#[test]
+fn a_full_table_of_folios_refuses_until_one_is_removed() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let file = world.file();
+    let one = world.add_folio(new_folio(0, 2, file)).expect("room");
+    world.add_folio(new_folio(4, 0, file)).expect("room");
+    let before = folios_of(&world);
+    assert_eq!(world.add_folio(new_folio(8, 2, file)), full(TableKind::Folios));
+    assert_eq!(folios_of(&world), before);
+    remove_folio(&mut world, one);
+    assert_eq!(folios_of(&world).iter().flatten().count(), 1);
+    let again = world.add_folio(new_folio(8, 2, file)).expect("room again");
+    let folio = world.maps.folio(again);
+    assert_eq!((folio.pfn(), folio.index(), folio.nr_pages()), (Pfn::new(8), 8, 4));
+    assert_eq!((folio.mapcount(), folio.refs()), (0, 1));
+}
+
+#[test]
+fn a_frame_that_belongs_to_a_folio_is_not_given_away() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let file = world.file();
+    let one = world.add_folio(new_folio(3, 0, file)).expect("room");
+    let before = folios_of(&world);
+    let twice = AssertUnwindSafe(|| world.add_folio(new_folio(0, 2, file)));
+    assert!(catch_unwind(twice).is_err());
+    assert_eq!(folios_of(&world), before);
+    remove_folio(&mut world, one);
+    for pfn in [0, 4] {
+        world.add_folio(new_folio(pfn, 2, file)).expect("no folio was lost");
+    }
+}
+
+#[test]
+fn a_folio_in_use_is_not_removed() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let (mm, file) = (world.process(), world.file());
+    let folio = world.folio(file, 2, 0);
+    let vma = world.vma(mm, 0..1, VmFlags::READ, file, 0);
+    world.map(vma, folio);
+    let before = folios_of(&world);
+    let early = AssertUnwindSafe(|| remove_folio(&mut world, folio));
+    assert!(catch_unwind(early).is_err());
+    assert_eq!(folios_of(&world), before);
+    world.zap(vma, folio).expect("no block is cut");
+    remove_folio(&mut world, folio);
+    assert_eq!(folios_of(&world), [None; 18]);
+}
+
+#[test]
+fn full_tables_of_processes_and_files_refuse_until_one_is_removed() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let (one, _) = (world.file(), world.anon());
+    let (left, stays) = (world.process(), world.process());
+    assert_eq!(world.try_mapping(MappingKind::File), full(TableKind::Mappings));
+    assert_eq!(world.try_process(), full(TableKind::Mms));
+    world.maps.remove_mapping(&world.env, &mut world.cpu, one);
+    let again = world.try_mapping(MappingKind::Anon).expect("room again");
+    assert_eq!((again, world.maps.mapping(again).kind()), (one, MappingKind::Anon));
+    world.maps.mm(left).set_exiting();
+    world.maps.remove_mm(&world.env, &mut world.cpu, left);
+    assert!(!world.maps.mm(stays).is_exiting());
+    let born = world.process();
+    assert_eq!(born, left);
+    assert!(!world.maps.mm(born).is_exiting(), "a new life");
+}
+
+#[test]
+fn a_mapping_with_a_vma_is_not_removed() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let (mm, file) = (world.process(), world.file());
+    let vma = world.vma(mm, 0..1, VmFlags::READ, file, 0);
+    let early = AssertUnwindSafe(|| {
+        world.maps.remove_mapping(&world.env, &mut world.cpu, file);
+    });
+    assert!(catch_unwind(early).is_err());
+    world.munmap(vma);
+    world.maps.remove_mapping(&world.env, &mut world.cpu, file);
+}
+
+#[test]
+fn bad_ranges_are_refused() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let (mm, file) = (world.process(), world.file());
+    let (one, two) = (page::<SmallX86>(1), page::<SmallX86>(2));
+    let odd = |addr: VirtAddr| addr.add(8);
+    let cases = [
+        (one..one, 0),
+        (two..one, 0),
+        (odd(one)..two, 0),
+        (one..odd(one), 0),
+        (one..odd(two), 0),
+        (one..two, u64::MAX),
+        (one..page::<SmallX86>(5), u64::MAX - 3),
+    ];
+    for (range, pgoff) in cases {
+        let flags = VmFlags::READ;
+        let new = NewVma { mm, range, flags, mapping: file, pgoff };
+        let refused = world.maps.mmap(&world.env, &mut world.cpu, &new);
+        assert_eq!(refused, Err(MmapError::BadRange), "{new:?}");
+    }
+    for at in [1..2, 2..3] {
+        world.vma(mm, at, VmFlags::READ, file, u64::MAX - 1);
+    }
+}
+
+#[test]
+fn a_full_table_of_vmas_refuses_until_one_is_unmapped() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let (mm, file) = (world.process(), world.file());
+    let folio = world.folio(file, 2, 0);
+    let vmas = [0..4, 4..8].map(|at| world.vma(mm, at, VmFlags::READ, file, 0));
+    for vma in vmas {
+        world.map(vma, folio);
+    }
+    let new = NewVma {
+        mm,
+        range: pages::<SmallX86>(8..12),
+        flags: VmFlags::READ,
+        mapping: file,
+        pgoff: 0,
+    };
+    let refused = world.maps.mmap(&world.env, &mut world.cpu, &new);
+    assert_eq!(refused, Err(MmapError::OutOfTable(OutOfTable(TableKind::Vmas))));
+    for page in [1, 5] {
+        world.touch(mm, page);
+    }
+    assert_eq!(world.referenced(folio, Family::Line).refs, Refs::Vmas(2), "both are listed");
+    world.zap(vmas[0], folio).expect("no block is cut");
+    world.munmap(vmas[0]);
+    let again = world.maps.mmap(&world.env, &mut world.cpu, &new).expect("room again");
+    world.map(again, folio);
+    for page in [5, 9] {
+        world.touch(mm, page);
+    }
+    assert_eq!(world.referenced(folio, Family::Line).refs, Refs::Vmas(2));
+}
+
+/// A VMA that is unmapped twice would be two VMAs of the free list.
+#[test]
+fn unmapping_a_vma_that_is_not_mapped_panics() {
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let mut world: W<'_> = arena.world();
+    let (mm, file) = (world.process(), world.file());
+    let vma = world.vma(mm, 0..1, VmFlags::READ, file, 0);
+    world.munmap(vma);
+    assert!(catch_unwind(AssertUnwindSafe(|| world.munmap(vma))).is_err());
+}
+
+#[test]
+fn flags_of_a_folio_are_its_own_and_its_mappings() {
+    let mut arena = Arena::new::<Arm64_4K>(&TWO);
+    let mut world = arena.world::<Arm64_4K>();
+    let (file, anon) = (world.file(), world.anon());
+    let shmem = NewFolio { flags: FolioFlags::SWAPBACKED, ..new_folio(0, 0, file) };
+    let shmem = world.add_folio(shmem).expect("room");
+    assert_eq!(world.flags(shmem), FolioFlags::SWAPBACKED);
+    let own = world.add_folio(new_folio(1, 0, anon)).expect("room");
+    assert_eq!(world.flags(own), FolioFlags::SWAPBACKED | FolioFlags::ANON);
+    let mm = world.process();
+    let vma = world.vma(mm, 0..2, VmFlags::READ, anon, 1);
+    assert_eq!(world.try_map(vma, own, MapAs::Ptes), Ok(()));
+}

@@ -1,0 +1,152 @@
+//! Reclaim on two CPUs while a third maps and unmaps: nothing waits for ever, every young bit is
+//! counted once, and the counts are right when all is still.
+
+use crate::formats::FAMILIES;
+use crate::world::{Arena, LIMITS, World, aging, pages};
+use pageout_paging::Format;
+use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
+use pageout_paging::young::Family;
+use pageout_reclaim::{
+    CpuCtx, FolioId, MapAs, MappingId, MmId, NewVma, Refs, VmFlags, folio_referenced, map_folio,
+    zap_folio,
+};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+const FOLIOS: u64 = 6;
+const ROUNDS: usize = 300;
+
+/// References that were really found, and the answers that there were none to be had.
+#[derive(Debug, Default)]
+struct Found {
+    references: u64,
+    unknown: u64,
+}
+
+/// Asks for all folios over and over.
+fn reclaim<F: Format>(world: &Parts<'_, '_, F>, family: Family, rounds: usize) -> Found {
+    let cpu = &mut CpuCtx::new();
+    let mut found = Found::default();
+    for _ in 0..rounds {
+        for folio in world.folios {
+            let contended = cpu.events.folio_lock_failed;
+            let answer = folio_referenced(world.maps, world.env, cpu, *folio, false, aging(family));
+            let guessed = cpu.events.folio_lock_failed > contended;
+            match answer.refs {
+                Refs::Vmas(1) if guessed => assert_eq!(answer.vm_flags, VmFlags::empty()),
+                Refs::Vmas(nr) => {
+                    assert!(!guessed && nr <= 2, "two processes use the file, not {nr}");
+                    let flags = if nr > 0 { VmFlags::READ } else { VmFlags::empty() };
+                    assert_eq!(answer.vm_flags, flags);
+                    found.references += u64::from(nr);
+                }
+                Refs::Unknown => found.unknown += 1,
+            }
+        }
+    }
+    assert_eq!(cpu.events.rmap_lock_failed, found.unknown);
+    found
+}
+
+/// Maps the file into a process that never uses it, and unmaps it, over and over.
+fn churn<F: Format>(world: &Parts<'_, '_, F>, done: &AtomicBool) {
+    let cpu = &mut CpuCtx::new();
+    let new = NewVma {
+        mm: world.idle,
+        range: pages::<F>(5..5 + 4 * FOLIOS),
+        flags: VmFlags::READ | VmFlags::EXEC,
+        mapping: world.file,
+        pgoff: 0,
+    };
+    while !done.load(Relaxed) {
+        let vma = world.maps.mmap(world.env, cpu, &new).expect("room");
+        for folio in world.folios {
+            let none = &mut || None;
+            let mapped = map_folio(world.maps, world.env, cpu, vma, *folio, MapAs::Ptes, none);
+            mapped.expect("its tables are there");
+        }
+        for folio in world.folios {
+            let zapped = zap_folio(world.maps, world.env, cpu, vma, *folio);
+            assert_eq!(zapped.map(|zapped| zapped.entries), Ok(4));
+        }
+        world.maps.munmap(world.env, cpu, vma);
+    }
+}
+
+/// What the CPUs share.
+struct Parts<'w, 'a, F> {
+    maps: &'w pageout_reclaim::Maps<'a>,
+    env: &'w crate::env::TestEnv<'a, F>,
+    folios: &'w [FolioId],
+    file: MappingId,
+    idle: MmId,
+}
+
+/// A file of which two processes have used every folio, and the process that will only map it.
+fn used_file<F: Format>(world: &mut World<'_, F>) -> (MappingId, MmId, Vec<FolioId>) {
+    let file = world.file();
+    let folios: Vec<_> = (0..FOLIOS).map(|k| world.folio(file, 2, 4 * k)).collect();
+    for at in [0, 3] {
+        let mm = world.process();
+        let vma = world.vma(mm, at..at + 4 * FOLIOS, VmFlags::READ, file, 0);
+        for (folio, k) in folios.iter().zip(0..) {
+            world.map(vma, *folio);
+            world.touch(mm, at + 4 * k + k % 4);
+        }
+    }
+    let idle = world.process();
+    let vma = world.vma(idle, 5..5 + 4 * FOLIOS, VmFlags::READ, file, 0);
+    for folio in &folios {
+        world.map(vma, *folio);
+    }
+    for folio in &folios {
+        world.zap(vma, *folio).expect("no block is cut");
+    }
+    world.munmap(vma);
+    (file, idle, folios)
+}
+
+fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
+    for family in FAMILIES {
+        let mut arena = Arena::new::<F>(&LIMITS);
+        let mut world = arena.world::<F>();
+        let (file, idle, folios) = used_file(&mut world);
+        let parts = Parts { maps: &world.maps, env: &world.env, folios: &folios, file, idle };
+        let done = AtomicBool::new(false);
+        let found = std::thread::scope(|scope| {
+            scope.spawn(|| churn(&parts, &done));
+            let cpus = [0; 2].map(|_| scope.spawn(|| reclaim(&parts, family, ROUNDS)));
+            let found = cpus.map(std::thread::ScopedJoinHandle::join);
+            done.store(true, Relaxed);
+            found.map(|found| found.expect("an answer that may be").references)
+        });
+        let late = reclaim(&parts, family, 1);
+        assert_eq!(late.unknown, 0, "no one holds a lock");
+        let total = found.iter().sum::<u64>() + late.references;
+        assert_eq!(total, 2 * FOLIOS, "each use is counted once, by {family:?}");
+        for folio in &folios {
+            let folio = world.maps.folio(*folio);
+            assert_eq!((folio.mapcount(), folio.refs()), (8, 9));
+        }
+        assert_eq!(reclaim(&parts, family, 1).references, 0);
+    }
+}
+
+#[test]
+fn reclaim_beside_a_process_that_comes_and_goes_on_small_x86() {
+    reclaim_beside_a_process_that_comes_and_goes::<SmallX86>();
+}
+
+#[test]
+fn reclaim_beside_a_process_that_comes_and_goes_on_small_arm64() {
+    reclaim_beside_a_process_that_comes_and_goes::<SmallArm4>();
+}
+
+#[test]
+fn reclaim_beside_a_process_that_comes_and_goes_on_x86_64() {
+    reclaim_beside_a_process_that_comes_and_goes::<X86_64>();
+}
+
+#[test]
+fn reclaim_beside_a_process_that_comes_and_goes_on_arm64_4k() {
+    reclaim_beside_a_process_that_comes_and_goes::<Arm64_4K>();
+}

@@ -1,0 +1,314 @@
+//! A small world: processes, files, folios and page tables, with the hardware played by hand.
+
+use crate::env::{FIRST_TABLE, MmuLog, Secondary, TableCounts, TestEnv};
+use pageout_paging::mmu::Asid;
+use pageout_paging::table::HostTables;
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::young::Family;
+use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
+use pageout_reclaim::{
+    Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, MapError, Mapping, MappingId,
+    MappingKind, Maps, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable, Referenced, Sizes, VmFlags,
+    Vma, VmaId, ZapError, Zapped, folio_referenced, map_folio, zap_folio,
+};
+use std::cell::Cell;
+use std::iter::repeat_with;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Room for anything a test makes but the largest.
+pub(crate) const LIMITS: Limits =
+    Limits { frames: 4096, folios: 32, vmas: 16, mms: 8, mappings: 4 };
+
+/// Page tables for each address space.
+const TABLES: usize = 8;
+
+/// The memory of a world.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    tables: Vec<AtomicU64>,
+    locks: Vec<Lock>,
+    counts: Vec<TableCounts>,
+    secondaries: Vec<Secondary>,
+    mmu: MmuLog,
+    frames: Vec<AtomicU32>,
+    folios: Vec<Folio>,
+    vmas: Vec<Vma>,
+    mms: Vec<Mm>,
+    mappings: Vec<Mapping>,
+}
+
+fn filled<T: Default>(len: usize) -> Vec<T> {
+    repeat_with(T::default).take(len).collect()
+}
+
+impl Arena {
+    pub(crate) fn new<F: Format>(limits: &Limits) -> Self {
+        let sizes = Sizes::for_limits(limits);
+        let tables = TABLES * (sizes.mms + 1);
+        Self {
+            tables: filled(tables * F::PTES),
+            locks: filled(tables),
+            counts: filled(tables),
+            secondaries: filled(sizes.mms),
+            mmu: MmuLog::default(),
+            frames: filled(sizes.frames),
+            folios: filled(sizes.folios),
+            vmas: filled(sizes.vmas),
+            mms: filled(sizes.mms),
+            mappings: filled(sizes.mappings),
+        }
+    }
+
+    pub(crate) fn world<F: Format>(&mut self) -> World<'_, F> {
+        let memory = Memory {
+            frames: &mut self.frames,
+            folios: &mut self.folios,
+            vmas: &mut self.vmas,
+            mms: &mut self.mms,
+            mappings: &mut self.mappings,
+        };
+        World {
+            maps: Maps::new(memory, Pfn::new(0)).expect("small tables"),
+            env: TestEnv {
+                tables: HostTables::new(&self.tables, FIRST_TABLE),
+                locks: &self.locks,
+                counts: &self.counts,
+                mmu: &self.mmu,
+                secondaries: &self.secondaries,
+            },
+            cpu: CpuCtx::new(),
+            tables: Tables::default(),
+            next_frame: 0,
+            next_asid: 0,
+        }
+    }
+}
+
+/// Supplies page tables, in order, and none once it is told to.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    next: Cell<u64>,
+    pub(crate) left: Cell<Option<u64>>,
+}
+
+impl Tables {
+    pub(crate) fn made(&self) -> u64 {
+        self.next.get()
+    }
+
+    fn take(&self) -> Option<Pfn> {
+        match self.left.get() {
+            Some(0) => return None,
+            Some(left) => self.left.set(Some(left - 1)),
+            None => {}
+        }
+        let number = self.next.replace(self.next.get() + 1);
+        Some(FIRST_TABLE.add(number))
+    }
+}
+
+/// The engine on a counting ground, and one CPU.
+#[derive(Debug)]
+pub(crate) struct World<'a, F> {
+    pub(crate) maps: Maps<'a>,
+    pub(crate) env: TestEnv<'a, F>,
+    pub(crate) cpu: CpuCtx,
+    pub(crate) tables: Tables,
+    next_frame: u64,
+    next_asid: u32,
+}
+
+/// The flush that kernels without a rule of their own use.
+pub(crate) const fn aging(family: Family) -> Aging {
+    Aging { family, flush: FlushPolicy::GENERIC }
+}
+
+pub(crate) fn page<F: Format>(number: u64) -> VirtAddr {
+    VirtAddr::new(number << F::PAGE_SHIFT)
+}
+
+pub(crate) fn pages<F: Format>(range: Range<u64>) -> VirtRange {
+    page::<F>(range.start)..page::<F>(range.end)
+}
+
+impl<F: Format> World<'_, F> {
+    pub(crate) fn try_process(&mut self) -> Result<MmId, OutOfTable> {
+        let root = self.tables.take().expect("a root table");
+        let asid = Asid(self.next_asid);
+        let mm = self.maps.add_mm(&self.env, &mut self.cpu, root, asid)?;
+        self.next_asid += 1;
+        Ok(mm)
+    }
+
+    pub(crate) fn process(&mut self) -> MmId {
+        self.try_process().expect("room for an address space")
+    }
+
+    pub(crate) fn try_mapping(&mut self, kind: MappingKind) -> Result<MappingId, OutOfTable> {
+        self.maps.add_mapping(&self.env, &mut self.cpu, kind)
+    }
+
+    pub(crate) fn file(&mut self) -> MappingId {
+        self.try_mapping(MappingKind::File).expect("room for a file")
+    }
+
+    pub(crate) fn anon(&mut self) -> MappingId {
+        self.try_mapping(MappingKind::Anon).expect("room for a mapping")
+    }
+
+    pub(crate) fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, OutOfTable> {
+        self.maps.add_folio(&self.env, &mut self.cpu, new)
+    }
+
+    /// A folio of `mapping` from page `index` on, over fresh frames.
+    pub(crate) fn folio(&mut self, mapping: MappingId, order: u8, index: u64) -> FolioId {
+        let order = Order::new(order).expect("a small order");
+        let nr = order.nr_pages() as u64;
+        let pfn = self.next_frame.next_multiple_of(nr);
+        self.next_frame = pfn + nr;
+        let new =
+            NewFolio { pfn: Pfn::new(pfn), order, mapping, index, flags: FolioFlags::empty() };
+        self.add_folio(new).expect("room for a folio")
+    }
+
+    /// A VMA over pages `at` of the address space that maps `mapping` from page `pgoff` on.
+    pub(crate) fn vma(
+        &mut self,
+        mm: MmId,
+        at: Range<u64>,
+        flags: VmFlags,
+        mapping: MappingId,
+        pgoff: u64,
+    ) -> VmaId {
+        let new = NewVma { mm, range: pages::<F>(at), flags, mapping, pgoff };
+        let made = self.maps.mmap(&self.env, &mut self.cpu, &new);
+        made.expect("room for a VMA, and a good range")
+    }
+
+    pub(crate) fn try_map(
+        &mut self,
+        vma: VmaId,
+        folio: FolioId,
+        map_as: MapAs,
+    ) -> Result<(), MapError> {
+        let zeroed = &mut || self.tables.take();
+        let (env, cpu) = (&self.env, &mut self.cpu);
+        map_folio(&self.maps, env, cpu, vma, folio, map_as, zeroed)
+    }
+
+    pub(crate) fn map(&mut self, vma: VmaId, folio: FolioId) {
+        self.try_map(vma, folio, MapAs::Ptes).expect("room in the tables");
+    }
+
+    pub(crate) fn map_pmd(&mut self, vma: VmaId, folio: FolioId) {
+        self.try_map(vma, folio, MapAs::PmdLeaf).expect("a PMD-sized folio");
+    }
+
+    pub(crate) fn zap(&mut self, vma: VmaId, folio: FolioId) -> Result<Zapped, ZapError> {
+        zap_folio(&self.maps, &self.env, &mut self.cpu, vma, folio)
+    }
+
+    pub(crate) fn munmap(&mut self, vma: VmaId) {
+        self.maps.munmap(&self.env, &mut self.cpu, vma);
+    }
+
+    /// Asks for the folio with its lock free.
+    pub(crate) fn referenced(&mut self, folio: FolioId, family: Family) -> Referenced {
+        let (env, cpu) = (&self.env, &mut self.cpu);
+        folio_referenced(&self.maps, env, cpu, folio, false, aging(family))
+    }
+
+    pub(crate) fn flag(&self, folio: FolioId, flags: FolioFlags) {
+        let guard = self.maps.folio(folio).try_lock();
+        guard.expect("no one holds the folio").set(flags);
+    }
+
+    pub(crate) fn flags(&self, folio: FolioId) -> FolioFlags {
+        self.maps.folio(folio).flags()
+    }
+
+    pub(crate) fn mapcount(&self, folio: FolioId) -> u32 {
+        self.maps.folio(folio).mapcount()
+    }
+
+    pub(crate) fn secondary(&self, mm: MmId) -> &Secondary {
+        &self.env.secondaries[self.maps.mm(mm).asid().0 as usize]
+    }
+
+    /// Attaches the secondary MMU of an address space, with these pages young.
+    pub(crate) fn attach(&self, mm: MmId, young: impl IntoIterator<Item = u64>) {
+        let secondary = self.secondary(mm);
+        secondary.attached.store(true, Relaxed);
+        let young = young.into_iter().map(page::<F>);
+        secondary.young.lock().unwrap().extend(young);
+    }
+
+    /// Where the entry of a page stands: its table, its index and its level.
+    pub(crate) fn place(&self, mm: MmId, number: u64) -> Option<(Pfn, usize, Level)> {
+        let addr = page::<F>(number);
+        let (table, level) = match descend(&self.env, self.maps.mm(mm).root(), addr) {
+            Descent::Absent(_) => return None,
+            Descent::PmdLeaf(table) => (table, Level::Pmd),
+            Descent::PteTable(table, _) => (table, Level::Pte),
+        };
+        Some((table, F::index(level, addr), level))
+    }
+
+    /// The entry that maps a page, as it stands: empty where there is no table.
+    pub(crate) fn entry(&self, mm: MmId, number: u64) -> Pte {
+        let place = self.place(mm, number);
+        place.map_or(Pte::NONE, |(table, i, _)| self.env.tables.table(table).load(i))
+    }
+
+    pub(crate) fn entries(&self, mm: MmId, at: Range<u64>) -> Vec<Pte> {
+        at.map(|number| self.entry(mm, number)).collect()
+    }
+
+    pub(crate) fn change(&self, mm: MmId, number: u64, change: impl Fn(Pte) -> Pte) {
+        let (table, i, _) = self.place(mm, number).expect("the page has a table");
+        let table = self.env.tables.table(table);
+        table.set(i, change(table.load(i)));
+    }
+
+    /// The hardware walker reads a page.
+    pub(crate) fn touch(&self, mm: MmId, number: u64) {
+        self.change(mm, number, F::mkyoung);
+    }
+
+    pub(crate) fn young(&self, mm: MmId, at: Range<u64>) -> Vec<u64> {
+        at.filter(|number| F::is_young(self.entry(mm, *number))).collect()
+    }
+
+    /// Frame of the PTE table of a page.
+    pub(crate) fn pte_table(&self, mm: MmId, number: u64) -> Pfn {
+        let (table, _, level) = self.place(mm, number).expect("the page has a table");
+        assert_eq!(level, Level::Pte);
+        table
+    }
+
+    /// Forgets what was counted and recorded so far.
+    pub(crate) fn forget(&self) {
+        for counts in self.env.counts {
+            counts.accesses.store(0, Relaxed);
+            counts.locked.store(0, Relaxed);
+        }
+        self.env.mmu.invalidations();
+        self.env.mmu.completions();
+        for secondary in self.env.secondaries {
+            secondary.asked();
+        }
+    }
+
+    /// Whether anyone walked the tables of an address space since [`World::forget`].
+    pub(crate) fn walked(&self, mm: MmId) -> bool {
+        let root = self.env.counts_of(self.maps.mm(mm).root());
+        root.accesses.load(Relaxed) > 0
+    }
+
+    /// Locks taken of a table since [`World::forget`].
+    pub(crate) fn locked(&self, table: Pfn) -> u64 {
+        self.env.counts_of(table).locked.load(Relaxed)
+    }
+}
