@@ -1,0 +1,207 @@
+//! What can be wrong with a trace that is read, and what stops one from being written.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::event::{PAGE_LIMIT, PageRange};
+use super::header::MAX_EPOCH_REFERENCES;
+use super::wire::{MAX_ARGUMENTS, MAX_STRING, MAX_STRINGS, VERSION};
+
+/// Why a trace cannot be read. Offsets are bytes of the file consumed when the fault was met.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Reading failed.
+    #[error("reading failed at byte {offset}")]
+    Read {
+        /// Where.
+        offset: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file does not begin as a trace does.
+    #[error(
+        "not a page trace: it begins with {found}, a trace with 89 50 47 54 0d 0a 1a 0a \
+         (a lackey log needs `trace import`)"
+    )]
+    NotATrace {
+        /// Its first bytes in hexadecimal, or that it is empty.
+        found: String,
+    },
+    /// The file is a trace of another format version.
+    #[error("trace format version {found}; this build reads version {VERSION}")]
+    Version {
+        /// The file's version.
+        found: u16,
+    },
+    /// The file ends before the trace does.
+    #[error("truncated after epoch {epochs}: the file ends at byte {offset}, before the trailer")]
+    Truncated {
+        /// Where the file ends.
+        offset: u64,
+        /// How many epochs are complete.
+        epochs: u64,
+    },
+    /// The compressed stream cannot be decompressed.
+    #[error("damaged at byte {offset}, after epoch {epochs}: {reason}")]
+    Damaged {
+        /// Where.
+        offset: u64,
+        /// How many epochs were read before.
+        epochs: u64,
+        /// What the decompressor said.
+        reason: String,
+    },
+    /// A header field or an event is not acceptable.
+    #[error("malformed near byte {offset}, after epoch {epochs}: {fault}")]
+    Malformed {
+        /// Where.
+        offset: u64,
+        /// How many epochs were read before.
+        epochs: u64,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// The trailer does not agree with the events.
+    #[error("the trailer says {found} {what}, the events make {counted}")]
+    Totals {
+        /// The quantity.
+        what: &'static str,
+        /// The trailer's figure.
+        found: u64,
+        /// The events' figure.
+        counted: u64,
+    },
+    /// The file's bytes are not those that were written.
+    #[error("checksum {found:08x} at the end of the file, its bytes make {computed:08x}: damaged")]
+    Checksum {
+        /// The stored CRC-32.
+        found: u32,
+        /// The CRC-32 of the file.
+        computed: u32,
+    },
+    /// Bytes follow the end of the trace.
+    #[error("bytes follow the end of the trace at byte {offset}")]
+    Trailing {
+        /// Where the trace ends.
+        offset: u64,
+    },
+}
+
+/// A header field or an event that no trace may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A page size out of bounds.
+    #[error("page shift {0}; 12 to 16 are accepted")]
+    PageShift(u8),
+    /// An epoch length out of bounds.
+    #[error("{0} references an epoch; 1 to {MAX_EPOCH_REFERENCES} are accepted")]
+    EpochLength(u64),
+    /// A byte that should be one of a few.
+    #[error("{what} {found}; 0 to {most} are accepted")]
+    Code {
+        /// What the byte stands for.
+        what: &'static str,
+        /// Its value.
+        found: u64,
+        /// The greatest value it may have.
+        most: u64,
+    },
+    /// A number that takes more than 64 bits.
+    #[error("a number of more than 64 bits")]
+    Number,
+    /// A string that is not UTF-8.
+    #[error("a string that is not UTF-8")]
+    Utf8,
+    /// A string that is too long.
+    #[error("a string of {0} bytes; up to {MAX_STRING} are accepted")]
+    LongString(u64),
+    /// All strings together are too long.
+    #[error("strings of more than {MAX_STRINGS} bytes in all")]
+    Strings,
+    /// A command with too many arguments.
+    #[error("{0} arguments; up to {MAX_ARGUMENTS} are accepted")]
+    Arguments(u64),
+    /// A range of pages that is empty, runs backwards or leaves the address space.
+    #[error(
+        "{nr_pages} pages from page {start}; at least one, below page {PAGE_LIMIT}, is accepted"
+    )]
+    Range {
+        /// The first page's number.
+        start: u64,
+        /// How many pages.
+        nr_pages: u64,
+    },
+    /// A file that was not named before.
+    #[error("file {found}; {named} are named so far")]
+    UnknownFile {
+        /// The file's index.
+        found: u64,
+        /// How many files there are.
+        named: u64,
+    },
+    /// A mapping event in a trace whose header denies mappings.
+    #[error("a mapping event in a trace without mappings")]
+    NoMappings,
+    /// A mapping over mapped pages.
+    #[error("pages {}..{} mapped over mapped ones", .0.start(), .0.end())]
+    Overlap(PageRange),
+    /// An event on pages of which some are not mapped.
+    #[error("pages {}..{} are not all mapped", .0.start(), .0.end())]
+    NotMapped(PageRange),
+    /// More mapped areas than a kernel allows a process.
+    #[error("more than {0} mapped areas at once")]
+    TooManyAreas(usize),
+    /// More accesses than the epoch's references can make.
+    #[error("more than {0} accesses in one epoch: a reference touches at most two pages")]
+    TooManyAccesses(u64),
+    /// An epoch without a reference, or longer than the header's.
+    #[error("an epoch of {found} references; 1 to {most} are accepted")]
+    EpochReferences {
+        /// The epoch's references.
+        found: u64,
+        /// The header's epoch length.
+        most: u64,
+    },
+    /// An access or epoch after an epoch that was shorter than the header's, thus the last.
+    #[error("an access or an epoch after the short epoch that ends a trace")]
+    AfterLastEpoch,
+    /// Accesses that no epoch end follows.
+    #[error("accesses after the last epoch end")]
+    OpenEpoch,
+    /// More references in all than 64 bits hold.
+    #[error("more references than 64 bits hold")]
+    References,
+}
+
+/// Why a trace cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file to write cannot be created.
+    #[error("cannot create {}", path.display())]
+    Create {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The path names a directory, a device or the like.
+    #[error("{} is not a regular file", path.display())]
+    NotAFile {
+        /// Which path.
+        path: PathBuf,
+    },
+    /// Writing failed.
+    #[error("writing the trace failed")]
+    Write(#[from] io::Error),
+    /// The header or the event breaks a rule of the format; nothing of it was written.
+    #[error("the trace format does not allow {0}")]
+    Fault(#[from] Fault),
+}

@@ -1,0 +1,60 @@
+//! A log's lines, however long somebody made them.
+
+use std::io::{self, BufRead, Read};
+
+/// Beyond this a line is cut, in bytes: no reference is longer, and no path in a system call.
+const MAX_LINE: u64 = 16 << 10;
+
+/// Gives one line after the other out of one buffer.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    input: R,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self {
+            input,
+            line: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// The next line without its end; what is beyond the limit is left out.
+    pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        self.line.clear();
+        let read = self
+            .input
+            .by_ref()
+            .take(MAX_LINE)
+            .read_until(b'\n', &mut self.line)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        } else if read as u64 == MAX_LINE {
+            self.input.skip_until(b'\n')?;
+        }
+        if self.line.last() == Some(&b'\r') {
+            self.line.pop();
+        }
+        Ok(Some(&self.line))
+    }
+
+    /// The number of the line given last, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// What a line is, for an error message: its first characters, printable.
+pub(crate) fn shown(line: &[u8]) -> String {
+    const SHOWN: usize = 60;
+    let start = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);
+    let more = if line.len() > SHOWN { "…" } else { "" };
+    format!("{}{more}", start.escape_debug())
+}

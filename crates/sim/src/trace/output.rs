@@ -1,0 +1,81 @@
+//! A file that has a name only when it is complete.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::error::WriteError;
+
+/// Takes what is written to it without a name, so that nothing is left if the process ends for
+/// whatever reason, and appears under its path with [`OutputFile::commit`].
+#[derive(Debug)]
+pub struct OutputFile {
+    unnamed: File,
+    directory: PathBuf,
+    path: PathBuf,
+}
+
+impl OutputFile {
+    /// Prepares to write `path`; a file that is there stays until the new one is complete.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NotAFile`] for directories and devices, [`WriteError::Create`] where the
+    /// directory is missing or cannot be written.
+    pub fn create(path: &Path) -> Result<Self, WriteError> {
+        let fail = |source| WriteError::Create {
+            path: path.to_owned(),
+            source,
+        };
+        let path = match fs::metadata(path) {
+            Ok(metadata) if !metadata.is_file() => {
+                return Err(WriteError::NotAFile {
+                    path: path.to_owned(),
+                });
+            }
+            // A symbolic link stays one: its target is replaced.
+            Ok(_) => fs::canonicalize(path).map_err(fail)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+            Err(error) => return Err(fail(error)),
+        };
+        let parent = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let directory = parent.unwrap_or(Path::new(".")).to_owned();
+        let unnamed = tempfile::tempfile_in(&directory).map_err(fail)?;
+        Ok(Self {
+            unnamed,
+            directory,
+            path,
+        })
+    }
+
+    /// Gives the file its name, in place of what had it.
+    ///
+    /// # Errors
+    ///
+    /// What the system says of the copy to a temporary name beside it, or of the rename.
+    pub fn commit(mut self) -> Result<(), WriteError> {
+        self.unnamed.rewind()?;
+        let mut named = tempfile::Builder::new()
+            .prefix(".")
+            .suffix(".partial")
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(&self.directory)?;
+        io::copy(&mut self.unnamed, named.as_file_mut())?;
+        named.as_file().sync_all()?;
+        named.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unnamed.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unnamed.flush()
+    }
+}

@@ -1,0 +1,25 @@
+//! Which pages were seen.
+
+use std::collections::HashMap;
+
+use super::event::Page;
+
+/// A set of pages, 64 to a word: footprints are dense in places and sparse as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct PageSet {
+    words: HashMap<u64, u64>,
+    len: u64,
+}
+
+impl PageSet {
+    pub(crate) fn insert(&mut self, page: Page) {
+        let word = self.words.entry(page.number() / 64).or_default();
+        let bit = 1 << (page.number() % 64);
+        self.len += u64::from(*word & bit == 0);
+        *word |= bit;
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+}

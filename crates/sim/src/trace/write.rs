@@ -1,0 +1,244 @@
+//! Writing a trace.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+
+use zstd::stream::raw::CParameter;
+use zstd::stream::write::Encoder;
+
+use super::areas::Areas;
+use super::error::{Fault, WriteError};
+use super::event::{Event, FileId, Page, PageRange};
+use super::header::{Ending, Header, Totals};
+use super::output::OutputFile;
+use super::page_set::PageSet;
+use super::rules::Rules;
+use super::wire::{
+    Checked, Lead, MAGIC, Tag, VERSION, WINDOW_LOG, put_ending, put_flags, put_mapping, put_number,
+    put_range, put_string,
+};
+
+/// Denser levels take much memory and win a few percent.
+const COMPRESSION_LEVEL: i32 = 12;
+
+/// Writes a trace event by event, and refuses events that no reader would take.
+///
+/// Nothing is a trace before [`TraceWriter::finish`] or [`TraceWriter::commit`].
+pub struct TraceWriter<W: Write> {
+    stream: Encoder<'static, Checked<W>>,
+    rules: Rules,
+    files: HashMap<String, FileId>,
+    /// Accesses not yet written: adjacent pages, accessed alike.
+    run: Option<(PageRange, bool)>,
+    /// The page number after the last run of this epoch.
+    position: u64,
+    seen: PageSet,
+    record: Vec<u8>,
+}
+
+impl TraceWriter<OutputFile> {
+    /// Begins a trace that will be at `path` when it is complete, and not before.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Create`], [`WriteError::NotAFile`], and what [`TraceWriter::new`] gives.
+    pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Self, WriteError> {
+        Self::new(OutputFile::create(path.as_ref())?, header)
+    }
+
+    /// Ends the trace as [`TraceWriter::finish`] does and puts the file in its place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TraceWriter::finish`]; there is no new file then.
+    pub fn commit(self, ending: Ending) -> Result<Totals, WriteError> {
+        let (output, totals) = self.finish(ending)?;
+        output.commit()?;
+        Ok(totals)
+    }
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Begins a trace into `output`.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Fault`] if the header is not acceptable, [`WriteError::Write`].
+    pub fn new(output: W, header: &Header) -> Result<Self, WriteError> {
+        let rules = Rules::new(header)?;
+        let mut output = Checked::new(output);
+        output.write_all(&MAGIC)?;
+        output.write_all(&VERSION.to_le_bytes())?;
+        let mut stream = Encoder::new(output, COMPRESSION_LEVEL)?;
+        stream.set_parameter(CParameter::WindowLog(WINDOW_LOG))?;
+        stream.write_all(&header_bytes(header))?;
+        Ok(Self {
+            stream,
+            rules,
+            files: HashMap::new(),
+            run: None,
+            position: 0,
+            seen: PageSet::default(),
+            record: Vec::new(),
+        })
+    }
+
+    /// The id of the mapped file `path`, which the trace names when it is first asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Fault`] where names are too long, singly or together; [`WriteError::Write`].
+    pub fn file(&mut self, path: &str) -> Result<FileId, WriteError> {
+        if let Some(id) = self.files.get(path) {
+            return Ok(*id);
+        }
+        let id = FileId(u32::try_from(self.files.len()).map_err(|_| Fault::Strings)?);
+        self.rules.string(path)?;
+        self.files.insert(path.to_owned(), id);
+        self.flush_run()?;
+        self.begin(Tag::File);
+        put_string(&mut self.record, path);
+        self.put_record()?;
+        Ok(id)
+    }
+
+    /// Writes one event.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Fault`] if no trace may have this event here: the trace goes on without it.
+    /// After [`WriteError::Write`] it cannot be completed.
+    pub fn write(&mut self, event: &Event) -> Result<(), WriteError> {
+        if let Event::Map(mapping) = event
+            && let super::event::Kind::File { file, .. } = mapping.kind
+            && file.index() >= self.files.len()
+        {
+            let (found, named) = (file.0.into(), self.files.len() as u64);
+            return Err(Fault::UnknownFile { found, named }.into());
+        }
+        self.rules.event(event)?;
+        if let Event::Access { page, store } = *event {
+            self.seen.insert(page);
+            return self.access(page, store);
+        }
+        self.flush_run()?;
+        match *event {
+            Event::Access { .. } => {}
+            Event::EpochEnd { references } => {
+                self.position = 0;
+                self.begin(Tag::EpochEnd);
+                put_number(&mut self.record, references);
+            }
+            Event::Map(mapping) => {
+                self.begin(Tag::Map);
+                put_mapping(&mut self.record, &mapping);
+            }
+            Event::Unmap(pages) => self.begin_range(Tag::Unmap, pages),
+            Event::Protect { pages, permissions } => {
+                self.begin_range(Tag::Protect, pages);
+                put_flags(&mut self.record, permissions, false);
+            }
+            Event::Remap { pages, to } => {
+                self.begin_range(Tag::Remap, pages);
+                put_number(&mut self.record, to);
+            }
+            Event::Discard(pages) => self.begin_range(Tag::Discard, pages),
+        }
+        self.put_record()
+    }
+
+    /// Writes the trailer and the checksum, and gives the output back.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Fault`] if accesses follow the last epoch end, [`WriteError::Write`].
+    pub fn finish(mut self, ending: Ending) -> Result<(W, Totals), WriteError> {
+        let totals = self.rules.end(self.seen.len(), ending)?;
+        self.flush_run()?;
+        self.begin(Tag::Trailer);
+        let Totals {
+            references,
+            epochs,
+            accesses,
+            distinct_pages,
+            ending,
+        } = totals;
+        for number in [references, epochs, accesses, distinct_pages] {
+            put_number(&mut self.record, number);
+        }
+        put_ending(&mut self.record, ending);
+        self.put_record()?;
+        let mut output = self.stream.finish()?;
+        let crc = output.crc();
+        output.write_all(&crc.to_le_bytes())?;
+        output.flush()?;
+        Ok((output.into_inner(), totals))
+    }
+
+    pub(crate) fn areas(&self) -> &Areas {
+        self.rules.areas()
+    }
+
+    fn access(&mut self, page: Page, store: bool) -> Result<(), WriteError> {
+        if let Some((pages, stored)) = self.run
+            && stored == store
+            && pages.end() == page.number()
+            && let Some(longer) = PageRange::new(pages.start(), page.number() + 1)
+        {
+            self.run = Some((longer, store));
+            return Ok(());
+        }
+        self.flush_run()?;
+        self.run = Some((PageRange::single(page), store));
+        Ok(())
+    }
+
+    fn flush_run(&mut self) -> Result<(), WriteError> {
+        let Some((pages, store)) = self.run.take() else {
+            return Ok(());
+        };
+        let step = pages.start().cast_signed() - self.position.cast_signed();
+        self.position = pages.end();
+        self.record.clear();
+        Lead::Run { step, store }.put(&mut self.record);
+        put_number(&mut self.record, pages.nr_pages() - 1);
+        self.put_record()
+    }
+
+    fn begin(&mut self, tag: Tag) {
+        self.record.clear();
+        Lead::Record(tag).put(&mut self.record);
+    }
+
+    fn begin_range(&mut self, tag: Tag, pages: PageRange) {
+        self.begin(tag);
+        put_range(&mut self.record, pages);
+    }
+
+    fn put_record(&mut self) -> Result<(), WriteError> {
+        Ok(self.stream.write_all(&self.record)?)
+    }
+}
+
+impl<W: Write> fmt::Debug for TraceWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceWriter")
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}
+
+fn header_bytes(header: &Header) -> Vec<u8> {
+    let mut bytes = vec![header.page_shift];
+    put_number(&mut bytes, header.epoch_references);
+    bytes.push(header.mappings.into());
+    put_string(&mut bytes, &header.architecture);
+    put_string(&mut bytes, &header.tool);
+    put_number(&mut bytes, header.command.len() as u64);
+    for argument in &header.command {
+        put_string(&mut bytes, argument);
+    }
+    bytes
+}
