@@ -1,1 +1,43 @@
-fn main() {}
+//! `pageout`: compare page-aging variants, before against after, on real page tables.
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod compare;
+mod error;
+mod output;
+mod progress;
+mod run;
+mod tables;
+mod trace;
+
+use args::{Args, Command, CompareArgs};
+use clap::{CommandFactory, Parser};
+use error::CliError;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match dispatch(args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("pageout: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn dispatch(args: Args) -> Result<ExitCode, CliError> {
+    match args.command {
+        None => compare::compare(&CompareArgs::default())?,
+        Some(Command::Compare(args)) => compare::compare(&args)?,
+        Some(Command::Run(args)) => run::run(&args)?,
+        Some(Command::Bench(args)) => bench::bench(&args)?,
+        Some(Command::Trace(args)) => return trace::trace(&args),
+        Some(Command::Completions { shell }) => {
+            let name = env!("CARGO_PKG_NAME");
+            clap_complete::generate(shell, &mut Args::command(), name, &mut std::io::stdout());
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

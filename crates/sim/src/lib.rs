@@ -1,4 +1,20 @@
-//! Puts the engine on its grounds.
+//! Puts the engine on its grounds: scenarios, traces of real programs, and how they are measured.
 #![forbid(unsafe_code)]
 
+pub mod age_file;
+pub mod bench;
+pub mod clock;
+pub mod counting;
+pub mod fields;
+pub mod floor;
+pub mod host;
+pub mod layout;
+pub mod published;
+pub mod replay;
+pub mod residency;
+pub mod rounds;
+pub mod source;
+pub mod this_machine;
 pub mod trace;
+pub mod variant;
+pub mod walker;

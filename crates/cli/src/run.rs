@@ -1,0 +1,18 @@
+//! `run`: one variant of a scenario.
+
+use crate::args::RunArgs;
+use crate::compare::Plan;
+use crate::error::CliError;
+use crate::{output, tables};
+use pageout_record::schema::RecordSet;
+use pageout_sim::this_machine::this_run;
+use pageout_sim::variant::Variant;
+
+pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
+    let variant: Variant = args.variant.parse()?;
+    let plan = Plan::new(Some(&args.scenario), &args.fields, &args.common)?;
+    output::check(&args.common.output)?;
+    let records = plan.measure(&args.common, &[variant], false)?;
+    let set = RecordSet::new(this_run(), records);
+    output::emit(&args.common.output, &set, |set| Ok(tables::metrics(set)))
+}

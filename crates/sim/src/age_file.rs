@@ -1,0 +1,417 @@
+//! Scenario `age-file`: a clean file mapped by processes, and one aging pass over all its folios.
+
+use crate::clock::timed;
+use crate::counting::{Counter, CountingEnv, Counts};
+use crate::fields::{self, FieldError, FormatName, OrderName, bad};
+use crate::layout::{Arena, FileLayout, FileSpec};
+use crate::rounds::Cell;
+use crate::this_machine;
+use crate::variant::Variant;
+use crate::walker::make_young;
+use pageout_paging::pte::{Arm64_4K, Format, X86_64};
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::walk::{Span, spans};
+use pageout_paging::young::YoungCheck;
+use pageout_paging::{Env, LockedTable, Order};
+use pageout_reclaim::{Aging, CpuCtx, MapAs, Refs, folio_referenced};
+use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
+
+/// Unit of every price here: all formats of this scenario have 4K pages.
+pub const NS_PER_PAGE: &str = "ns/4K page";
+
+const NAME: &str = "age-file";
+const FIELDS: &str = "format, order, size, processes, young and map";
+
+/// The scenario, with one value a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AgeFile {
+    /// Entry format.
+    pub format: FormatName,
+    /// Folio order.
+    pub order: OrderName,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Processes that map it.
+    pub processes: u32,
+    /// Per cent of leaf entries that are young when the pass begins, chosen at random.
+    pub young_percent: u8,
+    /// Entries that map a folio.
+    pub map: MapAs,
+}
+
+impl AgeFile {
+    /// The threads' layout: 10 GiB mapped once, every entry young.
+    pub const DEFAULT: Self = Self {
+        format: FormatName::X86_64,
+        order: OrderName::Number(4),
+        bytes: 10 << 30,
+        processes: 1,
+        young_percent: 100,
+        map: MapAs::Ptes,
+    };
+
+    /// Scenarios from `FIELD=VALUE` arguments: format, order and young may be comma-separated
+    /// lists, of which every combination is one scenario. Fields left out have
+    /// [`AgeFile::DEFAULT`]'s value, but formats and orders those of the main table.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
+        let mut formats = FormatName::ALL.to_vec();
+        let mut orders = vec![OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
+        let mut young = vec![Self::DEFAULT.young_percent];
+        let mut one = Self::DEFAULT;
+        for (field, value) in fields::pairs(arguments)? {
+            match field {
+                "format" => formats = fields::list(value, FormatName::parse)?,
+                "order" => orders = fields::list(value, OrderName::parse)?,
+                "young" => young = fields::list(value, parse_percent)?,
+                "size" => one.bytes = fields::parse_size(value)?,
+                "processes" => one.processes = parse_processes(value)?,
+                "map" => one.map = parse_map(value)?,
+                _ => {
+                    return Err(FieldError::Unknown {
+                        scenario: NAME,
+                        field: field.to_owned(),
+                        accepted: FIELDS,
+                    });
+                }
+            }
+        }
+        let mut all = Vec::new();
+        for format in formats {
+            for order in &orders {
+                for young_percent in &young {
+                    all.push(Self { format, order: *order, young_percent: *young_percent, ..one });
+                }
+            }
+        }
+        all.iter().try_for_each(Self::check)?;
+        Ok(all)
+    }
+
+    fn check(&self) -> Result<(), FieldError> {
+        let folio = 4096u64 << self.order.in_format(self.format);
+        if self.bytes == 0 || !self.bytes.is_multiple_of(folio) || self.bytes > MAX_BYTES {
+            let accepted = format!(
+                "a multiple of the folio size, {}, up to {}",
+                fields::display_size(folio),
+                fields::display_size(MAX_BYTES)
+            );
+            return Err(bad("size", &fields::display_size(self.bytes), accepted));
+        }
+        let pmd = self.order.in_format(self.format) == self.format.pmd_order();
+        if self.map == MapAs::PmdLeaf && !pmd {
+            let problem = format!("map=pmd-leaf needs order=pmd, not order={}", self.order);
+            return Err(FieldError::Together { scenario: NAME, problem });
+        }
+        let tables = u128::from(self.bytes >> 12) * 8 * u128::from(self.processes);
+        if tables > u128::from(MAX_TABLE_BYTES) {
+            let problem = format!(
+                "{} processes mapping {} need {} MiB of page tables, more than {} MiB",
+                self.processes,
+                fields::display_size(self.bytes),
+                tables >> 20,
+                MAX_TABLE_BYTES >> 20,
+            );
+            return Err(FieldError::Together { scenario: NAME, problem });
+        }
+        Ok(())
+    }
+
+    /// The scenario's fields as records carry them.
+    pub fn labels(&self) -> Labels {
+        let map = match self.map {
+            MapAs::Ptes => "ptes",
+            MapAs::PmdLeaf => "pmd-leaf",
+        };
+        let fields = [
+            ("format", self.format.name().to_owned()),
+            ("order", self.order.to_string()),
+            ("size", fields::display_size(self.bytes)),
+            ("processes", self.processes.to_string()),
+            ("young", format!("{}%", self.young_percent)),
+            ("map", map.to_owned()),
+        ];
+        fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+    }
+
+    fn spec(&self) -> FileSpec {
+        let order = Order::new(self.order.in_format(self.format)).expect("parsed orders are small");
+        FileSpec { bytes: self.bytes, order, processes: self.processes, map_as: self.map }
+    }
+
+    /// Bytes that [`AgeFile::arena`] will take.
+    pub fn memory_bytes(&self) -> usize {
+        match self.format {
+            FormatName::X86_64 => self.spec().memory_bytes::<X86_64>(),
+            FormatName::Arm64_4K => self.spec().memory_bytes::<Arm64_4K>(),
+        }
+    }
+
+    /// Checks that the scenarios' memory, all at once, is there.
+    ///
+    /// # Errors
+    /// [`FieldError::Together`] with what they need and what there is.
+    pub fn check_memory(all: &[Self]) -> Result<(), FieldError> {
+        let needed = all.iter().map(|one| one.memory_bytes() as u64).sum::<u64>();
+        let available = this_machine::available_memory();
+        if available.is_none_or(|available| needed <= available) {
+            return Ok(());
+        }
+        let problem = format!(
+            "page tables and metadata need {} MiB, and {} MiB are available; a smaller size, fewer \
+             processes or fewer orders at once need less",
+            needed >> 20,
+            available.unwrap_or(0) >> 20
+        );
+        Err(FieldError::Together { scenario: NAME, problem })
+    }
+
+    /// Memory for [`AgeFile::cell`].
+    pub fn arena(&self) -> Arena {
+        match self.format {
+            FormatName::X86_64 => self.spec().arena::<X86_64>(),
+            FormatName::Arm64_4K => self.spec().arena::<Arm64_4K>(),
+        }
+    }
+
+    /// The scenario set up on `arena`, ready to be measured under `variants`.
+    pub fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        seed: u64,
+    ) -> Box<dyn Cell + 'a> {
+        match self.format {
+            FormatName::X86_64 => AgeCell::<X86_64>::boxed(*self, arena, variants, seed),
+            FormatName::Arm64_4K => AgeCell::<Arm64_4K>::boxed(*self, arena, variants, seed),
+        }
+    }
+}
+
+/// Largest file: its metadata at order 0 is near 12 GiB.
+const MAX_BYTES: u64 = 1 << 40;
+/// Most memory for page tables.
+const MAX_TABLE_BYTES: u64 = 4 << 30;
+
+fn parse_percent(text: &str) -> Result<u8, FieldError> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let percent = number.filter(|percent| *percent <= 100);
+    percent.ok_or_else(|| bad("young", text, "per cent from 0% to 100%"))
+}
+
+fn parse_processes(text: &str) -> Result<u32, FieldError> {
+    let number = text.parse().ok().filter(|number| (1..=1024).contains(number));
+    number.ok_or_else(|| bad("processes", text, "a number from 1 to 1024"))
+}
+
+fn parse_map(text: &str) -> Result<MapAs, FieldError> {
+    match text {
+        "ptes" => Ok(MapAs::Ptes),
+        "pmd-leaf" => Ok(MapAs::PmdLeaf),
+        _ => Err(bad("map", text, "ptes or pmd-leaf")),
+    }
+}
+
+/// What is timed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// `folio_referenced` of every folio, in file order.
+    FolioReferenced,
+    /// The young helper alone over every folio's entries.
+    Helper,
+}
+
+const STAGES: [Stage; 2] = [Stage::FolioReferenced, Stage::Helper];
+
+impl Stage {
+    const fn metric(self) -> &'static str {
+        match self {
+            Self::FolioReferenced => "folio_referenced",
+            Self::Helper => "helper alone",
+        }
+    }
+}
+
+/// Times of one variant, a list a stage, in [`STAGES`]' order.
+#[derive(Debug, Default)]
+struct Samples([Vec<f64>; 2]);
+
+struct AgeCell<'a, F> {
+    scenario: AgeFile,
+    layout: FileLayout<'a, F>,
+    variants: Vec<(Variant, Samples)>,
+    seed: u64,
+}
+
+impl<'a, F: Format> AgeCell<'a, F> {
+    fn boxed(
+        scenario: AgeFile,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        seed: u64,
+    ) -> Box<dyn Cell + 'a>
+    where
+        F: 'a,
+    {
+        let layout = FileLayout::<F>::build(arena, &scenario.spec());
+        let variants = variants.iter().map(|variant| (*variant, Samples::default())).collect();
+        Box::new(Self { scenario, layout, variants, seed })
+    }
+
+    /// Makes the scenario's share of entries young, the same ones for every variant.
+    fn make_young(&self) {
+        let mut random = fastrand::Rng::with_seed(self.seed);
+        let percent = self.scenario.young_percent;
+        let env = &self.layout.ground.env;
+        for mm in &self.layout.mms {
+            let root = self.layout.ground.maps.mm(*mm).root();
+            make_young(env, root, self.layout.range.clone(), |_| random.u8(0..100) < percent);
+        }
+    }
+
+    fn pages(&self) -> f64 {
+        self.layout.folios.len() as f64 * self.scenario.spec().order.nr_pages() as f64
+    }
+
+    /// Asks every folio once; how many were referenced.
+    fn age<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> u64 {
+        let mut cpu = CpuCtx::new();
+        let maps = &self.layout.ground.maps;
+        let mut referenced = 0;
+        for folio in &self.layout.folios {
+            let found = folio_referenced(maps, env, &mut cpu, *folio, false, aging);
+            referenced += u64::from(found.refs != Refs::Vmas(0));
+        }
+        referenced
+    }
+
+    /// Checks the entries of every folio with the helper alone; how many calls found one young.
+    fn sweep(&self, aging: Aging) -> u64 {
+        let env = &self.layout.ground.env;
+        let nr = self.scenario.spec().order.nr_pages();
+        let mut young = 0;
+        for mm in &self.layout.mms {
+            let mm = self.layout.ground.maps.mm(*mm);
+            let check =
+                YoungCheck { env, family: aging.family, flush: aging.flush, asid: mm.asid() };
+            for span in spans(env, mm.root(), self.layout.range.clone()) {
+                match span {
+                    Span::PmdLeaf { frame, range } => {
+                        let pt = LockedTable::lock(env, frame);
+                        young += u64::from(check.pmdp_clear_flush_young(&pt, range.start));
+                    }
+                    Span::Ptes { frame, ahead, range } => {
+                        let pt = LockedTable::lock(env, frame)
+                            .prefetching(ahead.map(|frame| env.table(frame)));
+                        let mut addr = range.start;
+                        while addr < range.end {
+                            young += u64::from(check.clear_flush_young_ptes(&pt, addr, nr));
+                            addr = addr.add((nr as u64) << F::PAGE_SHIFT);
+                        }
+                    }
+                }
+            }
+        }
+        young
+    }
+
+    fn aging(&self, variant: Variant) -> Aging {
+        let default: FlushPolicy = self.scenario.format.flush_policy();
+        variant.aging(default)
+    }
+
+    fn counted(&self, variant: Variant) -> (Counts, u64) {
+        self.make_young();
+        let counter = Counter::default();
+        let env = CountingEnv::new(self.layout.ground.env, &counter);
+        let referenced = self.age(&env, self.aging(variant));
+        (counter.counts(), referenced)
+    }
+}
+
+impl<F: Format> Cell for AgeCell<'_, F> {
+    fn sample(&mut self, round: usize) {
+        let pages = self.pages();
+        for (stage, index) in STAGES.into_iter().zip(0..) {
+            for turn in 0..self.variants.len() {
+                let v = (turn + round) % self.variants.len();
+                self.make_young();
+                let aging = self.aging(self.variants[v].0);
+                let (_, ns) = timed(|| match stage {
+                    Stage::FolioReferenced => self.age(&self.layout.ground.env, aging),
+                    Stage::Helper => self.sweep(aging),
+                });
+                let samples: &mut Samples = &mut self.variants[v].1;
+                samples.0[index as usize].push(ns as f64 / pages);
+            }
+        }
+    }
+
+    fn records(&mut self) -> Vec<Record> {
+        let pages = self.pages();
+        let record = |variant: Variant, metrics: Vec<Metric>| Record {
+            scenario: NAME.to_owned(),
+            ground: Ground::Host,
+            seed: self.seed,
+            fields: self.scenario.labels(),
+            variant: variant.labels(),
+            metrics,
+        };
+        let with_counts = |(variant, samples): &(Variant, Samples)| {
+            let (counts, referenced) = self.counted(*variant);
+            let times = STAGES.into_iter().zip(&samples.0);
+            let mut metrics: Vec<_> =
+                times.map(|(stage, ns)| measured(stage.metric(), NS_PER_PAGE, ns)).collect();
+            metrics.extend(counts.metrics(pages));
+            metrics.push(counted(
+                "folios referenced",
+                "folios",
+                referenced as f64,
+                Better::Neither,
+            ));
+            record(*variant, metrics)
+        };
+        self.variants.iter().map(with_counts).collect()
+    }
+}
+
+/// A measured metric; lower is better.
+pub(crate) fn measured(name: &str, unit: &str, values: &[f64]) -> Metric {
+    Metric {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        basis: Basis::Measured,
+        better: Better::Lower,
+        source: None,
+        values: values.to_vec(),
+    }
+}
+
+/// A counted metric.
+pub(crate) fn counted(name: &str, unit: &str, value: f64, better: Better) -> Metric {
+    Metric {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        basis: Basis::Counted,
+        better,
+        source: None,
+        values: vec![value],
+    }
+}
+
+impl Counts {
+    /// The counts of a pass over `pages` pages, each as so many a page.
+    pub(crate) fn metrics(&self, pages: f64) -> Vec<Metric> {
+        let per_page = |name: &str, count: u64| {
+            counted(name, "per 4K page", count as f64 / pages, Better::Lower)
+        };
+        vec![
+            per_page("entries visited", self.entries_visited),
+            per_page("atomics", self.atomics),
+            per_page("invalidations", self.invalidations),
+            per_page("barriers", self.barriers),
+        ]
+    }
+}

@@ -1,0 +1,95 @@
+//! `bench young`: the hot path beside its floors and goals, as ratios inside one run.
+//!
+//! Sweeps over page tables, in each family and with each share of entries young; the widest read of
+//! the same tables and one locked operation are timed in the same rounds.
+
+mod goals;
+mod sweep;
+mod tables;
+
+pub use goals::{Bound, GOALS, Goal};
+pub use sweep::{By, Sweep};
+
+use crate::age_file::measured;
+use crate::floor::{self, locked_operation_ns};
+use crate::rounds::Rounds;
+use crate::variant::{FAMILIES, Variant, family_name};
+use pageout_record::schema::{Ground, Record};
+use std::collections::BTreeMap;
+use tables::SweepTables;
+
+/// Scenario of the sweeps' records.
+pub const SWEEPS: &str = "bench young";
+/// Scenario of the goals' records.
+pub const GOAL_RATIOS: &str = "goals";
+
+/// Nanoseconds an entry of every sweep, and of one locked operation, a sample a round.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    sweeps: BTreeMap<(Sweep, By), Vec<f64>>,
+    locked: Vec<f64>,
+}
+
+/// Runs the benchmark and returns its records: sweeps, floors and goals. Tells `progress` the steps
+/// done and the most there can be.
+pub fn young(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
+    let sweeps = Sweep::all();
+    let most = rounds.most() * sweeps.len();
+    let mut tables: BTreeMap<usize, SweepTables> = BTreeMap::new();
+    for bytes in sweeps.iter().map(|sweep| sweep.table_bytes) {
+        tables.entry(bytes).or_insert_with(|| SweepTables::new(bytes));
+    }
+    let mut times = Times::default();
+    let mut done = 0;
+    rounds.run(|round| {
+        times.locked.push(locked_operation_ns());
+        for sweep in &sweeps {
+            let tables = tables.get_mut(&sweep.table_bytes).expect("made for every sweep");
+            let ways = sweep.ways();
+            for turn in 0..ways.len() {
+                let by = ways[(turn + round) % ways.len()];
+                let ns = sweep.time(tables, by, seed);
+                times.sweeps.entry((*sweep, by)).or_default().push(ns);
+            }
+            done += 1;
+            progress(done, most);
+        }
+    });
+    times.records(seed)
+}
+
+impl Times {
+    fn records(&self, seed: u64) -> Vec<Record> {
+        let mut records = Vec::new();
+        for ((sweep, by), ns) in &self.sweeps {
+            if *by == By::WideRead {
+                records.push(floor::wide_read_record(sweep.table_bytes, ns, seed));
+                continue;
+            }
+            let mut variant = Variant::of(FAMILIES[0]).labels();
+            variant.insert("young".to_owned(), by.name().to_owned());
+            records.push(Record {
+                scenario: SWEEPS.to_owned(),
+                ground: Ground::Host,
+                seed,
+                fields: sweep.labels(),
+                variant,
+                metrics: vec![measured("time", "ns/entry", ns)],
+            });
+        }
+        records.push(floor::locked_record(&self.locked, seed));
+        records.extend(GOALS.iter().map(|goal| goal.record(self, seed)));
+        records
+    }
+}
+
+impl By {
+    /// The name that records and tables use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Family(family) => family_name(family),
+            Self::Single => "single call",
+            Self::WideRead => "wide read",
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Scenario fields as text: `order=4 size=10GiB`, with lists where a comparison wants several.
+
+use pageout_paging::pte::{Arm64_4K, Format, X86_64};
+use pageout_paging::tlb::FlushPolicy;
+use std::fmt;
+
+/// Why a scenario's fields were refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FieldError {
+    /// Not `FIELD=VALUE`.
+    #[error("scenario field `{0}`: expected FIELD=VALUE, such as order=4")]
+    NotAPair(String),
+    /// A field that the scenario does not have.
+    #[error("scenario {scenario} has no field `{field}`; it has {accepted}")]
+    Unknown {
+        /// The scenario.
+        scenario: &'static str,
+        /// What was given.
+        field: String,
+        /// The fields it has.
+        accepted: &'static str,
+    },
+    /// A field given twice.
+    #[error("scenario field `{0}`: given twice")]
+    Twice(String),
+    /// A value that the field does not take.
+    #[error("scenario field `{field}`: found `{found}`, expected {accepted}")]
+    BadValue {
+        /// The field.
+        field: &'static str,
+        /// What was given.
+        found: String,
+        /// What it takes.
+        accepted: String,
+    },
+    /// Values that are each accepted but not together.
+    #[error("scenario {scenario}: {problem}")]
+    Together {
+        /// The scenario.
+        scenario: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// An entry format by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FormatName {
+    /// x86-64, 4K pages.
+    X86_64,
+    /// arm64, 4K granule.
+    Arm64_4K,
+}
+
+impl FormatName {
+    /// Every format a scenario can name.
+    pub const ALL: [Self; 2] = [Self::X86_64, Self::Arm64_4K];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => X86_64::NAME,
+            Self::Arm64_4K => Arm64_4K::NAME,
+        }
+    }
+
+    /// log2 of the pages that a PMD leaf maps.
+    pub const fn pmd_order(self) -> u8 {
+        match self {
+            Self::X86_64 => X86_64::TABLE_SHIFT as u8,
+            Self::Arm64_4K => Arm64_4K::TABLE_SHIFT as u8,
+        }
+    }
+
+    /// The flush policy that kernels have on the architecture.
+    pub const fn flush_policy(self) -> FlushPolicy {
+        match self {
+            Self::X86_64 => FlushPolicy::X86,
+            Self::Arm64_4K => FlushPolicy::ARM64,
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, FieldError> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == text);
+        found.ok_or_else(|| bad("format", text, "x86-64 or arm64-4k"))
+    }
+}
+
+/// A folio order by number, or the order whose folio is as large as a PMD leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OrderName {
+    /// This order.
+    Number(u8),
+    /// The order of a PMD-sized folio.
+    Pmd,
+}
+
+impl OrderName {
+    /// The order as a number in `format`.
+    pub const fn in_format(self, format: FormatName) -> u8 {
+        match self {
+            Self::Number(order) => order,
+            Self::Pmd => format.pmd_order(),
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, FieldError> {
+        if text == "pmd" {
+            return Ok(Self::Pmd);
+        }
+        let order = text.parse().ok().filter(|order| *order <= FormatName::X86_64.pmd_order());
+        order.map(Self::Number).ok_or_else(|| bad("order", text, "a number from 0 to 9, or pmd"))
+    }
+}
+
+impl fmt::Display for OrderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(order) => write!(f, "{order}"),
+            Self::Pmd => f.write_str("pmd"),
+        }
+    }
+}
+
+pub(crate) fn bad(field: &'static str, found: &str, accepted: impl Into<String>) -> FieldError {
+    FieldError::BadValue { field, found: found.to_owned(), accepted: accepted.into() }
+}
+
+/// Splits `FIELD=VALUE` arguments; no field may come twice.
+pub(crate) fn pairs(arguments: &[String]) -> Result<Vec<(&str, &str)>, FieldError> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for argument in arguments {
+        let pair = argument.split_once('=').filter(|(field, _)| !field.is_empty());
+        let (field, value) = pair.ok_or_else(|| FieldError::NotAPair(argument.clone()))?;
+        if pairs.iter().any(|(earlier, _)| *earlier == field) {
+            return Err(FieldError::Twice(field.to_owned()));
+        }
+        pairs.push((field, value));
+    }
+    Ok(pairs)
+}
+
+/// Parses a comma-separated list.
+pub(crate) fn list<T>(
+    value: &str,
+    parse: impl Fn(&str) -> Result<T, FieldError>,
+) -> Result<Vec<T>, FieldError> {
+    value.split(',').map(parse).collect()
+}
+
+/// Bytes, from a number with an optional binary unit: `4096`, `512MiB`, `10G`.
+pub(crate) fn parse_size(text: &str) -> Result<u64, FieldError> {
+    const ACCEPTED: &str = "a size such as 64MiB or 10GiB";
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit {
+        "" | "B" => 0,
+        "K" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        "T" | "TiB" => 40,
+        _ => return Err(bad("size", text, ACCEPTED)),
+    };
+    let number: u64 = number.parse().map_err(|_| bad("size", text, ACCEPTED))?;
+    number.checked_mul(1 << shift).ok_or_else(|| bad("size", text, ACCEPTED))
+}
+
+/// Bytes in the largest binary unit that divides them.
+pub(crate) fn display_size(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = units.into_iter().find(|(shift, _)| bytes.is_multiple_of(1 << shift));
+    match unit {
+        Some((shift, name)) if bytes > 0 => format!("{}{name}", bytes >> shift),
+        _ => format!("{bytes}B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_parse_and_print_in_binary_units() {
+        for (text, bytes) in [("4096", 4096), ("64K", 65536), ("10GiB", 10 << 30), ("0", 0)] {
+            assert_eq!(parse_size(text), Ok(bytes));
+        }
+        assert_eq!(display_size(10 << 30), "10GiB");
+        assert_eq!(display_size(3 << 19), "1536KiB");
+        assert_eq!(display_size(7), "7B");
+        assert_eq!(display_size(0), "0B");
+        for text in ["", "GiB", "-1", "1.5G", "10Q", "99999999999999999999", "20000000T"] {
+            assert!(parse_size(text).is_err(), "{text} is no size");
+        }
+    }
+}

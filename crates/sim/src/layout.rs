@@ -1,0 +1,194 @@
+//! Real page tables and metadata in owned memory, and the threads' layout: one file mapped by one or
+//! more processes.
+
+use crate::host::{FIRST_TABLE, HostEnv};
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Format, Order, Pfn, VirtAddr, VirtRange};
+use pageout_reclaim::{
+    CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps, Memory,
+    Mm, MmId, NewFolio, NewVma, Sizes, VmFlags, Vma, map_folio,
+};
+use std::cell::Cell;
+use std::iter::repeat_with;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Where the file is mapped: 1 MiB past a PMD boundary would misalign it; this is aligned.
+const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
+
+/// Memory for page tables and for the engine's tables.
+#[derive(Debug)]
+pub struct Arena {
+    tables: Vec<AtomicU64>,
+    locks: Vec<Lock>,
+    frames: Vec<AtomicU32>,
+    folios: Vec<Folio>,
+    vmas: Vec<Vma>,
+    mms: Vec<Mm>,
+    mappings: Vec<Mapping>,
+}
+
+/// An arena in use: the environment over its tables, and the engine's maps.
+#[derive(Debug)]
+pub struct Ground<'a, F> {
+    /// The timed environment.
+    pub env: HostEnv<'a, F>,
+    /// The engine's state.
+    pub maps: Maps<'a>,
+    next_table: Cell<u64>,
+    tables: u64,
+}
+
+impl Arena {
+    /// Room for `limits` and `tables` page tables of format `F`.
+    pub fn new<F: Format>(limits: &Limits, tables: usize) -> Self {
+        let sizes = Sizes::for_limits(limits);
+        // One page more, so that the tables can begin at a page boundary.
+        let words = (tables + 1) * F::PTES;
+        Self {
+            tables: repeat_with(AtomicU64::default).take(words).collect(),
+            locks: filled(tables),
+            frames: filled(sizes.frames),
+            folios: filled(sizes.folios),
+            vmas: filled(sizes.vmas),
+            mms: filled(sizes.mms),
+            mappings: filled(sizes.mappings),
+        }
+    }
+
+    /// Puts an engine on the arena.
+    pub fn ground<F: Format>(&mut self) -> Ground<'_, F> {
+        let skip = self.tables.as_ptr().align_offset(F::PTES * size_of::<AtomicU64>());
+        let tables = self.locks.len();
+        let memory = &self.tables[skip..skip + tables * F::PTES];
+        let engine = Memory {
+            frames: &mut self.frames,
+            folios: &mut self.folios,
+            vmas: &mut self.vmas,
+            mms: &mut self.mms,
+            mappings: &mut self.mappings,
+        };
+        let maps = Maps::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
+        Ground {
+            env: HostEnv::new(memory, &self.locks),
+            maps,
+            next_table: Cell::new(0),
+            tables: tables as u64,
+        }
+    }
+}
+
+fn filled<T: Default>(len: usize) -> Vec<T> {
+    repeat_with(T::default).take(len).collect()
+}
+
+impl<F: Format> Ground<'_, F> {
+    /// A frame with an empty table, while there are any.
+    pub fn zeroed_table(&self) -> Option<Pfn> {
+        let next = self.next_table.get();
+        self.next_table.set(next + 1);
+        (next < self.tables).then(|| FIRST_TABLE.add(next))
+    }
+}
+
+/// How a file is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileSpec {
+    /// Bytes of the file, a multiple of the folio size.
+    pub bytes: u64,
+    /// Size of its folios.
+    pub order: Order,
+    /// Processes that map all of it.
+    pub processes: u32,
+    /// Entries that map a folio.
+    pub map_as: MapAs,
+}
+
+impl FileSpec {
+    /// Pages of the file.
+    pub fn pages<F: Format>(&self) -> usize {
+        (self.bytes >> F::PAGE_SHIFT) as usize
+    }
+
+    /// Memory for the layout: all of its metadata and all of its tables.
+    pub fn arena<F: Format>(&self) -> Arena {
+        Arena::new::<F>(&self.limits::<F>(), self.tables::<F>())
+    }
+
+    /// Bytes that [`FileSpec::arena`] will take.
+    pub fn memory_bytes<F: Format>(&self) -> usize {
+        let table = F::PTES * size_of::<AtomicU64>() + size_of::<Lock>();
+        Sizes::for_limits(&self.limits::<F>()).bytes() + self.tables::<F>() * table
+    }
+
+    fn limits<F: Format>(&self) -> Limits {
+        let pages = self.pages::<F>();
+        let processes = self.processes as usize;
+        Limits {
+            frames: pages,
+            folios: pages >> self.order.get(),
+            vmas: processes,
+            mms: processes,
+            mappings: 1,
+        }
+    }
+
+    /// Page tables of all processes: those of each level, one more for a ragged start, and a root.
+    fn tables<F: Format>(&self) -> usize {
+        let above = |entries: usize| entries.div_ceil(F::PTES) + 1;
+        let ptes = above(self.pages::<F>());
+        let pmds = above(ptes);
+        self.processes as usize * (ptes + pmds + above(pmds) + 1)
+    }
+}
+
+/// The file's folios in list order, mapped.
+#[derive(Debug)]
+pub struct FileLayout<'a, F> {
+    /// Where it stands.
+    pub ground: Ground<'a, F>,
+    /// The folios in file order.
+    pub folios: Vec<FolioId>,
+    /// The processes.
+    pub mms: Vec<MmId>,
+    /// The addresses of the file in each process.
+    pub range: VirtRange,
+}
+
+impl<'a, F: Format> FileLayout<'a, F> {
+    /// Maps the file of `spec` on an arena that [`FileSpec::arena`] made for it.
+    pub fn build(arena: &'a mut Arena, spec: &FileSpec) -> Self {
+        let ground = arena.ground::<F>();
+        let (env, maps) = (ground.env, &ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let sized = "the arena is sized for the layout";
+        let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(sized);
+        let range = MAP_START..MAP_START.add(spec.bytes);
+        let nr = spec.order.nr_pages() as u64;
+        let add_folio = |k: u64, cpu: &mut CpuCtx| {
+            let new = NewFolio {
+                pfn: Pfn::new(k * nr),
+                order: spec.order,
+                mapping: file,
+                index: k * nr,
+                flags: FolioFlags::empty(),
+            };
+            maps.add_folio(&env, cpu, new).expect(sized)
+        };
+        let folios: Vec<_> =
+            (0..spec.pages::<F>() as u64 / nr).map(|k| add_folio(k, cpu)).collect();
+        let mut mms = Vec::new();
+        for process in 0..spec.processes {
+            let root = ground.zeroed_table().expect(sized);
+            let mm = maps.add_mm(&env, cpu, root, Asid(process)).expect(sized);
+            let new =
+                NewVma { mm, range: range.clone(), flags: VmFlags::READ, mapping: file, pgoff: 0 };
+            let vma = maps.mmap(&env, cpu, &new).expect(sized);
+            for folio in &folios {
+                let zeroed = &mut || ground.zeroed_table();
+                map_folio(maps, &env, cpu, vma, *folio, spec.map_as, zeroed).expect(sized);
+            }
+            mms.push(mm);
+        }
+        Self { ground, folios, mms, range }
+    }
+}

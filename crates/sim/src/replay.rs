@@ -1,0 +1,393 @@
+//! Scenario `trace`: a real program's accesses set young bits through the ideal walker, and at each
+//! epoch's end every resident folio is aged under every variant.
+//!
+//! Protection changes are not replayed: every mapping is taken as writable, since only young bits
+//! are read. Pages that move (`mremap`) are faulted in anew where they are touched next.
+
+use crate::age_file::{NS_PER_PAGE, counted, measured};
+use crate::clock::timed;
+use crate::counting::{Counter, CountingEnv, Counts};
+use crate::fields::{self, FieldError, FormatName, OrderName};
+use crate::host::HostEnv;
+use crate::layout::{Arena, Ground};
+use crate::residency::{Cuts, Needs, Placed, ReplayError, Residency, page_number};
+use crate::rounds::Cell;
+use crate::source::TraceSource;
+use crate::trace::{Areas, Event, Kind, Page, PageRange};
+use crate::variant::Variant;
+use crate::walker::{Touch, touch};
+use pageout_paging::mmu::Asid;
+use pageout_paging::pte::{Arm64_4K, Format, X86_64};
+use pageout_paging::{Env, Order, Pfn, VirtAddr};
+use pageout_reclaim::{
+    Aging, CpuCtx, FolioFlags, FolioId, Limits, MapAs, MappingId, MappingKind, MmId, NewFolio,
+    NewVma, Refs, VmFlags, VmaId, folio_referenced, map_folio, zap_folio,
+};
+use pageout_record::schema::{Better, Ground as RecordGround, Labels, Record};
+use std::collections::BTreeMap;
+
+const NAME: &str = "trace";
+const FIELDS: &str = "format and order (the trace is named by --trace)";
+const SIZED: &str = "the arena is sized by playing the trace through";
+
+/// The scenario, with one value a field.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replay {
+    /// The trace.
+    pub source: TraceSource,
+    /// Entry format.
+    pub format: FormatName,
+    /// Largest folio order; folios are smaller where mappings begin, end or change.
+    pub order: OrderName,
+}
+
+impl Replay {
+    /// Scenarios from `FIELD=VALUE` arguments: format and order may be comma-separated lists.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
+        let mut formats = FormatName::ALL.to_vec();
+        let mut orders = vec![OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
+        for (field, value) in fields::pairs(arguments)? {
+            match field {
+                "format" => formats = fields::list(value, FormatName::parse)?,
+                "order" => orders = fields::list(value, OrderName::parse)?,
+                _ => {
+                    return Err(FieldError::Unknown {
+                        scenario: NAME,
+                        field: field.to_owned(),
+                        accepted: FIELDS,
+                    });
+                }
+            }
+        }
+        let one = |format, order| Self { source: trace.clone(), format, order };
+        let of_format = |format| orders.iter().map(move |order| one(format, *order));
+        Ok(formats.into_iter().flat_map(of_format).collect())
+    }
+
+    /// Reads the trace once and prepares to replay it.
+    ///
+    /// # Errors
+    /// [`ReplayError`].
+    pub fn plan(self, variants: &[Variant], seed: u64) -> Result<Box<dyn Cell>, ReplayError> {
+        match self.format {
+            FormatName::X86_64 => ReplayCell::<X86_64>::plan(self, variants, seed),
+            FormatName::Arm64_4K => ReplayCell::<Arm64_4K>::plan(self, variants, seed),
+        }
+    }
+
+    fn labels(&self) -> Labels {
+        let fields = [
+            ("format", self.format.name().to_owned()),
+            ("order", self.order.to_string()),
+            ("trace", self.source.name()),
+        ];
+        fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+    }
+}
+
+/// What one replay found under one variant.
+#[derive(Clone, Copy, Default, Debug)]
+struct Found {
+    epochs: u64,
+    /// Pages of the folios aged, over all epochs.
+    pages: u64,
+    /// Folios found referenced, over all epochs.
+    referenced: u64,
+    ns: u64,
+}
+
+struct ReplayCell<F> {
+    replay: Replay,
+    cuts: Cuts,
+    needs: Needs,
+    variants: Vec<Variant>,
+    seed: u64,
+    /// Times of every variant, a sample a replay.
+    samples: Vec<Vec<f64>>,
+    found: Vec<Found>,
+    format: std::marker::PhantomData<F>,
+}
+
+impl<F: Format> ReplayCell<F> {
+    fn plan(replay: Replay, variants: &[Variant], seed: u64) -> Result<Box<dyn Cell>, ReplayError> {
+        let cuts = Cuts::of_trace(&replay.source)?;
+        let needs =
+            Needs::of_trace::<F>(&replay.source, &cuts, replay.order.in_format(replay.format))?;
+        if needs.folios == 0 {
+            return Err(ReplayError::Empty);
+        }
+        Ok(Box::new(Self {
+            replay,
+            cuts,
+            needs,
+            variants: variants.to_vec(),
+            seed,
+            samples: vec![Vec::new(); variants.len()],
+            found: vec![Found::default(); variants.len()],
+            format: std::marker::PhantomData,
+        }))
+    }
+
+    fn aging(&self, variant: Variant) -> Aging {
+        variant.aging(self.replay.format.flush_policy())
+    }
+
+    fn arena(&self) -> Arena {
+        let limits = Limits {
+            frames: self.needs.frames,
+            folios: self.needs.folios,
+            vmas: self.needs.intervals,
+            mms: 1,
+            mappings: self.needs.intervals,
+        };
+        Arena::new::<F>(&limits, self.needs.tables)
+    }
+
+    /// Replays the trace once under every variant, interleaved epoch by epoch and beginning with another each time; `age` makes the
+    /// environment in which the k-th variant's folios are aged, and says what it saw.
+    fn replay(
+        &self,
+        round: usize,
+        mut age: impl FnMut(usize, &Program<'_, F>, Aging) -> Found,
+    ) -> Result<Vec<Found>, ReplayError> {
+        let mut arenas: Vec<_> = self.variants.iter().map(|_| self.arena()).collect();
+        let mut programs: Vec<_> = arenas.iter_mut().map(Program::<F>::new).collect();
+        let mut residency =
+            Residency::new(&self.cuts, self.replay.order.in_format(self.replay.format));
+        let mut found = vec![Found::default(); self.variants.len()];
+        let mut reader = self.replay.source.open()?;
+        let mut first = round;
+        while let Some(event) = reader.next() {
+            match event? {
+                Event::Access { page, store } => {
+                    self.access(&mut programs, &mut residency, reader.areas(), page, store);
+                }
+                Event::Unmap(pages) | Event::Remap { pages, .. } => {
+                    let gone = residency.drop_range(pages);
+                    programs.iter_mut().for_each(|program| program.unmap(&self.cuts, pages, &gone));
+                }
+                Event::Discard(pages) => {
+                    let gone = residency.drop_range(pages);
+                    programs.iter_mut().for_each(|program| program.discard(&gone));
+                }
+                Event::Map(_) | Event::Protect { .. } => {}
+                Event::EpochEnd { .. } => {
+                    first += 1;
+                    for turn in 0..programs.len() {
+                        let k = (turn + first) % programs.len();
+                        let one = age(k, &programs[k], self.aging(self.variants[k]));
+                        found[k].add(one);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn access(
+        &self,
+        programs: &mut [Program<'_, F>],
+        residency: &mut Residency<'_>,
+        areas: &Areas,
+        page: Page,
+        store: bool,
+    ) {
+        let number = page_number(page);
+        let mut placed = None;
+        for program in programs {
+            if program.touch(number, store) == Touch::Done {
+                continue;
+            }
+            placed = placed.or_else(|| residency.fault(number));
+            let placed = placed.expect("every variant has the same folios resident");
+            let kind = areas.get(page).map_or(MappingKind::Anon, |area| match area.kind {
+                Kind::File { .. } => MappingKind::File,
+                _ => MappingKind::Anon,
+            });
+            program.fault(self.cuts.interval(number), kind, placed);
+            let touched = program.touch(number, store);
+            assert_eq!(touched, Touch::Done, "a faulted page can be touched");
+        }
+    }
+}
+
+impl<F: Format> Cell for ReplayCell<F> {
+    fn sample(&mut self, round: usize) {
+        let found = self.replay(round, |_, program, aging| program.age_timed(aging));
+        let found = found.expect("a trace that was read once can be read again");
+        for (samples, found) in self.samples.iter_mut().zip(&found) {
+            samples.push(found.ns as f64 / found.pages as f64);
+        }
+        self.found = found;
+        let first = self.found[0];
+        let agree =
+            |found: &Found| (found.pages, found.referenced) == (first.pages, first.referenced);
+        assert!(self.found.iter().all(agree), "variants agree on what was young: {:?}", self.found);
+    }
+
+    fn records(&mut self) -> Vec<Record> {
+        let counters: Vec<_> = self.variants.iter().map(|_| Counter::default()).collect();
+        let counting = self.replay(0, |k, program, aging| {
+            let env = CountingEnv::new(program.ground.env, &counters[k]);
+            program.age(&env, aging)
+        });
+        let counting = counting.expect("a trace that was read once can be read again");
+        let record = |k: usize| {
+            let found = counting[k];
+            let counts: Counts = counters[k].counts();
+            let mut metrics = vec![measured("folio_referenced", NS_PER_PAGE, &self.samples[k])];
+            metrics.extend(counts.metrics(found.pages as f64));
+            let total = |name: &str, unit: &str, value: u64| {
+                counted(name, unit, value as f64, Better::Neither)
+            };
+            metrics.push(total("epochs", "epochs", found.epochs));
+            metrics.push(total("pages aged", "4K pages", found.pages));
+            metrics.push(total("folios referenced", "folios", found.referenced));
+            Record {
+                scenario: NAME.to_owned(),
+                ground: RecordGround::Host,
+                seed: self.seed,
+                fields: self.replay.labels(),
+                variant: self.variants[k].labels(),
+                metrics,
+            }
+        };
+        (0..self.variants.len()).map(record).collect()
+    }
+}
+
+impl Found {
+    fn add(&mut self, one: Self) {
+        self.epochs += one.epochs;
+        self.pages += one.pages;
+        self.referenced += one.referenced;
+        self.ns += one.ns;
+    }
+}
+
+/// The traced program's address space under one variant.
+struct Program<'a, F> {
+    ground: Ground<'a, F>,
+    mm: MmId,
+    root: Pfn,
+    /// The VMA of each touched interval between cuts, by its first page.
+    vmas: BTreeMap<u64, (VmaId, MappingId)>,
+    /// Folios in the order of their faults: how an LRU list has them.
+    list: BTreeMap<u64, (FolioId, VmaId)>,
+    /// By first page, where a folio stands in the list.
+    faulted: BTreeMap<u64, u64>,
+    next_fault: u64,
+}
+
+impl<'a, F: Format> Program<'a, F> {
+    fn new(arena: &'a mut Arena) -> Self {
+        let ground = arena.ground::<F>();
+        let root = ground.zeroed_table().expect(SIZED);
+        let mm = ground.maps.add_mm(&ground.env, &mut CpuCtx::new(), root, Asid(0)).expect(SIZED);
+        Self {
+            ground,
+            mm,
+            root,
+            vmas: BTreeMap::new(),
+            list: BTreeMap::new(),
+            faulted: BTreeMap::new(),
+            next_fault: 0,
+        }
+    }
+
+    fn touch(&self, page: u64, store: bool) -> Touch {
+        touch(&self.ground.env, self.root, VirtAddr::new(page << F::PAGE_SHIFT), store)
+    }
+
+    /// Maps a newly placed folio, in the VMA of its interval.
+    fn fault(&mut self, interval: (u64, u64), kind: MappingKind, placed: Placed) {
+        let (vma, mapping) = self.vma(interval, kind);
+        let (env, maps) = (&self.ground.env, &self.ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let new = NewFolio {
+            pfn: placed.pfn,
+            order: Order::new(placed.order).expect("parsed orders are small"),
+            mapping,
+            index: placed.page - interval.0,
+            flags: FolioFlags::empty(),
+        };
+        let folio = maps.add_folio(env, cpu, new).expect(SIZED);
+        let zeroed = &mut || self.ground.zeroed_table();
+        map_folio(maps, env, cpu, vma, folio, MapAs::Ptes, zeroed).expect(SIZED);
+        self.list.insert(self.next_fault, (folio, vma));
+        self.faulted.insert(placed.page, self.next_fault);
+        self.next_fault += 1;
+    }
+
+    fn vma(&mut self, (start, end): (u64, u64), kind: MappingKind) -> (VmaId, MappingId) {
+        if let Some(known) = self.vmas.get(&start) {
+            return *known;
+        }
+        let (env, maps) = (&self.ground.env, &self.ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let mapping = maps.add_mapping(env, cpu, kind).expect(SIZED);
+        let addr = |page: u64| VirtAddr::new(page << F::PAGE_SHIFT);
+        let new = NewVma {
+            mm: self.mm,
+            range: addr(start)..addr(end),
+            flags: VmFlags::READ | VmFlags::WRITE,
+            mapping,
+            pgoff: 0,
+        };
+        let vma = maps.mmap(env, cpu, &new).expect(SIZED);
+        self.vmas.insert(start, (vma, mapping));
+        (vma, mapping)
+    }
+
+    /// Drops folios whose content the program gave up.
+    fn discard(&mut self, gone: &[Placed]) {
+        let (env, maps) = (&self.ground.env, &self.ground.maps);
+        let cpu = &mut CpuCtx::new();
+        for placed in gone {
+            let at = self.faulted.remove(&placed.page).expect("a resident folio was faulted");
+            let (folio, vma) = self.list.remove(&at).expect("a faulted folio is listed");
+            zap_folio(maps, env, cpu, vma, folio).expect("no folio straddles a cut");
+            maps.remove_folio(env, cpu, folio);
+        }
+    }
+
+    /// Drops folios, and the VMAs of the intervals they lay in.
+    fn unmap(&mut self, cuts: &Cuts, pages: PageRange, gone: &[Placed]) {
+        self.discard(gone);
+        let first = Page::new(pages.start()).map(page_number).unwrap_or(0);
+        let end = first + pages.nr_pages();
+        let (env, maps) = (&self.ground.env, &self.ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let mut page = first;
+        while page < end {
+            let (start, next) = cuts.interval(page);
+            if let Some((vma, mapping)) = self.vmas.remove(&start) {
+                maps.munmap(env, cpu, vma);
+                maps.remove_mapping(env, cpu, mapping);
+            }
+            page = next;
+        }
+    }
+
+    fn age_timed(&self, aging: Aging) -> Found {
+        let env: HostEnv<'a, F> = self.ground.env;
+        let (found, ns) = timed(|| self.age(&env, aging));
+        Found { ns, ..found }
+    }
+
+    /// Asks every resident folio once.
+    fn age<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> Found {
+        let mut cpu = CpuCtx::new();
+        let maps = &self.ground.maps;
+        let mut found = Found { epochs: 1, ..Found::default() };
+        for (folio, _) in self.list.values() {
+            let asked = folio_referenced(maps, env, &mut cpu, *folio, false, aging);
+            found.referenced += u64::from(asked.refs != Refs::Vmas(0));
+            found.pages += maps.folio(*folio).nr_pages() as u64;
+        }
+        found
+    }
+}

@@ -1,0 +1,222 @@
+//! Which folios a traced program's pages live in: decided from the trace alone, the same for every
+//! variant.
+
+use crate::source::TraceSource;
+use crate::trace::{Event, PAGE_LIMIT, Page, PageRange, TraceError};
+use pageout_paging::{Format, Level, Pfn};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pages of the canonical 48-bit address space of 4K pages.
+const CANONICAL_PAGES: u64 = 1 << 36;
+
+/// Why a trace cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Its pages are not those of the entry format.
+    #[error("the trace has pages of {found} bytes; the entry formats here have pages of 4096")]
+    PageSize {
+        /// Bytes a page of the trace.
+        found: u64,
+    },
+    /// A page outside the address space that four levels of tables reach.
+    #[error("the trace touches page {page:#x}, which is no canonical 48-bit address")]
+    NotCanonical {
+        /// The page number.
+        page: u64,
+    },
+    /// Nothing to measure.
+    #[error("the trace has no epoch in which a page was touched")]
+    Empty,
+}
+
+/// Page numbers at which the program ever changed its mappings. No folio straddles one, so that a
+/// change takes out whole folios only.
+#[derive(Clone, Debug, Default)]
+pub struct Cuts(Vec<u64>);
+
+impl Cuts {
+    /// Reads a trace for its mapping changes.
+    ///
+    /// # Errors
+    /// [`ReplayError`], also for an access that no replay could place.
+    pub fn of_trace(source: &TraceSource) -> Result<Self, ReplayError> {
+        let mut cuts = BTreeSet::from([0, CANONICAL_PAGES]);
+        let reader = source.open()?;
+        let found = 1 << reader.header().page_shift;
+        if found != 4096 {
+            return Err(ReplayError::PageSize { found });
+        }
+        for event in reader {
+            let (range, moved) = match event? {
+                Event::Map(mapping) => (mapping.pages, None),
+                Event::Unmap(pages) | Event::Discard(pages) => (pages, None),
+                Event::Protect { pages, .. } => (pages, None),
+                Event::Remap { pages, to } => (pages, pages.moved_to(to)),
+                Event::Access { page, .. } => {
+                    check_canonical(page.number())?;
+                    continue;
+                }
+                Event::EpochEnd { .. } => continue,
+            };
+            for range in [Some(range), moved].into_iter().flatten() {
+                cuts.extend([canonical(range.start()), canonical(range.end() - 1) + 1]);
+            }
+        }
+        Ok(Self(cuts.into_iter().collect()))
+    }
+
+    /// The pages around `page` that the program always maps alike.
+    pub fn interval(&self, page: u64) -> (u64, u64) {
+        let after = self.0.partition_point(|cut| *cut <= page);
+        (self.0[after - 1], self.0[after])
+    }
+
+    /// The largest aligned folio of at most `order` that holds `page` and straddles no cut: its
+    /// first page and its order.
+    fn window(&self, page: u64, order: u8) -> (u64, u8) {
+        let (start, end) = self.interval(page);
+        let at = |order: u8| page >> order << order;
+        let fits = |order: &u8| at(*order) >= start && at(*order) + (1 << *order) <= end;
+        let largest = (0..=order).rev().find(fits).unwrap_or(0);
+        (at(largest), largest)
+    }
+}
+
+/// A page number with its sign extension dropped: one-to-one on canonical addresses.
+fn canonical(page: u64) -> u64 {
+    page % CANONICAL_PAGES
+}
+
+fn check_canonical(page: u64) -> Result<(), ReplayError> {
+    let half = CANONICAL_PAGES / 2;
+    let canonical = page < half || page >= PAGE_LIMIT - half;
+    if canonical { Ok(()) } else { Err(ReplayError::NotCanonical { page }) }
+}
+
+/// The canonical number of a traced page.
+pub fn page_number(page: Page) -> u64 {
+    canonical(page.number())
+}
+
+/// A folio of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// First page.
+    pub page: u64,
+    /// Order.
+    pub order: u8,
+    /// First frame.
+    pub pfn: Pfn,
+}
+
+/// The folios resident now, in the order of their faults.
+#[derive(Debug)]
+pub struct Residency<'a> {
+    cuts: &'a Cuts,
+    order: u8,
+    by_page: BTreeMap<u64, Placed>,
+    free: Vec<Vec<Pfn>>,
+    next_frame: u64,
+}
+
+impl<'a> Residency<'a> {
+    /// No folio yet; folios will have at most `order`.
+    pub fn new(cuts: &'a Cuts, order: u8) -> Self {
+        let free = vec![Vec::new(); usize::from(order) + 1];
+        Self { cuts, order, by_page: BTreeMap::new(), free, next_frame: 0 }
+    }
+
+    /// Places the folio that holds `page`, unless it is resident.
+    pub fn fault(&mut self, page: u64) -> Option<Placed> {
+        if self.holding(page).is_some() {
+            return None;
+        }
+        let (first, order) = self.cuts.window(page, self.order);
+        let nr = 1 << order;
+        let pfn = self.free[usize::from(order)].pop().unwrap_or_else(|| {
+            let first = self.next_frame.next_multiple_of(nr);
+            self.next_frame = first + nr;
+            Pfn::new(first)
+        });
+        let placed = Placed { page: first, order, pfn };
+        self.by_page.insert(first, placed);
+        Some(placed)
+    }
+
+    /// Takes out the folios of `pages`, which begin and end at cuts.
+    pub fn drop_range(&mut self, pages: PageRange) -> Vec<Placed> {
+        let (start, end) = (canonical(pages.start()), canonical(pages.end() - 1) + 1);
+        let gone: Vec<_> = self.by_page.range(start..end).map(|(_, placed)| *placed).collect();
+        for placed in &gone {
+            self.by_page.remove(&placed.page);
+            self.free[usize::from(placed.order)].push(placed.pfn);
+        }
+        gone
+    }
+
+    fn holding(&self, page: u64) -> Option<&Placed> {
+        let (_, placed) = self.by_page.range(..=page).next_back()?;
+        (page < placed.page + (1 << placed.order)).then_some(placed)
+    }
+}
+
+/// What a replay of a trace needs at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Needs {
+    /// Page frames.
+    pub frames: usize,
+    /// Folios at once.
+    pub folios: usize,
+    /// Intervals between cuts that are ever touched.
+    pub intervals: usize,
+    /// Page tables.
+    pub tables: usize,
+}
+
+impl Needs {
+    /// Plays the residency of a trace through, in folios of at most `order`.
+    ///
+    /// # Errors
+    /// [`TraceError`] as the reader found it.
+    pub fn of_trace<F: Format>(
+        source: &TraceSource,
+        cuts: &Cuts,
+        order: u8,
+    ) -> Result<Self, TraceError> {
+        let mut residency = Residency::new(cuts, order);
+        let mut most = 0;
+        let mut intervals = BTreeSet::new();
+        let mut tables = BTreeSet::new();
+        for event in source.open()? {
+            match event? {
+                Event::Access { page, .. } => {
+                    let page = page_number(page);
+                    let Some(placed) = residency.fault(page) else {
+                        continue;
+                    };
+                    most = most.max(residency.by_page.len());
+                    intervals.insert(cuts.interval(page).0);
+                    for k in [0, (1 << placed.order) - 1] {
+                        for level in [Level::Pmd, Level::Pud, Level::Pgd] {
+                            let shift = F::shift(level) - F::PAGE_SHIFT;
+                            tables.insert((level as u32, (placed.page + k) >> shift));
+                        }
+                    }
+                }
+                Event::Unmap(pages) | Event::Discard(pages) | Event::Remap { pages, .. } => {
+                    residency.drop_range(pages);
+                }
+                Event::Map(_) | Event::Protect { .. } | Event::EpochEnd { .. } => {}
+            }
+        }
+        Ok(Self {
+            frames: residency.next_frame as usize,
+            folios: most,
+            intervals: intervals.len(),
+            tables: tables.len() + 1,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! What machine and which build a record comes from.
+
+use pageout_record::schema::{Machine, Run};
+use std::fs;
+
+/// The run that this process makes.
+pub fn this_run() -> Run {
+    Run {
+        tool: concat!("pageout ", env!("CARGO_PKG_VERSION")).to_owned(),
+        commit: option_env!("PAGEOUT_COMMIT").map(str::to_owned),
+        machine: this_machine(),
+    }
+}
+
+fn this_machine() -> Machine {
+    let unknown = || "unknown".to_owned();
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease");
+    Machine {
+        cpu: first("/proc/cpuinfo", "model name").unwrap_or_else(unknown),
+        arch: std::env::consts::ARCH.to_owned(),
+        cores: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        memory_mib: meminfo("MemTotal").unwrap_or(0) >> 20,
+        os: release.map_or_else(
+            |_| std::env::consts::OS.to_owned(),
+            |release| format!("{} {}", std::env::consts::OS, release.trim()),
+        ),
+    }
+}
+
+/// Bytes of memory that a program can take now, where the system says so.
+pub fn available_memory() -> Option<u64> {
+    meminfo("MemAvailable")
+}
+
+/// A line of /proc/meminfo, in bytes.
+fn meminfo(key: &str) -> Option<u64> {
+    let line = first("/proc/meminfo", key)?;
+    let kib: u64 = line.split(' ').next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
+/// The value of the first line of a `key: value` file that begins with `key`.
+fn first(path: &str, key: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    let (_, value) = line.split_once(':')?;
+    Some(value.trim().to_owned())
+}
