@@ -1,1 +1,49 @@
-fn main() {}
+//! Project tasks: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask asm`.
+
+#![forbid(unsafe_code)]
+
+mod asm;
+mod cmd;
+mod setup;
+mod suite;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Project tasks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what is missing, then run every test of the project, in order.
+    Test {
+        /// Run these steps alone, in the order of the whole run.
+        steps: Vec<suite::Step>,
+    },
+    /// Hold the house style: sizes, unsafe code, dependency walls, words.
+    Tidy,
+    /// Read the compiled young-bit helpers: atomics a loop holds, calls it makes.
+    Asm,
+}
+
+fn main() -> ExitCode {
+    let result = match Args::parse().task {
+        Task::Test { steps } => suite::run(&steps),
+        Task::Tidy => tidy::run(),
+        Task::Asm => setup::targets().and_then(|()| asm::run()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

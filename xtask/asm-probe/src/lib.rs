@@ -1,0 +1,63 @@
+//! One function for each young-bit helper and entry format, over tables in ordinary memory, so that
+//! its machine code can be read. `cargo xtask asm` finds the functions by their names.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod ground;
+
+use ground::Ground;
+use pageout_paging::batch::batch_and_clear_young;
+use pageout_paging::pte::{Arm64_4K, X86_64};
+use pageout_paging::table::HostTable;
+use pageout_paging::young::{batched, line, per_entry};
+use pageout_paging::{Format, Pte};
+
+/// Defines the probes of one entry format.
+macro_rules! probes {
+    ($format:ty, $per_entry:ident, $batched:ident, $line:ident, $fused:ident) => {
+        /// One call an entry.
+        #[inline(never)]
+        pub fn $per_entry(table: HostTable<'_, $format>, i: usize, nr: usize) -> bool {
+            per_entry::test_and_clear_young::<Ground<'_, $format>>(table, i, nr)
+        }
+
+        /// One call a run, as merged.
+        #[inline(never)]
+        pub fn $batched(table: HostTable<'_, $format>, i: usize, nr: usize) -> bool {
+            batched::test_and_clear_young::<Ground<'_, $format>>(table, i, nr)
+        }
+
+        /// Eight entries a step, the next table prefetched.
+        #[inline(never)]
+        pub fn $line(
+            table: HostTable<'_, $format>,
+            ahead: Option<HostTable<'_, $format>>,
+            i: usize,
+            nr: usize,
+        ) -> bool {
+            let run = i..i + nr;
+            line::test_and_clear_young(table, ahead, run, <$format as Format>::YOUNG)
+        }
+
+        /// Eight entries a step, the batch found in the same pass.
+        #[inline(never)]
+        pub fn $fused(
+            table: HostTable<'_, $format>,
+            i: usize,
+            pte: Pte,
+            max_nr: usize,
+        ) -> (usize, bool) {
+            batch_and_clear_young::<$format, _>(table, i, pte, max_nr)
+        }
+    };
+}
+
+probes!(
+    X86_64,
+    probe_per_entry_x86_64,
+    probe_batched_x86_64,
+    probe_line_x86_64,
+    probe_fused_x86_64
+);
+probes!(Arm64_4K, probe_per_entry_arm64, probe_batched_arm64, probe_line_arm64, probe_fused_arm64);

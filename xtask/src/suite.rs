@@ -1,0 +1,152 @@
+//! `cargo xtask test`: every step in order, each with its time, up to the first that fails.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+
+use crate::{asm, cmd, setup, tidy};
+
+/// One step of the run. Cheap checks come first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Step {
+    /// Install what the other steps need.
+    Setup,
+    /// Check the layout with rustfmt.
+    Format,
+    /// Hold the house style.
+    Tidy,
+    /// Lint every target of the workspace.
+    Clippy,
+    /// Build the documentation without warnings.
+    Doc,
+    /// Run the workspace's tests.
+    Test,
+    /// Build the engine for machines without an operating system.
+    NoStd,
+    /// Read the compiled young-bit helpers.
+    Asm,
+    /// Run the tests of the only crate with unsafe code under Miri.
+    Miri,
+}
+
+/// What the engine has to build for, with neither `std` nor an allocator.
+const BARE_METAL: [&str; 2] = ["aarch64-unknown-none", "riscv64gc-unknown-none-elf"];
+
+impl Step {
+    /// Runs the step; returns the closing lines of the test runners it started.
+    fn run(self) -> Result<Vec<String>> {
+        match self {
+            Step::Setup => setup::all().map(|()| Vec::new()),
+            Step::Format => quiet(&["fmt", "--all", "--check"]),
+            Step::Tidy => tidy::run().map(|()| Vec::new()),
+            Step::Clippy => {
+                let scope = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+                quiet(&scope)
+            }
+            Step::Doc => doc(),
+            Step::Test => {
+                cmd::run_keeping(&mut cmd::cargo(&["test", "--workspace"]), is_closing_line)
+            }
+            Step::NoStd => no_std(),
+            Step::Asm => asm::run().map(|()| Vec::new()),
+            Step::Miri => miri(),
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+/// Runs the given steps, or all of them where none is given.
+pub(crate) fn run(chosen: &[Step]) -> Result<()> {
+    let steps = Step::value_variants();
+    let steps = steps.iter().filter(|step| chosen.is_empty() || chosen.contains(step));
+    let mut done: Vec<(String, Duration)> = Vec::new();
+    let mut closing_lines = Vec::new();
+    for step in steps {
+        let name = step.name();
+        println!("\n== {name}");
+        let start = Instant::now();
+        let result = step.run();
+        let took = start.elapsed();
+        match result {
+            Ok(lines) => closing_lines.extend(lines),
+            Err(error) => {
+                println!("\n== {name} FAILED after {}: {error:#}", seconds(took));
+                println!("{} passed, 1 failed", done.len());
+                bail!("{name} failed; `cargo xtask test {name}` runs that step alone");
+            }
+        }
+        println!("== {name}: ok, {}", seconds(took));
+        done.push((name, took));
+    }
+    println!();
+    for (name, took) in &done {
+        println!("{name:>8} {:>9}", seconds(*took));
+    }
+    println!("{:>8} {:>9}\n", "all", seconds(done.iter().map(|(_, took)| *took).sum()));
+    for line in closing_lines {
+        println!("{line}");
+    }
+    println!("{} passed, 0 failed", done.len());
+    Ok(())
+}
+
+fn quiet(args: &[&str]) -> Result<Vec<String>> {
+    cmd::run(&mut cmd::cargo(args)).map(|()| Vec::new())
+}
+
+fn doc() -> Result<Vec<String>> {
+    let mut command = cmd::cargo(&["doc", "--no-deps", "--workspace"]);
+    cmd::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Vec::new())
+}
+
+fn no_std() -> Result<Vec<String>> {
+    for target in BARE_METAL {
+        let packages = ["--package", "pageout-paging", "--package", "pageout-reclaim"];
+        cmd::run(cmd::cargo(&["build", "--target", target]).args(packages))?;
+    }
+    Ok(Vec::new())
+}
+
+fn miri() -> Result<Vec<String>> {
+    let mut command = cmd::program("rustup");
+    command.args(["run", setup::NIGHTLY, "cargo", "miri", "test", "--package", "pageout-paging"]);
+    // Seeds that a failed random case leaves behind are files, which isolation would hide.
+    command.env("MIRIFLAGS", "-Zmiri-strict-provenance -Zmiri-disable-isolation");
+    // Cargo hands its own toolchain to what it runs.
+    for variable in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC", "RUSTDOC"] {
+        command.env_remove(variable);
+    }
+    cmd::run_keeping(&mut command, is_closing_line)
+}
+
+/// Whether this is a test runner's closing line about at least one test.
+fn is_closing_line(line: &str) -> bool {
+    line.starts_with("test result: ") && !line.contains(" 0 passed; 0 failed;")
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_those_of_runs_with_tests() {
+        assert!(is_closing_line("test result: ok. 3 passed; 0 failed; 0 ignored;"));
+        assert!(is_closing_line("test result: ok. 10 passed; 0 failed; 0 ignored;"));
+        assert!(!is_closing_line("test result: ok. 0 passed; 0 failed; 0 ignored;"));
+        assert!(!is_closing_line("test a::b ... ok"));
+    }
+
+    #[test]
+    fn steps_are_named_as_they_are_typed() {
+        assert_eq!(Step::NoStd.name(), "no-std");
+        assert_eq!(Step::value_variants().first(), Some(&Step::Setup));
+    }
+}

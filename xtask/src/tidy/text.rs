@@ -1,0 +1,113 @@
+//! Lines: columns, tabs, trailing blanks; and the map of the crates.
+
+use std::collections::BTreeSet;
+
+use super::walls::Workspace;
+use super::{Finding, Rule, Source};
+
+/// The widest line of a program.
+const COLUMNS: usize = 100;
+
+/// The page that names every crate.
+const MAP: &str = "ARCHITECTURE.md";
+
+/// Checks the lines of programs and of prose, but those that end inside a string (`quoted`); prose
+/// and data may have long lines.
+pub(super) fn check(source: &Source, quoted: &BTreeSet<usize>) -> Vec<Finding> {
+    let path = &source.path;
+    let program = is_program(path);
+    if !program && !path.ends_with(".md") {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (index, line) in source.text.lines().enumerate() {
+        let number = index + 1;
+        if quoted.contains(&number) {
+            continue;
+        }
+        let columns = line.chars().count();
+        if program && columns > COLUMNS {
+            let what = format!("{columns} columns, more than {COLUMNS}");
+            let lines = index.max(1)..=number;
+            findings.push(Finding::new(path, number, what).excusable(Rule::LongLine, lines));
+        }
+        if line.contains('\t') {
+            findings.push(Finding::new(path, number, "a tab"));
+        }
+        if line.ends_with([' ', '\t', '\r']) {
+            findings.push(Finding::new(path, number, "blanks at the end of the line"));
+        }
+    }
+    if !source.text.is_empty() && (!source.text.ends_with('\n') || source.text.ends_with("\n\n")) {
+        findings.push(Finding::new(path, 0, "does not end with one line feed"));
+    }
+    findings
+}
+
+/// Whether the file holds code or configuration that people edit.
+fn is_program(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    ["rs", "toml", "sh", "py", "pyi", "yml", "yaml"].contains(&extension) || path == ".ci/run"
+}
+
+/// Every crate of the workspace is named on the map.
+pub(super) fn crates_are_on_the_map(workspace: &Workspace, sources: &[Source]) -> Vec<Finding> {
+    let Some(map) = sources.iter().find(|source| source.path == MAP) else {
+        return vec![Finding::new(MAP, 0, "missing")];
+    };
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let words: Vec<&str> = map.text.split(|c| !is_part(c)).collect();
+    // A crate is called by its directory or by its full name.
+    let named =
+        |folder: &str, name: &str| words.iter().any(|word| *word == folder || *word == name);
+    let packages = workspace.packages.iter();
+    packages
+        .filter(|package| !named(package.folder().rsplit('/').next().unwrap_or(""), &package.name))
+        .map(|package| Finding::new(MAP, 0, format!("does not name {}", package.folder())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, text: &str) -> Vec<String> {
+        let source = Source { path: path.to_owned(), text: text.to_owned() };
+        check(&source, &BTreeSet::from([9])).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn long_lines_are_found_in_programs_alone() {
+        let line = format!("{}\n", "é".repeat(COLUMNS));
+        assert_eq!(found("a.rs", &line), [""; 0]);
+        let line = format!("é{line}");
+        assert_eq!(found("a.rs", &line), ["a.rs:1: 101 columns, more than 100"]);
+        assert_eq!(found("a.md", &line), [""; 0]);
+    }
+
+    #[test]
+    fn tabs_and_trailing_blanks_are_found() {
+        assert_eq!(found("a.md", "a\tb\n"), ["a.md:1: a tab"]);
+        assert_eq!(found("a.toml", "a\nb \n"), ["a.toml:2: blanks at the end of the line"]);
+        assert_eq!(found("a.snap", "b \n"), [""; 0]);
+        let quoted = format!("{}b \n", "a\n".repeat(8));
+        assert_eq!(found("a.rs", &quoted), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_ends_with_one_line_feed() {
+        assert_eq!(found("a.rs", "a"), ["a.rs: does not end with one line feed"]);
+        assert_eq!(found("a.rs", "a\n\n"), ["a.rs: does not end with one line feed"]);
+    }
+
+    #[test]
+    fn the_map_names_every_crate() {
+        let workspace = Workspace::with(&[("pageout-sim", "crates/sim"), ("xtask", "xtask")]);
+        let map = |text: &str| Source { path: MAP.to_owned(), text: text.to_owned() };
+        assert_eq!(crates_are_on_the_map(&workspace, &[]), [Finding::new(MAP, 0, "missing")]);
+        let full = crates_are_on_the_map(&workspace, &[map("`sim`: grounds. `xtask`: tasks.\n")]);
+        assert_eq!(full, []);
+        let partial = crates_are_on_the_map(&workspace, &[map("simple xtask\n")]);
+        assert_eq!(partial, [Finding::new(MAP, 0, "does not name crates/sim")]);
+    }
+}

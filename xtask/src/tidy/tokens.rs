@@ -1,0 +1,102 @@
+//! A file's tokens in one row, so that macros and strings cannot hide or fake a word.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+
+/// A token, with the line it stands on.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Token {
+    /// A word, a punctuation mark, a bracket; a literal keeps its quotes.
+    pub(super) text: String,
+    pub(super) line: usize,
+    /// The line it ends on: a later one for a string of several lines.
+    pub(super) last: usize,
+}
+
+/// The tokens of a Rust file, groups opened, comments left out.
+pub(super) fn flatten(text: &str) -> Result<Vec<Token>> {
+    let stream: TokenStream =
+        text.parse().map_err(|error| anyhow::anyhow!("{error}")).context("not Rust")?;
+    let mut tokens = Vec::new();
+    append(stream, &mut tokens);
+    Ok(tokens)
+}
+
+fn append(stream: TokenStream, tokens: &mut Vec<Token>) {
+    for tree in stream {
+        match tree {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                tokens.push(token(open.to_owned(), group.span_open()));
+                append(group.stream(), tokens);
+                tokens.push(token(close.to_owned(), group.span_close()));
+            }
+            tree => tokens.push(token(tree.to_string(), tree.span())),
+        }
+    }
+}
+
+fn token(text: String, span: Span) -> Token {
+    Token { text, line: span.start().line, last: span.end().line }
+}
+
+/// The lines that end inside a string: another program's words, not our layout.
+pub(super) fn quoted_lines(tokens: &[Token]) -> BTreeSet<usize> {
+    tokens.iter().flat_map(|token| token.line..token.last).collect()
+}
+
+/// The tokens between the bracket at `open` and its partner.
+pub(super) fn inside(tokens: &[Token], open: usize) -> &[Token] {
+    let mut depth = 0;
+    for (offset, token) in tokens[open..].iter().enumerate() {
+        match token.text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return &tokens[(open + 1).min(open + offset)..open + offset];
+        }
+    }
+    &tokens[open..open]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_strings_and_comments_are_no_tokens() {
+        let tokens = flatten("// unsafe\nfn f() { g(\"unsafe\") }\n").unwrap();
+        let words: Vec<_> = tokens.iter().map(|token| token.text.as_str()).collect();
+        assert_eq!(words, ["fn", "f", "(", ")", "{", "g", "(", "\"unsafe\"", ")", "}"]);
+        assert!(tokens.iter().all(|token| token.line == 2));
+    }
+
+    #[test]
+    fn words_in_macros_are_tokens() {
+        let tokens = flatten("macro_rules! m { () => { unsafe { f() } } }").unwrap();
+        assert!(tokens.iter().any(|token| token.text == "unsafe"));
+    }
+
+    #[test]
+    fn a_group_is_found_from_its_bracket() {
+        let tokens = flatten("a (b [c] d) e").unwrap();
+        let words: Vec<_> = inside(&tokens, 1).iter().map(|token| token.text.as_str()).collect();
+        assert_eq!(words, ["b", "[", "c", "]", "d"]);
+        assert!(inside(&tokens, 0).is_empty());
+    }
+
+    #[test]
+    fn the_lines_of_a_string_are_known() {
+        let tokens = flatten("let a = \"one\ntwo \nthree\";\nlet b = 1;\n").unwrap();
+        assert_eq!(quoted_lines(&tokens), BTreeSet::from([1, 2]));
+    }
+}

@@ -1,0 +1,193 @@
+//! What each crate may depend on.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::Finding;
+use crate::cmd;
+
+/// The crate that holds the unsafe code.
+pub(super) const PAGING: &str = "pageout-paging";
+const RECLAIM: &str = "pageout-reclaim";
+const RECORD: &str = "pageout-record";
+const EXHIBITS: &str = "pageout-exhibits";
+const SIM: &str = "pageout-sim";
+const CLI: &str = "pageout";
+
+/// What a crate may name of the workspace. A crate without a row may name all but the exhibits.
+const WALLS: [(&str, &[&str]); 4] =
+    [(PAGING, &[]), (RECLAIM, &[PAGING]), (RECORD, &[]), (EXHIBITS, &[PAGING, RECLAIM])];
+
+/// Who may depend on the exhibits: `check` looks for the bugs they hold.
+const MAY_SHOW_EXHIBITS: [&str; 2] = [SIM, CLI];
+
+/// The crates of the engine: no features, and nothing that depends on the target.
+const ENGINE: [&str; 2] = [PAGING, RECLAIM];
+
+/// What `cargo metadata` tells, as far as it is read here.
+#[derive(Deserialize)]
+pub(super) struct Workspace {
+    pub(super) packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Package {
+    pub(super) name: String,
+    manifest_path: PathBuf,
+    dependencies: Vec<Dependency>,
+    features: serde_json::Map<String, serde_json::Value>,
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// `dev`, `build` or nothing.
+    kind: Option<String>,
+    /// The platform it is for, where it is not for all.
+    target: Option<String>,
+    optional: bool,
+    /// Set for a crate of the workspace.
+    path: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    src_path: PathBuf,
+}
+
+impl Workspace {
+    /// Asks cargo; it fails where Cargo.lock does not match the manifests.
+    pub(super) fn read() -> Result<Self> {
+        let args = ["metadata", "--locked", "--no-deps", "--format-version=1"];
+        let text = cmd::output(&mut cmd::cargo(&args))?;
+        serde_json::from_str(&text).context("cargo metadata printed something unknown")
+    }
+}
+
+impl Package {
+    /// The package's folder, from the workspace root.
+    pub(super) fn folder(&self) -> String {
+        let manifest = relative(&self.manifest_path);
+        manifest.strip_suffix("/Cargo.toml").unwrap_or(&manifest).to_owned()
+    }
+
+    /// The root files of its library and binaries, from the workspace root.
+    pub(super) fn roots(&self) -> Vec<String> {
+        let is_code =
+            |target: &&Target| target.kind.iter().any(|kind| kind == "lib" || kind == "bin");
+        self.targets.iter().filter(is_code).map(|target| relative(&target.src_path)).collect()
+    }
+}
+
+fn relative(path: &std::path::Path) -> String {
+    path.strip_prefix(cmd::root()).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// Checks every package's dependencies and features.
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for package in &workspace.packages {
+        let path = format!("{}/Cargo.toml", package.folder());
+        let mut find = |what: String| findings.push(Finding::new(&path, 0, what));
+        for dependency in &package.dependencies {
+            let Dependency { name, kind, .. } = dependency;
+            let is_dev = kind.as_deref() == Some("dev");
+            if dependency.path.is_some() && !may_depend(&package.name, name, is_dev) {
+                find(format!("{} may not depend on {name}", package.name));
+            }
+            let conditional = dependency.optional || dependency.target.is_some();
+            if conditional && !is_dev && ENGINE.contains(&package.name.as_str()) {
+                find(format!("the engine needs {name} always or never"));
+            }
+        }
+        if ENGINE.contains(&package.name.as_str()) && !package.features.is_empty() {
+            find("the engine has no Cargo features".to_owned());
+        }
+    }
+    findings
+}
+
+fn may_depend(package: &str, on: &str, is_dev: bool) -> bool {
+    if on == EXHIBITS {
+        return is_dev || MAY_SHOW_EXHIBITS.contains(&package);
+    }
+    let wall = WALLS.iter().find(|(name, _)| *name == package);
+    wall.is_none_or(|(_, allowed)| allowed.contains(&on))
+}
+
+#[cfg(test)]
+impl Workspace {
+    /// A workspace of these packages (name, folder), each a library without dependencies.
+    pub(super) fn with(packages: &[(&str, &str)]) -> Self {
+        let package = |&(name, folder): &(&str, &str)| Package {
+            name: name.to_owned(),
+            manifest_path: format!("{folder}/Cargo.toml").into(),
+            dependencies: Vec::new(),
+            features: serde_json::Map::new(),
+            targets: vec![Target {
+                kind: vec!["lib".to_owned()],
+                src_path: format!("{folder}/src/lib.rs").into(),
+            }],
+        };
+        Workspace { packages: packages.iter().map(package).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn depends(kind: Option<&str>, target: Option<&str>, path: Option<&str>) -> Dependency {
+        Dependency {
+            name: RECORD.to_owned(),
+            kind: kind.map(str::to_owned),
+            target: target.map(str::to_owned),
+            optional: false,
+            path: path.map(PathBuf::from),
+        }
+    }
+
+    fn found(workspace: &Workspace) -> Vec<String> {
+        check(workspace).into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn the_walls_are_as_drawn() {
+        assert!(may_depend(RECLAIM, PAGING, false));
+        assert!(!may_depend(PAGING, RECLAIM, false));
+        assert!(!may_depend(RECORD, PAGING, false));
+        assert!(!may_depend(EXHIBITS, SIM, false));
+        assert!(may_depend(SIM, RECORD, false));
+    }
+
+    #[test]
+    fn the_exhibits_are_for_checks_and_tests() {
+        assert!(may_depend(SIM, EXHIBITS, false));
+        assert!(may_depend(PAGING, EXHIBITS, true));
+        assert!(!may_depend(RECLAIM, EXHIBITS, false));
+        assert!(!may_depend("pageout-machine", EXHIBITS, false));
+    }
+
+    #[test]
+    fn a_broken_wall_is_found() {
+        let mut workspace = Workspace::with(&[(PAGING, "crates/paging")]);
+        workspace.packages[0].dependencies = vec![depends(None, None, Some("crates/record"))];
+        assert_eq!(found(&workspace), ["pageout-paging may not depend on pageout-record"]);
+        workspace.packages[0].dependencies = vec![depends(None, None, None)];
+        assert_eq!(found(&workspace), [""; 0], "a crate of the registry is no wall's matter");
+    }
+
+    #[test]
+    fn the_engine_is_built_one_way() {
+        let mut workspace = Workspace::with(&[(RECLAIM, "crates/reclaim")]);
+        workspace.packages[0].dependencies = vec![depends(None, Some("cfg(unix)"), None)];
+        assert_eq!(found(&workspace), ["the engine needs pageout-record always or never"]);
+        workspace.packages[0].dependencies = vec![depends(Some("dev"), Some("cfg(unix)"), None)];
+        workspace.packages[0].features.insert("guest".to_owned(), serde_json::json!([]));
+        assert_eq!(found(&workspace), ["the engine has no Cargo features"]);
+    }
+}
