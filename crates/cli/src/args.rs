@@ -21,8 +21,8 @@ Scenarios and their fields (format, order and young take comma-separated lists):
   age-file   a clean file mapped by processes; one aging pass over all of its folios
                format=x86-64,arm64-4k  order=0,4,pmd  size=10GiB  processes=1
                young=100%  map=ptes (or pmd-leaf, with order=pmd)
-  trace      a real program's accesses set young bits; each epoch, all folios are aged
-               format=x86-64,arm64-4k  order=0,4,pmd
+  trace      a real program's accesses set young bits; at epoch ends, all folios are aged
+               format=x86-64,arm64-4k  order=0,4,pmd  every=10 (epochs)
 Axes of a variant:
   young      per-entry (as kernels did), batched (as merged), line (ours)
   flush      architecture (default), sync, nosync, none: counted on host, not executed
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     },
 }
 
-#[derive(Debug, Default, Parser)]
+#[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct CompareArgs {
     /// age-file or trace; both, as the main table, if left out
@@ -107,7 +107,7 @@ pub(crate) enum Benchmark {
     Young,
 }
 
-#[derive(Debug, Default, Parser)]
+#[derive(Debug, Parser)]
 pub(crate) struct Common {
     /// Where it runs: host (model, guest and linux are not implemented yet)
     #[arg(long, default_value = "host")]
@@ -121,7 +121,7 @@ pub(crate) struct Common {
     pub output: Output,
 }
 
-#[derive(Debug, Default, Parser)]
+#[derive(Debug, Parser)]
 pub(crate) struct Measuring {
     /// Rounds, each with one sample a variant [default: 9 to 15, as fit in 30 seconds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -131,7 +131,7 @@ pub(crate) struct Measuring {
     pub seed: u64,
 }
 
-#[derive(Debug, Default, Parser)]
+#[derive(Debug, Parser)]
 pub(crate) struct Output {
     /// Print the records as JSON (docs/records.md)
     #[arg(long, conflicts_with = "csv")]

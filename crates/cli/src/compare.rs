@@ -140,6 +140,8 @@ fn main_table(set: &RecordSet, base: &Labels) -> Result<String, CliError> {
         }
         text += &format!("{title}\n\n{}\n", table(&times, base)?);
     }
+    let files = tables::only(set, |record| record.scenario == "age-file");
+    text += &format!("{}\n", tables::saved(&compare_records(&files, base)?));
     text += &format!("{}\n", tables::floors(set));
     let young = base.iter().filter(|(axis, _)| *axis == "young");
     let young = young.map(|(axis, choice)| (axis.clone(), choice.clone())).collect();

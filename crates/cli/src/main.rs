@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 
 fn dispatch(args: Args) -> Result<ExitCode, CliError> {
     match args.command {
-        None => compare::compare(&CompareArgs::default())?,
+        None => compare::compare(&CompareArgs::parse_from(["compare"]))?,
         Some(Command::Compare(args)) => compare::compare(&args)?,
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,

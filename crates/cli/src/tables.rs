@@ -1,5 +1,6 @@
 //! Tables that only the command line needs, from records alone.
 
+use pageout_record::compare::Comparison;
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Basis, Metric, Record, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
@@ -10,6 +11,41 @@ use pageout_sim::floor::FLOORS;
 pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet {
     let records = set.records.iter().filter(|record| keep(record)).cloned().collect();
     RecordSet::new(set.run.clone(), records)
+}
+
+/// What each variant saves against the base, in what compares across grounds: nanoseconds, atomics,
+/// entries visited and invalidations a page.
+pub(crate) fn saved(of: &Comparison) -> String {
+    let counts = ["atomics", "entries visited", "invalidations"];
+    let saves = of.others.iter().map(|other| format!("{other} saves, ns"));
+    let columns = ["format", "order"].map(str::to_owned).into_iter().chain(saves);
+    let columns = columns.chain(counts.map(str::to_owned));
+    let mut grid = Grid::new(columns.enumerate().map(|(k, column)| {
+        (column, if k < 2 { Align::Left } else { Align::Right })
+    }));
+    for time in of.rows.iter().filter(|row| row.metric == "folio_referenced") {
+        let field = |name: &str| time.fields.get(name).cloned().unwrap_or_default();
+        let saved = time.others.iter().map(|other| match (&time.base, other) {
+            (Some(base), Some(other)) => rounded(base.median - other.summary.median),
+            _ => "-".to_owned(),
+        });
+        let counted = counts.map(|metric| {
+            let row = of.rows.iter().find(|row| row.fields == time.fields && row.metric == metric);
+            row.map_or_else(String::new, |row| {
+                let others = row.others.iter().flatten().map(|other| other.summary.median);
+                let all = row.base.iter().map(|base| base.median).chain(others);
+                all.map(exact).collect::<Vec<_>>().join(" / ")
+            })
+        });
+        let labels = [field("format"), field("order")];
+        grid.row(labels.into_iter().chain(saved).chain(counted));
+    }
+    let all = std::iter::once(&of.base).chain(&of.others).cloned().collect::<Vec<_>>();
+    format!(
+        "saved by folio_referenced per 4K page against {}; counted per 4K page as {}\n\n{grid}",
+        of.base,
+        all.join(" / ")
+    )
 }
 
 /// The floors of a set, measured in the same rounds as the rest.

@@ -203,3 +203,6 @@ fn prefetch_for_write(entry: &AtomicU64) {
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     let _ = entry;
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,9 +18,7 @@ fn read(text: &str) -> Result<RecordSet, ReadError> {
 fn error(from: &str, to: &str) -> String {
     let text = example();
     assert!(text.contains(from), "{from} is in the example");
-    read(&text.replacen(from, to, 1))
-        .expect_err("refused")
-        .to_string()
+    read(&text.replacen(from, to, 1)).expect_err("refused").to_string()
 }
 
 #[test]
@@ -38,10 +36,7 @@ fn errors_name_the_place_and_what_is_accepted() {
         error("\"pageout-record\"", "\"other\""),
         error("\"version\": 1", "\"version\": 9"),
         error("\"basis\": \"measured\"", "\"basis\": \"felt\""),
-        error(
-            "\"better\": \"lower\",",
-            "\"better\": \"lower\", \"worse\": 1,",
-        ),
+        error("\"better\": \"lower\",", "\"better\": \"lower\", \"worse\": 1,"),
         error("\"seed\": 1", "\"sead\": 1"),
         error("[2.91, 2.87, 2.9]", "[]"),
         error("[2.91, 2.87, 2.9]", "[1, 1e999]"),
@@ -50,9 +45,7 @@ fn errors_name_the_place_and_what_is_accepted() {
         error("\"name\": \"visits\"", "\"name\": \"age\""),
         error("\"order\": \"4\"", "\"order\": \"\\u001b[2J\""),
         read("[]").unwrap_err().to_string(),
-        read("{\"schema\": \"pageout-record\"")
-            .unwrap_err()
-            .to_string(),
+        read("{\"schema\": \"pageout-record\"").unwrap_err().to_string(),
     ];
     insta::assert_snapshot!(errors.join("\n"));
 }
@@ -74,11 +67,7 @@ fn what_cannot_be_read_cannot_be_written() {
 fn without_measured_is_the_same_for_other_measurements() {
     let set = read(example()).unwrap();
     let mut again = set.clone();
-    for metric in again
-        .records
-        .iter_mut()
-        .flat_map(|record| &mut record.metrics)
-    {
+    for metric in again.records.iter_mut().flat_map(|record| &mut record.metrics) {
         if metric.basis == Basis::Measured {
             metric.values.iter_mut().for_each(|value| *value *= 1.5);
         }
@@ -93,9 +82,7 @@ fn without_measured_is_the_same_for_other_measurements() {
 #[test]
 fn csv_has_a_line_a_value() {
     let mut set = read(example()).unwrap();
-    set.records[0]
-        .fields
-        .insert("note".to_owned(), "a, \"b\"".to_owned());
+    set.records[0].fields.insert("note".to_owned(), "a, \"b\"".to_owned());
     let mut csv = Vec::new();
     set.to_csv(&mut csv).unwrap();
     insta::assert_snapshot!(String::from_utf8(csv).unwrap());

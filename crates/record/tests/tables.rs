@@ -7,22 +7,12 @@ use pageout_record::schema::{
 };
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
-    pairs
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 fn metric(name: &str, unit: &str, basis: Basis, values: Vec<f64>) -> Metric {
     let (name, unit) = (name.to_owned(), unit.to_owned());
-    Metric {
-        name,
-        unit,
-        basis,
-        better: Better::Lower,
-        source: None,
-        values,
-    }
+    Metric { name, unit, basis, better: Better::Lower, source: None, values }
 }
 
 /// `n` samples around `middle`, a few per cent apart, in no order.
@@ -50,28 +40,17 @@ fn set(records: Vec<Record>) -> RecordSet {
         memory_mib: 16384,
         os: "Linux".to_owned(),
     };
-    let run = Run {
-        tool: "pageout 0.1.0".to_owned(),
-        commit: Some("1a2b3c4".to_owned()),
-        machine,
-    };
+    let run = Run { tool: "pageout 0.1.0".to_owned(), commit: Some("1a2b3c4".to_owned()), machine };
     RecordSet::new(run, records)
 }
 
 /// Three ways to check young bits, over folios of two orders.
 fn sweep(n: u32) -> RecordSet {
     let mut records = Vec::new();
-    let orders = [
-        ("0", [2.89, 2.87, 2.5], 1.0),
-        ("4", [100.2, 6.4, 0.38], 16.0),
-    ];
+    let orders = [("0", [2.89, 2.87, 2.5], 1.0), ("4", [100.2, 6.4, 0.38], 16.0)];
     for (order, times, pages) in orders {
         for (young, time) in ["per-entry", "batched", "line"].into_iter().zip(times) {
-            let visits = if young == "per-entry" {
-                pages * pages
-            } else {
-                pages
-            };
+            let visits = if young == "per-entry" { pages * pages } else { pages };
             let metrics = vec![
                 metric("age", "ns/page", Basis::Measured, samples(time, n)),
                 metric("visits", "entries/folio", Basis::Counted, vec![visits]),
@@ -99,22 +78,15 @@ fn three_variants() {
 
 #[test]
 fn intervals_in_a_table_of_their_own() {
-    let options = Options {
-        intervals: true,
-        ..Options::default()
-    };
+    let options = Options { intervals: true, ..Options::default() };
     insta::assert_snapshot!(table(&sweep(31), options));
 }
 
 #[test]
 fn intervals_beside_the_values() {
     let mut set = sweep(31);
-    set.records
-        .retain(|record| record.variant["young"] != "line");
-    let options = Options {
-        intervals: true,
-        ..Options::default()
-    };
+    set.records.retain(|record| record.variant["young"] != "line");
+    let options = Options { intervals: true, ..Options::default() };
     let text = table(&set, options);
     assert!(text.lines().all(|line| line.chars().count() <= 120));
     insta::assert_snapshot!(text);
@@ -168,20 +140,14 @@ fn quoted_figures() {
             &[("young", "batched")],
             quote("reclaim", "ms", 81.0, "A thread"),
         ),
-        record(
-            &[("size", "10G")],
-            &[("young", "line")],
-            quote("reclaim", "ms", 70.5, "A reply"),
-        ),
+        record(&[("size", "10G")], &[("young", "line")], quote("reclaim", "ms", 70.5, "A reply")),
         record(
             &[],
             &[("young", "batched"), ("lru", "mglru")],
             quote("kernel time", "% less", 60.0, "A reply"),
         ),
     ];
-    records
-        .iter_mut()
-        .for_each(|record| record.ground = Ground::Published);
+    records.iter_mut().for_each(|record| record.ground = Ground::Published);
     insta::assert_snapshot!(published(&set(records), &per_entry()).unwrap());
     assert_eq!(published(&sweep(1), &per_entry()), None);
 }
@@ -189,18 +155,8 @@ fn quoted_figures() {
 #[test]
 fn no_quoted_figure_is_dropped() {
     let mut records = Vec::new();
-    for (seed, young) in [
-        (0_u32, "per-entry"),
-        (1, "per-entry"),
-        (2, "line"),
-        (3, "batched"),
-    ] {
-        let mut quote = metric(
-            "reclaim",
-            "ms",
-            Basis::Published,
-            vec![f64::from(seed) + 100.0],
-        );
+    for (seed, young) in [(0_u32, "per-entry"), (1, "per-entry"), (2, "line"), (3, "batched")] {
+        let mut quote = metric("reclaim", "ms", Basis::Published, vec![f64::from(seed) + 100.0]);
         quote.source = Some("A thread".to_owned());
         let mut record = record(&[], &[("young", young)], vec![quote]);
         (record.ground, record.seed) = (Ground::Published, seed.into());
@@ -209,12 +165,7 @@ fn no_quoted_figure_is_dropped() {
     for _ in 0..records.len() {
         records.rotate_left(1);
         let text = published(&set(records.clone()), &per_entry()).unwrap();
-        assert!(
-            ["100", "101", "102", "103"]
-                .iter()
-                .all(|value| text.contains(value)),
-            "{text}"
-        );
+        assert!(["100", "101", "102", "103"].iter().all(|value| text.contains(value)), "{text}");
     }
 }
 
@@ -223,9 +174,7 @@ fn a_field_may_be_called_as_an_axis_is() {
     let mut set = sweep(6);
     for record in &mut set.records {
         record.fields.insert("seed".to_owned(), "a".to_owned());
-        record
-            .fields
-            .insert("flush".to_owned(), record.fields["order"].clone());
+        record.fields.insert("flush".to_owned(), record.fields["order"].clone());
     }
     let text = table(&set, Options::default());
     assert!(text.contains("seed=1 format=arm64-4k seed=a"), "{text}");

@@ -7,10 +7,10 @@
 use crate::age_file::{NS_PER_PAGE, counted, measured};
 use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
-use crate::fields::{self, FieldError, FormatName, OrderName};
+use crate::fields::{self, FieldError, FormatName, OrderName, bad};
 use crate::host::HostEnv;
 use crate::layout::{Arena, Ground};
-use crate::residency::{Cuts, Needs, Placed, ReplayError, Residency, page_number};
+use crate::residency::{Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, page_number};
 use crate::rounds::Cell;
 use crate::source::TraceSource;
 use crate::trace::{Areas, Event, Kind, Page, PageRange};
@@ -27,7 +27,9 @@ use pageout_record::schema::{Better, Ground as RecordGround, Labels, Record};
 use std::collections::BTreeMap;
 
 const NAME: &str = "trace";
-const FIELDS: &str = "format and order (the trace is named by --trace)";
+const FIELDS: &str = "format, order and every (the trace is named by --trace)";
+/// How often folios are aged where nothing else is asked: at every tenth end of an epoch.
+const DEFAULT_EVERY: u32 = 10;
 const SIZED: &str = "the arena is sized by playing the trace through";
 
 /// The scenario, with one value a field.
@@ -39,6 +41,8 @@ pub struct Replay {
     pub format: FormatName,
     /// Largest folio order; folios are smaller where mappings begin, end or change.
     pub order: OrderName,
+    /// Folios are aged at the end of every so many epochs.
+    pub every: u32,
 }
 
 impl Replay {
@@ -49,10 +53,12 @@ impl Replay {
     pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
         let mut formats = FormatName::ALL.to_vec();
         let mut orders = vec![OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
+        let mut every = DEFAULT_EVERY;
         for (field, value) in fields::pairs(arguments)? {
             match field {
                 "format" => formats = fields::list(value, FormatName::parse)?,
                 "order" => orders = fields::list(value, OrderName::parse)?,
+                "every" => every = parse_every(value)?,
                 _ => {
                     return Err(FieldError::Unknown {
                         scenario: NAME,
@@ -62,7 +68,7 @@ impl Replay {
                 }
             }
         }
-        let one = |format, order| Self { source: trace.clone(), format, order };
+        let one = |format, order| Self { source: trace.clone(), format, order, every };
         let of_format = |format| orders.iter().map(move |order| one(format, *order));
         Ok(formats.into_iter().flat_map(of_format).collect())
     }
@@ -83,18 +89,24 @@ impl Replay {
             ("format", self.format.name().to_owned()),
             ("order", self.order.to_string()),
             ("trace", self.source.name()),
+            ("every", self.every.to_string()),
         ];
         fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
     }
 }
 
+fn parse_every(text: &str) -> Result<u32, FieldError> {
+    let number = text.parse().ok().filter(|number| *number >= 1);
+    number.ok_or_else(|| bad("every", text, "a number of epochs from 1"))
+}
+
 /// What one replay found under one variant.
 #[derive(Clone, Copy, Default, Debug)]
 struct Found {
-    epochs: u64,
-    /// Pages of the folios aged, over all epochs.
+    agings: u64,
+    /// Pages of the folios aged, over all agings.
     pages: u64,
-    /// Folios found referenced, over all epochs.
+    /// Folios found referenced, over all agings.
     referenced: u64,
     ns: u64,
 }
@@ -114,9 +126,13 @@ struct ReplayCell<F> {
 impl<F: Format> ReplayCell<F> {
     fn plan(replay: Replay, variants: &[Variant], seed: u64) -> Result<Box<dyn Cell>, ReplayError> {
         let cuts = Cuts::of_trace(&replay.source)?;
-        let needs =
-            Needs::of_trace::<F>(&replay.source, &cuts, replay.order.in_format(replay.format))?;
-        if needs.folios == 0 {
+        let needs = Needs::of_trace::<F>(
+            &replay.source,
+            &cuts,
+            replay.order.in_format(replay.format),
+            replay.every,
+        )?;
+        if needs.folios_aged == 0 {
             return Err(ReplayError::Empty);
         }
         Ok(Box::new(Self {
@@ -159,7 +175,15 @@ impl<F: Format> ReplayCell<F> {
             Residency::new(&self.cuts, self.replay.order.in_format(self.replay.format));
         let mut found = vec![Found::default(); self.variants.len()];
         let mut reader = self.replay.source.open()?;
+        let mut ends = EpochEnds::new(self.replay.every);
         let mut first = round;
+        let mut age_all = |programs: &[Program<'_, F>]| {
+            first += 1;
+            for turn in 0..programs.len() {
+                let k = (turn + first) % programs.len();
+                found[k].add(age(k, &programs[k], self.aging(self.variants[k])));
+            }
+        };
         while let Some(event) = reader.next() {
             match event? {
                 Event::Access { page, store } => {
@@ -175,14 +199,14 @@ impl<F: Format> ReplayCell<F> {
                 }
                 Event::Map(_) | Event::Protect { .. } => {}
                 Event::EpochEnd { .. } => {
-                    first += 1;
-                    for turn in 0..programs.len() {
-                        let k = (turn + first) % programs.len();
-                        let one = age(k, &programs[k], self.aging(self.variants[k]));
-                        found[k].add(one);
+                    if ends.is_due() {
+                        age_all(&programs);
                     }
                 }
             }
+        }
+        if ends.is_left_over() {
+            age_all(&programs);
         }
         Ok(found)
     }
@@ -243,7 +267,7 @@ impl<F: Format> Cell for ReplayCell<F> {
             let total = |name: &str, unit: &str, value: u64| {
                 counted(name, unit, value as f64, Better::Neither)
             };
-            metrics.push(total("epochs", "epochs", found.epochs));
+            metrics.push(total("agings", "agings", found.agings));
             metrics.push(total("pages aged", "4K pages", found.pages));
             metrics.push(total("folios referenced", "folios", found.referenced));
             Record {
@@ -261,7 +285,7 @@ impl<F: Format> Cell for ReplayCell<F> {
 
 impl Found {
     fn add(&mut self, one: Self) {
-        self.epochs += one.epochs;
+        self.agings += one.agings;
         self.pages += one.pages;
         self.referenced += one.referenced;
         self.ns += one.ns;
@@ -382,7 +406,7 @@ impl<'a, F: Format> Program<'a, F> {
     fn age<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> Found {
         let mut cpu = CpuCtx::new();
         let maps = &self.ground.maps;
-        let mut found = Found { epochs: 1, ..Found::default() };
+        let mut found = Found { agings: 1, ..Found::default() };
         for (folio, _) in self.list.values() {
             let asked = folio_referenced(maps, env, &mut cpu, *folio, false, aging);
             found.referenced += u64::from(asked.refs != Refs::Vmas(0));

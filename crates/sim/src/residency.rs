@@ -163,6 +163,34 @@ impl<'a> Residency<'a> {
     }
 }
 
+/// Says at which epoch ends folios are aged: every so many, and at the end of the trace.
+#[derive(Clone, Copy, Debug)]
+pub struct EpochEnds {
+    every: u32,
+    since: u32,
+}
+
+impl EpochEnds {
+    /// At every `every`-th.
+    pub const fn new(every: u32) -> Self {
+        Self { every, since: 0 }
+    }
+
+    /// Takes an epoch's end; whether folios are aged at it.
+    pub const fn is_due(&mut self) -> bool {
+        self.since += 1;
+        if self.since == self.every {
+            self.since = 0;
+        }
+        self.since == 0
+    }
+
+    /// At the end of the trace: whether epochs ended since folios were aged.
+    pub const fn is_left_over(&self) -> bool {
+        self.since > 0
+    }
+}
+
 /// What a replay of a trace needs at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
@@ -174,10 +202,13 @@ pub struct Needs {
     pub intervals: usize,
     /// Page tables.
     pub tables: usize,
+    /// Folios aged, over all agings.
+    pub folios_aged: usize,
 }
 
 impl Needs {
-    /// Plays the residency of a trace through, in folios of at most `order`.
+    /// Plays the residency of a trace through, in folios of at most `order`, aged at the end of
+    /// every so many epochs.
     ///
     /// # Errors
     /// [`TraceError`] as the reader found it.
@@ -185,7 +216,10 @@ impl Needs {
         source: &TraceSource,
         cuts: &Cuts,
         order: u8,
+        every: u32,
     ) -> Result<Self, TraceError> {
+        let mut ends = EpochEnds::new(every);
+        let mut folios_aged = 0;
         let mut residency = Residency::new(cuts, order);
         let mut most = 0;
         let mut intervals = BTreeSet::new();
@@ -209,10 +243,15 @@ impl Needs {
                 Event::Unmap(pages) | Event::Discard(pages) | Event::Remap { pages, .. } => {
                     residency.drop_range(pages);
                 }
+                Event::EpochEnd { .. } if ends.is_due() => folios_aged += residency.by_page.len(),
                 Event::Map(_) | Event::Protect { .. } | Event::EpochEnd { .. } => {}
             }
         }
+        if ends.is_left_over() {
+            folios_aged += residency.by_page.len();
+        }
         Ok(Self {
+            folios_aged,
             frames: residency.next_frame as usize,
             folios: most,
             intervals: intervals.len(),

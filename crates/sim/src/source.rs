@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
 /// The sample's name, and its bytes.
-const SAMPLE: (&str, &[u8]) = ("sort.pgt", include_bytes!("../../../samples/sort.pgt"));
+const SAMPLE: (&str, &[u8]) =
+    ("python-table.pgt", include_bytes!("../../../samples/python-table.pgt"));
 
 /// A trace that can be read any number of times.
 #[derive(Clone, PartialEq, Eq, Debug)]

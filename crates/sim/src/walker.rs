@@ -2,7 +2,7 @@
 //! store.
 
 use pageout_paging::walk::{Descent, Span, descend, spans};
-use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, VirtRange};
+use pageout_paging::{Env, Format, Level, Pfn, Table, VirtAddr, VirtRange};
 
 /// What an access met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +42,7 @@ fn touch_entry<E: Env>(env: &E, table: Pfn, level: Level, addr: VirtAddr, store:
     }
 }
 
-/// Makes young those valid leaves of `range` for whose number, counted from 0 in address order,
+/// Plays hardware while nothing else runs: makes young those valid leaves of `range` for whose number, counted from 0 in address order,
 /// `chosen` holds; returns how many there are.
 pub fn make_young<E: Env>(
     env: &E,
@@ -65,17 +65,11 @@ pub fn make_young<E: Env>(
             if E::Format::is_valid(pte) {
                 if chosen(leaf) {
                     young += 1;
-                    set_young::<E>(table, i, pte);
+                    table.set(i, E::Format::mkyoung(pte));
                 }
                 leaf += 1;
             }
         }
     }
     young
-}
-
-fn set_young<E: Env>(table: E::Table, i: usize, mut old: Pte) {
-    while let Err(found) = table.cas(i, old, E::Format::mkyoung(old)) {
-        old = found;
-    }
 }

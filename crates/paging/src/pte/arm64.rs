@@ -21,12 +21,9 @@ const AF: u64 = 1 << 10;
 const NG: u64 = 1 << 11;
 /// DBM: hardware may write; the kernel's writable bit is the same.
 const WRITE: u64 = 1 << 51;
-const CONT: u64 = 1 << 52;
 const PXN: u64 = 1 << 53;
 const UXN: u64 = 1 << 54;
 const SW_DIRTY: u64 = 1 << 55;
-const SPECIAL: u64 = 1 << 56;
-const UFFD_WP: u64 = 1 << 58;
 const ADDRESS: u64 = 0x0000_ffff_ffff_f000;
 
 // Swap entries, ours: bits 1:0 and 11 clear (neither valid nor PROT_NONE), 2 exclusive, 3 uffd-wp,
@@ -50,6 +47,13 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     const TABLE_SHIFT: u32 = T;
     const CONT_SHIFT: u32 = C;
     const YOUNG: u64 = AF;
+    const VALID: u64 = VALID;
+    const PRESENT: u64 = VALID | NG;
+    const WRITE: u64 = WRITE;
+    const SPECIAL: u64 = 1 << 56;
+    const UFFD_WP: u64 = 1 << 58;
+    const SOFT_DIRTY: u64 = 0;
+    const CONT: u64 = if C > 0 { 1 << 52 } else { 0 };
     const CLEAR: YoungClear = YoungClear::CompareAndSwap;
 
     #[inline]
@@ -97,16 +101,6 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     }
 
     #[inline]
-    fn is_present(pte: Pte) -> bool {
-        pte.has(VALID | NG)
-    }
-
-    #[inline]
-    fn is_valid(pte: Pte) -> bool {
-        pte.has(VALID)
-    }
-
-    #[inline]
     fn is_table(pte: Pte) -> bool {
         pte.0 & (VALID | TABLE_OR_PAGE) == VALID | TABLE_OR_PAGE
     }
@@ -127,33 +121,8 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     }
 
     #[inline]
-    fn is_write(pte: Pte) -> bool {
-        pte.has(WRITE)
-    }
-
-    #[inline]
     fn is_exec(pte: Pte) -> bool {
         !pte.has(UXN)
-    }
-
-    #[inline]
-    fn is_special(pte: Pte) -> bool {
-        pte.has(SPECIAL)
-    }
-
-    #[inline]
-    fn is_uffd_wp(pte: Pte) -> bool {
-        pte.has(UFFD_WP)
-    }
-
-    #[inline]
-    fn is_soft_dirty(_pte: Pte) -> bool {
-        false
-    }
-
-    #[inline]
-    fn is_cont(pte: Pte) -> bool {
-        pte.0 & (VALID | CONT) == VALID | CONT
     }
 
     #[inline]
@@ -177,36 +146,6 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     fn mkwrite(pte: Pte) -> Pte {
         let writable = pte.with(WRITE);
         if pte.has(SW_DIRTY) { writable.without(RDONLY) } else { writable }
-    }
-
-    #[inline]
-    fn mkspecial(pte: Pte) -> Pte {
-        pte.with(SPECIAL)
-    }
-
-    #[inline]
-    fn mkuffd_wp(pte: Pte) -> Pte {
-        Self::wrprotect(pte).with(UFFD_WP)
-    }
-
-    #[inline]
-    fn mksoft_dirty(pte: Pte) -> Pte {
-        pte
-    }
-
-    #[inline]
-    fn clear_soft_dirty(pte: Pte) -> Pte {
-        pte
-    }
-
-    #[inline]
-    fn mkcont(pte: Pte) -> Pte {
-        if C == 0 { pte } else { pte.with(CONT) }
-    }
-
-    #[inline]
-    fn mknoncont(pte: Pte) -> Pte {
-        if C == 0 { pte } else { pte.without(CONT) }
     }
 
     #[inline]

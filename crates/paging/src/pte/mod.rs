@@ -130,6 +130,20 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     const CONT_SHIFT: u32;
     /// The accessed bit of a leaf entry, at every level.
     const YOUNG: u64;
+    /// The bit by which hardware uses an entry.
+    const VALID: u64;
+    /// Any of these: the entry maps a page, if only for software.
+    const PRESENT: u64;
+    /// Writable.
+    const WRITE: u64;
+    /// Special: no folio behind it.
+    const SPECIAL: u64;
+    /// Write-protected by userfaultfd.
+    const UFFD_WP: u64;
+    /// Soft-dirty; 0 where the format has no such bit.
+    const SOFT_DIRTY: u64;
+    /// Part of a contiguous block; 0 where the format has none.
+    const CONT: u64;
     /// How merged kernels clear [`Format::YOUNG`].
     const CLEAR: YoungClear;
 
@@ -150,9 +164,15 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     fn entry(pte: Pte) -> Entry;
 
     /// Whether the entry maps a page: [`Entry::Present`] or [`Entry::ProtNone`].
-    fn is_present(pte: Pte) -> bool;
+    #[inline]
+    fn is_present(pte: Pte) -> bool {
+        pte.has(Self::PRESENT)
+    }
     /// Whether hardware uses the entry.
-    fn is_valid(pte: Pte) -> bool;
+    #[inline]
+    fn is_valid(pte: Pte) -> bool {
+        pte.has(Self::VALID)
+    }
     /// Whether an entry above the last level leads to a table.
     fn is_table(pte: Pte) -> bool;
     /// The frame of a present entry or a table entry.
@@ -163,18 +183,33 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// Whether the entry is dirty, by hardware's bits or software's.
     fn is_dirty(pte: Pte) -> bool;
     /// Whether the entry is writable.
-    fn is_write(pte: Pte) -> bool;
+    #[inline]
+    fn is_write(pte: Pte) -> bool {
+        pte.has(Self::WRITE)
+    }
     /// Whether the entry may be executed from user mode.
     fn is_exec(pte: Pte) -> bool;
     /// Whether the entry is special (no folio behind it).
-    fn is_special(pte: Pte) -> bool;
+    #[inline]
+    fn is_special(pte: Pte) -> bool {
+        pte.has(Self::SPECIAL)
+    }
     /// Whether userfaultfd write-protects the entry.
-    fn is_uffd_wp(pte: Pte) -> bool;
+    #[inline]
+    fn is_uffd_wp(pte: Pte) -> bool {
+        pte.has(Self::UFFD_WP)
+    }
     /// Whether the entry is soft-dirty; false where the format has no such bit.
-    fn is_soft_dirty(pte: Pte) -> bool;
+    #[inline]
+    fn is_soft_dirty(pte: Pte) -> bool {
+        pte.has(Self::SOFT_DIRTY)
+    }
     /// Whether the entry is valid and part of a contiguous block. False for a swap entry, whatever
     /// its payload.
-    fn is_cont(pte: Pte) -> bool;
+    #[inline]
+    fn is_cont(pte: Pte) -> bool {
+        Self::CONT_SHIFT > 0 && pte.has(Self::VALID) && pte.has(Self::CONT)
+    }
 
     /// The entry, dirty.
     fn mkdirty(pte: Pte) -> Pte;
@@ -185,46 +220,71 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// The entry, writable; dirtiness is kept.
     fn mkwrite(pte: Pte) -> Pte;
     /// The entry, special.
-    fn mkspecial(pte: Pte) -> Pte;
+    #[inline]
+    fn mkspecial(pte: Pte) -> Pte {
+        pte.with(Self::SPECIAL)
+    }
     /// The entry, write-protected by userfaultfd.
-    fn mkuffd_wp(pte: Pte) -> Pte;
+    #[inline]
+    fn mkuffd_wp(pte: Pte) -> Pte {
+        Self::wrprotect(pte).with(Self::UFFD_WP)
+    }
     /// The entry, soft-dirty; unchanged where the format has no such bit.
-    fn mksoft_dirty(pte: Pte) -> Pte;
+    #[inline]
+    fn mksoft_dirty(pte: Pte) -> Pte {
+        pte.with(Self::SOFT_DIRTY)
+    }
     /// The entry, not soft-dirty.
-    fn clear_soft_dirty(pte: Pte) -> Pte;
+    #[inline]
+    fn clear_soft_dirty(pte: Pte) -> Pte {
+        pte.without(Self::SOFT_DIRTY)
+    }
     /// The entry, part of a contiguous block; unchanged where the format has none.
-    fn mkcont(pte: Pte) -> Pte;
+    #[inline]
+    fn mkcont(pte: Pte) -> Pte {
+        pte.with(Self::CONT)
+    }
     /// The entry, not part of a contiguous block.
-    fn mknoncont(pte: Pte) -> Pte;
+    #[inline]
+    fn mknoncont(pte: Pte) -> Pte {
+        pte.without(Self::CONT)
+    }
     /// What the hardware walker makes of a valid entry on a store, given that it may write:
     /// `None` where the store faults instead.
     fn hardware_dirty(pte: Pte) -> Option<Pte>;
 
     /// Whether the entry is young.
+    #[inline]
     fn is_young(pte: Pte) -> bool {
         pte.has(Self::YOUNG)
     }
     /// The entry, young.
+    #[inline]
     fn mkyoung(pte: Pte) -> Pte {
         pte.with(Self::YOUNG)
     }
     /// The entry, old.
+    #[inline]
     fn mkold(pte: Pte) -> Pte {
         pte.without(Self::YOUNG)
     }
     /// The present last-level entry that maps the frame `nr` further, otherwise equal.
+    #[inline]
     fn advance(pte: Pte, nr: usize) -> Pte {
         Pte(pte.0.wrapping_add(Self::step(pte).wrapping_mul(nr as u64)))
     }
     /// The index of `addr` in a table of `level`.
+    #[inline]
     fn index(level: Level, addr: VirtAddr) -> usize {
         (addr.get() >> Self::shift(level)) as usize & (Self::PTES - 1)
     }
     /// log2 of the bytes that one entry of `level` covers.
+    #[inline]
     fn shift(level: Level) -> u32 {
         Self::PAGE_SHIFT + level as u32 * Self::TABLE_SHIFT
     }
     /// Pages that one entry of `level` covers.
+    #[inline]
     fn nr_pages(level: Level) -> usize {
         1 << (level as u32 * Self::TABLE_SHIFT)
     }

@@ -19,9 +19,6 @@ const DIRTY: u64 = 1 << 6;
 const PSE: u64 = 1 << 7;
 /// With PRESENT clear: PROT_NONE (bit 8 is global otherwise; user entries never are).
 const PROTNONE: u64 = 1 << 8;
-const SPECIAL: u64 = 1 << 9;
-const UFFD_WP: u64 = 1 << 10;
-const SOFT_DIRTY: u64 = 1 << 11;
 /// Dirty, for entries that are not writable: Write=0 with Dirty=1 means shadow stack.
 const SAVED_DIRTY: u64 = 1 << 58;
 const NX: u64 = 1 << 63;
@@ -52,6 +49,13 @@ impl<const T: u32> Format for X86<T> {
     const TABLE_SHIFT: u32 = T;
     const CONT_SHIFT: u32 = 0;
     const YOUNG: u64 = ACCESSED;
+    const VALID: u64 = PRESENT;
+    const PRESENT: u64 = PRESENT | PROTNONE;
+    const WRITE: u64 = WRITE;
+    const SPECIAL: u64 = 1 << 9;
+    const UFFD_WP: u64 = 1 << 10;
+    const SOFT_DIRTY: u64 = 1 << 11;
+    const CONT: u64 = 0;
     const CLEAR: YoungClear = YoungClear::TestFirst;
 
     #[inline]
@@ -101,16 +105,6 @@ impl<const T: u32> Format for X86<T> {
     }
 
     #[inline]
-    fn is_present(pte: Pte) -> bool {
-        pte.has(PRESENT | PROTNONE)
-    }
-
-    #[inline]
-    fn is_valid(pte: Pte) -> bool {
-        pte.has(PRESENT)
-    }
-
-    #[inline]
     fn is_table(pte: Pte) -> bool {
         pte.0 & (PRESENT | PSE) == PRESENT
     }
@@ -132,38 +126,13 @@ impl<const T: u32> Format for X86<T> {
     }
 
     #[inline]
-    fn is_write(pte: Pte) -> bool {
-        pte.has(WRITE)
-    }
-
-    #[inline]
     fn is_exec(pte: Pte) -> bool {
         !pte.has(NX)
     }
 
     #[inline]
-    fn is_special(pte: Pte) -> bool {
-        pte.has(SPECIAL)
-    }
-
-    #[inline]
-    fn is_uffd_wp(pte: Pte) -> bool {
-        pte.has(UFFD_WP)
-    }
-
-    #[inline]
-    fn is_soft_dirty(pte: Pte) -> bool {
-        pte.has(SOFT_DIRTY)
-    }
-
-    #[inline]
-    fn is_cont(_pte: Pte) -> bool {
-        false
-    }
-
-    #[inline]
     fn mkdirty(pte: Pte) -> Pte {
-        pte.with(SOFT_DIRTY | if pte.has(WRITE) { DIRTY } else { SAVED_DIRTY })
+        pte.with(Self::SOFT_DIRTY | if pte.has(WRITE) { DIRTY } else { SAVED_DIRTY })
     }
 
     #[inline]
@@ -181,36 +150,6 @@ impl<const T: u32> Format for X86<T> {
     fn mkwrite(pte: Pte) -> Pte {
         let dirty = if pte.has(SAVED_DIRTY) { DIRTY } else { 0 };
         pte.without(SAVED_DIRTY).with(WRITE | dirty)
-    }
-
-    #[inline]
-    fn mkspecial(pte: Pte) -> Pte {
-        pte.with(SPECIAL)
-    }
-
-    #[inline]
-    fn mkuffd_wp(pte: Pte) -> Pte {
-        Self::wrprotect(pte).with(UFFD_WP)
-    }
-
-    #[inline]
-    fn mksoft_dirty(pte: Pte) -> Pte {
-        pte.with(SOFT_DIRTY)
-    }
-
-    #[inline]
-    fn clear_soft_dirty(pte: Pte) -> Pte {
-        pte.without(SOFT_DIRTY)
-    }
-
-    #[inline]
-    fn mkcont(pte: Pte) -> Pte {
-        pte
-    }
-
-    #[inline]
-    fn mknoncont(pte: Pte) -> Pte {
-        pte
     }
 
     #[inline]

@@ -35,41 +35,17 @@ pub(crate) struct Group<'a> {
 /// Groups the records of all grounds where something ran, in record order.
 pub(super) fn groups(records: &[Record]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for record in records
-        .iter()
-        .filter(|record| record.ground != Ground::Published)
-    {
-        let Record {
-            scenario,
-            ground,
-            seed,
-            fields,
-            variant,
-            metrics,
-        } = record;
-        let key = Key {
-            scenario,
-            ground: *ground,
-            seed: *seed,
-            fields,
-        };
-        let at = groups
-            .iter()
-            .position(|group| group.key == key)
-            .unwrap_or_else(|| {
-                groups.push(Group {
-                    key,
-                    variants: Vec::new(),
-                });
-                groups.len() - 1
-            });
+    for record in records.iter().filter(|record| record.ground != Ground::Published) {
+        let Record { scenario, ground, seed, fields, variant, metrics } = record;
+        let key = Key { scenario, ground: *ground, seed: *seed, fields };
+        let at = groups.iter().position(|group| group.key == key).unwrap_or_else(|| {
+            groups.push(Group { key, variants: Vec::new() });
+            groups.len() - 1
+        });
         let variants = &mut groups[at].variants;
         match variants.iter_mut().find(|named| named.variant == variant) {
             Some(named) => named.metrics.extend(metrics),
-            None => variants.push(Named {
-                variant,
-                metrics: metrics.iter().collect(),
-            }),
+            None => variants.push(Named { variant, metrics: metrics.iter().collect() }),
         }
     }
     groups
@@ -87,14 +63,8 @@ pub(super) fn differing_axes(groups: &[Group<'_>]) -> Vec<String> {
 /// The axes, besides the compared ones, with one choice in all groups.
 pub(super) fn common_axes(groups: &[Group<'_>], compared: &[String]) -> Labels {
     let mut common = Labels::new();
-    for axis in axes(groups)
-        .into_iter()
-        .filter(|axis| !compared.iter().any(|c| c == axis))
-    {
-        let choices: BTreeSet<&str> = groups
-            .iter()
-            .flat_map(|group| group.choices(axis))
-            .collect();
+    for axis in axes(groups).into_iter().filter(|axis| !compared.iter().any(|c| c == axis)) {
+        let choices: BTreeSet<&str> = groups.iter().flat_map(|group| group.choices(axis)).collect();
         if let (1, Some(choice)) = (choices.len(), choices.first()) {
             common.insert(axis.to_owned(), (*choice).to_owned());
         }
@@ -107,18 +77,12 @@ pub(super) fn title(compared: &[String], variant: &Labels) -> String {
     if compared.is_empty() {
         return "value".to_owned();
     }
-    compared
-        .iter()
-        .map(|axis| choice(variant, axis))
-        .collect::<Vec<_>>()
-        .join(",")
+    compared.iter().map(|axis| choice(variant, axis)).collect::<Vec<_>>().join(",")
 }
 
 fn axes<'a>(groups: &[Group<'a>]) -> BTreeSet<&'a str> {
     let variants = groups.iter().flat_map(|group| &group.variants);
-    variants
-        .flat_map(|named| named.variant.keys().map(String::as_str))
-        .collect()
+    variants.flat_map(|named| named.variant.keys().map(String::as_str)).collect()
 }
 
 fn choice<'a>(variant: &'a Labels, axis: &str) -> &'a str {
@@ -129,35 +93,23 @@ fn pairs(labels: &Labels) -> String {
     if labels.is_empty() {
         return "no axis named".to_owned();
     }
-    let pairs: Vec<String> = labels
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
     pairs.join(",")
 }
 
 impl<'a> Group<'a> {
     fn choices(&self, axis: &str) -> BTreeSet<&'a str> {
-        self.variants
-            .iter()
-            .map(|named| choice(named.variant, axis))
-            .collect()
+        self.variants.iter().map(|named| choice(named.variant, axis)).collect()
     }
 
     /// Index of the one variant that has all choices of `base`.
     pub(super) fn base(&self, base: &Labels) -> Result<usize, CompareError> {
-        let fits = |named: &Named<'_>| {
-            base.iter()
-                .all(|(axis, c)| choice(named.variant, axis) == c)
-        };
-        let fitting: Vec<usize> = (0..self.variants.len())
-            .filter(|&index| fits(&self.variants[index]))
-            .collect();
+        let fits =
+            |named: &Named<'_>| base.iter().all(|(axis, c)| choice(named.variant, axis) == c);
+        let fitting: Vec<usize> =
+            (0..self.variants.len()).filter(|&index| fits(&self.variants[index])).collect();
         let list = |indices: &mut dyn Iterator<Item = usize>| {
-            indices
-                .map(|i| pairs(self.variants[i].variant))
-                .collect::<Vec<_>>()
-                .join("; ")
+            indices.map(|i| pairs(self.variants[i].variant)).collect::<Vec<_>>().join("; ")
         };
         match fitting[..] {
             [one] => Ok(one),
@@ -181,18 +133,13 @@ impl<'a> Group<'a> {
         };
         let told = |axis: &String| compared.contains(axis) || common.contains_key(axis);
         let axes = first.variant.iter().filter(|(axis, _)| !told(axis));
-        axes.map(|(axis, choice)| (axis.clone(), choice.clone()))
-            .collect()
+        axes.map(|(axis, choice)| (axis.clone(), choice.clone())).collect()
     }
 
     /// Every metric of the group once, in the order met.
     pub(super) fn metrics(&self) -> Result<Vec<&'a Metric>, CompareError> {
         let mut metrics: Vec<&'a Metric> = Vec::new();
-        for metric in self
-            .variants
-            .iter()
-            .flat_map(|named| named.metrics.iter().copied())
-        {
+        for metric in self.variants.iter().flat_map(|named| named.metrics.iter().copied()) {
             match metrics.iter().find(|known| known.name == metric.name) {
                 None => metrics.push(metric),
                 Some(known) if kind(known) == kind(metric) => {}
@@ -213,10 +160,7 @@ impl<'a> Group<'a> {
     /// The sources the variants name for a metric, each once.
     pub(super) fn sources(&self, metric: &str) -> Vec<String> {
         let mut sources: Vec<String> = Vec::new();
-        let metrics = self
-            .variants
-            .iter()
-            .filter_map(|named| named.metric(metric));
+        let metrics = self.variants.iter().filter_map(|named| named.metric(metric));
         for source in metrics.filter_map(|metric| metric.source.as_ref()) {
             if !sources.contains(source) {
                 sources.push(source.clone());
@@ -226,12 +170,7 @@ impl<'a> Group<'a> {
     }
 
     fn name(&self) -> String {
-        let Key {
-            scenario,
-            ground,
-            seed,
-            fields,
-        } = self.key;
+        let Key { scenario, ground, seed, fields } = self.key;
         let fields: Vec<String> = fields.iter().map(|(f, v)| format!(" {f}={v}")).collect();
         format!("{scenario} on {ground}, seed {seed}{}", fields.concat())
     }
@@ -239,10 +178,7 @@ impl<'a> Group<'a> {
 
 impl<'a> Named<'a> {
     pub(super) fn metric(&self, name: &str) -> Option<&'a Metric> {
-        self.metrics
-            .iter()
-            .copied()
-            .find(|metric| metric.name == name)
+        self.metrics.iter().copied().find(|metric| metric.name == name)
     }
 }
 

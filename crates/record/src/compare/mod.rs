@@ -90,19 +90,11 @@ pub fn compare(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareErro
         let here = title(group.variants[found].variant);
         match &base_title {
             Some(first) if *first != here => {
-                return Err(CompareError::BaseDiffers {
-                    first: first.clone(),
-                    second: here,
-                });
+                return Err(CompareError::BaseDiffers { first: first.clone(), second: here });
             }
             _ => base_title = Some(here),
         }
-        for (_, named) in group
-            .variants
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| *index != found)
-        {
+        for (_, named) in group.variants.iter().enumerate().filter(|(index, _)| *index != found) {
             let other = title(named.variant);
             if !others.contains(&other) {
                 others.push(other);
@@ -158,11 +150,7 @@ fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels)
             .as_ref()
             .and_then(|base| percent(base.median, summary_of_new.median, metric.better));
         let test = base.and_then(|base| significance::test(base, new));
-        Some(Change {
-            summary: summary_of_new,
-            percent,
-            test,
-        })
+        Some(Change { summary: summary_of_new, percent, test })
     });
     Row {
         scenario: group.key.scenario.to_owned(),

@@ -10,12 +10,7 @@ pub(super) fn test(base: &Metric, new: &Metric) -> Option<Test> {
         return None;
     }
     let raw = mann_whitney(&base.values, &new.values)?;
-    Some(Test {
-        p: raw.p,
-        exact: raw.exact,
-        p_holm: 1.0,
-        significant: false,
-    })
+    Some(Test { p: raw.p, exact: raw.exact, p_holm: 1.0, significant: false })
 }
 
 /// Corrects all tests of the rows as one family. Returns the size of the family, and how many of
@@ -24,11 +19,7 @@ pub(super) fn correct(rows: &mut [Row]) -> (usize, usize) {
     let mut raw = Vec::new();
     let mut best = Vec::new();
     for row in &*rows {
-        for (change, test) in row
-            .others
-            .iter()
-            .filter_map(|change| tested(change.as_ref()))
-        {
+        for (change, test) in row.others.iter().filter_map(|change| tested(change.as_ref())) {
             let n = row.base.map_or(0, |base| base.n);
             raw.push(test.p);
             best.push(smallest_p(n, change.summary.n));
@@ -37,10 +28,7 @@ pub(super) fn correct(rows: &mut [Row]) -> (usize, usize) {
     // Holm's values grow with the raw ones, so the best case bounds every case.
     let out_of_reach = holm(&best).into_iter().filter(|p| *p > ALPHA).count();
     let mut corrected = holm(&raw).into_iter();
-    for change in rows
-        .iter_mut()
-        .flat_map(|row| row.others.iter_mut().flatten())
-    {
+    for change in rows.iter_mut().flat_map(|row| row.others.iter_mut().flatten()) {
         if let Some(test) = &mut change.test {
             test.p_holm = corrected.next().expect("one for each test");
             test.significant = test.p_holm <= ALPHA;

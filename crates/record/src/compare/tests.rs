@@ -2,10 +2,7 @@ use super::*;
 use crate::schema::{Ground, Machine, Record, Run};
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
-    pairs
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 fn metric(name: &str, basis: Basis, values: &[f64]) -> Metric {
@@ -38,14 +35,7 @@ fn set(records: Vec<Record>) -> RecordSet {
         memory_mib: 1024,
         os: "linux".to_owned(),
     };
-    RecordSet::new(
-        Run {
-            tool: "pageout 0".to_owned(),
-            commit: None,
-            machine,
-        },
-        records,
-    )
+    RecordSet::new(Run { tool: "pageout 0".to_owned(), commit: None, machine }, records)
 }
 
 fn series(from: f64) -> Vec<f64> {
@@ -71,41 +61,24 @@ fn measured_is_tested_and_counted_is_not() {
         ]
     };
     let records = vec![
-        record(
-            "4",
-            &[("young", "per-entry"), ("flush", "sync")],
-            metrics(100.0, 16.0),
-        ),
-        record(
-            "4",
-            &[("young", "line"), ("flush", "sync")],
-            metrics(50.0, 2.0),
-        ),
+        record("4", &[("young", "per-entry"), ("flush", "sync")], metrics(100.0, 16.0)),
+        record("4", &[("young", "line"), ("flush", "sync")], metrics(50.0, 2.0)),
     ];
     let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
-    assert_eq!(
-        (got.base.as_str(), got.others[0].as_str()),
-        ("per-entry", "line")
-    );
+    assert_eq!((got.base.as_str(), got.others[0].as_str()), ("per-entry", "line"));
     assert_eq!(got.common, labels(&[("flush", "sync")]));
     assert_eq!((got.tests, got.out_of_reach, got.rows.len()), (1, 0, 2));
     let time = got.rows[0].others[0].unwrap();
     assert!(time.test.unwrap().significant && time.summary.interval.is_some());
     let visits = got.rows[1].others[0].unwrap();
-    assert_eq!(
-        (visits.percent, visits.test, visits.summary.n),
-        (Some(87.5), None, 1)
-    );
+    assert_eq!((visits.percent, visits.test, visits.summary.n), (Some(87.5), None, 1));
 }
 
 #[test]
 fn the_whole_table_is_one_family() {
     let mut records = Vec::new();
     for order in 0..30 {
-        for (young, from) in [
-            ("per-entry", 0.0),
-            ("line", if order == 0 { 4.5 } else { 0.5 }),
-        ] {
+        for (young, from) in [("per-entry", 0.0), ("line", if order == 0 { 4.5 } else { 0.5 })] {
             let metrics = vec![metric("time", Basis::Measured, &series(from))];
             records.push(record(&order.to_string(), &[("young", young)], metrics));
         }
@@ -113,21 +86,14 @@ fn the_whole_table_is_one_family() {
     let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     let test = got.rows[0].others[0].unwrap().test.unwrap();
     assert_eq!(got.tests, 30);
-    assert!(
-        test.p < ALPHA && test.p_holm > ALPHA && !test.significant,
-        "{test:?}"
-    );
+    assert!(test.p < ALPHA && test.p_holm > ALPHA && !test.significant, "{test:?}");
 }
 
 #[test]
 fn too_few_samples_are_said_to_be_so() {
     let variant = |young, from| {
         let values = &series(from)[..3];
-        record(
-            "0",
-            &[("young", young)],
-            vec![metric("time", Basis::Measured, values)],
-        )
+        record("0", &[("young", young)], vec![metric("time", Basis::Measured, values)])
     };
     let records = vec![variant("per-entry", 100.0), variant("line", 0.0)];
     let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
@@ -143,15 +109,10 @@ fn two_axes_make_the_title_and_the_rest_is_told_once() {
         record("0", &axes("per-entry", "sync"), time(4.0)),
         record("0", &axes("batched", "nosync"), time(1.0)),
     ];
-    records[1]
-        .variant
-        .insert("lru".to_owned(), "mglru".to_owned());
+    records[1].variant.insert("lru".to_owned(), "mglru".to_owned());
     let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     assert_eq!(got.compared, ["young", "flush"]);
-    assert_eq!(
-        (got.base.as_str(), got.others[0].as_str()),
-        ("per-entry,sync", "batched,nosync")
-    );
+    assert_eq!((got.base.as_str(), got.others[0].as_str()), ("per-entry,sync", "batched,nosync"));
 }
 
 #[test]
@@ -160,11 +121,7 @@ fn an_axis_that_follows_the_group_labels_its_rows() {
     for (order, flush) in [("0", "nosync"), ("4", "none")] {
         for young in ["per-entry", "line"] {
             let metrics = vec![metric("time", Basis::Counted, &[1.0])];
-            records.push(record(
-                order,
-                &[("young", young), ("flush", flush)],
-                metrics,
-            ));
+            records.push(record(order, &[("young", young), ("flush", flush)], metrics));
         }
     }
     let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
@@ -177,38 +134,20 @@ fn an_axis_that_follows_the_group_labels_its_rows() {
 fn a_metric_without_a_base_is_kept() {
     let records = vec![
         record("0", &[("young", "per-entry")], vec![]),
-        record(
-            "0",
-            &[("young", "line")],
-            vec![metric("time", Basis::Measured, &[1.0])],
-        ),
+        record("0", &[("young", "line")], vec![metric("time", Basis::Measured, &[1.0])]),
     ];
     let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     let change = got.rows[0].others[0].unwrap();
-    assert_eq!(
-        (got.rows[0].base, change.percent, change.test),
-        (None, None, None)
-    );
+    assert_eq!((got.rows[0].base, change.percent, change.test), (None, None, None));
 }
 
 #[test]
 fn metrics_of_one_variant_may_come_of_two_records() {
     let records = vec![
-        record(
-            "0",
-            &[("young", "line")],
-            vec![metric("time", Basis::Measured, &[1.0])],
-        ),
-        record(
-            "0",
-            &[("young", "line")],
-            vec![metric("visits", Basis::Counted, &[1.0])],
-        ),
+        record("0", &[("young", "line")], vec![metric("time", Basis::Measured, &[1.0])]),
+        record("0", &[("young", "line")], vec![metric("visits", Basis::Counted, &[1.0])]),
     ];
-    assert_eq!(
-        compare(&set(records), &Labels::new()).unwrap().rows.len(),
-        2
-    );
+    assert_eq!(compare(&set(records), &Labels::new()).unwrap().rows.len(), 2);
 }
 
 #[test]
@@ -231,12 +170,6 @@ fn errors_say_what_there_is() {
     let error = compare(&unlike, &labels(&[("young", "line")])).unwrap_err();
     assert!(error.to_string().contains("metric \"time\""), "{error}");
     let mut published = set;
-    published
-        .records
-        .iter_mut()
-        .for_each(|record| record.ground = Ground::Published);
-    assert_eq!(
-        compare(&published, &Labels::new()),
-        Err(CompareError::Nothing)
-    );
+    published.records.iter_mut().for_each(|record| record.ground = Ground::Published);
+    assert_eq!(compare(&published, &Labels::new()), Err(CompareError::Nothing));
 }

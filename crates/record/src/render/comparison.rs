@@ -21,10 +21,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            intervals: false,
-            width: 120,
-        }
+        Self { intervals: false, width: 120 }
     }
 }
 
@@ -54,9 +51,7 @@ pub(super) fn summaries(of: &Comparison) -> impl Iterator<Item = &Summary> {
 
 /// The base's summary of a row, then the others'.
 pub(super) fn row_summaries(row: &Row) -> impl Iterator<Item = &Summary> {
-    row.base
-        .iter()
-        .chain(row.others.iter().flatten().map(|change| &change.summary))
+    row.base.iter().chain(row.others.iter().flatten().map(|change| &change.summary))
 }
 
 /// A name that may tell rows apart. A field may be called as an axis is, or `seed`.
@@ -71,17 +66,9 @@ enum Label {
 
 impl Label {
     fn all(rows: &[Row]) -> BTreeSet<Self> {
-        let fields = rows
-            .iter()
-            .flat_map(|row| row.fields.keys().cloned().map(Self::Field));
-        let axes = rows
-            .iter()
-            .flat_map(|row| row.axes.keys().cloned().map(Self::Axis));
-        [Self::Scenario, Self::Ground, Self::Seed]
-            .into_iter()
-            .chain(fields)
-            .chain(axes)
-            .collect()
+        let fields = rows.iter().flat_map(|row| row.fields.keys().cloned().map(Self::Field));
+        let axes = rows.iter().flat_map(|row| row.axes.keys().cloned().map(Self::Axis));
+        [Self::Scenario, Self::Ground, Self::Seed].into_iter().chain(fields).chain(axes).collect()
     }
 
     fn name(&self) -> &str {
@@ -126,30 +113,17 @@ impl Labelling {
         }
         let bases: BTreeSet<Basis> = rows.iter().map(|row| row.basis).collect();
         let measured = rows.iter().filter(|row| row.basis == Basis::Measured);
-        let samples: BTreeSet<usize> = measured
-            .flat_map(row_summaries)
-            .map(|summary| summary.n)
-            .collect();
-        Self {
-            varying,
-            constant,
-            basis: bases.len() > 1,
-            samples: samples.len() > 1,
-        }
+        let samples: BTreeSet<usize> =
+            measured.flat_map(row_summaries).map(|summary| summary.n).collect();
+        Self { varying, constant, basis: bases.len() > 1, samples: samples.len() > 1 }
     }
 
     fn columns(&self) -> Vec<(String, Align)> {
-        let mut columns: Vec<String> = self
-            .varying
-            .iter()
-            .map(|label| label.name().to_owned())
-            .collect();
+        let mut columns: Vec<String> =
+            self.varying.iter().map(|label| label.name().to_owned()).collect();
         columns.extend(["metric", "unit"].map(str::to_owned));
         columns.extend(self.basis.then(|| "basis".to_owned()));
-        let mut columns: Vec<_> = columns
-            .into_iter()
-            .map(|name| (name, Align::Left))
-            .collect();
+        let mut columns: Vec<_> = columns.into_iter().map(|name| (name, Align::Left)).collect();
         columns.extend(self.samples.then(|| ("n".to_owned(), Align::Right)));
         columns
     }
@@ -183,19 +157,12 @@ fn grid(of: &Comparison, labels: &Labelling, part: Part) -> Grid {
     let mut columns = labels.columns();
     columns.push((of.base.clone(), Align::Right));
     columns.extend(of.others.iter().map(|title| (title.clone(), Align::Right)));
-    let base = rows
-        .iter()
-        .map(|row| cell(row.basis, row.base.as_ref(), None, part));
+    let base = rows.iter().map(|row| cell(row.basis, row.base.as_ref(), None, part));
     let mut variants = vec![join(base.collect())];
     for index in 0..of.others.len() {
         let cells = rows.iter().map(|row| {
             let change = row.others[index].as_ref();
-            cell(
-                row.basis,
-                change.map(|change| &change.summary),
-                change,
-                part,
-            )
+            cell(row.basis, change.map(|change| &change.summary), change, part)
         });
         variants.push(join(cells.collect()));
     }
@@ -205,11 +172,7 @@ fn grid(of: &Comparison, labels: &Labelling, part: Part) -> Grid {
         let mut cells = labels.cells(row);
         let told = cells[..labels.varying.len()].to_vec();
         // Leading labels the line above has too are left out.
-        let same = told
-            .iter()
-            .zip(&last)
-            .take_while(|(here, above)| here == above)
-            .count();
+        let same = told.iter().zip(&last).take_while(|(here, above)| here == above).count();
         cells[..same].iter_mut().for_each(String::clear);
         last = told;
         cells.extend(variants.iter().map(|cells| cells[index].clone()));
@@ -226,31 +189,19 @@ fn cell(basis: Basis, summary: Option<&Summary>, change: Option<&Change>, part: 
         return ["-".to_owned(), String::new(), String::new()];
     };
     let number = |value| {
-        if basis == Basis::Counted {
-            exact(value)
-        } else {
-            rounded(value)
-        }
+        if basis == Basis::Counted { exact(value) } else { rounded(value) }
     };
     let between =
         |interval: Interval| format!("[{}, {}]", number(interval.low), number(interval.high));
     let interval = summary.interval.map(between);
     match part {
-        Part::Intervals => [
-            interval.unwrap_or_else(|| "-".to_owned()),
-            "".into(),
-            "".into(),
-        ],
+        Part::Intervals => [interval.unwrap_or_else(|| "-".to_owned()), "".into(), "".into()],
         Part::Changes { intervals } => {
             let spread = basis != Basis::Measured && !summary.constant;
             let mark = if spread { "~" } else { "" };
             let interval = interval.filter(|_| intervals).unwrap_or_default();
             let change = change.map(percent).unwrap_or_default();
-            [
-                format!("{mark}{}", number(summary.median)),
-                interval,
-                change,
-            ]
+            [format!("{mark}{}", number(summary.median)), interval, change]
         }
     }
 }
@@ -274,19 +225,9 @@ fn join(cells: Vec<Pieces>) -> Vec<String> {
     let width = |piece: usize| cells.iter().map(|cell| cell[piece].chars().count()).max();
     let (interval, change) = (width(1).unwrap_or(0), width(2).unwrap_or(0));
     let pad = |text: &str, width: usize| {
-        if width == 0 {
-            String::new()
-        } else {
-            format!(" {text:>width$}")
-        }
+        if width == 0 { String::new() } else { format!(" {text:>width$}") }
     };
-    let joined = |cell: &Pieces| {
-        format!(
-            "{}{}{}",
-            cell[0],
-            pad(&cell[1], interval),
-            pad(&cell[2], change)
-        )
-    };
+    let joined =
+        |cell: &Pieces| format!("{}{}{}", cell[0], pad(&cell[1], interval), pad(&cell[2], change));
     cells.iter().map(joined).collect()
 }

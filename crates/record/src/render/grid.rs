@@ -49,16 +49,9 @@ impl Grid {
     pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, Align)>) -> Self {
         let column = |(header, align): (H, Align)| {
             let header = header.into();
-            Column {
-                width: width(&header),
-                header,
-                align,
-            }
+            Column { width: width(&header), header, align }
         };
-        Self {
-            columns: columns.into_iter().map(column).collect(),
-            lines: Vec::new(),
-        }
+        Self { columns: columns.into_iter().map(column).collect(), lines: Vec::new() }
     }
 
     /// Adds a row.
@@ -82,11 +75,7 @@ impl Grid {
     /// Characters of the longest possible line.
     pub fn width(&self) -> usize {
         let gaps = GAP.len() * self.columns.len().saturating_sub(1);
-        self.columns
-            .iter()
-            .map(|column| column.width)
-            .sum::<usize>()
-            + gaps
+        self.columns.iter().map(|column| column.width).sum::<usize>() + gaps
     }
 
     fn line<'a>(&self, cells: impl Iterator<Item = &'a str>) -> String {
@@ -135,10 +124,7 @@ mod tests {
         grid.row(["µs", ""]);
         grid.rule();
         grid.row(["", "long"]);
-        assert_eq!(
-            grid.to_string(),
-            " a  b\n--------\nµs\n--------\n    long\n"
-        );
+        assert_eq!(grid.to_string(), " a  b\n--------\nµs\n--------\n    long\n");
         assert_eq!(grid.width(), 8);
     }
 

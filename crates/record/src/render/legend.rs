@@ -11,21 +11,12 @@ use crate::schema::{Basis, Better, Ground};
 pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
     let run = &of.run;
     let machine = &run.machine;
-    let commit = run
-        .commit
-        .as_ref()
-        .map(|commit| format!(", commit {commit}"));
+    let commit = run.commit.as_ref().map(|commit| format!(", commit {commit}"));
     let pairs = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
-        pairs
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect::<Vec<_>>()
-            .join(" ")
+        pairs.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
-    grid.row([
-        "tool".to_owned(),
-        format!("{}{}", run.tool, commit.unwrap_or_default()),
-    ]);
+    grid.row(["tool".to_owned(), format!("{}{}", run.tool, commit.unwrap_or_default())]);
     let cores = if machine.cores == 1 { "core" } else { "cores" };
     grid.row([
         "machine".to_owned(),
@@ -88,10 +79,7 @@ pub(super) fn range(numbers: &BTreeSet<usize>) -> String {
 
 fn basis_line(of: &Comparison, basis: Basis) -> String {
     let rows = of.rows.iter().filter(|row| row.basis == basis);
-    let n: BTreeSet<usize> = rows
-        .flat_map(row_summaries)
-        .map(|summary| summary.n)
-        .collect();
+    let n: BTreeSet<usize> = rows.flat_map(row_summaries).map(|summary| summary.n).collect();
     let meaning = match basis {
         Basis::Measured => "median",
         Basis::Counted => "exact, not tested",

@@ -8,9 +8,8 @@ pub fn rounded(value: f64) -> String {
     }
     // The exponent after rounding: 9.9996 is 10.00.
     let scientific = format!("{value:.3e}");
-    let exponent = scientific
-        .split_once('e')
-        .and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    let exponent =
+        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
     match exponent {
         Some(exponent @ -4..=14) => {
             let decimals = usize::try_from(3 - exponent).unwrap_or(0);
@@ -24,11 +23,7 @@ pub fn rounded(value: f64) -> String {
 pub fn exact(value: f64) -> String {
     let shortest = format!("{}", value + 0.0);
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
-    if whole || shortest.len() <= 8 {
-        shortest
-    } else {
-        rounded(value)
-    }
+    if whole || shortest.len() <= 8 { shortest } else { rounded(value) }
 }
 
 #[cfg(test)]

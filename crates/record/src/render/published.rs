@@ -21,11 +21,7 @@ struct Quote<'a> {
 /// metric, unit and all axes that are not the base's.
 pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
     let mut quotes: Vec<Quote<'_>> = Vec::new();
-    for record in set
-        .records
-        .iter()
-        .filter(|record| record.ground == Ground::Published)
-    {
+    for record in set.records.iter().filter(|record| record.ground == Ground::Published) {
         for metric in &record.metrics {
             place(&mut quotes, record, metric, base);
         }
@@ -37,37 +33,21 @@ pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
     let headers = ["what", "variant", "before", "after", "unit", "source"];
     let right = |header: &str| matches!(header, "before" | "after");
     let align = |header| {
-        if right(header) {
-            Align::Right
-        } else {
-            Align::Left
-        }
+        if right(header) { Align::Right } else { Align::Left }
     };
     let mut grid = Grid::new(headers.map(|header| (header, align(header))));
     for quote in &quotes {
         let after = quote.after.as_ref();
         let mut cited: Vec<String> = Vec::new();
-        for metric in quote
-            .before
-            .into_iter()
-            .chain(after.map(|(_, metric)| *metric))
-        {
-            let number = format!(
-                "[{}]",
-                cite(&mut sources, metric.source.as_deref().unwrap_or("-"))
-            );
+        for metric in quote.before.into_iter().chain(after.map(|(_, metric)| *metric)) {
+            let number =
+                format!("[{}]", cite(&mut sources, metric.source.as_deref().unwrap_or("-")));
             if !cited.contains(&number) {
                 cited.push(number);
             }
         }
-        let rest = quote
-            .rest
-            .iter()
-            .map(|(axis, choice)| format!("{axis}={choice}"));
-        let variant = after
-            .map(|(title, _)| title.clone())
-            .into_iter()
-            .chain(rest);
+        let rest = quote.rest.iter().map(|(axis, choice)| format!("{axis}={choice}"));
+        let variant = after.map(|(title, _)| title.clone()).into_iter().chain(rest);
         grid.row([
             quote.what(),
             variant.collect::<Vec<_>>().join(","),
@@ -77,10 +57,7 @@ pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
             cited.join(" "),
         ]);
     }
-    let base: Vec<String> = base
-        .iter()
-        .map(|(axis, choice)| format!("{axis}={choice}"))
-        .collect();
+    let base: Vec<String> = base.iter().map(|(axis, choice)| format!("{axis}={choice}")).collect();
     let mut text = "published figures, quoted; not runs of this tool\n".to_owned();
     if !base.is_empty() {
         text += &format!("before: {}\n", base.join(","));
@@ -94,33 +71,17 @@ pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
 
 /// Adds a value to the line of its other side, or to a new one.
 fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric, base: &Labels) {
-    let fields = record
-        .fields
-        .iter()
-        .flat_map(|(name, value)| [name.as_str(), value]);
-    let about: Vec<&str> = std::iter::once(record.scenario.as_str())
-        .chain(fields)
-        .collect();
-    let (shared, rest): (Labels, Labels) = record
-        .variant
-        .clone()
-        .into_iter()
-        .partition(|(axis, _)| base.contains_key(axis));
-    let is_before = shared
-        .iter()
-        .all(|(axis, choice)| base.get(axis) == Some(choice));
+    let fields = record.fields.iter().flat_map(|(name, value)| [name.as_str(), value]);
+    let about: Vec<&str> = std::iter::once(record.scenario.as_str()).chain(fields).collect();
+    let (shared, rest): (Labels, Labels) =
+        record.variant.clone().into_iter().partition(|(axis, _)| base.contains_key(axis));
+    let is_before = shared.iter().all(|(axis, choice)| base.get(axis) == Some(choice));
     let (name, unit) = (metric.name.as_str(), metric.unit.as_str());
     let same = |quote: &&mut Quote<'_>| {
         quote.about == about && quote.rest == rest && (quote.name, quote.unit) == (name, unit)
     };
-    let new = Quote {
-        about: about.clone(),
-        rest: rest.clone(),
-        name,
-        unit,
-        before: None,
-        after: None,
-    };
+    let new =
+        Quote { about: about.clone(), rest: rest.clone(), name, unit, before: None, after: None };
     if is_before {
         // Every after of one figure repeats its before; another before is a line of its own.
         let open = |quote: &&mut Quote<'_>| same(quote) && quote.before.is_none();
@@ -128,10 +89,7 @@ fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric
         if lines.peek().is_some() {
             lines.for_each(|quote| quote.before = Some(metric));
         } else {
-            quotes.push(Quote {
-                before: Some(metric),
-                ..new
-            });
+            quotes.push(Quote { before: Some(metric), ..new });
         }
         return;
     }
@@ -140,11 +98,7 @@ fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric
         Some(line) if line.after.is_none() => line.after = after,
         Some(line) => {
             let before = line.before;
-            quotes.push(Quote {
-                before,
-                after,
-                ..new
-            });
+            quotes.push(Quote { before, after, ..new });
         }
         None => quotes.push(Quote { after, ..new }),
     }
@@ -168,10 +122,5 @@ fn cite<'a>(sources: &mut Vec<&'a str>, source: &'a str) -> usize {
 }
 
 fn values(metric: &Metric) -> String {
-    metric
-        .values
-        .iter()
-        .map(|value| exact(*value))
-        .collect::<Vec<_>>()
-        .join(", ")
+    metric.values.iter().map(|value| exact(*value)).collect::<Vec<_>>().join(", ")
 }

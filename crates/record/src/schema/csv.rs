@@ -45,10 +45,7 @@ impl RecordSet {
 }
 
 fn names(records: &[Record], of: fn(&Record) -> &Labels) -> BTreeSet<&str> {
-    records
-        .iter()
-        .flat_map(|record| of(record).keys().map(String::as_str))
-        .collect()
+    records.iter().flat_map(|record| of(record).keys().map(String::as_str)).collect()
 }
 
 fn write_record<W: io::Write>(

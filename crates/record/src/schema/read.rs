@@ -72,22 +72,15 @@ impl RecordSet {
         // The header first: another version may have another shape.
         let header: Header = serde_json::from_str(text).map_err(ReadError::NotARecordSet)?;
         if header.schema != SCHEMA {
-            return Err(ReadError::Schema {
-                found: header.schema,
-            });
+            return Err(ReadError::Schema { found: header.schema });
         }
         if header.version != VERSION {
-            return Err(ReadError::Version {
-                found: header.version,
-            });
+            return Err(ReadError::Version { found: header.version });
         }
         let mut json = serde_json::Deserializer::from_str(text);
         let set: Self = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let place = place(text, &error.path().to_string());
-            ReadError::Shape {
-                place,
-                cause: error.into_inner(),
-            }
+            ReadError::Shape { place, cause: error.into_inner() }
         })?;
         set.validate()?;
         Ok(set)

@@ -147,12 +147,7 @@ pub enum Better {
 impl RecordSet {
     /// A set of the current schema and version.
     pub fn new(run: Run, records: Vec<Record>) -> Self {
-        Self {
-            schema: SCHEMA.to_owned(),
-            version: VERSION,
-            run,
-            records,
-        }
+        Self { schema: SCHEMA.to_owned(), version: VERSION, run, records }
     }
 
     /// The set without its measured metrics: what must be equal between two runs of one seed and
@@ -161,9 +156,7 @@ impl RecordSet {
     pub fn without_measured(&self) -> Self {
         let mut set = self.clone();
         for record in &mut set.records {
-            record
-                .metrics
-                .retain(|metric| metric.basis != Basis::Measured);
+            record.metrics.retain(|metric| metric.basis != Basis::Measured);
         }
         set
     }

@@ -60,13 +60,7 @@ impl RecordSet {
     /// [`InvalidRecord`] with the place and the [`Problem`], of the first rule broken.
     pub fn validate(&self) -> Result<(), InvalidRecord> {
         let run = &self.run;
-        let texts = [
-            &run.tool,
-            &run.machine.cpu,
-            &run.machine.arch,
-            &run.machine.os,
-        ]
-        .into_iter();
+        let texts = [&run.tool, &run.machine.cpu, &run.machine.arch, &run.machine.os].into_iter();
         for text in texts.chain(&run.commit) {
             printable("text", text).map_err(|problem| at("run".to_owned(), problem))?;
         }
@@ -91,14 +85,7 @@ fn at(place: String, problem: Problem) -> InvalidRecord {
 }
 
 fn key<'a>(record: &'a Record, metric: &'a Metric) -> MetricKey<'a> {
-    let Record {
-        scenario,
-        ground,
-        seed,
-        fields,
-        variant,
-        ..
-    } = record;
+    let Record { scenario, ground, seed, fields, variant, .. } = record;
     (scenario, *ground, *seed, fields, variant, &metric.name)
 }
 
@@ -127,10 +114,7 @@ fn check_metric(metric: &Metric) -> Result<(), Problem> {
         return Err(Problem::NoValues);
     }
     match metric.values.iter().position(|value| !value.is_finite()) {
-        Some(index) => Err(Problem::NotFinite {
-            index,
-            value: metric.values[index],
-        }),
+        Some(index) => Err(Problem::NotFinite { index, value: metric.values[index] }),
         None => Ok(()),
     }
 }
@@ -144,10 +128,7 @@ fn named(what: &'static str, text: &str) -> Result<(), Problem> {
 
 fn printable(what: &'static str, text: &str) -> Result<(), Problem> {
     if text.chars().any(char::is_control) {
-        return Err(Problem::ControlCharacter {
-            what,
-            text: text.to_owned(),
-        });
+        return Err(Problem::ControlCharacter { what, text: text.to_owned() });
     }
     Ok(())
 }

@@ -34,11 +34,7 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     let nearer = u.min((n * m) as f64 - u);
     let exact = ranks.ties == 0.0 && n.max(m) <= EXACT_LIMIT;
     // Without ties U is a whole number.
-    let p = if exact {
-        exact_p(n, m, nearer as usize)
-    } else {
-        normal_p(n, m, nearer, ranks.ties)
-    };
+    let p = if exact { exact_p(n, m, nearer as usize) } else { normal_p(n, m, nearer, ranks.ties) };
     Some(MannWhitney { u, p, exact })
 }
 
@@ -64,10 +60,7 @@ fn rank(first: &[f64], second: &[f64]) -> Ranks {
     let mut pool: Vec<(f64, bool)> = first.iter().map(tag(true)).collect();
     pool.extend(second.iter().map(tag(false)));
     pool.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut ranks = Ranks {
-        sum_of_first: 0.0,
-        ties: 0.0,
-    };
+    let mut ranks = Ranks { sum_of_first: 0.0, ties: 0.0 };
     let mut before = 0;
     // Equal by value, so that 0.0 and -0.0 are tied.
     for group in pool.chunk_by(|a, b| a.0 == b.0) {
@@ -150,23 +143,14 @@ mod tests {
     fn published_example() {
         let (men, women) = ([19.0, 22.0, 16.0, 29.0, 24.0], [20.0, 11.0, 17.0, 12.0]);
         let got = mann_whitney(&men, &women).unwrap();
-        assert!(
-            got.exact && got.u == 17.0 && close(got.p, 1.0 / 9.0),
-            "{got:?}"
-        );
+        assert!(got.exact && got.u == 17.0 && close(got.p, 1.0 / 9.0), "{got:?}");
         assert!((normal_p(5, 4, 3.0, 0.0) - 0.111_346_886_533_140_41).abs() < 1e-6);
     }
 
     /// Critical values of the two-sided test at 0.05 in Mann and Whitney's tables.
     #[test]
     fn critical_values_of_the_tables() {
-        for (n, m, critical) in [
-            (4, 4, 0),
-            (5, 5, 2),
-            (8, 8, 13),
-            (10, 10, 23),
-            (20, 20, 127),
-        ] {
+        for (n, m, critical) in [(4, 4, 0), (5, 5, 2), (8, 8, 13), (10, 10, 23), (20, 20, 127)] {
             assert!(exact_p(n, m, critical) <= 0.05, "{n} {m}");
             assert!(exact_p(n, m, critical + 1) > 0.05, "{n} {m}");
         }

@@ -38,15 +38,9 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
     let below = Binomial::new(0.5, u64::try_from(sorted.len()).ok()?).ok()?;
     let reached = |rank: usize| 1.0 - 2.0 * below.cdf(rank as u64);
     // Coverage falls as the ranks move inwards.
-    let rank = (0..sorted.len() / 2)
-        .take_while(|&rank| reached(rank) >= level)
-        .last()?;
+    let rank = (0..sorted.len() / 2).take_while(|&rank| reached(rank) >= level).last()?;
     let (low, high) = (sorted[rank], sorted[sorted.len() - 1 - rank]);
-    Some(Interval {
-        low,
-        high,
-        level: reached(rank),
-    })
+    Some(Interval { low, high, level: reached(rank) })
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {
@@ -71,19 +65,11 @@ mod tests {
     /// Ranks and levels of Conover's and of David & Nagaraja's tables.
     #[test]
     fn intervals_of_the_tables() {
-        let ranks = [
-            (6, 1, 0.96875),
-            (10, 2, 0.97852),
-            (15, 4, 0.96484),
-            (31, 10, 0.97055),
-        ];
+        let ranks = [(6, 1, 0.96875), (10, 2, 0.97852), (15, 4, 0.96484), (31, 10, 0.97055)];
         for (n, rank, level) in ranks {
             let values: Vec<f64> = (1..=n).rev().map(f64::from).collect();
             let got = median_interval(&values, 0.95).unwrap();
-            assert_eq!(
-                (got.low, got.high),
-                (f64::from(rank), f64::from(n + 1 - rank))
-            );
+            assert_eq!((got.low, got.high), (f64::from(rank), f64::from(n + 1 - rank)));
             assert!((got.level - level).abs() < 1e-5, "n = {n}: {got:?}");
         }
         assert_eq!(median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95), None);

@@ -35,14 +35,9 @@ impl Areas {
 
     /// The parts of areas inside `pages`, ascending.
     pub fn within(&self, pages: PageRange) -> impl Iterator<Item = Mapping> {
-        let first = self
-            .by_start
-            .range(..=pages.start())
-            .next_back()
-            .map_or(0, |(start, _)| *start);
-        self.by_start
-            .range(first..pages.end())
-            .filter_map(move |(_, area)| area.slice(pages))
+        let first =
+            self.by_start.range(..=pages.start()).next_back().map_or(0, |(start, _)| *start);
+        self.by_start.range(first..pages.end()).filter_map(move |(_, area)| area.slice(pages))
     }
 
     /// The mapped ranges inside `pages`, ascending: areas that touch make one range.
@@ -102,19 +97,13 @@ impl Areas {
         self.all_mapped(pages)?;
         self.room_for(2)?;
         for area in self.remove(pages) {
-            self.insert(Mapping {
-                permissions,
-                ..area
-            });
+            self.insert(Mapping { permissions, ..area });
         }
         Ok(())
     }
 
     fn remap(&mut self, pages: PageRange, to: u64) -> Result<(), Fault> {
-        let out = Fault::Range {
-            start: to,
-            nr_pages: pages.nr_pages(),
-        };
+        let out = Fault::Range { start: to, nr_pages: pages.nr_pages() };
         let target = pages.moved_to(to).ok_or(out)?;
         self.all_mapped(pages)?;
         if self.within(target).next().is_some() {
@@ -124,10 +113,7 @@ impl Areas {
         for area in self.remove(pages) {
             let start = to + (area.pages.start() - pages.start());
             let moved = area.pages.moved_to(start).ok_or(out)?;
-            self.insert(Mapping {
-                pages: moved,
-                ..area
-            });
+            self.insert(Mapping { pages: moved, ..area });
         }
         Ok(())
     }
@@ -164,11 +150,7 @@ impl Areas {
             self.by_start.remove(&whole.pages.start());
             let before = PageRange::new(whole.pages.start(), part.pages.start());
             let after = PageRange::new(part.pages.end(), whole.pages.end());
-            for rest in [before, after]
-                .into_iter()
-                .flatten()
-                .filter_map(|r| whole.slice(r))
-            {
+            for rest in [before, after].into_iter().flatten().filter_map(|r| whole.slice(r)) {
                 self.by_start.insert(rest.pages.start(), rest);
             }
         }
@@ -177,20 +159,12 @@ impl Areas {
 
     fn all_mapped(&self, pages: PageRange) -> Result<(), Fault> {
         let mapped: u64 = self.within(pages).map(|part| part.pages.nr_pages()).sum();
-        if mapped == pages.nr_pages() {
-            Ok(())
-        } else {
-            Err(Fault::NotMapped(pages))
-        }
+        if mapped == pages.nr_pages() { Ok(()) } else { Err(Fault::NotMapped(pages)) }
     }
 
     fn room_for(&self, more: usize) -> Result<(), Fault> {
         let room = self.by_start.len() + more <= MAX_AREAS;
-        if room {
-            Ok(())
-        } else {
-            Err(Fault::TooManyAreas(MAX_AREAS))
-        }
+        if room { Ok(()) } else { Err(Fault::TooManyAreas(MAX_AREAS)) }
     }
 }
 
@@ -206,10 +180,7 @@ mod tests {
     fn file(start: u64, end: u64) -> Mapping {
         Mapping {
             pages: pages(start, end),
-            kind: Kind::File {
-                file: FileId(0),
-                offset: 100,
-            },
+            kind: Kind::File { file: FileId(0), offset: 100 },
             permissions: Permissions::READ_WRITE,
             shared: false,
         }
@@ -221,18 +192,9 @@ mod tests {
         areas.apply(&Event::Map(file(10, 20))).expect("maps");
         areas.apply(&Event::Unmap(pages(12, 15))).expect("unmaps");
         let left: Vec<_> = areas.iter().map(|a| (a.pages, a.kind)).collect();
-        let kind = |offset| Kind::File {
-            file: FileId(0),
-            offset,
-        };
-        assert_eq!(
-            left,
-            [(pages(10, 12), kind(100)), (pages(15, 20), kind(105))]
-        );
-        assert_eq!(
-            areas.gap(Page::new(13).expect("a page")),
-            Some(pages(12, 15))
-        );
+        let kind = |offset| Kind::File { file: FileId(0), offset };
+        assert_eq!(left, [(pages(10, 12), kind(100)), (pages(15, 20), kind(105))]);
+        assert_eq!(areas.gap(Page::new(13).expect("a page")), Some(pages(12, 15)));
         assert_eq!(areas.gap(Page::new(10).expect("a page")), None);
     }
 
@@ -240,19 +202,11 @@ mod tests {
     fn areas_that_continue_each_other_are_one() {
         let mut areas = Areas::default();
         areas.apply(&Event::Map(file(10, 20))).expect("maps");
-        let read_only = Permissions {
-            writable: false,
-            ..Permissions::READ_WRITE
-        };
-        let protect = |permissions| Event::Protect {
-            pages: pages(12, 15),
-            permissions,
-        };
+        let read_only = Permissions { writable: false, ..Permissions::READ_WRITE };
+        let protect = |permissions| Event::Protect { pages: pages(12, 15), permissions };
         areas.apply(&protect(read_only)).expect("protects");
         assert_eq!(areas.iter().count(), 3);
-        areas
-            .apply(&protect(Permissions::READ_WRITE))
-            .expect("protects");
+        areas.apply(&protect(Permissions::READ_WRITE)).expect("protects");
         assert_eq!(areas.iter().copied().collect::<Vec<_>>(), [file(10, 20)]);
     }
 
@@ -264,14 +218,8 @@ mod tests {
             Event::Map(file(19, 21)),
             Event::Unmap(pages(9, 12)),
             Event::Discard(pages(20, 21)),
-            Event::Remap {
-                pages: pages(10, 12),
-                to: 15,
-            },
-            Event::Remap {
-                pages: pages(10, 12),
-                to: u64::MAX,
-            },
+            Event::Remap { pages: pages(10, 12), to: 15 },
+            Event::Remap { pages: pages(10, 12), to: u64::MAX },
         ];
         for event in refused {
             assert!(areas.apply(&event).is_err(), "{event:?}");
@@ -284,16 +232,8 @@ mod tests {
         let mut areas = Areas::default();
         areas.apply(&Event::Map(file(10, 12))).expect("maps");
         areas.apply(&Event::Map(file(12, 14))).expect("maps");
-        areas
-            .apply(&Event::Remap {
-                pages: pages(11, 13),
-                to: 50,
-            })
-            .expect("moves");
-        let left: Vec<_> = areas
-            .iter()
-            .map(|a| (a.pages.start(), a.pages.end()))
-            .collect();
+        areas.apply(&Event::Remap { pages: pages(11, 13), to: 50 }).expect("moves");
+        let left: Vec<_> = areas.iter().map(|a| (a.pages.start(), a.pages.end())).collect();
         assert_eq!(left, [(10, 11), (13, 14), (50, 51), (51, 52)]);
     }
 }

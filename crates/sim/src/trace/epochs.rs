@@ -61,9 +61,7 @@ impl<W: Write> Epochs<W> {
         if recent >> 1 == page.number() && recent & 1 >= u64::from(store) {
             return true;
         }
-        self.young
-            .get(&page.number())
-            .is_some_and(|stored| *stored >= store)
+        self.young.get(&page.number()).is_some_and(|stored| *stored >= store)
     }
 
     /// Takes note of an access.
@@ -77,11 +75,7 @@ impl<W: Write> Epochs<W> {
     pub(crate) fn count(&mut self) -> Result<(), WriteError> {
         self.references += 1;
         self.in_epoch += 1;
-        if self.in_epoch == self.epoch_references {
-            self.end_epoch()
-        } else {
-            Ok(())
-        }
+        if self.in_epoch == self.epoch_references { self.end_epoch() } else { Ok(()) }
     }
 
     /// Writes a mapping event, after the accesses to the pages it changes.

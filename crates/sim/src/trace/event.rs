@@ -10,11 +10,7 @@ pub struct Page(u64);
 impl Page {
     /// The page of this number, unless it is at or beyond [`PAGE_LIMIT`].
     pub const fn new(number: u64) -> Option<Self> {
-        if number < PAGE_LIMIT {
-            Some(Self(number))
-        } else {
-            None
-        }
+        if number < PAGE_LIMIT { Some(Self(number)) } else { None }
     }
 
     /// The page that holds `address`, with pages of `1 << shift` bytes, `shift` at least 12.
@@ -38,19 +34,12 @@ pub struct PageRange {
 impl PageRange {
     /// Pages `start..end`; `None` if that is empty, negative or beyond [`PAGE_LIMIT`].
     pub const fn new(start: u64, end: u64) -> Option<Self> {
-        if start < end && end <= PAGE_LIMIT {
-            Some(Self { start, end })
-        } else {
-            None
-        }
+        if start < end && end <= PAGE_LIMIT { Some(Self { start, end }) } else { None }
     }
 
     /// The range of one page.
     pub const fn single(page: Page) -> Self {
-        Self {
-            start: page.0,
-            end: page.0 + 1,
-        }
+        Self { start: page.0, end: page.0 + 1 }
     }
 
     /// The number of the first page.
@@ -107,11 +96,7 @@ pub struct Permissions {
 
 impl Permissions {
     /// Loads and stores.
-    pub const READ_WRITE: Self = Self {
-        readable: true,
-        writable: true,
-        executable: false,
-    };
+    pub const READ_WRITE: Self = Self { readable: true, writable: true, executable: false };
 }
 
 /// Names one mapped file within one trace; the reader and the writer give its path.
@@ -164,34 +149,24 @@ impl Mapping {
         let pages = self.pages.intersection(pages)?;
         let skipped = pages.start() - self.pages.start();
         let kind = match self.kind {
-            Kind::File { file, offset } => Kind::File {
-                file,
-                offset: offset.saturating_add(skipped),
-            },
+            Kind::File { file, offset } => {
+                Kind::File { file, offset: offset.saturating_add(skipped) }
+            }
             other => other,
         };
-        Some(Self {
-            pages,
-            kind,
-            ..*self
-        })
+        Some(Self { pages, kind, ..*self })
     }
 
     /// This mapping and the one above it as one, where `above` begins at its end and only
     /// continues it.
     pub(crate) fn joined(&self, above: &Self) -> Option<Self> {
         let kind = match self.kind {
-            Kind::File { file, offset } => Kind::File {
-                file,
-                offset: offset.checked_add(self.pages.nr_pages())?,
-            },
+            Kind::File { file, offset } => {
+                Kind::File { file, offset: offset.checked_add(self.pages.nr_pages())? }
+            }
             other => other,
         };
-        let next = Self {
-            pages: above.pages,
-            kind,
-            ..*self
-        };
+        let next = Self { pages: above.pages, kind, ..*self };
         let pages = self.pages.joined(above.pages)?;
         (next == *above).then_some(Self { pages, ..*self })
     }

@@ -85,16 +85,11 @@ pub fn import(
     let mut epochs: Option<Epochs<OutputFile>> = None;
     loop {
         let number = lines.number();
-        let next = lines
-            .next()
-            .map_err(|source| ImportError::Read { number, source })?;
+        let next = lines.next().map_err(|source| ImportError::Read { number, source })?;
         let Some(line) = next else { break };
         let Some(reference) = Reference::parse(line) else {
             if !is_noise(line) {
-                return Err(ImportError::Line {
-                    number: number + 1,
-                    found: shown(line),
-                });
+                return Err(ImportError::Line { number: number + 1, found: shown(line) });
             }
             if command.is_empty() {
                 command = command_of(line);
@@ -103,11 +98,7 @@ pub fn import(
         };
         let epochs = match &mut epochs {
             Some(epochs) => epochs,
-            none => none.insert(begin(
-                output.as_ref(),
-                options,
-                std::mem::take(&mut command),
-            )?),
+            none => none.insert(begin(output.as_ref(), options, std::mem::take(&mut command))?),
         };
         let (first, last) = reference.pages(PAGE_SHIFT);
         for page in [Some(first), last].into_iter().flatten() {
@@ -120,9 +111,7 @@ pub fn import(
             progress(epochs.references());
         }
     }
-    let epochs = epochs.ok_or(ImportError::Empty {
-        lines: lines.number(),
-    })?;
+    let epochs = epochs.ok_or(ImportError::Empty { lines: lines.number() })?;
     progress(epochs.references());
     Ok(epochs.into_writer()?.commit(Ending::Unknown)?)
 }
@@ -131,11 +120,7 @@ pub fn import(
 fn command_of(line: &[u8]) -> Vec<String> {
     let line = String::from_utf8_lossy(line);
     let command = line.split_once("== Command: ").map(|(_, command)| command);
-    command
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect()
+    command.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
 fn begin(

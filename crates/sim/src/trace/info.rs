@@ -87,10 +87,7 @@ impl Info {
     /// What [`TraceReader`] gives.
     pub fn of(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref();
-        let open = |source| TraceError::Open {
-            path: path.to_owned(),
-            source,
-        };
+        let open = |source| TraceError::Open { path: path.to_owned(), source };
         let compressed_bytes = fs::metadata(path).map_err(open)?.len();
         let reader = TraceReader::new(BufReader::new(File::open(path).map_err(open)?))?;
         Self::read(reader, compressed_bytes)
@@ -113,10 +110,7 @@ impl Info {
             }
         }
         // The iterator ends without an error only after the trailer.
-        let no_trailer = TraceError::Truncated {
-            offset: compressed_bytes,
-            epochs: 0,
-        };
+        let no_trailer = TraceError::Truncated { offset: compressed_bytes, epochs: 0 };
         let totals = *reader.totals().ok_or(no_trailer)?;
         Ok(Self {
             header: reader.header().clone(),
@@ -199,8 +193,7 @@ impl Count {
             Event::Access { page, store } => self.access(page, store, kind),
             Event::EpochEnd { .. } => {
                 self.used_pages.add(std::mem::take(&mut self.used).len());
-                self.stored_pages
-                    .add(std::mem::take(&mut self.stored).len());
+                self.stored_pages.add(std::mem::take(&mut self.stored).len());
             }
             Event::Map(Mapping { pages, kind, .. }) => {
                 self.changes.map += 1;
@@ -261,64 +254,27 @@ impl fmt::Display for Info {
             true => "unknown".to_owned(),
             false => header.command.join(" "),
         };
-        let [references, epochs, accesses, distinct] = [
-            totals.references,
-            totals.epochs,
-            totals.accesses,
-            totals.distinct_pages,
-        ]
-        .map(grouped);
+        let [references, epochs, accesses, distinct] =
+            [totals.references, totals.epochs, totals.accesses, totals.distinct_pages].map(grouped);
         row(f, "command", &command)?;
         row(f, "ended", &ending(totals.ending))?;
-        row(
-            f,
-            "recorded",
-            &format!("by {}, on {}", header.tool, header.architecture),
-        )?;
-        row(
-            f,
-            "page size",
-            &format!("{} KiB", (1_u64 << header.page_shift) >> 10),
-        )?;
-        row(
-            f,
-            "references",
-            &format!("{references} (instructions, loads, stores)"),
-        )?;
+        row(f, "recorded", &format!("by {}, on {}", header.tool, header.architecture))?;
+        row(f, "page size", &format!("{} KiB", (1_u64 << header.page_shift) >> 10))?;
+        row(f, "references", &format!("{references} (instructions, loads, stores)"))?;
         let length = grouped(header.epoch_references);
         row(f, "epochs", &format!("{epochs} of {length} references"))?;
-        row(
-            f,
-            "footprint",
-            &format!("{:.2} MiB: {distinct} pages", self.footprint_mib()),
-        )?;
-        row(
-            f,
-            "accesses",
-            &format!("{accesses} (a page used in an epoch)"),
-        )?;
+        row(f, "footprint", &format!("{:.2} MiB: {distinct} pages", self.footprint_mib()))?;
+        row(f, "accesses", &format!("{accesses} (a page used in an epoch)"))?;
         let size = self.compressed_bytes as f64 / 1024.0;
         let each = self.bytes_per_access();
-        row(
-            f,
-            "size",
-            &format!("{size:.1} KiB: {each:.2} bytes an access"),
-        )?;
-        writeln!(
-            f,
-            "\n{:<16}{:>12}{:>12}{:>12}",
-            "pages an epoch", "min", "median", "max"
-        )?;
+        row(f, "size", &format!("{size:.1} KiB: {each:.2} bytes an access"))?;
+        writeln!(f, "\n{:<16}{:>12}{:>12}{:>12}", "pages an epoch", "min", "median", "max")?;
         for (name, spread) in [("used", self.used_pages), ("stored to", self.stored_pages)] {
             let [min, median, max] = [spread.min, spread.median, spread.max].map(grouped);
             writeln!(f, "{name:<16}{min:>12}{median:>12}{max:>12}")?;
         }
         writeln!(f)?;
-        if header.mappings {
-            self.write_mappings(f)
-        } else {
-            f.write_str(NO_MAPPINGS)
-        }
+        if header.mappings { self.write_mappings(f) } else { f.write_str(NO_MAPPINGS) }
     }
 }
 
@@ -326,30 +282,16 @@ const NO_MAPPINGS: &str = "no mappings were recorded: all pages count as anonymo
 
 impl Info {
     fn write_mappings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{:<16}{:>12}{:>12}{:>12}",
-            "mapped", "times", "MiB", "MiB used"
-        )?;
+        writeln!(f, "{:<16}{:>12}{:>12}{:>12}", "mapped", "times", "MiB", "MiB used")?;
         for area in &self.areas {
             let times = grouped(area.maps);
             let (mapped, used) = (self.mib(area.mapped_pages), self.mib(area.used_pages));
             writeln!(f, "{:<16}{times:>12}{mapped:>12.2}{used:>12.2}", area.kind)?;
         }
         writeln!(f)?;
-        row(
-            f,
-            "mapped at most",
-            &format!("{:.2} MiB at once", self.mib(self.peak_mapped_pages)),
-        )?;
+        row(f, "mapped at most", &format!("{:.2} MiB at once", self.mib(self.peak_mapped_pages)))?;
         row(f, "files mapped", &grouped(self.files))?;
-        let Changes {
-            map,
-            unmap,
-            protect,
-            remap,
-            discard,
-        } = self.changes;
+        let Changes { map, unmap, protect, remap, discard } = self.changes;
         let [map, unmap, protect, remap, discard] =
             [map, unmap, protect, remap, discard].map(grouped);
         let changes =
@@ -358,10 +300,7 @@ impl Info {
         row(
             f,
             "unexplained",
-            &format!(
-                "{} accesses to unknown memory",
-                grouped(self.unknown_accesses)
-            ),
+            &format!("{} accesses to unknown memory", grouped(self.unknown_accesses)),
         )
     }
 }
@@ -398,10 +337,7 @@ mod tests {
 
     #[test]
     fn digits_are_grouped() {
-        assert_eq!(
-            [0, 999, 1000, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "1,234,567"]
-        );
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]
@@ -411,13 +347,6 @@ mod tests {
         for value in [5, 1, 9, 3] {
             histogram.add(value);
         }
-        assert_eq!(
-            histogram.spread(),
-            Spread {
-                min: 1,
-                median: 3,
-                max: 9
-            }
-        );
+        assert_eq!(histogram.spread(), Spread { min: 1, median: 3, max: 9 });
     }
 }

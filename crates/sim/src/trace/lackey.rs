@@ -33,12 +33,7 @@ impl Reference {
         let comma = rest.iter().position(|byte| *byte == b',')?;
         let address = hexadecimal(&rest[..comma])?;
         let size = decimal(&rest[comma + 1..]).filter(|size| (1..=MAX_SIZE).contains(size))?;
-        Some(Self {
-            address,
-            size,
-            store,
-            fetch,
-        })
+        Some(Self { address, size, store, fetch })
     }
 
     /// The page of the first byte, and that of the last where it is another.

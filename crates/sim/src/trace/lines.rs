@@ -15,21 +15,13 @@ pub(crate) struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self {
-            input,
-            line: Vec::new(),
-            number: 0,
-        }
+        Self { input, line: Vec::new(), number: 0 }
     }
 
     /// The next line without its end; what is beyond the limit is left out.
     pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
-        let read = self
-            .input
-            .by_ref()
-            .take(MAX_LINE)
-            .read_until(b'\n', &mut self.line)?;
+        let read = self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)?;
         if read == 0 {
             return Ok(None);
         }

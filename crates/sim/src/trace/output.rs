@@ -24,31 +24,20 @@ impl OutputFile {
     /// [`WriteError::NotAFile`] for directories and devices, [`WriteError::Create`] where the
     /// directory is missing or cannot be written.
     pub fn create(path: &Path) -> Result<Self, WriteError> {
-        let fail = |source| WriteError::Create {
-            path: path.to_owned(),
-            source,
-        };
+        let fail = |source| WriteError::Create { path: path.to_owned(), source };
         let path = match fs::metadata(path) {
             Ok(metadata) if !metadata.is_file() => {
-                return Err(WriteError::NotAFile {
-                    path: path.to_owned(),
-                });
+                return Err(WriteError::NotAFile { path: path.to_owned() });
             }
             // A symbolic link stays one: its target is replaced.
             Ok(_) => fs::canonicalize(path).map_err(fail)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
             Err(error) => return Err(fail(error)),
         };
-        let parent = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = parent.unwrap_or(Path::new(".")).to_owned();
         let unnamed = tempfile::tempfile_in(&directory).map_err(fail)?;
-        Ok(Self {
-            unnamed,
-            directory,
-            path,
-        })
+        Ok(Self { unnamed, directory, path })
     }
 
     /// Gives the file its name, in place of what had it.

@@ -38,19 +38,14 @@ pub(crate) struct ProcFs {
 
 impl ProcFs {
     pub(crate) fn new(pid: u32) -> Self {
-        Self {
-            root: Path::new("/proc").join(pid.to_string()),
-        }
+        Self { root: Path::new("/proc").join(pid.to_string()) }
     }
 }
 
 impl Process for ProcFs {
     fn regions(&mut self) -> Vec<Region> {
         let maps = fs::read(self.root.join("maps")).unwrap_or_default();
-        String::from_utf8_lossy(&maps)
-            .lines()
-            .filter_map(region)
-            .collect()
+        String::from_utf8_lossy(&maps).lines().filter_map(region).collect()
     }
 
     fn tool(&mut self) -> String {
@@ -72,10 +67,7 @@ fn region(line: &str) -> Option<Region> {
     let permissions = fields.next()?.as_bytes();
     let offset = hexadecimal(fields.next()?)? >> PAGE_SHIFT;
     let path = fields.nth(2).unwrap_or_default().trim_start();
-    let pages = PageRange::new(
-        hexadecimal(start)? >> PAGE_SHIFT,
-        hexadecimal(end)? >> PAGE_SHIFT,
-    )?;
+    let pages = PageRange::new(hexadecimal(start)? >> PAGE_SHIFT, hexadecimal(end)? >> PAGE_SHIFT)?;
     let allowed = |index: usize, flag| permissions.get(index) == Some(&flag);
     let shared = allowed(3, b's');
     let permissions = Permissions {
@@ -83,13 +75,7 @@ fn region(line: &str) -> Option<Region> {
         writable: allowed(1, b'w'),
         executable: allowed(2, b'x'),
     };
-    Some(Region {
-        pages,
-        permissions,
-        shared,
-        offset,
-        path: path.to_owned(),
-    })
+    Some(Region { pages, permissions, shared, offset, path: path.to_owned() })
 }
 
 fn hexadecimal(digits: &str) -> Option<u64> {
@@ -105,10 +91,7 @@ mod tests {
         let line = "04001000-04027000 r-xp 00001000 fe:00 325835                             \
                     /usr/lib/ld with space.so";
         let found = region(line).expect("a region");
-        assert_eq!(
-            (found.pages.start(), found.pages.end(), found.offset),
-            (0x4001, 0x4027, 1)
-        );
+        assert_eq!((found.pages.start(), found.pages.end(), found.offset), (0x4001, 0x4027, 1));
         assert!(found.permissions.executable && !found.permissions.writable && !found.shared);
         assert_eq!(found.path, "/usr/lib/ld with space.so");
         let anonymous = region("1ffefff000-1fff001000 rw-s 00000000 00:00 0 ").expect("a region");

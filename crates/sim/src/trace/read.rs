@@ -60,10 +60,7 @@ impl TraceReader {
     /// [`TraceError::Open`], and what [`TraceReader::new`] gives.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref();
-        let open = |source| TraceError::Open {
-            path: path.to_owned(),
-            source,
-        };
+        let open = |source| TraceError::Open { path: path.to_owned(), source };
         Self::new(BufReader::new(File::open(path).map_err(open)?))
     }
 }
@@ -87,12 +84,8 @@ impl<R: BufRead> TraceReader<R> {
             }
         };
         let offset = input.offset();
-        let mut decoder = Decoder::with_buffer(input)
-            .map_err(damaged(offset))?
-            .single_frame();
-        decoder
-            .window_log_max(WINDOW_LOG)
-            .map_err(damaged(offset))?;
+        let mut decoder = Decoder::with_buffer(input).map_err(damaged(offset))?.single_frame();
+        decoder.window_log_max(WINDOW_LOG).map_err(damaged(offset))?;
         let mut stream = BufReader::new(decoder);
         let read = read_header(&mut stream).and_then(|header| Ok((Rules::new(&header)?, header)));
         let (rules, header) = match read {
@@ -144,16 +137,12 @@ impl<R: BufRead> TraceReader<R> {
             }
             match self.record() {
                 Ok(Record::Event(event)) => {
-                    self.rules
-                        .event(&event)
-                        .map_err(|fault| self.explain(fault.into()))?;
+                    self.rules.event(&event).map_err(|fault| self.explain(fault.into()))?;
                     return Ok(Some(event));
                 }
                 Ok(Record::Run(run)) => self.run = Some(run),
                 Ok(Record::File(name)) => {
-                    self.rules
-                        .string(&name)
-                        .map_err(|fault| self.explain(fault.into()))?;
+                    self.rules.string(&name).map_err(|fault| self.explain(fault.into()))?;
                     self.files.push(name);
                 }
                 Ok(Record::Trailer(totals)) => {
@@ -168,22 +157,10 @@ impl<R: BufRead> TraceReader<R> {
     fn next_of_run(&mut self, run: Run) -> Result<Event, TraceError> {
         let rest = PageRange::new(run.pages.start() + 1, run.pages.end());
         self.run = rest.map(|pages| Run { pages, ..run });
-        let range = Fault::Range {
-            start: run.pages.start(),
-            nr_pages: run.pages.nr_pages(),
-        };
-        let page = run
-            .pages
-            .pages()
-            .next()
-            .ok_or_else(|| self.explain(range.into()))?;
-        let event = Event::Access {
-            page,
-            store: run.store,
-        };
-        self.rules
-            .event(&event)
-            .map_err(|fault| self.explain(fault.into()))?;
+        let range = Fault::Range { start: run.pages.start(), nr_pages: run.pages.nr_pages() };
+        let page = run.pages.pages().next().ok_or_else(|| self.explain(range.into()))?;
+        let event = Event::Access { page, store: run.store };
+        self.rules.event(&event).map_err(|fault| self.explain(fault.into()))?;
         Ok(event)
     }
 
@@ -196,24 +173,16 @@ impl<R: BufRead> TraceReader<R> {
         Ok(Record::Event(match tag {
             Tag::EpochEnd => {
                 self.position = 0;
-                Event::EpochEnd {
-                    references: stream.take_number()?,
-                }
+                Event::EpochEnd { references: stream.take_number()? }
             }
             Tag::File => return Ok(Record::File(stream.take_string()?)),
             Tag::Map => Event::Map(stream.take_mapping(self.files.len())?),
             Tag::Unmap => Event::Unmap(stream.take_range()?),
             Tag::Protect => {
                 let pages = stream.take_range()?;
-                Event::Protect {
-                    pages,
-                    permissions: stream.take_flags(0b111)?.0,
-                }
+                Event::Protect { pages, permissions: stream.take_flags(0b111)?.0 }
             }
-            Tag::Remap => Event::Remap {
-                pages: stream.take_range()?,
-                to: stream.take_number()?,
-            },
+            Tag::Remap => Event::Remap { pages: stream.take_range()?, to: stream.take_number()? },
             Tag::Discard => Event::Discard(stream.take_range()?),
             Tag::Trailer => {
                 return Ok(Record::Trailer(Totals {
@@ -248,32 +217,22 @@ impl<R: BufRead> TraceReader<R> {
             ("accesses", totals.accesses, counted.accesses),
         ];
         if let Some((what, found, counted)) = pairs.into_iter().find(|(_, a, b)| a != b) {
-            return Err(TraceError::Totals {
-                what,
-                found,
-                counted,
-            });
+            return Err(TraceError::Totals { what, found, counted });
         }
         let left_over = self.stream.read(&mut [0]);
         if left_over.map_err(|error| self.explain(error.into()))? != 0 {
-            return Err(TraceError::Trailing {
-                offset: self.input().offset(),
-            });
+            return Err(TraceError::Trailing { offset: self.input().offset() });
         }
         let input = self.stream.get_mut().get_mut();
         let (offset, computed) = (input.offset(), input.crc());
         let mut stored = [0; 4];
-        input
-            .read_exact(&mut stored)
-            .map_err(|error| self.explain(error.into()))?;
+        input.read_exact(&mut stored).map_err(|error| self.explain(error.into()))?;
         let found = u32::from_le_bytes(stored);
         if found != computed {
             return Err(TraceError::Checksum { found, computed });
         }
         let input = self.stream.get_mut().get_mut();
-        let after = input
-            .read(&mut [0])
-            .map_err(|error| self.explain(error.into()))?;
+        let after = input.read(&mut [0]).map_err(|error| self.explain(error.into()))?;
         if after != 0 {
             return Err(TraceError::Trailing { offset: offset + 4 });
         }
@@ -293,10 +252,7 @@ impl<R: BufRead> TraceReader<R> {
 impl<R: BufRead> fmt::Debug for TraceReader<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("TraceReader");
-        debug
-            .field("header", &self.header)
-            .field("totals", &self.totals)
-            .finish_non_exhaustive()
+        debug.field("header", &self.header).field("totals", &self.totals).finish_non_exhaustive()
     }
 }
 
@@ -325,39 +281,23 @@ fn check_magic<R: BufRead>(input: &mut Checked<R>) -> Result<(), TraceError> {
     let mut front = Vec::new();
     let wanted = MAGIC.len() as u64 + 2;
     let read = input.by_ref().take(wanted).read_to_end(&mut front);
-    read.map_err(|source| TraceError::Read {
-        offset: input.offset(),
-        source,
-    })?;
+    read.map_err(|source| TraceError::Read { offset: input.offset(), source })?;
     let magic = &front[..front.len().min(MAGIC.len())];
     if front.is_empty() || !MAGIC.starts_with(magic) {
-        return Err(TraceError::NotATrace {
-            found: hexadecimal(magic),
-        });
+        return Err(TraceError::NotATrace { found: hexadecimal(magic) });
     }
     let Some(&[low, high]) = front.get(MAGIC.len()..) else {
-        return Err(TraceError::Truncated {
-            offset: input.offset(),
-            epochs: 0,
-        });
+        return Err(TraceError::Truncated { offset: input.offset(), epochs: 0 });
     };
     let found = u16::from_le_bytes([low, high]);
-    if found == VERSION {
-        Ok(())
-    } else {
-        Err(TraceError::Version { found })
-    }
+    if found == VERSION { Ok(()) } else { Err(TraceError::Version { found }) }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "nothing (it is empty)".to_owned();
     }
-    bytes
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect::<Vec<_>>()
-        .join(" ")
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
 fn read_header(stream: &mut impl Take) -> Result<Header, Broken> {
@@ -380,33 +320,18 @@ fn read_header(stream: &mut impl Take) -> Result<Header, Broken> {
         }
         command.push(argument);
     }
-    Ok(Header {
-        page_shift,
-        epoch_references,
-        mappings,
-        command,
-        architecture,
-        tool,
-    })
+    Ok(Header { page_shift, epoch_references, mappings, command, architecture, tool })
 }
 
 /// Tells a failing disk, a short file, a damaged stream and bad content apart.
 fn explain<R>(broken: Broken, input: &Checked<R>, epochs: u64) -> TraceError {
     let offset = input.offset();
     match broken {
-        Broken::Fault(fault) => TraceError::Malformed {
-            offset,
-            epochs,
-            fault,
-        },
+        Broken::Fault(fault) => TraceError::Malformed { offset, epochs, fault },
         Broken::Io(source) if input.failed() => TraceError::Read { offset, source },
         Broken::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             TraceError::Truncated { offset, epochs }
         }
-        Broken::Io(error) => TraceError::Damaged {
-            offset,
-            epochs,
-            reason: error.to_string(),
-        },
+        Broken::Io(error) => TraceError::Damaged { offset, epochs, reason: error.to_string() },
     }
 }

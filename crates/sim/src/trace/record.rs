@@ -49,12 +49,7 @@ impl RecordOptions {
     /// Records `command` into `output` with the default epoch length.
     pub fn new(command: Vec<OsString>, output: PathBuf) -> Self {
         let valgrind = PathBuf::from("valgrind");
-        Self {
-            command,
-            output,
-            epoch_references: DEFAULT_EPOCH_REFERENCES,
-            valgrind,
-        }
+        Self { command, output, epoch_references: DEFAULT_EPOCH_REFERENCES, valgrind }
     }
 }
 
@@ -112,7 +107,8 @@ pub enum RecordError {
 ///
 /// The program keeps its standard streams. Only the process started is traced, not its children,
 /// and it only until it replaces itself. If it fails, the trace is complete all the same:
-/// [`Totals::ending`] says how it ended. `progress` is called now and then with the references
+/// [`Totals::ending`] says how it ended. If the recording process is killed by a signal that the
+/// program does not get as well, the program runs on, untraced. `progress` is called now and then with the references
 /// so far.
 ///
 /// # Errors
@@ -139,17 +135,12 @@ pub fn record(
             // The waiter gives its result though the program is gone already.
             let _ = child.kill();
         }
-        let waited = waiter
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("waiting failed")));
+        let waited = waiter.join().unwrap_or_else(|_| Err(io::Error::other("waiting failed")));
         read.and_then(|()| waited.map_err(RecordError::Log))
     })?;
     if recorder.epochs.references() == 0 {
         let command = program.to_string_lossy().into_owned();
-        return Err(RecordError::NotStarted {
-            command,
-            reason: reason(status),
-        });
+        return Err(RecordError::NotStarted { command, reason: reason(status) });
     }
     progress(recorder.epochs.references());
     recorder.finish(status)
@@ -159,22 +150,14 @@ pub fn record(
 fn version(valgrind: &Path) -> Result<String, RecordError> {
     let run = Command::new(valgrind).arg("--version").output();
     let output = run.map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => RecordError::NoValgrind {
-            valgrind: valgrind.to_owned(),
-        },
-        _ => RecordError::Valgrind {
-            valgrind: valgrind.to_owned(),
-            source,
-        },
+        io::ErrorKind::NotFound => RecordError::NoValgrind { valgrind: valgrind.to_owned() },
+        _ => RecordError::Valgrind { valgrind: valgrind.to_owned(), source },
     })?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn header(options: &RecordOptions, version: &str) -> Header {
-    let command = options
-        .command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned());
+    let command = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     Header {
         page_shift: PAGE_SHIFT,
         epoch_references: options.epoch_references,
@@ -186,35 +169,18 @@ fn header(options: &RecordOptions, version: &str) -> Header {
 }
 
 fn start(options: &RecordOptions, log_end: &PipeWriter) -> Result<SharedChild, RecordError> {
-    let fail = |source| RecordError::Valgrind {
-        valgrind: options.valgrind.clone(),
-        source,
-    };
+    let fail = |source| RecordError::Valgrind { valgrind: options.valgrind.clone(), source };
     let parent_fd = log_end.try_clone().map_err(RecordError::Log)?.into();
     let mut command = Command::new(&options.valgrind);
     command
-        .args([
-            "--command-line-only=yes",
-            "--tool=lackey",
-            "--basic-counts=no",
-            "--trace-mem=yes",
-        ])
-        .args([
-            "--trace-syscalls=yes",
-            "--trace-children=no",
-            "--child-silent-after-fork=yes",
-        ])
+        .args(["--command-line-only=yes", "--tool=lackey", "--basic-counts=no", "--trace-mem=yes"])
+        .args(["--trace-syscalls=yes", "--trace-children=no", "--child-silent-after-fork=yes"])
         .args(["--vgdb=no", "--run-libc-freeres=no"])
         .arg(format!("--log-fd={LOG_FD}"))
         .arg("--")
         .args(&options.command);
-    let mapping = FdMapping {
-        parent_fd,
-        child_fd: LOG_FD,
-    };
-    command
-        .fd_mappings(vec![mapping])
-        .map_err(|error| fail(io::Error::other(error)))?;
+    let mapping = FdMapping { parent_fd, child_fd: LOG_FD };
+    command.fd_mappings(vec![mapping]).map_err(|error| fail(io::Error::other(error)))?;
     SharedChild::spawn(&mut command).map_err(fail)
 }
 
@@ -325,16 +291,7 @@ impl Recorder {
             (None, None) => Ending::Unknown,
         };
         let totals = self.epochs.into_writer()?.commit(ending)?;
-        let Self {
-            children,
-            skipped_lines,
-            ..
-        } = self;
-        Ok(Summary {
-            totals,
-            unknown_pages: self.space.unknown_pages(),
-            children,
-            skipped_lines,
-        })
+        let Self { children, skipped_lines, .. } = self;
+        Ok(Summary { totals, unknown_pages: self.space.unknown_pages(), children, skipped_lines })
     }
 }

@@ -48,10 +48,7 @@ impl Rules {
             epochs: 0,
             accesses: 0,
         };
-        let strings = header
-            .command
-            .iter()
-            .chain([&header.architecture, &header.tool]);
+        let strings = header.command.iter().chain([&header.architecture, &header.tool]);
         for string in strings {
             rules.string(string)?;
         }
@@ -108,15 +105,9 @@ impl Rules {
             return Err(Fault::AfterLastEpoch);
         }
         if !(1..=most).contains(&references) {
-            return Err(Fault::EpochReferences {
-                found: references,
-                most,
-            });
+            return Err(Fault::EpochReferences { found: references, most });
         }
-        self.references = self
-            .references
-            .checked_add(references)
-            .ok_or(Fault::References)?;
+        self.references = self.references.checked_add(references).ok_or(Fault::References)?;
         self.after_short_epoch = references < most;
         self.epoch_accesses = 0;
         self.epochs += 1;
@@ -128,19 +119,8 @@ impl Rules {
         if self.epoch_accesses > 0 {
             return Err(Fault::OpenEpoch);
         }
-        let Self {
-            references,
-            epochs,
-            accesses,
-            ..
-        } = *self;
-        Ok(Totals {
-            references,
-            epochs,
-            accesses,
-            distinct_pages,
-            ending,
-        })
+        let Self { references, epochs, accesses, .. } = *self;
+        Ok(Totals { references, epochs, accesses, distinct_pages, ending })
     }
 
     pub(crate) fn epochs(&self) -> u64 {

@@ -85,20 +85,12 @@ impl<P: Process> Space<P> {
                     clear(pages, epochs)?;
                 }
             }
-            Call::Protect {
-                address,
-                length,
-                protection,
-            } => {
+            Call::Protect { address, length, protection } => {
                 if let Some(pages) = pages_of(address, length) {
                     protect(pages, permissions(protection), epochs)?;
                 }
             }
-            Call::Advise {
-                address,
-                length,
-                advice: MADV_DONTNEED,
-            } => {
+            Call::Advise { address, length, advice: MADV_DONTNEED } => {
                 let pages = pages_of(address, length);
                 for range in pages.map_or(Vec::new(), |p| epochs.areas().mapped_ranges(p)) {
                     epochs.change(&Event::Discard(range))?;
@@ -138,12 +130,7 @@ impl<P: Process> Space<P> {
             && let Some(pages) = self.grow_stack(page, gap)
         {
             let permissions = Permissions::READ_WRITE;
-            let mapping = Mapping {
-                pages,
-                kind: Kind::Stack,
-                permissions,
-                shared: false,
-            };
+            let mapping = Mapping { pages, kind: Kind::Stack, permissions, shared: false };
             return epochs.change(&Event::Map(mapping));
         }
         if let Some(region) = found.or_else(|| self.look_up(page))
@@ -153,25 +140,13 @@ impl<P: Process> Space<P> {
             if first_data {
                 self.stack = Some(pages);
             }
-            let kind = if first_data {
-                Kind::Stack
-            } else {
-                Kind::Anonymous
-            };
+            let kind = if first_data { Kind::Stack } else { Kind::Anonymous };
             return self.map_region(&region, pages, kind, epochs);
         }
         self.unknown_pages += 1;
-        let permissions = Permissions {
-            executable: fetch,
-            ..Permissions::READ_WRITE
-        };
+        let permissions = Permissions { executable: fetch, ..Permissions::READ_WRITE };
         let pages = PageRange::single(page);
-        let mapping = Mapping {
-            pages,
-            kind: Kind::Unknown,
-            permissions,
-            shared: false,
-        };
+        let mapping = Mapping { pages, kind: Kind::Unknown, permissions, shared: false };
         epochs.change(&Event::Map(mapping))
     }
 
@@ -187,10 +162,7 @@ impl<P: Process> Space<P> {
     }
 
     fn take_found(&mut self, page: Page) -> Option<Region> {
-        let index = self
-            .found
-            .iter()
-            .position(|region| region.pages.contains(page))?;
+        let index = self.found.iter().position(|region| region.pages.contains(page))?;
         Some(self.found.swap_remove(index))
     }
 
@@ -199,10 +171,7 @@ impl<P: Process> Space<P> {
             return None;
         }
         self.lookups += 1;
-        self.process
-            .regions()
-            .into_iter()
-            .find(|region| region.pages.contains(page))
+        self.process.regions().into_iter().find(|region| region.pages.contains(page))
     }
 
     /// Maps `pages` of a region; `anonymous` says what it is where no file backs it.
@@ -218,34 +187,14 @@ impl<P: Process> Space<P> {
         } else {
             let skipped = pages.start() - region.pages.start();
             let offset = region.offset.saturating_add(skipped);
-            Kind::File {
-                file: epochs.writer().file(&region.path)?,
-                offset,
-            }
+            Kind::File { file: epochs.writer().file(&region.path)?, offset }
         };
-        let Region {
-            permissions,
-            shared,
-            ..
-        } = *region;
-        epochs.change(&Event::Map(Mapping {
-            pages,
-            kind,
-            permissions,
-            shared,
-        }))
+        let Region { permissions, shared, .. } = *region;
+        epochs.change(&Event::Map(Mapping { pages, kind, permissions, shared }))
     }
 
     fn map<W: Write>(&mut self, call: &Call, epochs: &mut Epochs<W>) -> Result<(), WriteError> {
-        let Call::Map {
-            address,
-            length,
-            protection,
-            flags,
-            fd,
-            offset,
-        } = *call
-        else {
+        let Call::Map { address, length, protection, flags, fd, offset } = *call else {
             return Ok(());
         };
         let Some(pages) = pages_of(address, length) else {
@@ -253,10 +202,7 @@ impl<P: Process> Space<P> {
         };
         let kind = if flags & MAP_ANONYMOUS == 0 {
             let file = epochs.writer().file(&self.name(fd, pages))?;
-            Kind::File {
-                file,
-                offset: offset >> PAGE_SHIFT,
-            }
+            Kind::File { file, offset: offset >> PAGE_SHIFT }
         } else if flags & MAP_STACK != 0 {
             Kind::Stack
         } else {
@@ -264,12 +210,7 @@ impl<P: Process> Space<P> {
         };
         clear(pages, epochs)?;
         let (permissions, shared) = (permissions(protection), flags & MAP_SHARED != 0);
-        epochs.change(&Event::Map(Mapping {
-            pages,
-            kind,
-            permissions,
-            shared,
-        }))
+        epochs.change(&Event::Map(Mapping { pages, kind, permissions, shared }))
     }
 
     /// The file behind `fd`, from the calls that opened it or, for a descriptor that the program
@@ -279,24 +220,13 @@ impl<P: Process> Space<P> {
             return self.process.resolve(path);
         }
         let regions = self.process.regions();
-        let here = regions
-            .into_iter()
-            .find(|region| region.pages.start() == pages.start());
-        let path = here
-            .map(|region| region.path)
-            .filter(|path| !path.is_empty());
+        let here = regions.into_iter().find(|region| region.pages.start() == pages.start());
+        let path = here.map(|region| region.path).filter(|path| !path.is_empty());
         path.unwrap_or_else(|| format!("descriptor {fd}"))
     }
 
     fn remap<W: Write>(&mut self, call: &Call, epochs: &mut Epochs<W>) -> Result<(), WriteError> {
-        let Call::Remap {
-            old,
-            old_length,
-            new,
-            new_length,
-            flags,
-        } = *call
-        else {
+        let Call::Remap { old, old_length, new, new_length, flags } = *call else {
             return Ok(());
         };
         let Some(target) = pages_of(new, new_length) else {
@@ -319,10 +249,7 @@ impl<P: Process> Space<P> {
             let left = parts(source, epochs);
             for part in &left {
                 let to = target.start() + (part.pages.start() - source.start());
-                epochs.change(&Event::Remap {
-                    pages: part.pages,
-                    to,
-                })?;
+                epochs.change(&Event::Remap { pages: part.pages, to })?;
             }
             if flags & MREMAP_DONTUNMAP != 0 {
                 for part in left {
@@ -352,12 +279,7 @@ impl<P: Process> Space<P> {
         };
         clear(pages, epochs)?;
         let permissions = Permissions::READ_WRITE;
-        epochs.change(&Event::Map(Mapping {
-            pages,
-            kind: Kind::Heap,
-            permissions,
-            shared: false,
-        }))
+        epochs.change(&Event::Map(Mapping { pages, kind: Kind::Heap, permissions, shared: false }))
     }
 }
 
@@ -373,18 +295,11 @@ fn extend<W: Write>(
     };
     let skipped = (like.number() - area.pages.start()).saturating_add(distance);
     let kind = match area.kind {
-        Kind::File { file, offset } => Kind::File {
-            file,
-            offset: offset.saturating_add(skipped),
-        },
+        Kind::File { file, offset } => Kind::File { file, offset: offset.saturating_add(skipped) },
         other => other,
     };
     clear(pages, epochs)?;
-    epochs.change(&Event::Map(Mapping {
-        pages,
-        kind,
-        ..area
-    }))
+    epochs.change(&Event::Map(Mapping { pages, kind, ..area }))
 }
 
 /// Unmaps what is mapped of `pages`.
@@ -402,10 +317,7 @@ fn protect<W: Write>(
 ) -> Result<(), WriteError> {
     for part in parts(pages, epochs) {
         if part.permissions != permissions {
-            epochs.change(&Event::Protect {
-                pages: part.pages,
-                permissions,
-            })?;
+            epochs.change(&Event::Protect { pages: part.pages, permissions })?;
         }
     }
     Ok(())
@@ -428,11 +340,7 @@ fn page_after(address: u64) -> u64 {
 
 fn permissions(protection: u64) -> Permissions {
     let set = |bit: u64| protection & bit != 0;
-    Permissions {
-        readable: set(1),
-        writable: set(2),
-        executable: set(4),
-    }
+    Permissions { readable: set(1), writable: set(2), executable: set(4) }
 }
 
 #[cfg(test)]
@@ -461,13 +369,7 @@ mod tests {
     fn region(start: u64, end: u64, path: &str) -> Region {
         let path = path.to_owned();
         let permissions = Permissions::READ_WRITE;
-        Region {
-            pages: range(start, end),
-            permissions,
-            shared: false,
-            offset: 0,
-            path,
-        }
+        Region { pages: range(start, end), permissions, shared: false, offset: 0, path }
     }
 
     fn range(start: u64, end: u64) -> PageRange {
@@ -507,41 +409,24 @@ mod tests {
         }
 
         fn after_fault(&mut self, number: u64, fetch: bool) -> Vec<(u64, u64, Kind)> {
-            self.space
-                .fault(page(number), fetch, &mut self.epochs)
-                .expect("a fault");
+            self.space.fault(page(number), fetch, &mut self.epochs).expect("a fault");
             self.areas()
         }
 
         fn areas(&self) -> Vec<(u64, u64, Kind)> {
             let areas = self.epochs.areas().iter();
-            areas
-                .map(|area| (area.pages.start(), area.pages.end(), area.kind))
-                .collect()
+            areas.map(|area| (area.pages.start(), area.pages.end(), area.kind)).collect()
         }
     }
 
     fn map(first: u64, nr_pages: u64, flags: u64) -> Call {
         let (address, length) = (first << 12, nr_pages << 12);
-        Call::Map {
-            address,
-            length,
-            protection: 3,
-            flags,
-            fd: 5,
-            offset: 2 << 12,
-        }
+        Call::Map { address, length, protection: 3, flags, fd: 5, offset: 2 << 12 }
     }
 
     fn remap(old: u64, old_pages: u64, new: u64, new_pages: u64, flags: u64) -> Call {
         let [old, old_length, new, new_length] = [old, old_pages, new, new_pages].map(|n| n << 12);
-        Call::Remap {
-            old,
-            old_length,
-            new,
-            new_length,
-            flags,
-        }
+        Call::Remap { old, old_length, new, new_length, flags }
     }
 
     #[test]
@@ -555,25 +440,12 @@ mod tests {
             region(300, 302, "[stack]"),
         ]);
         let id = harness.epochs.writer().file("/bin/ls").expect("a file");
-        let program = (
-            10,
-            12,
-            Kind::File {
-                file: id,
-                offset: 0,
-            },
-        );
+        let program = (10, 12, Kind::File { file: id, offset: 0 });
         assert_eq!(harness.areas(), [program]);
         // The first data reference is a push, then the program's data, then a deeper push.
-        assert_eq!(
-            harness.after_fault(201, false),
-            [program, (200, 202, Kind::Stack)]
-        );
+        assert_eq!(harness.after_fault(201, false), [program, (200, 202, Kind::Stack)]);
         let data = (12, 14, Kind::Anonymous);
-        assert_eq!(
-            harness.after_fault(13, false),
-            [program, data, (200, 202, Kind::Stack)]
-        );
+        assert_eq!(harness.after_fault(13, false), [program, data, (200, 202, Kind::Stack)]);
         let grown = [program, data, (190, 202, Kind::Stack)];
         assert_eq!(harness.after_fault(190, false), grown);
         assert_eq!(harness.after_fault(195, false), grown);
@@ -591,54 +463,24 @@ mod tests {
     fn the_heap_follows_brk() {
         let mut harness = Harness::new(Vec::new());
         assert_eq!(harness.after(Call::Break { end: 0x4_0000 }), []);
-        assert_eq!(
-            harness.after(Call::Break { end: 0x4_2001 }),
-            [(0x40, 0x43, Kind::Heap)]
-        );
-        assert_eq!(
-            harness.after(Call::Break { end: 0x4_2801 }),
-            [(0x40, 0x43, Kind::Heap)]
-        );
-        assert_eq!(
-            harness.after(Call::Break { end: 0x4_1000 }),
-            [(0x40, 0x41, Kind::Heap)]
-        );
+        assert_eq!(harness.after(Call::Break { end: 0x4_2001 }), [(0x40, 0x43, Kind::Heap)]);
+        assert_eq!(harness.after(Call::Break { end: 0x4_2801 }), [(0x40, 0x43, Kind::Heap)]);
+        assert_eq!(harness.after(Call::Break { end: 0x4_1000 }), [(0x40, 0x41, Kind::Heap)]);
     }
 
     #[test]
     fn files_are_named_by_descriptor() {
         let mut harness = Harness::new(Vec::new());
-        let open = Call::Open {
-            path: "/lib/a.so".to_owned(),
-            fd: 4,
-        };
+        let open = Call::Open { path: "/lib/a.so".to_owned(), fd: 4 };
         harness.after(open);
         harness.after(Call::Duplicate { from: 4, to: 5 });
         harness.after(Call::Close { fd: 4 });
         let id = harness.epochs.writer().file("/lib/a.so").expect("a file");
-        let mapped = (
-            16,
-            20,
-            Kind::File {
-                file: id,
-                offset: 2,
-            },
-        );
+        let mapped = (16, 20, Kind::File { file: id, offset: 2 });
         assert_eq!(harness.after(map(16, 4, 0x2)), [mapped]);
         harness.after(Call::Duplicate { from: 9, to: 5 });
-        let id = harness
-            .epochs
-            .writer()
-            .file("descriptor 5")
-            .expect("a file");
-        let unnamed = (
-            30,
-            31,
-            Kind::File {
-                file: id,
-                offset: 2,
-            },
-        );
+        let id = harness.epochs.writer().file("descriptor 5").expect("a file");
+        let unnamed = (30, 31, Kind::File { file: id, offset: 2 });
         assert_eq!(harness.after(map(30, 1, 0x1)), [mapped, unnamed]);
     }
 
@@ -652,39 +494,19 @@ mod tests {
         assert_eq!(harness.after(remap(40, 8, 40, 2, 1)), [anonymous(40, 42)]);
         assert_eq!(harness.after(remap(40, 2, 60, 1, 1)), [anonymous(60, 61)]);
         let both = [anonymous(60, 61), anonymous(80, 81)];
-        assert_eq!(
-            harness.after(remap(60, 1, 80, 1, 1 | MREMAP_DONTUNMAP)),
-            both
-        );
+        assert_eq!(harness.after(remap(60, 1, 80, 1, 1 | MREMAP_DONTUNMAP)), both);
         assert_eq!(harness.after(remap(100, 1, 200, 1, 1)), both);
     }
 
     #[test]
     fn a_file_that_grows_goes_on_in_the_file() {
         let mut harness = Harness::new(Vec::new());
-        harness.after(Call::Open {
-            path: "f".to_owned(),
-            fd: 5,
-        });
+        harness.after(Call::Open { path: "f".to_owned(), fd: 5 });
         harness.after(map(16, 4, 0x1));
         let id = harness.epochs.writer().file("f").expect("a file");
-        let grown = (
-            16,
-            30,
-            Kind::File {
-                file: id,
-                offset: 2,
-            },
-        );
+        let grown = (16, 30, Kind::File { file: id, offset: 2 });
         assert_eq!(harness.after(remap(16, 4, 16, 14, 1)), [grown]);
-        let copy = (
-            50,
-            52,
-            Kind::File {
-                file: id,
-                offset: 4,
-            },
-        );
+        let copy = (50, 52, Kind::File { file: id, offset: 4 });
         assert_eq!(harness.after(remap(18, 0, 50, 2, 1)), [grown, copy]);
     }
 
@@ -696,45 +518,23 @@ mod tests {
             harness.epochs.access(page(number), store);
             harness.epochs.count().expect("counts");
         }
-        harness.after(Call::Unmap {
-            address: 17 << 12,
-            length: 4096,
-        });
+        harness.after(Call::Unmap { address: 17 << 12, length: 4096 });
         assert!(!harness.epochs.knows(page(17), false));
-        harness.after(Call::Advise {
-            address: 19 << 12,
-            length: 4096,
-            advice: MADV_DONTNEED,
-        });
-        harness.after(Call::Protect {
-            address: 16 << 12,
-            length: 100,
-            protection: 1,
-        });
+        harness.after(Call::Advise { address: 19 << 12, length: 4096, advice: MADV_DONTNEED });
+        harness.after(Call::Protect { address: 16 << 12, length: 100, protection: 1 });
         let writer = harness.epochs.into_writer().expect("ends");
         let (bytes, _) = writer.finish(Ending::Unknown).expect("ends");
-        let events: Vec<Event> = TraceReader::new(bytes.as_slice())
-            .expect("opens")
-            .map(|e| e.expect("reads"))
-            .collect();
-        let access = |number, store| Event::Access {
-            page: page(number),
-            store,
-        };
-        let permissions = Permissions {
-            writable: false,
-            ..Permissions::READ_WRITE
-        };
+        let events: Vec<Event> =
+            TraceReader::new(bytes.as_slice()).expect("opens").map(|e| e.expect("reads")).collect();
+        let access = |number, store| Event::Access { page: page(number), store };
+        let permissions = Permissions { writable: false, ..Permissions::READ_WRITE };
         let expected = [
             access(17, false),
             Event::Unmap(range(17, 18)),
             access(19, true),
             Event::Discard(range(19, 20)),
             access(16, true),
-            Event::Protect {
-                pages: range(16, 17),
-                permissions,
-            },
+            Event::Protect { pages: range(16, 17), permissions },
             Event::EpochEnd { references: 3 },
         ];
         assert_eq!(events[1..], expected);
@@ -746,15 +546,8 @@ mod tests {
         let most = u64::MAX;
         let calls = [
             map(16, 0, 0x22),
-            Call::Unmap {
-                address: most,
-                length: most,
-            },
-            Call::Protect {
-                address: 0,
-                length: 0,
-                protection: most,
-            },
+            Call::Unmap { address: most, length: most },
+            Call::Protect { address: 0, length: 0, protection: most },
             Call::Break { end: most },
             Call::Break { end: 0 },
             remap(1, 1, 1 << 52, 1, 0),

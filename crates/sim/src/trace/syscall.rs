@@ -125,10 +125,7 @@ impl Head {
         let after = &call[end..];
         let (open, close) = (after.find('(')?, after.rfind(')')?);
         let arguments = after.get(open + 1..close)?;
-        Some(Self {
-            name: name.to_owned(),
-            arguments: arguments.to_owned(),
-        })
+        Some(Self { name: name.to_owned(), arguments: arguments.to_owned() })
     }
 
     fn complete(&self, outcome: Outcome) -> Option<Call> {
@@ -141,10 +138,7 @@ impl Head {
                 let path = self.arguments.get(start + 1..end)?.to_owned();
                 Some(Call::Open { path, fd: result })
             }
-            "memfd_create" => Some(Call::Open {
-                path: "/memfd".to_owned(),
-                fd: result,
-            }),
+            "memfd_create" => Some(Call::Open { path: "/memfd".to_owned(), fd: result }),
             // A failed brk(2) succeeds, with the old end.
             "brk" => Some(Call::Break { end: result }),
             _ => self.numeric(result),
@@ -153,38 +147,19 @@ impl Head {
 
     /// The calls whose arguments are all numbers.
     fn numeric(&self, result: u64) -> Option<Call> {
-        let arguments = self
-            .arguments
-            .split(',')
-            .map(number)
-            .collect::<Option<Vec<u64>>>()?;
+        let arguments = self.arguments.split(',').map(number).collect::<Option<Vec<u64>>>()?;
         Some(match (self.name.as_str(), arguments.as_slice()) {
-            ("mmap" | "mmap2", &[_, length, protection, flags, fd, offset]) => Call::Map {
-                address: result,
-                length,
-                protection,
-                flags,
-                fd,
-                offset,
-            },
+            ("mmap" | "mmap2", &[_, length, protection, flags, fd, offset]) => {
+                Call::Map { address: result, length, protection, flags, fd, offset }
+            }
             ("munmap", &[address, length]) => Call::Unmap { address, length },
-            ("mprotect" | "pkey_mprotect", &[address, length, protection, ..]) => Call::Protect {
-                address,
-                length,
-                protection,
-            },
-            ("mremap", &[old, old_length, new_length, flags, ..]) => Call::Remap {
-                old,
-                old_length,
-                new: result,
-                new_length,
-                flags,
-            },
-            ("madvise", &[address, length, advice]) => Call::Advise {
-                address,
-                length,
-                advice,
-            },
+            ("mprotect" | "pkey_mprotect", &[address, length, protection, ..]) => {
+                Call::Protect { address, length, protection }
+            }
+            ("mremap", &[old, old_length, new_length, flags, ..]) => {
+                Call::Remap { old, old_length, new: result, new_length, flags }
+            }
+            ("madvise", &[address, length, advice]) => Call::Advise { address, length, advice },
             ("dup" | "dup2" | "dup3", &[from, ..]) => Call::Duplicate { from, to: result },
             // F_DUPFD and F_DUPFD_CLOEXEC.
             ("fcntl", &[from, 0 | 1030, ..]) => Call::Duplicate { from, to: result },
@@ -222,9 +197,7 @@ mod tests {
 
     fn calls(log: &str) -> Vec<Call> {
         let mut calls = Calls::default();
-        log.lines()
-            .filter_map(|line| calls.line(line.as_bytes()))
-            .collect()
+        log.lines().filter_map(|line| calls.line(line.as_bytes())).collect()
     }
 
     #[test]
@@ -259,20 +232,9 @@ SYSCALL[5011,1](231) exit_group( 3 ) --> [pre-success] Success(0x0)
                 new_length: 4 << 20,
                 flags: 1,
             },
-            Call::Advise {
-                address: 0x4a2a000,
-                length: 65536,
-                advice: 4,
-            },
-            Call::Protect {
-                address: 0x4a2a000,
-                length: 4096,
-                protection: 1,
-            },
-            Call::Unmap {
-                address: 0x4a2c000,
-                length: 4096,
-            },
+            Call::Advise { address: 0x4a2a000, length: 65536, advice: 4 },
+            Call::Protect { address: 0x4a2a000, length: 4096, protection: 1 },
+            Call::Unmap { address: 0x4a2c000, length: 4096 },
             Call::Break { end: 0x4045000 },
         ];
         assert_eq!(calls(log), expected);
@@ -292,16 +254,10 @@ SYSCALL[5011,1](319) sys_memfd_create ( 0x10a008, 0 )[sync] --> Success(0x5)
 SYSCALL[4983,1](3) sys_close ( 3 )[sync] --> Success(0x0) 
 ";
         let expected = [
-            Call::Open {
-                path: "a, b) --> (c".to_owned(),
-                fd: 3,
-            },
+            Call::Open { path: "a, b) --> (c".to_owned(), fd: 3 },
             Call::Duplicate { from: 3, to: 4 },
             Call::Duplicate { from: 3, to: 11 },
-            Call::Open {
-                path: "/memfd".to_owned(),
-                fd: 5,
-            },
+            Call::Open { path: "/memfd".to_owned(), fd: 5 },
             Call::Close { fd: 3 },
         ];
         assert_eq!(calls(log), expected);

@@ -74,20 +74,11 @@ impl Lead {
         if number & 1 == 0 {
             let zigzag = number >> 2;
             let step = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
-            return Ok(Self::Run {
-                step,
-                store: number & 2 != 0,
-            });
+            return Ok(Self::Run { step, store: number & 2 != 0 });
         }
-        let tag = usize::try_from(number >> 1)
-            .ok()
-            .and_then(|index| Tag::ALL.get(index));
+        let tag = usize::try_from(number >> 1).ok().and_then(|index| Tag::ALL.get(index));
         let most = Tag::ALL.len() as u64 - 1;
-        let unknown = Fault::Code {
-            what: "record tag",
-            found: number >> 1,
-            most,
-        };
+        let unknown = Fault::Code { what: "record tag", found: number >> 1, most };
         tag.map(|tag| Self::Record(*tag)).ok_or(unknown)
     }
 }
@@ -115,18 +106,9 @@ pub(crate) fn put_range(out: &mut Vec<u8>, pages: PageRange) {
 
 /// Appends permissions and sharing as one byte.
 pub(crate) fn put_flags(out: &mut Vec<u8>, permissions: Permissions, shared: bool) {
-    let Permissions {
-        readable,
-        writable,
-        executable,
-    } = permissions;
+    let Permissions { readable, writable, executable } = permissions;
     let flags = [readable, writable, executable, shared];
-    out.push(
-        flags
-            .iter()
-            .rev()
-            .fold(0, |byte, flag| byte << 1 | u8::from(*flag)),
-    );
+    out.push(flags.iter().rev().fold(0, |byte, flag| byte << 1 | u8::from(*flag)));
 }
 
 /// Appends a mapping.
@@ -188,16 +170,8 @@ pub(crate) trait Take: BufRead {
 
     fn take_code(&mut self, what: &'static str, most: u8) -> Result<u8, Broken> {
         let found = self.take_byte()?;
-        let fault = Fault::Code {
-            what,
-            found: found.into(),
-            most: most.into(),
-        };
-        if found <= most {
-            Ok(found)
-        } else {
-            Err(fault.into())
-        }
+        let fault = Fault::Code { what, found: found.into(), most: most.into() };
+        if found <= most { Ok(found) } else { Err(fault.into()) }
     }
 
     fn take_number(&mut self) -> Result<u64, Broken> {
@@ -223,9 +197,7 @@ pub(crate) trait Take: BufRead {
     /// Allocates no more than [`MAX_STRING`] bytes, whatever the stream claims.
     fn take_string(&mut self) -> Result<String, Broken> {
         let length = self.take_number()?;
-        let bounded = usize::try_from(length)
-            .ok()
-            .filter(|_| length <= MAX_STRING);
+        let bounded = usize::try_from(length).ok().filter(|_| length <= MAX_STRING);
         let mut bytes = vec![0; bounded.ok_or(Fault::LongString(length))?];
         self.read_exact(&mut bytes)?;
         String::from_utf8(bytes).map_err(|_| Fault::Utf8.into())
@@ -241,11 +213,7 @@ pub(crate) trait Take: BufRead {
     fn take_flags(&mut self, most: u8) -> Result<(Permissions, bool), Broken> {
         let flags = self.take_code("mapping flags", most)?;
         let set = |bit: u8| flags & (1 << bit) != 0;
-        let permissions = Permissions {
-            readable: set(0),
-            writable: set(1),
-            executable: set(2),
-        };
+        let permissions = Permissions { readable: set(0), writable: set(1), executable: set(2) };
         Ok((permissions, set(3)))
     }
 
@@ -257,27 +225,16 @@ pub(crate) trait Take: BufRead {
             0 => Kind::Anonymous,
             1 => {
                 let found = self.take_number()?;
-                let unknown = Fault::UnknownFile {
-                    found,
-                    named: named as u64,
-                };
+                let unknown = Fault::UnknownFile { found, named: named as u64 };
                 let index = u32::try_from(found).ok().filter(|_| found < named as u64);
                 let file = super::event::FileId(index.ok_or(unknown)?);
-                Kind::File {
-                    file,
-                    offset: self.take_number()?,
-                }
+                Kind::File { file, offset: self.take_number()? }
             }
             2 => Kind::Stack,
             3 => Kind::Heap,
             _ => Kind::Unknown,
         };
-        Ok(Mapping {
-            pages,
-            kind,
-            permissions,
-            shared,
-        })
+        Ok(Mapping { pages, kind, permissions, shared })
     }
 
     fn take_ending(&mut self) -> Result<Ending, Broken> {
@@ -305,12 +262,7 @@ pub(crate) struct Checked<T> {
 
 impl<T> Checked<T> {
     pub(crate) fn new(inner: T) -> Self {
-        Self {
-            inner,
-            crc: crc32fast::Hasher::new(),
-            offset: 0,
-            failed: false,
-        }
+        Self { inner, crc: crc32fast::Hasher::new(), offset: 0, failed: false }
     }
 
     /// The CRC-32 of what has passed.
@@ -382,9 +334,7 @@ mod tests {
 
     #[test]
     fn numbers_of_every_length_come_back() {
-        let edges = (0..64)
-            .flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit])
-            .chain([u64::MAX]);
+        let edges = (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit]).chain([u64::MAX]);
         for number in edges {
             let mut bytes = Vec::new();
             put_number(&mut bytes, number);
@@ -394,15 +344,11 @@ mod tests {
 
     #[test]
     fn a_number_beyond_64_bits_is_a_fault() {
-        for bytes in [
-            [0xff; 11].as_slice(),
-            &[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2],
-        ] {
+        for bytes in
+            [[0xff; 11].as_slice(), &[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2]]
+        {
             let mut input = bytes;
-            assert!(matches!(
-                input.take_number(),
-                Err(Broken::Fault(Fault::Number))
-            ));
+            assert!(matches!(input.take_number(), Err(Broken::Fault(Fault::Number))));
         }
     }
 

@@ -158,13 +158,7 @@ impl<W: Write> TraceWriter<W> {
         let totals = self.rules.end(self.seen.len(), ending)?;
         self.flush_run()?;
         self.begin(Tag::Trailer);
-        let Totals {
-            references,
-            epochs,
-            accesses,
-            distinct_pages,
-            ending,
-        } = totals;
+        let Totals { references, epochs, accesses, distinct_pages, ending } = totals;
         for number in [references, epochs, accesses, distinct_pages] {
             put_number(&mut self.record, number);
         }
@@ -224,9 +218,7 @@ impl<W: Write> TraceWriter<W> {
 
 impl<W: Write> fmt::Debug for TraceWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceWriter")
-            .field("rules", &self.rules)
-            .finish_non_exhaustive()
+        f.debug_struct("TraceWriter").field("rules", &self.rules).finish_non_exhaustive()
     }
 }
 

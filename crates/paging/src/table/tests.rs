@@ -1,0 +1,115 @@
+//! Tables in ordinary memory: each operation, and the walls around each handle.
+
+use super::{DirectMap, HostTable, HostTables, LINE, Table};
+use crate::pte::{Arm64_4K, Pte, SmallX86, X86_64};
+use crate::{Format, Pfn};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+fn zeroed<const N: usize>() -> [AtomicU64; N] {
+    [const { AtomicU64::new(0) }; N]
+}
+
+/// Each operation on `table`, whose entries are all zero.
+fn operations<T: Table>(table: T, last: usize) {
+    table.set(last, Pte(0b1111));
+    assert_eq!(table.load(last), Pte(0b1111));
+    assert!(table.test_and_clear_bit(last, 0b10));
+    assert!(!table.test_and_clear_bit(last, 0b10));
+    table.clear_bits(last, 0b1001);
+    assert_eq!(table.load(last), Pte(0b100));
+    assert_eq!(table.cas(last, Pte(1), Pte(2)), Err(Pte(0b100)));
+    // The swap may fail for no reason, never with another entry than it found.
+    while let Err(found) = table.cas(last, Pte(0b100), Pte(7)) {
+        assert_eq!(found, Pte(0b100));
+    }
+    table.prefetch_write(last);
+    let mut line = [0; LINE];
+    line[last % LINE] = 7;
+    for i in last + 1 - LINE..=last {
+        assert_eq!(table.line(i), line, "the line that holds entry {i}");
+    }
+    assert_eq!(table.load(0), Pte::NONE);
+}
+
+#[test]
+fn a_table_takes_exactly_its_entries() {
+    let memory = zeroed::<9>();
+    assert!(HostTable::<SmallX86>::new(&memory).is_none());
+    assert!(HostTable::<SmallX86>::new(&memory[..7]).is_none());
+    operations(HostTable::<SmallX86>::new(&memory[..8]).expect("8 entries"), 7);
+    assert_eq!(memory[8].load(Relaxed), 0);
+}
+
+#[test]
+fn tables_lie_one_after_another() {
+    let memory = zeroed::<{ 3 * 512 + 5 }>();
+    let tables = HostTables::<X86_64>::new(&memory, Pfn::new(70));
+    assert_eq!((tables.len(), tables.is_empty()), (3, false));
+    operations(tables.table(Pfn::new(72)), 511);
+    assert_eq!(memory[3 * 512 - 1].load(Relaxed), 7);
+    assert!(HostTables::<X86_64>::new(&memory[..511], Pfn::new(0)).is_empty());
+}
+
+#[test]
+#[should_panic(expected = "a table frame lies in the table memory")]
+fn a_frame_after_the_last_table_is_refused() {
+    let memory = zeroed::<{ 2 * 8 + 7 }>();
+    HostTables::<SmallX86>::new(&memory, Pfn::new(70)).table(Pfn::new(72));
+}
+
+#[test]
+#[should_panic(expected = "a table frame lies in the table memory")]
+fn a_frame_before_the_first_table_is_refused() {
+    let memory = zeroed::<16>();
+    HostTables::<SmallX86>::new(&memory, Pfn::new(70)).table(Pfn::new(69));
+}
+
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "release builds mask the index instead")]
+#[should_panic(expected = "entry 8 of a table of 8")]
+fn an_index_past_the_table_is_refused_in_debug_builds() {
+    let memory = zeroed::<8>();
+    HostTable::<SmallX86>::new(&memory).expect("8 entries").load(8);
+}
+
+/// Page frames, as physical memory has them.
+#[repr(align(4096))]
+struct Frames<const N: usize>([[AtomicU64; 512]; N]);
+
+impl<const N: usize> Frames<N> {
+    const fn new() -> Self {
+        Self([const { [const { AtomicU64::new(0) }; 512] }; N])
+    }
+
+    fn direct_map<F: Format>(&'static self) -> DirectMap<F> {
+        let base = core::ptr::from_ref(self).cast_mut().cast();
+        // SAFETY: the frames are a static of atomics, aligned to a page: live, shared and written
+        // through atomics alone, and the map is told how many there are.
+        unsafe { DirectMap::new(base, N as u64) }
+    }
+}
+
+#[test]
+fn the_direct_map_reaches_each_frame() {
+    static MEMORY: Frames<3> = Frames::new();
+    let map = MEMORY.direct_map::<Arm64_4K>();
+    operations(map.table(Pfn::new(2)), 511);
+    assert_eq!(MEMORY.0[2][511].load(Relaxed), 7);
+    map.table(Pfn::new(1)).set(0, Pte(5));
+    assert_eq!(MEMORY.0[1][0].load(Relaxed), 5);
+}
+
+/// A table smaller than its page begins at the page's start.
+#[test]
+fn a_small_table_fills_the_start_of_its_frame() {
+    static MEMORY: Frames<2> = Frames::new();
+    operations(MEMORY.direct_map::<SmallX86>().table(Pfn::new(1)), 7);
+    assert_eq!(MEMORY.0[1][7].load(Relaxed), 7);
+}
+
+#[test]
+#[should_panic(expected = "a table frame lies in the direct map")]
+fn a_frame_outside_the_direct_map_is_refused() {
+    static MEMORY: Frames<1> = Frames::new();
+    MEMORY.direct_map::<X86_64>().table(Pfn::new(1));
+}
