@@ -20,9 +20,11 @@ pub(crate) fn saved(of: &Comparison) -> String {
     let saves = of.others.iter().map(|other| format!("{other} saves, ns"));
     let columns = ["format", "order"].map(str::to_owned).into_iter().chain(saves);
     let columns = columns.chain(counts.map(str::to_owned));
-    let mut grid = Grid::new(columns.enumerate().map(|(k, column)| {
-        (column, if k < 2 { Align::Left } else { Align::Right })
-    }));
+    let mut grid = Grid::new(
+        columns
+            .enumerate()
+            .map(|(k, column)| (column, if k < 2 { Align::Left } else { Align::Right })),
+    );
     for time in of.rows.iter().filter(|row| row.metric == "folio_referenced") {
         let field = |name: &str| time.fields.get(name).cloned().unwrap_or_default();
         let saved = time.others.iter().map(|other| match (&time.base, other) {

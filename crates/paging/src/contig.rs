@@ -18,8 +18,8 @@ pub const fn align_up(i: usize, block: usize) -> usize {
 
 /// Stores `nr` entries from index `i` on that map consecutive frames from `pte`'s, setting the
 /// contiguous bit on each whole block aligned in both address and frame (Linux 7.1.5,
-/// contpte_set_ptes). A single entry is never contiguous. Precondition: the entries are not present,
-/// lie in the table, and map pages of one folio in one VMA.
+/// contpte_set_ptes). A single entry is never contiguous. Precondition: the entries are not
+/// present, lie in the table, and map pages of one folio in one VMA.
 pub fn set_ptes<F: Format, T: Table>(table: T, i: usize, pte: Pte, nr: usize) {
     let base = F::mknoncont(pte);
     let mut k = 0;

@@ -2,9 +2,9 @@
 //! that read and clear their young (accessed) bits.
 //!
 //! The crate allocates nothing, knows no folio lists and takes no decision: it serves an engine
-//! ([`pageout-reclaim`](https://docs.rs/pageout-reclaim)), and equally a hypervisor or a kernel with
-//! maps and locks of its own. Everything is generic over [`Env`], which names the entry [`Format`],
-//! hands out [`Table`] handles and reaches the [`Mmu`].
+//! ([`pageout-reclaim`](https://docs.rs/pageout-reclaim)), and equally a hypervisor or a kernel
+//! with maps and locks of its own. Everything is generic over [`Env`], which names the entry
+//! [`Format`], hands out [`Table`] handles and reaches the [`Mmu`].
 //!
 //! ```
 //! use core::sync::atomic::AtomicU64;

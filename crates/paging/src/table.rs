@@ -193,12 +193,20 @@ fn prefetch_for_write(entry: &AtomicU64) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch changes no architectural state; processors without it run a no-op.
     unsafe {
-        core::arch::asm!("prefetchw [{}]", in(reg) entry, options(nostack, preserves_flags, readonly));
+        core::arch::asm!(
+            "prefetchw [{}]",
+            in(reg) entry,
+            options(nostack, preserves_flags, readonly)
+        );
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     // SAFETY: a prefetch changes no architectural state.
     unsafe {
-        core::arch::asm!("prfm pstl1keep, [{}]", in(reg) entry, options(nostack, preserves_flags, readonly));
+        core::arch::asm!(
+            "prfm pstl1keep, [{}]",
+            in(reg) entry,
+            options(nostack, preserves_flags, readonly)
+        );
     }
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     let _ = entry;

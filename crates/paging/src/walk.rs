@@ -40,8 +40,8 @@ pub fn descend<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Descent {
 }
 
 /// The frame of the table of `level` that covers `addr`, making the tables that miss on the way.
-/// `zeroed` supplies frames that hold empty tables. `None` if it has no more, or if a leaf stands in
-/// the way; tables already made stay. The caller keeps others from changing the same path.
+/// `zeroed` supplies frames that hold empty tables. `None` if it has no more, or if a leaf stands
+/// in the way; tables already made stay. The caller keeps others from changing the same path.
 pub fn make_table<E: Env>(
     env: &E,
     root: Pfn,

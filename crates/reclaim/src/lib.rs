@@ -2,8 +2,8 @@
 //! referenced?
 //!
 //! The engine allocates nothing: [`Maps`] works in slices that the caller sizes with
-//! [`Sizes::for_limits`]. Operations take `&self` and a [`CpuCtx`]; everything they change is atomic
-//! or under a lock of the order ARCHITECTURE.md lists.
+//! [`Sizes::for_limits`]. Operations take `&self` and a [`CpuCtx`]; everything they change is
+//! atomic or under a lock of the order ARCHITECTURE.md lists.
 //!
 //! The ground the tables live on comes with each call as a [`pageout_paging::Env`].
 #![no_std]

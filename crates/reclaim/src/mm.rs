@@ -84,7 +84,8 @@ impl Maps<'_> {
         Ok(id)
     }
 
-    /// Removes a VMA whose folios are no longer mapped by it.
+    /// Removes a VMA whose folios are no longer mapped by it. Once this returns, no reverse map
+    /// leads reclaim to the VMA's page tables: those that map nothing else may be freed.
     ///
     /// # Panics
     /// If it is not one of its mapping's VMAs.

@@ -46,7 +46,8 @@ impl Referenced {
 
 /// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.1.5, rmap.c;
 /// without cgroups and without the multi-generational LRU). `locked` says that the caller holds the
-/// folio's lock; otherwise it is tried, and a folio locked by someone else counts as referenced once.
+/// folio's lock; otherwise it is tried, and a folio locked by someone else counts as referenced
+/// once.
 ///
 /// # Panics
 /// In debug builds, if given device memory, which is on no LRU list.

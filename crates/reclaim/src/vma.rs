@@ -36,8 +36,8 @@ impl VmFlags {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VmaId(pub u32);
 
-/// One VMA, 40 bytes. Written before it is listed in its mapping; listed, taken off and walked under
-/// that mapping's lock.
+/// One VMA, 40 bytes. Written before it is listed in its mapping; listed, taken off and walked
+/// under that mapping's lock.
 #[derive(Debug, Default)]
 pub struct Vma {
     start: AtomicU64,

@@ -1,5 +1,5 @@
-//! Real page tables and metadata in owned memory, and the threads' layout: one file mapped by one or
-//! more processes.
+//! Real page tables and metadata in owned memory, and the threads' layout: one file mapped by one
+//! or more processes.
 
 use crate::host::{FIRST_TABLE, HostEnv};
 use pageout_paging::mmu::Asid;

@@ -162,8 +162,9 @@ impl<F: Format> ReplayCell<F> {
         Arena::new::<F>(&limits, self.needs.tables)
     }
 
-    /// Replays the trace once under every variant, interleaved epoch by epoch and beginning with another each time; `age` makes the
-    /// environment in which the k-th variant's folios are aged, and says what it saw.
+    /// Replays the trace once under every variant, interleaved epoch by epoch and beginning with
+    /// another each time; `age` makes the environment in which the k-th variant's folios are aged,
+    /// and says what it saw.
     fn replay(
         &self,
         round: usize,

@@ -42,8 +42,8 @@ fn touch_entry<E: Env>(env: &E, table: Pfn, level: Level, addr: VirtAddr, store:
     }
 }
 
-/// Plays hardware while nothing else runs: makes young those valid leaves of `range` for whose number, counted from 0 in address order,
-/// `chosen` holds; returns how many there are.
+/// Plays hardware while nothing else runs: makes young those valid leaves of `range` for whose
+/// number, counted from 0 in address order, `chosen` holds; returns how many there are.
 pub fn make_young<E: Env>(
     env: &E,
     root: Pfn,

@@ -1,5 +1,6 @@
 //! Small formats for exhaustive search: the real bit layouts in tables of 8, which is one 64-byte
-//! line, with contiguous blocks of 2 or 4. Only the geometry is small: the code is the shipped code.
+//! line, with contiguous blocks of 2 or 4. Only the geometry is small: the code is the shipped
+//! code.
 
 use super::{Arm64, X86};
 

@@ -26,8 +26,8 @@ const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 const PAGE_SHIFT: u32 = 12;
 
 // Swap entries, ours: PRESENT and PROTNONE clear, 1 soft-dirty, 2 uffd-wp, 3 exclusive, 58:9 offset
-// stored inverted, 63:59 type. Inverted offsets and frames (PROT_NONE below) keep the address that a
-// processor with the L1 terminal fault might speculate on outside of memory.
+// stored inverted, 63:59 type. Inverted offsets and frames (PROT_NONE below) keep the address that
+// a processor with the L1 terminal fault might speculate on outside of memory.
 const SWAP_SOFT_DIRTY: u64 = 1 << 1;
 const SWAP_UFFD_WP: u64 = 1 << 2;
 const SWAP_EXCLUSIVE: u64 = 1 << 3;

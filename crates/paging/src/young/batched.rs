@@ -5,8 +5,8 @@ use crate::env::Env;
 use crate::pte::{Format, YoungClear};
 
 /// Clears the young bits of `nr` entries from index `i` on; whether any was set. x86 and riscv loop
-/// over the single call. arm64 visits every entry of the run widened to block edges, once, each with
-/// an unconditional compare-and-swap.
+/// over the single call. arm64 visits every entry of the run widened to block edges, once, each
+/// with an unconditional compare-and-swap.
 #[inline]
 pub fn test_and_clear_young<E: Env>(table: E::Table, i: usize, nr: usize) -> bool {
     match E::Format::CLEAR {

@@ -12,7 +12,8 @@ use crate::pte::{Format, Pte};
 use crate::table::{LINE, Table};
 use core::ops::Range;
 
-/// Clears the young bit of entry `i`, or of every entry of its contiguous block; whether any was set.
+/// Clears the young bit of entry `i`, or of every entry of its contiguous block; whether any was
+/// set.
 #[inline]
 pub fn test_and_clear_young_pte<E: Env>(table: E::Table, i: usize) -> bool {
     let pte = table.load(i);
@@ -22,8 +23,8 @@ pub fn test_and_clear_young_pte<E: Env>(table: E::Table, i: usize) -> bool {
     E::Format::is_young(pte) && table.test_and_clear_bit(i, E::Format::YOUNG)
 }
 
-/// Clears the young bits of `nr` entries from index `i` on, and of whole blocks where the run begins
-/// or ends inside one; whether any was set.
+/// Clears the young bits of `nr` entries from index `i` on, and of whole blocks where the run
+/// begins or ends inside one; whether any was set.
 #[inline]
 pub fn test_and_clear_young_ptes<E: Env>(
     table: E::Table,
@@ -57,8 +58,8 @@ pub fn test_and_clear_young<T: Table>(
     young
 }
 
-/// Clears the young bits in the parts of contiguous blocks that stick out of the run of `nr` entries
-/// from `i` on; whether any was set. The run itself is not touched.
+/// Clears the young bits in the parts of contiguous blocks that stick out of the run of `nr`
+/// entries from `i` on; whether any was set. The run itself is not touched.
 #[inline]
 pub(crate) fn clear_young_edges<E: Env>(table: E::Table, i: usize, nr: usize) -> bool {
     let wide = widened::<E>(table, i, nr);
@@ -71,8 +72,8 @@ pub(crate) fn clear_young_edges<E: Env>(table: E::Table, i: usize, nr: usize) ->
     young
 }
 
-/// Finds the batch that begins at index `i` with the valid entry `pte`, at most `max_nr` entries, and
-/// clears its young bits in the same pass.
+/// Finds the batch that begins at index `i` with the valid entry `pte`, at most `max_nr` entries,
+/// and clears its young bits in the same pass.
 #[inline]
 pub(crate) fn batch<F: Format, T: Table>(
     table: T,

@@ -3,7 +3,7 @@
 //!
 //! The kernel's names are kept (Linux 7.1.5): `test_and_clear` never flushes, `clear_flush` follows
 //! a [`FlushPolicy`], `_notify` asks the secondary MMUs as well. Three families check a run:
-//! [`per_entry`] as kernels did, [`batched`] as they do, [`line`] as we do.
+//! [`per_entry`] as kernels did, [`batched`] as they do, [`line`](mod@line) as we do.
 
 pub mod batched;
 pub mod entry;
@@ -28,7 +28,8 @@ pub enum Family {
     /// One call a run, as merged: x86 and riscv loop over the single call, arm64 passes once over
     /// the run widened to block edges.
     Batched,
-    /// Eight entries a step, atomics only where an entry is young, batch detection in the same pass.
+    /// Eight entries a step, atomics only where an entry is young, batch detection in the same
+    /// pass.
     Line,
 }
 
@@ -98,8 +99,8 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         }
     }
 
-    /// [`YoungCheck::test_and_clear_young_ptes`], then the flush if any was set: one for the widened
-    /// run, but where kernels loop over the single call, one an entry.
+    /// [`YoungCheck::test_and_clear_young_ptes`], then the flush if any was set: one for the
+    /// widened run, but where kernels loop over the single call, one an entry.
     #[inline(always)] // as above
     pub fn clear_flush_young_ptes(
         &self,
@@ -188,8 +189,8 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     }
 
     /// Clear-flushes the run of one folio that begins with `pte`, which maps `addr`, as far as this
-    /// family goes at once and at most `max_nr()` entries (the end of folio, VMA or table), and asks
-    /// the secondary MMUs. The entries done, and whether any was young.
+    /// family goes at once and at most `max_nr()` entries (the end of folio, VMA or table), and
+    /// asks the secondary MMUs. The entries done, and whether any was young.
     #[inline(always)] // as above: what kernels did is not to pay for what they do
     pub fn clear_flush_young_run(
         &self,

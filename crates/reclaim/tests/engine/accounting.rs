@@ -1,5 +1,5 @@
-//! Whatever is done in whatever order, failures included: a folio's mappings and references are what
-//! the tables hold, frames know their folio, and no entry of the caller's tables is lost.
+//! Whatever is done in whatever order, failures included: a folio's mappings and references are
+//! what the tables hold, frames know their folio, and no entry of the caller's tables is lost.
 
 use crate::formats::FAMILIES;
 use crate::world::{Arena, World, pages};

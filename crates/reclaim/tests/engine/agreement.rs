@@ -1,5 +1,5 @@
-//! Over random layouts, every family gives the answer and leaves the entries that a plain reading of
-//! the rules gives, and so all give the same.
+//! Over random layouts, every family gives the answer and leaves the entries that a plain reading
+//! of the rules gives, and so all give the same.
 
 use crate::formats::FAMILIES;
 use crate::world::{Arena, LIMITS, World, page};

@@ -91,7 +91,8 @@ fn a_run_begins_and_ends_with_the_vma<F: Format>(family: Family) {
 }
 
 /// As after mlock of a part: VMAs of one process that meet inside a contiguous block. A run ends
-/// with the VMA; the block's young bits are cleared to its edges, and count for the VMA asked first.
+/// with the VMA; the block's young bits are cleared to its edges, and count for the VMA asked
+/// first.
 fn a_run_ends_with_the_vma_inside_a_block<F: Format>(family: Family) {
     let n = F::CONT_PTES.max(4) as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
@@ -166,8 +167,8 @@ fn dirty_and_write_do_not_end_a_run<F: Format>(family: Family) {
     assert_eq!(world.entries(mm, 1..5), kept, "only the young bit is taken");
 }
 
-/// The folio's mappings are counted down by each run's entries: when none is left, no further VMA is
-/// walked; while one is, they are.
+/// The folio's mappings are counted down by each run's entries: when none is left, no further VMA
+/// is walked; while one is, they are.
 fn the_walk_stops_when_all_mappings_are_seen<F: Format>(family: Family) {
     let n = F::PTES as u64;
     for hidden in [false, true] {

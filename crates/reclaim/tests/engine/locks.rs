@@ -123,6 +123,27 @@ fn the_tables_lock_is_taken_once_for_a_run<F: Format>(family: Family) {
     assert_eq!(world.locked(world.pte_table(mm, 0)), 1);
 }
 
+/// A VMA that maps none of the folio, though it might: its table is looked through without its
+/// lock.
+fn a_table_without_a_match_is_not_locked<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let file = world.file();
+    let folio = world.folio(file, 1, 0);
+    let (user, other) = (world.process(), world.process());
+    let vmas = [user, other].map(|mm| world.vma(mm, 4..6, VmFlags::READ, file, 0));
+    for vma in vmas {
+        world.map(vma, folio);
+    }
+    world.touch(user, 5);
+    let table = world.pte_table(other, 4);
+    world.zap(vmas[1], folio).expect("no block is cut");
+    world.forget();
+    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+    assert!(world.walked(other), "the latest VMA is asked first");
+    assert_eq!(world.locked(table), 0);
+}
+
 fn device_memory_is_refused_in_debug_builds<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -144,6 +165,7 @@ on_every_format!(
     a_reverse_map_being_written_leaves_the_answer_unknown,
     every_lock_is_given_back,
     the_tables_lock_is_taken_once_for_a_run,
+    a_table_without_a_match_is_not_locked,
     device_memory_is_refused_in_debug_builds,
 );
 

@@ -1,5 +1,5 @@
-//! The caller's tables: what is refused, that a refusal changes nothing, and that what is given back
-//! can be had again.
+//! The caller's tables: what is refused, that a refusal changes nothing, and that what is given
+//! back can be had again.
 
 use crate::world::{Arena, LIMITS, World, page, pages};
 use pageout_paging::pte::{Arm64_4K, SmallX86};

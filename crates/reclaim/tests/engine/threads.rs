@@ -3,12 +3,12 @@
 
 use crate::formats::FAMILIES;
 use crate::world::{Arena, LIMITS, World, aging, pages};
-use pageout_paging::Format;
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
 use pageout_paging::young::Family;
+use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
-    CpuCtx, FolioId, MapAs, MappingId, MmId, NewVma, Refs, VmFlags, folio_referenced, map_folio,
-    zap_folio,
+    CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma, Refs,
+    VmFlags, folio_referenced, map_folio, zap_folio,
 };
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -128,6 +128,35 @@ fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
             assert_eq!((folio.mapcount(), folio.refs()), (8, 9));
         }
         assert_eq!(reclaim(&parts, family, 1).references, 0);
+    }
+}
+
+/// Whoever finds a folio by its frame finds it initialised. Only a weakly ordered machine, or Miri
+/// playing one, can show otherwise.
+#[test]
+fn a_folio_found_by_its_frame_is_initialised() {
+    for _ in 0..20 {
+        let mut arena = Arena::new::<SmallX86>(&LIMITS);
+        let mut world = arena.world::<SmallX86>();
+        let mapping = world.anon();
+        let (maps, env) = (&world.maps, &world.env);
+        let pfn = Pfn::new(8);
+        let order = Order::new(3).expect("a small order");
+        let new = NewFolio { pfn, order, mapping, index: 24, flags: FolioFlags::IDLE };
+        let find = || loop {
+            if let Some(id) = maps.folio_of(Pfn::new(15)) {
+                let folio = maps.folio(id);
+                break (folio.pfn(), folio.nr_pages(), folio.index(), folio.flags());
+            }
+            std::thread::yield_now();
+        };
+        let found = std::thread::scope(|scope| {
+            let finder = scope.spawn(find);
+            maps.add_folio(env, &mut CpuCtx::new(), new).expect("room");
+            finder.join().expect("it is found")
+        });
+        let flags = FolioFlags::IDLE | MappingKind::Anon.folio_flags();
+        assert_eq!(found, (pfn, 8, 24, flags));
     }
 }
 

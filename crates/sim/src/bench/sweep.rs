@@ -101,8 +101,8 @@ impl Sweep {
         all
     }
 
-    /// Who checks in this sweep: every family; where a call checks one entry, the single helper; where
-    /// all that is left is to read old entries, also the widest read.
+    /// Who checks in this sweep: every family; where a call checks one entry, the single helper;
+    /// where all that is left is to read old entries, also the widest read.
     pub(super) fn ways(&self) -> Vec<By> {
         let single = (self.nr == 1).then_some(By::Single);
         let floor = self.reached == Reached::BySweep && self.nr > 1 && self.young_percent == 0;

@@ -108,8 +108,8 @@ pub enum RecordError {
 /// The program keeps its standard streams. Only the process started is traced, not its children,
 /// and it only until it replaces itself. If it fails, the trace is complete all the same:
 /// [`Totals::ending`] says how it ended. If the recording process is killed by a signal that the
-/// program does not get as well, the program runs on, untraced. `progress` is called now and then with the references
-/// so far.
+/// program does not get as well, the program runs on, untraced. `progress` is called now and then
+/// with the references so far.
 ///
 /// # Errors
 ///

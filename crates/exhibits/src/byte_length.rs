@@ -1,0 +1,37 @@
+use crate::harness::Subject;
+use pageout_paging::{Format, Pte, Rules, Table, contig};
+use std::ops::Range;
+
+/// Known: a byte length where a number of entries was meant.
+///
+/// Linux's contpte clear of young and dirty bits, fixed in 2024 by commit 6434e69814b1. The end of
+/// the run was its start address plus its number of entries, and once rounded to block edges the
+/// distance in bytes was passed as the number of entries to clear: 65536 for a block of sixteen,
+/// far beyond the page table. Runs without a contiguous entry at an edge came out right.
+#[derive(Clone, Copy, Debug)]
+pub struct ByteLength;
+
+impl Rules for ByteLength {
+    fn widen<F: Format>(i: usize, nr: usize, first: Pte, last: Pte) -> Range<usize> {
+        let block_bytes = F::CONT_PTES << F::PAGE_SHIFT;
+        let mut start = i << F::PAGE_SHIFT;
+        let mut end = start + nr; // the first half of the bug: entries added to bytes
+        if F::is_cont(last) {
+            end = contig::align_up(end, block_bytes);
+        }
+        if F::is_cont(first) {
+            start = contig::align_down(start, block_bytes);
+        }
+        let index = start >> F::PAGE_SHIFT;
+        index..index + (end - start) // the second: bytes taken for entries
+    }
+}
+
+impl Subject for ByteLength {
+    type Rules = Self;
+    type Table<T: Table> = T;
+
+    fn table<T: Table>(table: T) -> T {
+        table
+    }
+}

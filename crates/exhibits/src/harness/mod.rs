@@ -1,0 +1,48 @@
+//! Checks of the young-bit code against an oracle, in a world where hardware can act between any
+//! two table operations. A check returns a [`Counterexample`]; it panics on nothing the subject
+//! does.
+
+mod case;
+mod check;
+mod counterexample;
+mod decode;
+mod ground;
+mod hardware;
+mod oracle;
+mod search;
+mod world;
+
+pub use case::{BASE, Case, Layout, Outside, PageKind};
+pub use check::{Call, Op, check_call};
+pub use counterexample::Counterexample;
+pub use decode::{Bits, Decode};
+pub use ground::{Ground, Guard};
+pub use hardware::{Tried, check_hardware, try_every_access};
+pub use oracle::{Expected, batch_len, gathered, merged};
+pub use search::{case_numbers, each_edge_case, each_small_case, random_case};
+pub use world::{Access, Counts, Event, FIRST_TABLE, World};
+
+use pageout_paging::{Rules, Sound, Table};
+
+/// What is under check: the engine with these rules, through this table handle.
+pub trait Subject: 'static {
+    /// The soundness decisions.
+    type Rules: Rules;
+    /// The handle the engine is given.
+    type Table<T: Table>: Table;
+    /// Wraps the world's handle.
+    fn table<T: Table>(table: T) -> Self::Table<T>;
+}
+
+/// The engine as shipped.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine;
+
+impl Subject for Engine {
+    type Rules = Sound;
+    type Table<T: Table> = T;
+
+    fn table<T: Table>(table: T) -> T {
+        table
+    }
+}

@@ -1,0 +1,278 @@
+//! Batch detection and the gathering getters, compared with an oracle.
+#![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
+
+use pageout_exhibits::harness::{
+    BASE, Case, Decode, Engine, Expected, FIRST_TABLE, Ground, Layout, Outside, PageKind, World,
+    batch_len, case_numbers, gathered, merged, random_case,
+};
+use pageout_paging::batch::{
+    BatchFlags, batch_and_clear_young, folio_pte_batch, folio_pte_batch_flags,
+};
+use pageout_paging::contig::{self, Getter};
+use pageout_paging::pte::{
+    Arm64_4K, Level, Prot, SmallArm2, SmallArm4, SmallX86, SwapEntry, SwapKind, X86_64,
+};
+use pageout_paging::{Env, Format, Pte};
+
+/// All combinations of the five flags.
+fn all_flags() -> impl Iterator<Item = BatchFlags> {
+    (0..32).map(|bits: u32| BatchFlags {
+        respect_dirty: bits & 1 != 0,
+        respect_soft_dirty: bits & 2 != 0,
+        respect_write: bits & 4 != 0,
+        merge_write: bits & 8 != 0,
+        merge_young_dirty: bits & 16 != 0,
+    })
+}
+
+/// What may stand in an entry instead of the next page of the run.
+fn others<F: Format>(page: Pte) -> Vec<Pte> {
+    let swap = SwapEntry::new(SwapKind::Device(1), 77).expect("it fits");
+    let exec = F::leaf(Level::Pte, F::pfn(page), Prot::EXEC);
+    let none = Prot { none: true, ..Prot::WRITE };
+    vec![
+        F::mkyoung(page),
+        F::mkdirty(page),
+        F::hardware_dirty(page).unwrap_or(page),
+        F::mkyoung(F::mkdirty(page)),
+        F::mksoft_dirty(page),
+        F::clear_soft_dirty(page),
+        F::wrprotect(page),
+        F::wrprotect(F::mkdirty(page)),
+        F::mkspecial(page),
+        F::mkuffd_wp(page),
+        F::advance(page, 1),
+        exec,
+        F::leaf(Level::Pte, F::pfn(page), none),
+        F::swap(swap),
+        Pte::NONE,
+    ]
+}
+
+fn check_batch<F: Decode>(world: &World<F>, entries: &[Pte], i: usize, max_nr: usize) {
+    let env = Ground::<Engine, F>::new(world);
+    let table = env.table(FIRST_TABLE);
+    for flags in all_flags() {
+        let first = gathered::<F>(entries, i);
+        let mut copy = first;
+        let nr = folio_pte_batch_flags::<F, _>(table, i, &mut copy, max_nr, flags);
+        let context = || format!("{entries:#?} from {i}, at most {max_nr}, {flags:?}");
+        let expected = batch_len::<F>(entries, i, max_nr, flags);
+        assert_eq!(nr, expected, "{}", context());
+        let copy_expected = merged::<F>(entries, i, nr, flags);
+        assert_eq!(copy, copy_expected, "{}", context());
+    }
+}
+
+/// Every run start and bound, with up to one entry (one block, if contiguous) of another kind.
+fn every_small_batch<F: Decode>() {
+    let world = World::<F>::new(1);
+    let mixes = if F::CONT_SHIFT == 0 { 1 } else { 1 << (F::PTES / F::CONT_PTES) };
+    for cont in 0..mixes {
+        let plain = Layout::folio(cont).case::<F>(0..F::PTES, |_| false).entries;
+        for entries in with_one_other::<F>(&plain) {
+            world.reset(&entries);
+            for i in (0..F::PTES).filter(|i| F::is_present(entries[*i])) {
+                for max_nr in 1..=F::PTES - i {
+                    check_batch::<F>(&world, &entries, i, max_nr);
+                }
+            }
+        }
+    }
+}
+
+/// `plain`, and `plain` with each entry replaced by each other kind. Within a contiguous block
+/// entries differ only in young and dirty, so there other kinds replace the whole block.
+fn with_one_other<F: Decode>(plain: &[Pte]) -> Vec<Vec<Pte>> {
+    let mut tables = vec![plain.to_vec()];
+    for at in 0..plain.len() {
+        for kind in 0..others::<F>(plain[at]).len() {
+            let mut table = plain.to_vec();
+            let other = others::<F>(plain[at])[kind];
+            let free = F::bits(other).rest == F::bits(plain[at]).rest
+                && F::bits(other).write == F::bits(plain[at]).write
+                && F::bits(other).pfn == F::bits(plain[at]).pfn;
+            if F::is_cont(plain[at]) && !free {
+                let block = contig::align_down(at, F::CONT_PTES);
+                for i in block..block + F::CONT_PTES {
+                    let page = others::<F>(F::mknoncont(plain[i]))[kind];
+                    // Whole blocks stay contiguous where they may.
+                    let shifted = F::bits(page).pfn != F::bits(plain[i]).pfn;
+                    table[i] = if F::is_valid(page) && !shifted { F::mkcont(page) } else { page };
+                }
+            } else {
+                table[at] = other;
+            }
+            tables.push(table);
+        }
+    }
+    tables
+}
+
+#[test]
+fn small_batches_all() {
+    every_small_batch::<SmallX86>();
+    every_small_batch::<SmallArm2>();
+    every_small_batch::<SmallArm4>();
+}
+
+/// At full size: random tables, with up to two entries of another kind, every flag.
+fn random_batches<F: Decode>(name: &str, count: u64) {
+    let world = World::<F>::new(1);
+    for number in case_numbers(count) {
+        let mut rng = fastrand::Rng::with_seed(number);
+        let mut case = random_case::<F>(&mut rng);
+        case.run.end = case.run.end.min(case.run.start + 70);
+        for _ in 0..rng.usize(..3) {
+            let at = rng.usize(case.run.clone());
+            let page = case.entries[at];
+            if !F::is_cont(page) && at > case.run.start && F::is_present(page) {
+                let others = others::<F>(page);
+                case.entries[at] = others[rng.usize(..others.len())];
+            }
+        }
+        println!("replay: PAGEOUT_CASE={number} cargo test -p pageout-paging --test batch {name}");
+        world.reset(&case.entries);
+        check_batch::<F>(&world, &case.entries, case.run.start, case.run.len());
+        check_fused::<F>(&world, &case);
+    }
+}
+
+/// `batch_and_clear_young` finds the plain batch, and clears it and nothing else.
+fn check_fused<F: Decode>(world: &World<F>, case: &Case) {
+    let env = Ground::<Engine, F>::new(world);
+    let table = env.table(FIRST_TABLE);
+    let (i, max_nr) = (case.run.start, case.run.len());
+    let plain = folio_pte_batch::<F, _>(table, i, case.entries[i], max_nr);
+    let (nr, young) = batch_and_clear_young::<F, _>(table, i, case.entries[i], max_nr);
+    assert_eq!(nr, plain, "{case:#?}");
+    let batch = &case.entries[i..i + nr];
+    let any = batch.iter().any(|pte| F::bits(*pte).young);
+    assert_eq!(young, any, "{case:#?}");
+    for (k, pte) in case.entries.iter().enumerate() {
+        let cleared = if (i..i + nr).contains(&k) { F::mkold(*pte) } else { *pte };
+        assert_eq!(world.entry(k), cleared, "entry {k} of {case:#?}");
+    }
+}
+
+const RANDOM: u64 = 20_000;
+
+#[test]
+fn x86_64_random() {
+    random_batches::<X86_64>("x86_64_random", RANDOM);
+}
+
+#[test]
+fn arm64_4k_random() {
+    random_batches::<Arm64_4K>("arm64_4k_random", RANDOM);
+}
+
+#[test]
+fn fused_batch_and_clear_all() {
+    fn all<F: Decode>() {
+        let world = World::<F>::new(1);
+        let tried = pageout_exhibits::harness::each_small_case::<F>(|case, _: &Expected| {
+            world.reset(&case.entries);
+            check_fused::<F>(&world, case);
+            Ok(())
+        });
+        assert!(tried.is_ok_and(|tried| tried > 0));
+    }
+    all::<SmallX86>();
+    all::<SmallArm2>();
+    all::<SmallArm4>();
+}
+
+/// Every young and dirty state an entry of a block can be in.
+fn states<F: Format>(page: Pte) -> Vec<Pte> {
+    let dirty = [page, F::mkdirty(page), F::hardware_dirty(page).unwrap_or(page)];
+    dirty.into_iter().flat_map(|pte| [pte, F::mkyoung(pte)]).collect()
+}
+
+/// Both getters equal the oracle for every state of every entry of one block; the other blocks are
+/// young and dirty all over, and do not leak in.
+fn every_gather<F: Decode>(prot: Prot) {
+    let world = World::<F>::new(1);
+    let env = Ground::<Engine, F>::new(&world);
+    let table = env.table(FIRST_TABLE);
+    let page = |i: usize| {
+        let leaf = F::leaf(Level::Pte, BASE.add(i as u64), prot);
+        F::mkcont(F::mkclean(leaf))
+    };
+    let block = F::CONT_PTES.max(2);
+    for number in 0..6_usize.pow(block as u32) {
+        let entry = |i: usize| match i < block {
+            true => states::<F>(page(i))[number / 6_usize.pow(i as u32) % 6],
+            false => F::mkyoung(F::mkdirty(page(i))),
+        };
+        let entries: Vec<Pte> = (0..F::PTES).map(entry).collect();
+        world.reset(&entries);
+        for i in 0..block {
+            let expected = gathered::<F>(&entries, i);
+            let all = contig::gather::<F, _>(table, i);
+            assert_eq!(all, expected, "entry {i} of {entries:#?}");
+            let early = contig::gather_early::<F, _>(table, i);
+            assert_eq!(early, expected, "entry {i} of {entries:#?}, stopping early");
+            assert_eq!(Getter::Gathered.get::<F, _>(table, i), expected);
+            assert_eq!(Getter::Raw.get::<F, _>(table, i), entries[i]);
+        }
+    }
+}
+
+#[test]
+fn gathering_getters_all() {
+    for prot in [Prot::READ, Prot::WRITE] {
+        every_gather::<SmallX86>(prot);
+        every_gather::<SmallArm2>(prot);
+        every_gather::<SmallArm4>(prot);
+    }
+}
+
+#[test]
+fn a_swap_entry_with_bit_52_is_never_contiguous() {
+    let world = World::<Arm64_4K>::new(1);
+    let layout = Layout { cont: 0, kind: PageKind::Present, outside: Outside::Swap };
+    // Entry 3 is a page; all around it are swap entries that have bit 52 and the young bit set.
+    let case = layout.case::<Arm64_4K>(3..4, |i| i != 3);
+    world.reset(&case.entries);
+    let env = Ground::<Engine, Arm64_4K>::new(&world);
+    let table = env.table(FIRST_TABLE);
+    for i in [0, 2, 4, 15] {
+        let swap = case.entries[i];
+        assert_eq!(swap.0 >> 52 & 1, 1);
+        assert!(!Arm64_4K::is_cont(swap) && !Arm64_4K::is_present(swap));
+        assert_eq!(contig::batch_hint::<Arm64_4K>(i, swap), 1);
+        assert_eq!(contig::gather::<Arm64_4K, _>(table, i), swap);
+        assert_eq!(contig::gather_early::<Arm64_4K, _>(table, i), swap);
+    }
+    let page = case.entries[3];
+    assert_eq!(folio_pte_batch::<Arm64_4K, _>(table, 3, page, 13), 1);
+}
+
+#[test]
+fn setting_a_range_folds_whole_aligned_blocks_alone() {
+    let world = World::<Arm64_4K>::new(1);
+    let env = Ground::<Engine, Arm64_4K>::new(&world);
+    let leaf = |pfn| Arm64_4K::leaf(Level::Pte, pfn, Prot::READ);
+    // 40 pages from index 8 on: half a block, then two whole ones.
+    contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 8, leaf(BASE.add(8)), 40);
+    for i in 0..64 {
+        let pte = world.entry(i);
+        assert_eq!(pte.is_none(), !(8..48).contains(&i), "entry {i}");
+        assert_eq!(Arm64_4K::is_cont(pte), (16..48).contains(&i), "entry {i}");
+        if !pte.is_none() {
+            assert_eq!(Arm64_4K::pfn(pte), BASE.add(i as u64));
+        }
+    }
+    // Frames that are not aligned as the addresses are: no block.
+    let other = World::<Arm64_4K>::new(1);
+    let env = Ground::<Engine, Arm64_4K>::new(&other);
+    contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 0, leaf(BASE.add(1)), 32);
+    assert!((0..32).all(|i| !Arm64_4K::is_cont(other.entry(i)) && !other.entry(i).is_none()));
+    // A block's worth less one, and PROT_NONE pages: no block either.
+    contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 64, leaf(BASE), 15);
+    let none = Arm64_4K::leaf(Level::Pte, BASE, Prot::NONE);
+    contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 96, none, 16);
+    let single = |i: usize| other.entry(i).0 >> 52 & 1 == 0 && !other.entry(i).is_none();
+    assert!((64..79).chain(96..112).all(single));
+}

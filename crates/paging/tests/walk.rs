@@ -1,0 +1,335 @@
+//! Descent, spans, and the stepping of rmap walks.
+#![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
+
+use pageout_exhibits::harness::{BASE, Engine, Event, FIRST_TABLE, Ground, World};
+use pageout_paging::contig::Getter;
+use pageout_paging::pte::{Prot, SmallArm4, SmallX86, SwapEntry, SwapKind};
+use pageout_paging::walk::{
+    Descent, Hit, LockWhen, MappedWalk, Match, Span, Where, descend, make_table, spans,
+};
+use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, VirtRange};
+use std::cell::Cell;
+
+const ROOT: Pfn = FIRST_TABLE;
+/// Pages that one PTE table maps here; a PMD table eight times as many, and so on.
+const PTES: u64 = 8;
+
+/// An address space in tables of 8.
+struct Space<F> {
+    world: World<F>,
+    tables: Cell<u64>,
+}
+
+fn page(number: u64) -> VirtAddr {
+    VirtAddr::new(number << 12)
+}
+
+fn pages(range: std::ops::Range<u64>) -> VirtRange {
+    page(range.start)..page(range.end)
+}
+
+impl<F: Format> Space<F> {
+    fn new() -> Self {
+        Self { world: World::new(40), tables: Cell::new(1) }
+    }
+
+    fn env(&self) -> Ground<'_, Engine, F> {
+        Ground::new(&self.world)
+    }
+
+    /// The frame of the table of `level` for page `number`, made if it misses.
+    fn table(&self, number: u64, level: Level) -> Pfn {
+        let mut next = || {
+            let frame = FIRST_TABLE.add(self.tables.get());
+            self.tables.set(self.tables.get() + 1);
+            Some(frame)
+        };
+        make_table(&self.env(), ROOT, page(number), level, &mut next).expect("no leaf in the way")
+    }
+
+    fn set(&self, number: u64, level: Level, pte: Pte) {
+        let table = self.env().table(self.table(number, level));
+        table.set(F::index(level, page(number)), pte);
+    }
+
+    /// Maps page `number` to the folio's page of that number.
+    fn map(&self, number: u64) {
+        let leaf = F::leaf(Level::Pte, BASE.add(number), Prot::READ);
+        self.set(number, Level::Pte, leaf);
+    }
+
+    /// A walk for the folio whose page n, of `nr_pages`, is page n of the address space.
+    fn target(&self, range: std::ops::Range<u64>, nr_pages: usize) -> Where {
+        Where {
+            root: ROOT,
+            range: pages(range),
+            pfn: BASE,
+            nr_pages,
+            matches: Match::Mapped,
+            lock: LockWhen::Plausible,
+            getter: Getter::Gathered,
+        }
+    }
+
+    /// The pages that the walk hits, and the table locks taken, all of them released.
+    fn walk(&self, target: Where) -> (Vec<u64>, Vec<Pfn>) {
+        let env = self.env();
+        let before = self.world.events().len();
+        let mut walk = MappedWalk::new(&env, target);
+        let mut hits = Vec::new();
+        while let Some(hit) = walk.next_hit() {
+            let (Hit::Pte(addr, _) | Hit::Pmd(addr)) = hit;
+            hits.push(addr.get() >> 12);
+        }
+        let events = self.world.events().split_off(before);
+        let locks = events.chunks(2).map(|pair| match pair {
+            [Event::Lock(lock), Event::Unlock(unlock)] if lock == unlock => *lock,
+            _ => panic!("one lock at a time, each released: {events:?}"),
+        });
+        (hits, locks.collect())
+    }
+}
+
+#[test]
+fn absent_upper_levels_are_stepped_over() {
+    let space = Space::<SmallX86>::new();
+    let mapped = [5, PTES, 64 + 3, 512 + 1, 4095];
+    for number in mapped {
+        space.map(number);
+    }
+    let before = space.world.counts().loads;
+    let (hits, locks) = space.walk(space.target(0..4096, 4096));
+    assert_eq!(hits, mapped);
+    assert_eq!(locks.len(), mapped.len());
+    // 4096 pages are not looked at one by one: five tables of 8 and the way to them are.
+    assert!(space.world.counts().loads - before < 200);
+}
+
+#[test]
+fn crossing_a_table_drops_its_lock_and_says_so() {
+    let space = Space::<SmallX86>::new();
+    (4..20).for_each(|number| space.map(number));
+    let tables = [4, 8, 16].map(|number| space.table(number, Level::Pte));
+    let (hits, locks) = space.walk(space.target(4..20, 20));
+    assert_eq!(hits, (4..20).collect::<Vec<_>>());
+    assert_eq!(locks, tables);
+
+    let env = space.env();
+    let mut walk = MappedWalk::new(&env, space.target(4..20, 20));
+    for number in 4..20 {
+        let leaf = SmallX86::leaf(Level::Pte, BASE.add(number), Prot::READ);
+        assert_eq!(walk.next_hit(), Some(Hit::Pte(page(number), leaf)));
+        assert_eq!(walk.crossed_table(), number >= 8, "page {number}");
+        let locked = walk.locked().table().load(number as usize % 8);
+        assert_eq!(locked, leaf);
+    }
+    assert_eq!(walk.next_hit(), None);
+    assert_eq!(walk.next_hit(), None);
+}
+
+#[test]
+fn ending_at_a_table_s_end_crosses_nothing() {
+    let space = Space::<SmallX86>::new();
+    (4..8).for_each(|number| space.map(number));
+    space.map(8);
+    let env = space.env();
+    let mut walk = MappedWalk::new(&env, space.target(4..8, 64));
+    assert_eq!(std::iter::from_fn(|| walk.next_hit()).count(), 4);
+    assert!(!walk.crossed_table());
+}
+
+#[test]
+fn a_table_without_a_match_is_not_locked_unless_always() {
+    let space = Space::<SmallX86>::new();
+    // Another folio's pages in the first table, nothing in the second, ours in the third.
+    for number in 0..8 {
+        let other = SmallX86::leaf(Level::Pte, BASE.add(1000 + number), Prot::READ);
+        space.set(number, Level::Pte, other);
+    }
+    let first = space.table(0, Level::Pte);
+    let second = space.table(8, Level::Pte);
+    space.map(18);
+    let third = space.table(18, Level::Pte);
+    assert_eq!(space.walk(space.target(0..24, 24)), (vec![18], vec![third]));
+    let mut always = space.target(0..24, 24);
+    always.lock = LockWhen::Always;
+    assert_eq!(space.walk(always), (vec![18], vec![first, second, third]));
+}
+
+#[test]
+fn only_the_folio_s_pages_within_the_range_match() {
+    let space = Space::<SmallX86>::new();
+    (0..16).for_each(|number| space.map(number));
+    // The folio is pages 3 to 9 of what is mapped; the range ends before it does.
+    let mut target = space.target(0..8, 7);
+    target.pfn = BASE.add(3);
+    assert_eq!(space.walk(target.clone()).0, [3, 4, 5, 6, 7]);
+    target.range = pages(0..16);
+    assert_eq!(space.walk(target.clone()).0, (3..10).collect::<Vec<_>>());
+    target.range = pages(5..5);
+    assert_eq!(space.walk(target).0, [0; 0]);
+}
+
+#[test]
+fn prot_none_pages_match() {
+    let space = Space::<SmallX86>::new();
+    space.set(2, Level::Pte, SmallX86::leaf(Level::Pte, BASE.add(2), Prot::NONE));
+    assert_eq!(space.walk(space.target(0..8, 8)).0, [2]);
+}
+
+/// One entry of each kind that holds a frame, all of our folio's page 0 to 5, and a swap slot.
+fn special_entries<F: Format>() -> Space<F> {
+    let space = Space::<F>::new();
+    space.map(0);
+    let kinds = [
+        SwapKind::DevicePrivate,
+        SwapKind::DeviceExclusive,
+        SwapKind::Migration,
+        SwapKind::Hwpoison,
+        SwapKind::Device(2),
+    ];
+    for (number, kind) in (1..).zip(kinds) {
+        let swap = SwapEntry::new(kind, BASE.get() + number).expect("it fits");
+        space.set(number, Level::Pte, F::swap(swap));
+    }
+    space
+}
+
+#[test]
+fn device_entries_match_as_mapped_and_migration_entries_in_their_mode() {
+    fn both<F: Format>() {
+        let space = special_entries::<F>();
+        let mapped = space.target(0..8, 8);
+        assert_eq!(space.walk(mapped.clone()).0, [0, 1, 2]);
+        let migration = Where { matches: Match::Migration, ..mapped };
+        assert_eq!(space.walk(migration.clone()).0, [3]);
+        let of_another_folio = Where { pfn: BASE.add(4), ..migration };
+        assert_eq!(space.walk(of_another_folio).0, [0; 0]);
+    }
+    both::<SmallX86>();
+    both::<SmallArm4>();
+}
+
+#[test]
+fn a_pmd_leaf_is_one_hit_and_the_last() {
+    let space = Space::<SmallX86>::new();
+    let leaf = SmallX86::leaf(Level::Pmd, BASE, Prot::READ);
+    space.set(8, Level::Pmd, leaf);
+    let pmd_table = space.table(8, Level::Pmd);
+    let target = space.target(8..16, 8);
+    assert_eq!(space.walk(target.clone()), (vec![8], vec![pmd_table]));
+    // A page after the leaf is none of this folio's, even if it lies in the range.
+    space.map(17);
+    let longer = space.target(8..24, 24);
+    assert_eq!(space.walk(longer.clone()).0, [8]);
+    // In search of migration entries, or of another folio, the leaf is stepped over.
+    let migration = Where { matches: Match::Migration, ..target };
+    assert_eq!(space.walk(migration).0, [0; 0]);
+    let another = Where { pfn: BASE.add(17), nr_pages: 1, ..longer };
+    assert_eq!(space.walk(another).0, [17]);
+}
+
+#[test]
+fn skip_counts_entries_as_visited() {
+    let space = Space::<SmallX86>::new();
+    (0..24).for_each(|number| space.map(number));
+    let env = space.env();
+    let mut walk = MappedWalk::new(&env, space.target(0..24, 24));
+    let mut hits = Vec::new();
+    // 3 of the first table, its last 5, all 8 of the next, then one by one.
+    for nr in [3, 5, 8, 1, 7] {
+        let Some(Hit::Pte(addr, _)) = walk.next_hit() else { panic!("a hit after {hits:?}") };
+        hits.push(addr.get() >> 12);
+        walk.skip(nr);
+    }
+    assert_eq!(hits, [0, 3, 8, 16, 17]);
+    assert_eq!(walk.next_hit(), None);
+}
+
+#[test]
+fn hits_are_read_by_the_walk_s_getter() {
+    let space = Space::<SmallArm4>::new();
+    for number in 0..4 {
+        let leaf = SmallArm4::leaf(Level::Pte, BASE.add(number), Prot::WRITE);
+        let pte = SmallArm4::mkcont(leaf);
+        space.set(number, Level::Pte, if number == 3 { SmallArm4::mkyoung(pte) } else { pte });
+    }
+    for (getter, young) in [(Getter::Gathered, true), (Getter::Raw, false)] {
+        let env = space.env();
+        let target = Where { getter, ..space.target(0..4, 4) };
+        let Some(Hit::Pte(_, pte)) = MappedWalk::new(&env, target).next_hit() else {
+            panic!("page 0 is mapped")
+        };
+        assert_eq!(SmallArm4::is_young(pte), young, "{getter:?}");
+    }
+}
+
+#[test]
+fn descent_says_where_it_ended() {
+    let space = Space::<SmallX86>::new();
+    let at = |number| descend(&space.env(), ROOT, page(number));
+    assert_eq!(at(0), Descent::Absent(Level::Pgd));
+    let pud = space.table(0, Level::Pud);
+    assert_eq!(at(0), Descent::Absent(Level::Pud));
+    let pmd = space.table(0, Level::Pmd);
+    assert_eq!(at(0), Descent::Absent(Level::Pmd));
+    let pte = space.table(0, Level::Pte);
+    assert_eq!(at(0), Descent::PteTable(pte, pmd));
+    space.set(8, Level::Pmd, SmallX86::leaf(Level::Pmd, BASE, Prot::READ));
+    assert_eq!(at(8), Descent::PmdLeaf(pmd));
+    assert_eq!(space.table(0, Level::Pud), pud);
+}
+
+#[test]
+fn make_table_makes_what_misses_and_no_more() {
+    let space = Space::<SmallX86>::new();
+    let env = space.env();
+    let mut supply = (1..).map(|n| FIRST_TABLE.add(n)).take(2);
+    let mut zeroed = || supply.next();
+    // Three tables are wanted and two are to be had: those two stay.
+    assert_eq!(make_table(&env, ROOT, page(0), Level::Pte, &mut zeroed), None);
+    assert_eq!(descend(&env, ROOT, page(0)), Descent::Absent(Level::Pmd));
+    let pmd = make_table(&env, ROOT, page(0), Level::Pmd, &mut || None);
+    assert_eq!(pmd, Some(FIRST_TABLE.add(2)));
+    let pte = FIRST_TABLE.add(3);
+    let made = make_table(&env, ROOT, page(0), Level::Pte, &mut || Some(pte));
+    assert_eq!(made, Some(pte));
+    assert_eq!(make_table(&env, ROOT, page(7), Level::Pte, &mut || None), Some(pte));
+    // A leaf is in the way of a table, not of its own level's.
+    space.set(8, Level::Pmd, SmallX86::leaf(Level::Pmd, BASE, Prot::READ));
+    let mut plenty = || Some(FIRST_TABLE.add(9));
+    assert_eq!(make_table(&env, ROOT, page(8), Level::Pte, &mut plenty), None);
+    assert_eq!(make_table(&env, ROOT, page(8), Level::Pmd, &mut plenty), pmd);
+    assert_eq!(make_table(&env, ROOT, page(8), Level::Pgd, &mut plenty), Some(ROOT));
+}
+
+#[test]
+fn spans_name_tables_leaves_and_what_lies_ahead() {
+    let space = Space::<SmallX86>::new();
+    let first = space.table(0, Level::Pte);
+    let second = space.table(8, Level::Pte);
+    space.set(16, Level::Pmd, SmallX86::leaf(Level::Pmd, BASE, Prot::READ));
+    let pmd = space.table(16, Level::Pmd);
+    let far = space.table(600, Level::Pte);
+    let found: Vec<Span> = spans(&space.env(), ROOT, pages(3..602)).collect();
+    let ptes = |frame, ahead, range| Span::Ptes { frame, ahead, range: pages(range) };
+    let leaf = Span::PmdLeaf { frame: pmd, range: pages(16..24) };
+    let expected = [
+        ptes(first, Some(second), 3..8),
+        ptes(second, None, 8..16),
+        leaf,
+        ptes(far, None, 600..602),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(spans(&space.env(), ROOT, pages(24..600)).count(), 0);
+    assert_eq!(spans(&space.env(), ROOT, pages(5..5)).count(), 0);
+    let inside: Vec<Span> = spans(&space.env(), ROOT, pages(2..5)).collect();
+    assert_eq!(inside, [ptes(first, Some(second), 2..5)]);
+}
+
+#[test]
+fn spans_end_at_the_top_of_the_address_space() {
+    let space = Space::<SmallX86>::new();
+    let top = VirtAddr::new(u64::MAX);
+    assert_eq!(spans(&space.env(), ROOT, VirtAddr::new(u64::MAX << 12)..top).count(), 0);
+}
