@@ -38,6 +38,9 @@ pub(super) fn split(text: &str) -> Listing {
                 }
                 None => {}
             }
+        } else if let Some((symbol, code)) = line.split_once(" = ").filter(|_| open.is_none()) {
+            // Two functions that came out alike: one is the other's second name.
+            listing.extend(listing.get(code).cloned().map(|code| (symbol.to_owned(), code)));
         } else if line.starts_with(".size") {
             // Data has a size too, and no code.
             listing.extend(open.take().filter(|(_, function)| !function.code.is_empty()));
@@ -128,6 +131,12 @@ _RNv4a:
             instruction("ret", ""),
         ];
         assert_eq!(split(text)["f"].code, code);
+    }
+
+    #[test]
+    fn a_second_name_has_the_same_code() {
+        let listing = split(&format!("{X86}\n_RNv4b = _RNv4a\n"));
+        assert_eq!(listing["_RNv4b"], listing["_RNv4a"]);
     }
 
     #[test]
