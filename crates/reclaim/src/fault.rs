@@ -20,22 +20,27 @@ pub enum MapAs {
 }
 
 /// Why [`map_folio`] refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MapError {
     /// The VMA maps none of the folio's pages.
+    #[error("the VMA maps none of the folio's pages")]
     Outside,
     /// No frame for a page table (ENOMEM).
+    #[error("no frame for a page table")]
     NoTable,
     /// An entry is in use.
+    #[error("an entry is in use")]
     Busy,
     /// A PMD leaf needs a folio of that size, aligned, wholly inside the VMA.
+    #[error("a PMD leaf needs an aligned folio of its size, wholly inside the VMA")]
     NotPmdSized,
 }
 
 /// Why [`zap_folio`] refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ZapError {
     /// The VMA's edge lies inside a contiguous block, which would have to be unfolded first.
+    #[error("the VMA's edge lies inside a contiguous block")]
     PartialBlock,
 }
 

@@ -6,6 +6,7 @@ use crate::mm::{Mm, MmId};
 use crate::rmap::{Mapping, MappingId, MappingKind};
 use crate::vma::{Vma, VmaId};
 use crate::{CpuCtx, Rank};
+use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Env, Order, Pfn};
@@ -83,7 +84,8 @@ pub struct Memory<'m> {
 }
 
 /// A slice that [`Maps::new`] cannot number: it has 2^32 − 1 entries or more.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the table of {0} is too long to number with 32 bits")]
 pub struct MemoryError(pub TableKind);
 
 /// One of the caller's tables.
@@ -101,8 +103,21 @@ pub enum TableKind {
     Mappings,
 }
 
+impl fmt::Display for TableKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Frames => "frames",
+            Self::Folios => "folios",
+            Self::Vmas => "VMAs",
+            Self::Mms => "address spaces",
+            Self::Mappings => "mappings",
+        })
+    }
+}
+
 /// One of the caller's tables is full, or a frame lies outside of it (ENOMEM).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no room in the table of {0}")]
 pub struct OutOfTable(pub TableKind);
 
 /// What a new folio is.

@@ -51,11 +51,13 @@ impl Mm {
 }
 
 /// Why [`Maps::mmap`] refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MmapError {
     /// The range is empty, or not page-aligned, or ends past the last page offset.
+    #[error("the range is empty, not page-aligned or too far into the mapping")]
     BadRange,
     /// The caller's table of VMAs is full (ENOMEM).
+    #[error(transparent)]
     OutOfTable(OutOfTable),
 }
 

@@ -7,13 +7,13 @@ use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
-    CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma, Refs,
-    VmFlags, folio_referenced, map_folio, zap_folio,
+    CpuCtx, FolioFlags, FolioId, Limits, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
+    Refs, VmFlags, folio_referenced, map_folio, zap_folio,
 };
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const FOLIOS: u64 = 6;
-const ROUNDS: usize = 300;
+const ROUNDS: usize = if cfg!(miri) { 3 } else { 300 };
 
 /// References that were really found, and the answers that there were none to be had.
 #[derive(Debug, Default)]
@@ -135,8 +135,9 @@ fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
 /// playing one, can show otherwise.
 #[test]
 fn a_folio_found_by_its_frame_is_initialised() {
+    let limits = Limits { frames: 16, folios: 1, vmas: 0, mms: 0, mappings: 1 };
     for _ in 0..20 {
-        let mut arena = Arena::new::<SmallX86>(&LIMITS);
+        let mut arena = Arena::new::<SmallX86>(&limits);
         let mut world = arena.world::<SmallX86>();
         let mapping = world.anon();
         let (maps, env) = (&world.maps, &world.env);
