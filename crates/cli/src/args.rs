@@ -25,7 +25,15 @@ Scenarios and their fields (format, order and young take comma-separated lists):
                format=x86-64,arm64-4k  order=0,4,pmd  every=10 (epochs)
 Axes of a variant:
   young      per-entry (as kernels did), batched (as merged), line (ours)
-  flush      architecture (default), sync, nosync, none: counted on host, not executed
+  flush      what follows a young bit found: none, nosync (invalidate), sync (and wait for it);
+             architecture (default) is what kernels do: none on x86-64, nosync on arm64-4k, and
+             sync for PMD leaves. Counted on host, not executed
+Figures:
+  folio_referenced  time to ask every folio: rmap walk and young check of its entries
+  helper alone      time of the young check alone, clear_flush_young_ptes
+  entries visited   page-table entries read
+  atomics           locked read-modify-writes of entries
+  invalidations     TLB invalidations; barriers are waits for their completion
 
 Examples:
   pageout compare age-file order=4,pmd young=0%,50%,100%
@@ -93,7 +101,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Parser)]
 pub(crate) struct BenchArgs {
-    /// What to measure
+    /// What to measure: young checks of page tables
     pub what: Benchmark,
     #[command(flatten)]
     pub measuring: Measuring,
@@ -103,7 +111,6 @@ pub(crate) struct BenchArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Benchmark {
-    /// Young checks of page tables
     Young,
 }
 
@@ -165,8 +172,8 @@ pub(crate) enum TraceCommand {
         command: Vec<std::ffi::OsString>,
     },
     /// Make a trace of lackey's text (valgrind --tool=lackey --trace-mem=yes)
-    #[command(after_help = "Example:\n  valgrind --tool=lackey --trace-mem=yes --log-fd=1 ls \
-        | pageout trace import --output ls.pgt -")]
+    #[command(after_help = "Example:\n  valgrind --tool=lackey --trace-mem=yes --log-fd=9 \
+        ls 9>&1 >/dev/null |\n    pageout trace import --output ls.pgt -")]
     Import {
         /// Lackey's text, or - for standard input
         input: PathBuf,
@@ -178,14 +185,14 @@ pub(crate) enum TraceCommand {
     },
     /// What a trace holds
     Info {
-        /// The trace
-        trace: PathBuf,
+        /// The trace [default: the sample that comes with the program]
+        trace: Option<PathBuf>,
     },
 }
 
 #[derive(Debug, Parser)]
 pub(crate) struct Epoch {
-    /// References an epoch, within which young bits are exact only at its end
+    /// References an epoch (instructions, loads and stores); young bits are exact at its end
     #[arg(long = "epoch", value_name = "REFERENCES",
         default_value_t = DEFAULT_EPOCH_REFERENCES,
         value_parser = clap::value_parser!(u64).range(1..=MAX_EPOCH_REFERENCES))]

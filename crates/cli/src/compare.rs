@@ -2,6 +2,7 @@
 
 use crate::args::{Common, CompareArgs};
 use crate::error::CliError;
+use crate::trace::{name_of, source_of};
 use crate::{output, progress, tables};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
@@ -12,7 +13,6 @@ use pageout_sim::layout::Arena;
 use pageout_sim::published;
 use pageout_sim::replay::Replay;
 use pageout_sim::rounds::{Cell, measure};
-use pageout_sim::source::TraceSource;
 use pageout_sim::this_machine::this_run;
 use pageout_sim::variant::{FAMILIES, Variant};
 
@@ -28,8 +28,8 @@ const FLOOR_TABLES: usize = 20 << 20;
 
 const CAUTION: &str = "\
 Compare nanoseconds saved per page, not percentages: around the check, Linux's whole reclaim has
-more fixed cost than the rows above, so their percentages are larger by nature. Rows called
-arm64-4k are that entry format and algorithm on this CPU, where they run on another architecture.
+more fixed cost than ours, so the percentages above are larger by nature. Rows called arm64-4k or
+x86-64 are that entry format and its algorithm on this CPU, whatever it is.
 ";
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
@@ -70,20 +70,22 @@ impl Plan {
         common: &Common,
     ) -> Result<Self, CliError> {
         match common.ground.as_str() {
-            "host" | "" => {}
+            "host" => {}
             "model" | "guest" | "linux" => {
                 return Err(CliError::GroundNotYet(common.ground.clone()));
             }
             _ => return Err(CliError::UnknownGround(common.ground.clone())),
         }
-        let source = common.trace.clone().map_or(TraceSource::Sample, TraceSource::File);
+        let source = || source_of(common.trace.as_deref());
         let plan = match scenario {
-            None => Self { files: AgeFile::parse(&[])?, replays: Replay::parse(&[], &source)? },
+            None => Self { files: AgeFile::main_table(), replays: Replay::parse(&[], &source()?)? },
             Some("age-file") if common.trace.is_some() => {
                 return Err(CliError::TraceNotUsed("age-file".to_owned()));
             }
             Some("age-file") => Self { files: AgeFile::parse(fields)?, replays: Vec::new() },
-            Some("trace") => Self { files: Vec::new(), replays: Replay::parse(fields, &source)? },
+            Some("trace") => {
+                Self { files: Vec::new(), replays: Replay::parse(fields, &source()?)? }
+            }
             Some(field) if field.contains('=') => {
                 return Err(CliError::FieldsWithoutScenario(field.to_owned()));
             }
@@ -103,10 +105,10 @@ impl Plan {
         let seed = common.measuring.seed;
         let mut arenas: Vec<Arena> = self.files.iter().map(AgeFile::arena).collect();
         let mut cells: Vec<Box<dyn Cell + '_>> = Vec::new();
+        let failed = |source| CliError::Replay { name: name_of(common.trace.as_deref()), source };
         for replay in &self.replays {
-            let name = replay.source.name();
             let planned = replay.clone().plan(variants, seed);
-            cells.push(planned.map_err(|error| CliError::Replay { name, error })?);
+            cells.push(planned.map_err(failed)?);
         }
         for (file, arena) in self.files.iter().zip(&mut arenas) {
             cells.push(file.cell(arena, variants, seed));
@@ -132,7 +134,10 @@ fn main_table(set: &RecordSet, base: &Labels) -> Result<String, CliError> {
     let mut text = String::new();
     for (scenario, title) in [
         ("age-file", "A clean file's folios, all young: one aging pass over the threads' layout"),
-        ("trace", "A real program: every resident folio aged at the end of each epoch"),
+        (
+            "trace",
+            "A real program: all resident folios aged at the end of every few epochs (every=)",
+        ),
     ] {
         let mut times = tables::only(set, |record| record.scenario == scenario);
         for record in &mut times.records {

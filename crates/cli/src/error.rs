@@ -6,19 +6,21 @@ use pageout_sim::fields::FieldError;
 use pageout_sim::residency::ReplayError;
 use pageout_sim::trace::{ImportError, RecordError, TraceError, WriteError};
 use pageout_sim::variant::VariantError;
+use std::error::Error;
+use std::io;
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     #[error("unknown scenario `{0}`: expected age-file or trace")]
     UnknownScenario(String),
-    #[error("{0}; fields follow a scenario: pageout compare age-file order=4")]
+    #[error("field `{0}` without a scenario: expected age-file or trace before it")]
     FieldsWithoutScenario(String),
     #[error("--trace is for scenario trace, not for {0}")]
     TraceNotUsed(String),
     #[error("unknown ground `{0}`: expected host")]
     UnknownGround(String),
-    #[error("ground {0} is not implemented yet; available is host")]
+    #[error("ground {0} is not implemented yet: expected host")]
     GroundNotYet(String),
     #[error("{variant} is compared with itself: give --base or --new another choice on some axis")]
     SameVariant { variant: String },
@@ -26,10 +28,10 @@ pub(crate) enum CliError {
     Field(#[from] FieldError),
     #[error(transparent)]
     Variant(#[from] VariantError),
-    #[error("{name}: {error}")]
-    Replay { name: String, error: ReplayError },
-    #[error("{name}: {error}")]
-    Trace { name: String, error: TraceError },
+    #[error("trace {name}")]
+    Replay { name: String, source: ReplayError },
+    #[error("trace {name}")]
+    Trace { name: String, source: TraceError },
     #[error(transparent)]
     Compare(#[from] CompareError),
     #[error(transparent)]
@@ -37,13 +39,37 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Csv(#[from] CsvError),
     #[error(transparent)]
-    Write(#[from] WriteError),
-    #[error("{}: {error}", path.display())]
-    Import { path: PathBuf, error: ImportError },
+    Output(#[from] WriteError),
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{input}")]
+    Import { input: String, source: ImportError },
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error("{}: {error}", path.display())]
-    Open { path: PathBuf, error: std::io::Error },
-    #[error("standard output: {0}")]
-    Stdout(std::io::Error),
+    #[error("cannot open {}", path.display())]
+    Open { path: PathBuf, source: io::Error },
+    #[error("cannot write to standard output")]
+    Stdout(#[source] io::Error),
+}
+
+impl CliError {
+    /// The message with its causes, in one line.
+    pub(crate) fn message(&self) -> String {
+        let mut message = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Some messages have their cause's in them.
+            if !message.ends_with(&text) {
+                message += &format!(": {text}");
+            }
+            cause = error.source();
+        }
+        message
+    }
+
+    /// Whether whoever read standard output wants no more of it, as `head` does.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
 }

@@ -20,8 +20,9 @@ fn main() -> ExitCode {
     let args = Args::parse();
     match dispatch(args) {
         Ok(code) => code,
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pageout: {error}");
+            eprintln!("error: {}", error.message());
             ExitCode::from(2)
         }
     }
@@ -35,8 +36,10 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Bench(args)) => bench::bench(&args)?,
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
             let name = env!("CARGO_PKG_NAME");
-            clap_complete::generate(shell, &mut Args::command(), name, &mut std::io::stdout());
+            clap_complete::generate(shell, &mut Args::command(), name, &mut script);
+            output::print(&script)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -3,8 +3,9 @@
 use crate::args::Output;
 use crate::error::CliError;
 use pageout_record::schema::RecordSet;
-use pageout_sim::trace::OutputFile;
-use std::io::Write;
+use pageout_sim::trace::{OutputFile, WriteError};
+use std::io::{self, Write};
+use std::path::Path;
 
 /// Refuses an output file that could not be written, before the work is done.
 pub(crate) fn check(output: &Output) -> Result<(), CliError> {
@@ -30,12 +31,23 @@ pub(crate) fn emit(
         text(records)?.into_bytes()
     };
     match &output.output {
-        Some(path) => {
-            let mut file = OutputFile::create(path)?;
-            let error = |error| CliError::Open { path: path.clone(), error };
-            file.write_all(&content).map_err(error)?;
-            Ok(file.commit()?)
-        }
-        None => std::io::stdout().write_all(&content).map_err(CliError::Stdout),
+        Some(path) => write(path, &content),
+        None => print(&content),
     }
+}
+
+/// Writes to standard output.
+pub(crate) fn print(content: &[u8]) -> Result<(), CliError> {
+    let mut stdout = io::stdout();
+    stdout.write_all(content).and_then(|()| stdout.flush()).map_err(CliError::Stdout)
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), CliError> {
+    let failed = |source| CliError::Write { path: path.to_owned(), source };
+    let mut file = OutputFile::create(path)?;
+    file.write_all(content).map_err(failed)?;
+    file.commit().map_err(|error| match error {
+        WriteError::Write(source) => failed(source),
+        other => other.into(),
+    })
 }

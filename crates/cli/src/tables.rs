@@ -18,12 +18,12 @@ pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet
 pub(crate) fn saved(of: &Comparison) -> String {
     let counts = ["atomics", "entries visited", "invalidations"];
     let saves = of.others.iter().map(|other| format!("{other} saves, ns"));
-    let columns = ["format", "order"].map(str::to_owned).into_iter().chain(saves);
+    let columns = ["format", "order", "map"].map(str::to_owned).into_iter().chain(saves);
     let columns = columns.chain(counts.map(str::to_owned));
     let mut grid = Grid::new(
         columns
             .enumerate()
-            .map(|(k, column)| (column, if k < 2 { Align::Left } else { Align::Right })),
+            .map(|(k, column)| (column, if k < 3 { Align::Left } else { Align::Right })),
     );
     for time in of.rows.iter().filter(|row| row.metric == "folio_referenced") {
         let field = |name: &str| time.fields.get(name).cloned().unwrap_or_default();
@@ -39,7 +39,7 @@ pub(crate) fn saved(of: &Comparison) -> String {
                 all.map(exact).collect::<Vec<_>>().join(" / ")
             })
         });
-        let labels = [field("format"), field("order")];
+        let labels = [field("format"), field("order"), field("map")];
         grid.row(labels.into_iter().chain(saved).chain(counted));
     }
     let all = std::iter::once(&of.base).chain(&of.others).cloned().collect::<Vec<_>>();

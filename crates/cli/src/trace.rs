@@ -2,12 +2,13 @@
 
 use crate::args::{TraceArgs, TraceCommand};
 use crate::error::CliError;
-use crate::progress;
-use pageout_sim::trace::{self, Ending, ImportOptions, Info, RecordOptions, Summary};
+use crate::{output, progress};
+use pageout_sim::source::TraceSource;
+use pageout_sim::trace::{self, Ending, ImportOptions, RecordOptions, Summary, Totals, TraceError};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
@@ -17,11 +18,28 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
         }
         TraceCommand::Import { input, output, epoch } => import(input, output, epoch.references),
         TraceCommand::Info { trace } => {
-            let error = |error| CliError::Trace { name: trace.display().to_string(), error };
-            println!("{}", Info::of(trace).map_err(error)?);
+            let failed = |source| CliError::Trace { name: name_of(trace.as_deref()), source };
+            let info = source_of(trace.as_deref())?.info().map_err(failed)?;
+            output::print(info.to_string().as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// The trace at `path`, or the sample.
+pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
+    let Some(path) = path else {
+        return Ok(TraceSource::sample());
+    };
+    TraceSource::read(path).map_err(|error| match error {
+        TraceError::Open { path, source } => CliError::Open { path, source },
+        source => CliError::Trace { name: name_of(Some(path)), source },
+    })
+}
+
+/// What messages call that trace.
+pub(crate) fn name_of(path: Option<&Path>) -> String {
+    path.map_or_else(|| "the sample".to_owned(), |path| path.display().to_string())
 }
 
 /// Records; the exit status is 0 however the program ended, which the summary says.
@@ -36,51 +54,49 @@ fn record(output: &Path, references: u64, command: &[OsString]) -> Result<ExitCo
 }
 
 fn summary(output: &Path, done: &Summary) -> String {
-    let totals = &done.totals;
-    let ending = match totals.ending {
+    let ending = match done.totals.ending {
         Ending::Exited(0) => "exited".to_owned(),
         Ending::Exited(status) => format!("exited with status {status}"),
         Ending::Signalled(signal) => format!("was ended by signal {signal}"),
         Ending::Replaced => "replaced itself with another program, which is not traced".to_owned(),
         Ending::Unknown => "ended".to_owned(),
     };
-    let mut text = format!(
-        "{}: {} references, {} epochs, {} pages; the program {ending}",
-        output.display(),
-        totals.references,
-        totals.epochs,
-        totals.distinct_pages
-    );
-    if done.children > 0 {
-        text += &format!("; its {} child processes are not traced", done.children);
-    }
-    if done.unknown_pages > 0 {
-        text += &format!("; {} pages of no known mapping", done.unknown_pages);
-    }
-    if done.skipped_lines > 0 {
-        text += &format!("; {} lines of Valgrind's not understood", done.skipped_lines);
+    let mut text = format!("{}; the program {ending}", written(output, &done.totals));
+    for (what, nr) in [
+        ("child processes, not traced", done.children),
+        ("pages of no known mapping", done.unknown_pages),
+        ("lines of Valgrind's not understood", done.skipped_lines),
+    ] {
+        if nr > 0 {
+            text += &format!("; {what}: {nr}");
+        }
     }
     text
 }
 
-fn import(input: &PathBuf, output: &Path, references: u64) -> Result<ExitCode, CliError> {
-    let open = |error| CliError::Open { path: input.clone(), error };
-    let lines: Box<dyn BufRead> = if input.as_os_str() == "-" {
-        Box::new(io::stdin().lock())
+fn written(output: &Path, totals: &Totals) -> String {
+    format!(
+        "{}: references {}, epochs {}, pages {}",
+        output.display(),
+        totals.references,
+        totals.epochs,
+        totals.distinct_pages
+    )
+}
+
+fn import(input: &Path, output: &Path, references: u64) -> Result<ExitCode, CliError> {
+    let open = |source| CliError::Open { path: input.to_owned(), source };
+    let (name, lines): (_, Box<dyn BufRead>) = if input.as_os_str() == "-" {
+        ("standard input".to_owned(), Box::new(io::stdin().lock()))
     } else {
-        Box::new(BufReader::new(File::open(input).map_err(open)?))
+        let file = File::open(input).map_err(open)?;
+        (input.display().to_string(), Box::new(BufReader::new(file)))
     };
     let options = ImportOptions { epoch_references: references, ..ImportOptions::default() };
     let counter = progress::counter("importing");
     let done = trace::import(lines, output, &options, &mut |now| counter.set_position(now));
     counter.finish_and_clear();
-    let totals = done.map_err(|error| CliError::Import { path: input.clone(), error })?;
-    eprintln!(
-        "{}: {} references, {} epochs, {} pages; no mappings, all pages anonymous",
-        output.display(),
-        totals.references,
-        totals.epochs,
-        totals.distinct_pages
-    );
+    let totals = done.map_err(|source| CliError::Import { input: name, source })?;
+    eprintln!("{}; no mappings, all pages anonymous", written(output, &totals));
     Ok(ExitCode::SUCCESS)
 }

@@ -50,6 +50,19 @@ impl AgeFile {
         map: MapAs::Ptes,
     };
 
+    /// The orders of the main table.
+    pub const ORDERS: [OrderName; 3] = [OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
+
+    /// The main table's: [`AgeFile::parse`] of nothing, and PMD leaves as rows of their own.
+    pub fn main_table() -> Vec<Self> {
+        let ptes = FormatName::ALL
+            .into_iter()
+            .flat_map(|format| Self::ORDERS.map(|order| Self { format, order, ..Self::DEFAULT }));
+        let leaf = Self { order: OrderName::Pmd, map: MapAs::PmdLeaf, ..Self::DEFAULT };
+        let leaves = FormatName::ALL.map(|format| Self { format, ..leaf });
+        ptes.chain(leaves).collect()
+    }
+
     /// Scenarios from `FIELD=VALUE` arguments: format, order and young may be comma-separated
     /// lists, of which every combination is one scenario. Fields left out have
     /// [`AgeFile::DEFAULT`]'s value, but formats and orders those of the main table.
@@ -58,14 +71,14 @@ impl AgeFile {
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
         let mut formats = FormatName::ALL.to_vec();
-        let mut orders = vec![OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
+        let mut orders = Self::ORDERS.to_vec();
         let mut young = vec![Self::DEFAULT.young_percent];
         let mut one = Self::DEFAULT;
         for (field, value) in fields::pairs(arguments)? {
             match field {
-                "format" => formats = fields::list(value, FormatName::parse)?,
-                "order" => orders = fields::list(value, OrderName::parse)?,
-                "young" => young = fields::list(value, parse_percent)?,
+                "format" => formats = fields::list("format", value, FormatName::parse)?,
+                "order" => orders = fields::list("order", value, OrderName::parse)?,
+                "young" => young = fields::list("young", value, parse_percent)?,
                 "size" => one.bytes = fields::parse_size(value)?,
                 "processes" => one.processes = parse_processes(value)?,
                 "map" => one.map = parse_map(value)?,

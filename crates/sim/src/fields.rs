@@ -140,12 +140,21 @@ pub(crate) fn pairs(arguments: &[String]) -> Result<Vec<(&str, &str)>, FieldErro
     Ok(pairs)
 }
 
-/// Parses a comma-separated list.
-pub(crate) fn list<T>(
+/// Parses a comma-separated list; no value may come twice.
+pub(crate) fn list<T: PartialEq>(
+    field: &'static str,
     value: &str,
     parse: impl Fn(&str) -> Result<T, FieldError>,
 ) -> Result<Vec<T>, FieldError> {
-    value.split(',').map(parse).collect()
+    let mut all = Vec::new();
+    for text in value.split(',') {
+        let one = parse(text)?;
+        if all.contains(&one) {
+            return Err(bad(field, value, "every value once"));
+        }
+        all.push(one);
+    }
+    Ok(all)
 }
 
 /// Bytes, from a number with an optional binary unit: `4096`, `512MiB`, `10G`.

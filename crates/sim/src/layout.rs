@@ -55,6 +55,12 @@ impl Arena {
         }
     }
 
+    /// Bytes that [`Arena::new`] will take.
+    pub fn bytes<F: Format>(limits: &Limits, tables: usize) -> usize {
+        let table = F::PTES * size_of::<AtomicU64>() + size_of::<Lock>();
+        Sizes::for_limits(limits).bytes() + tables * table
+    }
+
     /// Puts an engine on the arena.
     pub fn ground<F: Format>(&mut self) -> Ground<'_, F> {
         let skip = self.tables.as_ptr().align_offset(F::PTES * size_of::<AtomicU64>());
@@ -116,8 +122,7 @@ impl FileSpec {
 
     /// Bytes that [`FileSpec::arena`] will take.
     pub fn memory_bytes<F: Format>(&self) -> usize {
-        let table = F::PTES * size_of::<AtomicU64>() + size_of::<Lock>();
-        Sizes::for_limits(&self.limits::<F>()).bytes() + self.tables::<F>() * table
+        Arena::bytes::<F>(&self.limits::<F>(), self.tables::<F>())
     }
 
     fn limits<F: Format>(&self) -> Limits {

@@ -4,7 +4,7 @@
 //! Protection changes are not replayed: every mapping is taken as writable, since only young bits
 //! are read. Pages that move (`mremap`) are faulted in anew where they are touched next.
 
-use crate::age_file::{NS_PER_PAGE, counted, measured};
+use crate::age_file::{AgeFile, NS_PER_PAGE, counted, measured};
 use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::fields::{self, FieldError, FormatName, OrderName, bad};
@@ -13,6 +13,7 @@ use crate::layout::{Arena, Ground};
 use crate::residency::{Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, page_number};
 use crate::rounds::Cell;
 use crate::source::TraceSource;
+use crate::this_machine;
 use crate::trace::{Areas, Event, Kind, Page, PageRange};
 use crate::variant::Variant;
 use crate::walker::{Touch, touch};
@@ -20,8 +21,8 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Arm64_4K, Format, X86_64};
 use pageout_paging::{Env, Order, Pfn, VirtAddr};
 use pageout_reclaim::{
-    Aging, CpuCtx, FolioFlags, FolioId, Limits, MapAs, MappingId, MappingKind, MmId, NewFolio,
-    NewVma, Refs, VmFlags, VmaId, folio_referenced, map_folio, zap_folio,
+    Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
+    Refs, VmFlags, VmaId, folio_referenced, map_folio, zap_folio,
 };
 use pageout_record::schema::{Better, Ground as RecordGround, Labels, Record};
 use std::collections::BTreeMap;
@@ -52,12 +53,12 @@ impl Replay {
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
         let mut formats = FormatName::ALL.to_vec();
-        let mut orders = vec![OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
+        let mut orders = AgeFile::ORDERS.to_vec();
         let mut every = DEFAULT_EVERY;
         for (field, value) in fields::pairs(arguments)? {
             match field {
-                "format" => formats = fields::list(value, FormatName::parse)?,
-                "order" => orders = fields::list(value, OrderName::parse)?,
+                "format" => formats = fields::list("format", value, FormatName::parse)?,
+                "order" => orders = fields::list("order", value, OrderName::parse)?,
                 "every" => every = parse_every(value)?,
                 _ => {
                     return Err(FieldError::Unknown {
@@ -88,7 +89,7 @@ impl Replay {
         let fields = [
             ("format", self.format.name().to_owned()),
             ("order", self.order.to_string()),
-            ("trace", self.source.name()),
+            ("trace", self.source.name().to_owned()),
             ("every", self.every.to_string()),
         ];
         fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
@@ -131,6 +132,7 @@ impl<F: Format> ReplayCell<F> {
             &cuts,
             replay.order.in_format(replay.format),
             replay.every,
+            this_machine::available_memory().map(|bytes| bytes / variants.len() as u64),
         )?;
         if needs.folios_aged == 0 {
             return Err(ReplayError::Empty);
@@ -152,14 +154,7 @@ impl<F: Format> ReplayCell<F> {
     }
 
     fn arena(&self) -> Arena {
-        let limits = Limits {
-            frames: self.needs.frames,
-            folios: self.needs.folios,
-            vmas: self.needs.intervals,
-            mms: 1,
-            mappings: self.needs.intervals,
-        };
-        Arena::new::<F>(&limits, self.needs.tables)
+        Arena::new::<F>(&self.needs.limits(), self.needs.tables)
     }
 
     /// Replays the trace once under every variant, interleaved epoch by epoch and beginning with

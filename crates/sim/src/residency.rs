@@ -1,9 +1,11 @@
 //! Which folios a traced program's pages live in: decided from the trace alone, the same for every
 //! variant.
 
+use crate::layout::Arena;
 use crate::source::TraceSource;
 use crate::trace::{Event, PAGE_LIMIT, Page, PageRange, TraceError};
 use pageout_paging::{Format, Level, Pfn};
+use pageout_reclaim::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages of the canonical 48-bit address space of 4K pages.
@@ -22,14 +24,23 @@ pub enum ReplayError {
         found: u64,
     },
     /// A page outside the address space that four levels of tables reach.
-    #[error("the trace touches page {page:#x}, which is no canonical 48-bit address")]
+    #[error("page {page:#x} of the trace is not at a canonical 48-bit address")]
     NotCanonical {
         /// The page number.
         page: u64,
     },
     /// Nothing to measure.
-    #[error("the trace has no epoch in which a page was touched")]
+    #[error("no page is mapped at the end of an epoch: nothing to age")]
     Empty,
+    /// More memory than there is.
+    #[error(
+        "page tables and metadata of a replay would not fit: {} MiB are available for each \
+         variant; fewer variants or a smaller order need less", available >> 20
+    )]
+    TooLarge {
+        /// Bytes available for each variant.
+        available: u64,
+    },
 }
 
 /// Page numbers at which the program ever changed its mappings. No folio straddles one, so that a
@@ -62,6 +73,7 @@ impl Cuts {
                 Event::EpochEnd { .. } => continue,
             };
             for range in [Some(range), moved].into_iter().flatten() {
+                check_canonical_range(range)?;
                 cuts.extend([canonical(range.start()), canonical(range.end() - 1) + 1]);
             }
         }
@@ -94,6 +106,16 @@ fn check_canonical(page: u64) -> Result<(), ReplayError> {
     let half = CANONICAL_PAGES / 2;
     let canonical = page < half || page >= PAGE_LIMIT - half;
     if canonical { Ok(()) } else { Err(ReplayError::NotCanonical { page }) }
+}
+
+/// Refuses a range that leaves the canonical addresses, or reaches from one half into the other.
+fn check_canonical_range(range: PageRange) -> Result<(), ReplayError> {
+    let (first, last) = (range.start(), range.end() - 1);
+    check_canonical(first)?;
+    check_canonical(last)?;
+    let half = CANONICAL_PAGES / 2;
+    let one_half = (first < half) == (last < half);
+    if one_half { Ok(()) } else { Err(ReplayError::NotCanonical { page: half }) }
 }
 
 /// The canonical number of a traced page.
@@ -208,20 +230,20 @@ pub struct Needs {
 
 impl Needs {
     /// Plays the residency of a trace through, in folios of at most `order`, aged at the end of
-    /// every so many epochs.
+    /// every so many epochs; `available` bytes are there for it, if that is known.
     ///
     /// # Errors
-    /// [`TraceError`] as the reader found it.
+    /// [`ReplayError::Trace`] as the reader found it; [`ReplayError::TooLarge`].
     pub fn of_trace<F: Format>(
         source: &TraceSource,
         cuts: &Cuts,
         order: u8,
         every: u32,
-    ) -> Result<Self, TraceError> {
+        available: Option<u64>,
+    ) -> Result<Self, ReplayError> {
         let mut ends = EpochEnds::new(every);
-        let mut folios_aged = 0;
+        let mut needs = Self { frames: 0, folios: 0, intervals: 0, tables: 1, folios_aged: 0 };
         let mut residency = Residency::new(cuts, order);
-        let mut most = 0;
         let mut intervals = BTreeSet::new();
         let mut tables = BTreeSet::new();
         for event in source.open()? {
@@ -231,7 +253,6 @@ impl Needs {
                     let Some(placed) = residency.fault(page) else {
                         continue;
                     };
-                    most = most.max(residency.by_page.len());
                     intervals.insert(cuts.interval(page).0);
                     for k in [0, (1 << placed.order) - 1] {
                         for level in [Level::Pmd, Level::Pud, Level::Pgd] {
@@ -239,23 +260,63 @@ impl Needs {
                             tables.insert((level as u32, (placed.page + k) >> shift));
                         }
                     }
+                    needs.frames = residency.next_frame as usize;
+                    needs.folios = needs.folios.max(residency.by_page.len());
+                    needs.intervals = intervals.len();
+                    needs.tables = tables.len() + 1;
+                    needs.check::<F>(available)?;
                 }
                 Event::Unmap(pages) | Event::Discard(pages) | Event::Remap { pages, .. } => {
                     residency.drop_range(pages);
                 }
-                Event::EpochEnd { .. } if ends.is_due() => folios_aged += residency.by_page.len(),
+                Event::EpochEnd { .. } if ends.is_due() => {
+                    needs.folios_aged += residency.by_page.len();
+                }
                 Event::Map(_) | Event::Protect { .. } | Event::EpochEnd { .. } => {}
             }
         }
         if ends.is_left_over() {
-            folios_aged += residency.by_page.len();
+            needs.folios_aged += residency.by_page.len();
         }
-        Ok(Self {
-            folios_aged,
-            frames: residency.next_frame as usize,
-            folios: most,
-            intervals: intervals.len(),
-            tables: tables.len() + 1,
-        })
+        Ok(needs)
+    }
+
+    /// What the engine is to have room for.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            frames: self.frames,
+            folios: self.folios,
+            vmas: self.intervals,
+            mms: 1,
+            mappings: self.intervals,
+        }
+    }
+
+    fn check<F: Format>(&self, available: Option<u64>) -> Result<(), ReplayError> {
+        // A folio's nodes in the maps of the replay and of the residency.
+        const NODES: usize = 128;
+        let bytes = Arena::bytes::<F>(&self.limits(), self.tables) + self.folios * NODES;
+        match available {
+            Some(available) if bytes as u64 > available => Err(ReplayError::TooLarge { available }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pageout_paging::pte::X86_64;
+
+    #[test]
+    fn a_replay_that_would_not_fit_is_refused() {
+        let sample = TraceSource::sample();
+        let cuts = Cuts::of_trace(&sample).expect("the sample is a trace");
+        let needs = |available| Needs::of_trace::<X86_64>(&sample, &cuts, 9, 10, available);
+        let known = needs(None).expect("nothing is refused where nothing is known");
+        assert_eq!(needs(Some(1 << 30)).expect("1 GiB is plenty"), known);
+        let least = (known.tables * 4096 + known.frames * 4) as u64;
+        let error = needs(Some(least)).expect_err("there is more than tables and frames");
+        assert!(matches!(error, ReplayError::TooLarge { available } if available == least));
     }
 }

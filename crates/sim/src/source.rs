@@ -1,46 +1,93 @@
 //! Where a trace comes from: a file, or the sample that is part of this program.
 
-use crate::trace::{TraceError, TraceReader};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use crate::this_machine;
+use crate::trace::{Info, TraceError, TraceReader};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::sync::Arc;
 
 /// The sample's name, and its bytes.
 const SAMPLE: (&str, &[u8]) =
     ("python-table.pgt", include_bytes!("../../../samples/python-table.pgt"));
 
-/// A trace that can be read any number of times.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TraceSource {
-    /// A file.
-    File(PathBuf),
-    /// The sample that comes with the program; `samples/README.md` says how it was made.
-    Sample,
+/// A trace in memory: it can be read any number of times, whatever becomes of its file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TraceSource {
+    name: String,
+    bytes: Arc<[u8]>,
 }
 
 impl TraceSource {
+    /// The sample that comes with the program; `samples/README.md` says how it was made.
+    pub fn sample() -> Self {
+        Self { name: SAMPLE.0.to_owned(), bytes: SAMPLE.1.into() }
+    }
+
+    /// Takes a file into memory: traces are small for what they hold.
+    ///
+    /// # Errors
+    /// [`TraceError::Open`] if it is no regular file, cannot be read or does not fit; otherwise
+    /// what is wrong with its header.
+    pub fn read(path: &Path) -> Result<Self, TraceError> {
+        let open = |source| TraceError::Open { path: path.to_owned(), source };
+        let metadata = fs::metadata(path).map_err(open)?;
+        if !metadata.is_file() {
+            return Err(open(io::Error::other("not a regular file")));
+        }
+        TraceReader::new(BufReader::new(File::open(path).map_err(open)?))?;
+        let available = this_machine::available_memory();
+        if available.is_some_and(|available| metadata.len() > available) {
+            return Err(open(io::ErrorKind::OutOfMemory.into()));
+        }
+        let bytes = fs::read(path).map_err(open)?.into();
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        Ok(Self { name: name.to_string_lossy().into_owned(), bytes })
+    }
+
     /// Reads it from the beginning.
     ///
     /// # Errors
     /// [`TraceError`].
-    pub fn open(&self) -> Result<TraceReader<Box<dyn BufRead>>, TraceError> {
-        match self {
-            Self::File(path) => {
-                let open = |source| TraceError::Open { path: path.clone(), source };
-                TraceReader::new(Box::new(BufReader::new(File::open(path).map_err(open)?)))
-            }
-            Self::Sample => TraceReader::new(Box::new(SAMPLE.1)),
-        }
+    pub fn open(&self) -> Result<TraceReader<&[u8]>, TraceError> {
+        TraceReader::new(&*self.bytes)
+    }
+
+    /// What it holds.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn info(&self) -> Result<Info, TraceError> {
+        Info::read(self.open()?, self.bytes.len() as u64)
     }
 
     /// What records call it: the file's name.
-    pub fn name(&self) -> String {
-        match self {
-            Self::File(path) => {
-                let name = path.file_name().unwrap_or(path.as_os_str());
-                name.to_string_lossy().into_owned()
-            }
-            Self::Sample => SAMPLE.0.to_owned(),
-        }
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Debug for TraceSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, bytes } = self;
+        write!(f, "TraceSource({name}, {} bytes)", bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_outlives_its_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("copy.pgt");
+        fs::write(&path, SAMPLE.1).expect("a file");
+        let source = TraceSource::read(&path).expect("a trace");
+        fs::remove_file(&path).expect("the file is there");
+        assert_eq!(source.name(), "copy.pgt");
+        let sample = TraceSource::sample().info().expect("the sample is a trace");
+        assert_eq!(source.info().expect("it is in memory"), sample);
     }
 }

@@ -93,7 +93,12 @@ impl Info {
         Self::read(reader, compressed_bytes)
     }
 
-    fn read<R: BufRead>(
+    /// Reads a whole trace of so many bytes, and so checks it.
+    ///
+    /// # Errors
+    ///
+    /// What [`TraceReader`] gives.
+    pub fn read<R: BufRead>(
         mut reader: TraceReader<R>,
         compressed_bytes: u64,
     ) -> Result<Self, TraceError> {

@@ -1,0 +1,151 @@
+//! Every command does its work and says so.
+
+use crate::common::{QUICK_TRACE, SAMPLE, command, entries, run, run_with_input, stderr, stdout};
+use std::io::Read;
+use std::process::Stdio;
+use tempfile::tempdir;
+
+/// Every part stands in the text, in this order.
+fn assert_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let at = rest.find(part).unwrap_or_else(|| panic!("no `{part}` in order in:\n{text}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+#[test]
+fn compare_age_file_prints_a_table() {
+    let table = stdout("compare age-file size=4MiB order=4 format=arm64-4k --runs 2");
+    let above = ["tool", "machine", "size=4MiB"];
+    let figures = ["folio_referenced", "helper alone", "atomics", "folios referenced"];
+    let below = ["n = 2", "against per-entry"];
+    assert_in_order(&table, &above);
+    assert_in_order(&table, &["per-entry", "batched", "line"]);
+    assert_in_order(&table, &[&figures[..], &below[..]].concat());
+}
+
+#[test]
+fn compare_trace_prints_a_table() {
+    let table = stdout(&format!("compare {QUICK_TRACE} --runs 2"));
+    let figures = ["folio_referenced", "atomics", "folios referenced"];
+    assert_in_order(&table, &["trace=python-table.pgt", "per-entry", "batched", "line"]);
+    assert_in_order(&table, &figures);
+}
+
+/// The main table, once: all of its parts, each with figures.
+#[test]
+fn the_main_table_has_all_of_its_parts() {
+    let text = stdout("compare --runs 1");
+    assert_in_order(&text, &["A clean file's folios", "size=10GiB", "pmd-leaf", "ns/4K page"]);
+    assert_in_order(&text, &["A real program", "trace=python-table.pgt", "ns/4K page"]);
+    assert_in_order(&text, &["saved", "batched saves, ns", "16 / 1 / 1"]);
+    assert_in_order(&text, &["floors", "ns/entry", "published figures", "[1]", "nanoseconds"]);
+}
+
+#[test]
+fn variants_are_chosen_by_their_axes() {
+    let table = stdout(
+        "compare age-file size=4MiB order=4 format=x86-64 --runs 2 --base young=batched \
+         --new young=line --new young=line,flush=sync",
+    );
+    assert_in_order(
+        &table,
+        &["compared  young,flush", "batched,architecture", "line,architecture", "line,sync"],
+    );
+    assert!(!table.contains("per-entry"), "only what is asked for:\n{table}");
+}
+
+#[test]
+fn run_age_file_prints_every_metric() {
+    let variant = "--variant young=batched";
+    let text = stdout(&format!("run age-file size=4MiB order=4 format=x86-64 --runs 6 {variant}"));
+    assert_in_order(&text, &["age-file", "size=4MiB", "young=batched"]);
+    assert_in_order(&text, &["folio_referenced", "[", "]", "ns/4K page", "measured", "6"]);
+    assert_in_order(&text, &["atomics", "per 4K page", "counted", "1", "folios referenced"]);
+}
+
+#[test]
+fn run_trace_prints_every_metric() {
+    let text = stdout(&format!("run {QUICK_TRACE} --runs 2"));
+    let metrics = ["folio_referenced", "pages aged", "4K pages", "folios referenced"];
+    assert_in_order(&text, &["trace=python-table.pgt", "young=line"]);
+    assert_in_order(&text, &metrics);
+}
+
+#[test]
+fn bench_young_sets_every_goal_beside_what_was_measured() {
+    let text = stdout("bench young --runs 1");
+    assert_in_order(&text, &["per-entry", "batched", "line", "single call", "ns/entry"]);
+    assert_in_order(&text, &["floors", "MiB of tables", "ns/entry", "locked read-modify-write"]);
+    assert_in_order(&text, &["held", "verdict", "line / wide read", "goals met"]);
+}
+
+#[test]
+fn trace_record_then_info_tells_of_the_program() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("echo.pgt");
+    let mut recording = command("trace record --epoch 5000 --output");
+    let done = recording.arg(&trace).args(["--", "/bin/echo", "hello"]).output().expect("it runs");
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "hello\n", "the program keeps its output");
+    assert_in_order(&stderr(&done), &["echo.pgt", "references", "epochs", "pages"]);
+    assert_eq!(entries(directory.path()), ["echo.pgt"]);
+
+    let info = stdout(&format!("trace info {}", trace.display()));
+    assert_in_order(&info, &["/bin/echo hello", "exit status 0", "5,000 references", "stack"]);
+}
+
+#[test]
+fn trace_import_reads_standard_input_and_files() {
+    let directory = tempdir().expect("a directory");
+    let log = "==1== Command: made up\nI  1000,4\n S 2000,8\n L 1000,8\n";
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    std::fs::write(path("log"), log).expect("the log is written");
+    let from_file = run(&format!("trace import {} --output {}", path("log"), path("a.pgt")));
+    let from_pipe = run_with_input(&format!("trace import - --output {}", path("b.pgt")), log);
+    for done in [from_file, from_pipe] {
+        assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+        assert_in_order(&stderr(&done), &["references 3", "epochs 1", "pages 2", "no mappings"]);
+    }
+    let bytes = |name| std::fs::read(path(name)).expect("a trace");
+    assert_eq!(bytes("a.pgt"), bytes("b.pgt"));
+    assert_in_order(&stdout(&format!("trace info {}", path("a.pgt"))), &["made up", "no mappings"]);
+}
+
+#[test]
+fn trace_info_without_a_trace_describes_the_sample() {
+    assert_eq!(stdout("trace info"), stdout(&format!("trace info {SAMPLE}")));
+}
+
+#[test]
+fn completions_name_commands_and_options_for_every_shell() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = stdout(&format!("completions {shell}"));
+        for name in ["compare", "base", "record", "epoch"] {
+            assert!(script.contains(name), "{shell} knows {name}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    for words in [
+        "compare age-file size=4MiB order=4 --runs 2",
+        "run age-file size=4MiB order=4 --runs 2 --json",
+        "trace info",
+        "completions bash",
+        "--help",
+        "--version",
+    ] {
+        let mut command = command(words);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        drop(child.stdout.take());
+        let mut message = String::new();
+        let mut stderr = child.stderr.take().expect("standard error is a pipe");
+        stderr.read_to_string(&mut message).expect("messages are UTF-8");
+        let status = child.wait().expect("it ends");
+        assert_eq!((message.as_str(), status.code()), ("", Some(0)), "{words}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Runs the binary and judges how it ended.
+
+use pageout_record::schema::{Record, RecordSet};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The sample trace that comes with the program, as a file.
+pub(crate) const SAMPLE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/python-table.pgt");
+
+/// A trace scenario that is quick: few agings of large folios.
+pub(crate) const QUICK_TRACE: &str = "trace order=4 format=arm64-4k every=500";
+
+/// The binary with words of arguments, and no terminal anywhere.
+pub(crate) fn command(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pageout"));
+    command.args(words.split_whitespace()).stdin(Stdio::null()).env("COLUMNS", "100");
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn run(words: &str) -> Output {
+    command(words).output().expect("the binary runs")
+}
+
+/// Runs it with a text on standard input.
+pub(crate) fn run_with_input(words: &str, input: &str) -> Output {
+    let mut command = command(words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    // A child that refuses its input early closes the pipe, which is its right.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    child.wait_with_output().expect("the binary ends")
+}
+
+/// What it printed; it must succeed, with nothing to say on standard error.
+pub(crate) fn stdout(words: &str) -> String {
+    let output = run(words);
+    assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
+    assert_eq!(stderr(&output), "", "{words}");
+    String::from_utf8(output.stdout).expect("output is UTF-8")
+}
+
+/// What it said on standard error.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("messages are UTF-8")
+}
+
+/// Bad input: exit status 2, nothing on standard output, one message that has every one of `parts`.
+pub(crate) fn assert_refused(output: &Output, parts: &[&str]) {
+    let message = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{message}");
+    assert!(message.starts_with("error: "), "{message}");
+    assert_eq!(message.matches("error: ").count(), 1, "{message}");
+    assert!(!message.contains("panicked"), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "no `{part}` in: {message}");
+    }
+}
+
+/// [`assert_refused`] of a command line.
+pub(crate) fn refused(words: &str, parts: &[&str]) {
+    assert_refused(&run(words), parts);
+}
+
+/// The records that a command prints as JSON.
+pub(crate) fn records(words: &str) -> RecordSet {
+    let json = stdout(&format!("{words} --json"));
+    RecordSet::from_json(&json).expect("what is printed can be read")
+}
+
+/// A counted figure of a record.
+pub(crate) fn counted(record: &Record, name: &str) -> f64 {
+    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    let metric = metric.unwrap_or_else(|| panic!("no metric {name} in {record:?}"));
+    assert_eq!(metric.values.len(), 1, "{name} is counted once");
+    metric.values[0]
+}
+
+/// The names of what is in a directory.
+pub(crate) fn entries(directory: &Path) -> Vec<String> {
+    let entries = directory.read_dir().expect("a directory").map(|entry| {
+        let name = entry.expect("an entry").file_name();
+        name.to_string_lossy().into_owned()
+    });
+    let mut names: Vec<_> = entries.collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,63 @@
+//! What ends early leaves no file, and what was there stays.
+
+use crate::common::{command, entries, stderr};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use tempfile::tempdir;
+
+#[test]
+fn a_program_that_does_not_start_leaves_no_trace() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("x.pgt");
+    let mut recording = command("trace record --output");
+    let output = recording.arg(&trace).args(["--", "/no/such/program"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let message = stderr(&output);
+    // Valgrind has its say before.
+    assert!(message.contains("error: `/no/such/program` did not start"), "{message}");
+    assert!(!message.contains("panicked"), "{message}");
+    assert_eq!(entries(directory.path()), Vec::<String>::new());
+}
+
+/// What ctrl-C does: the program and its recorder both get SIGINT.
+#[test]
+fn an_interrupted_recording_leaves_no_trace() {
+    let directory = tempdir().expect("a directory");
+    let mut recording = command("trace record --output");
+    let recording = recording.arg(directory.path().join("x.pgt"));
+    let recording = recording.args(["--", "cat"]).process_group(0).stderr(Stdio::null());
+    let recording = recording.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = recording.spawn().expect("it runs");
+    // The program has begun when it gives back what it gets; then it waits for more.
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    stdin.write_all(b"begun").expect("it reads");
+    let mut begun = [0; 5];
+    let mut stdout = child.stdout.take().expect("standard output is a pipe");
+    stdout.read_exact(&mut begun).expect("it writes");
+    let group = format!("-{}", child.id());
+    let sent = Command::new("kill").args(["-INT", "--", &group]).status().expect("kill runs");
+    assert!(sent.success());
+    let status = child.wait().expect("it ends");
+    assert!(!status.success(), "{status}");
+    assert_eq!(entries(directory.path()), Vec::<String>::new());
+}
+
+/// Killed in the middle by a signal that nothing can catch, and so by any.
+#[test]
+fn what_is_killed_leaves_no_file() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("x.pgt");
+    std::fs::write(&trace, "what was there before").expect("a file");
+    let mut importing = command("trace import - --epoch 1 --output");
+    let importing = importing.arg(&trace).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = importing.spawn().expect("it runs");
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    // More than the pipe and the reader's buffer hold: when all of it is taken, much of it is read.
+    stdin.write_all("I  1000,4\n".repeat(100_000).as_bytes()).expect("it reads");
+    child.kill().expect("it runs still");
+    assert_eq!(child.wait().expect("it ends").code(), None, "it was killed");
+    assert_eq!(entries(directory.path()), ["x.pgt"]);
+    let before = std::fs::read_to_string(&trace).expect("the file");
+    assert_eq!(before, "what was there before");
+}

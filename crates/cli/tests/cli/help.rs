@@ -1,0 +1,28 @@
+//! The help of every command, word for word. INSTA_UPDATE=always takes a change over.
+
+use crate::common::stdout;
+
+#[test]
+fn help_of_every_command() {
+    for (name, words) in [
+        ("pageout", "--help"),
+        ("compare", "compare --help"),
+        ("run", "run --help"),
+        ("bench", "bench --help"),
+        ("trace", "trace --help"),
+        ("trace_record", "trace record --help"),
+        ("trace_import", "trace import --help"),
+        ("trace_info", "trace info --help"),
+        ("completions", "completions --help"),
+    ] {
+        let help = stdout(words);
+        let widest = help.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(100), "{name}: {widest:?} columns");
+        insta::assert_snapshot!(name, help);
+    }
+}
+
+#[test]
+fn the_version_is_the_package_s() {
+    assert_eq!(stdout("--version"), concat!("pageout ", env!("CARGO_PKG_VERSION"), "\n"));
+}

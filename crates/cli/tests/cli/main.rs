@@ -1,0 +1,11 @@
+//! The command line end to end: every command through the binary that ships.
+#![forbid(unsafe_code)]
+
+mod bad_input;
+mod commands;
+mod common;
+mod counts;
+mod files;
+mod help;
+mod records;
+mod replay;

@@ -1,0 +1,196 @@
+//! Hand-made traces, replayed to figures worked out by hand.
+
+use crate::common::{assert_refused, command, counted, records, run_with_input, stderr};
+use pageout_sim::trace::{
+    Ending, Event, Header, Kind, Mapping, Page, PageRange, Permissions, TraceWriter,
+};
+use std::path::Path;
+use tempfile::tempdir;
+
+/// Two epochs of four references. The first touches pages 0x10 and 0x11 and stores to 0x20; the
+/// second fetches from 0x10 and touches 0x30.
+const LOG: &str = "\
+I  00010000,4
+ L 00010ff8,16
+ S 00020000,8
+I  00010004,4
+I  00010008,4
+ L 00030000,8
+ M 00030008,8
+I  0001000c,4
+";
+
+/// Imports [`LOG`] and replays it; epochs, agings, pages aged and folios referenced per variant.
+fn replayed(directory: &Path, fields: &str) -> Vec<[f64; 2]> {
+    let trace = directory.join("hand.pgt");
+    let import = format!("trace import - --epoch 4 --output {}", trace.display());
+    let done = run_with_input(&import, LOG);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let words = format!("compare trace --trace {} {fields} --runs 1", trace.display());
+    let figures = ["pages aged", "folios referenced"];
+    let of_record = |record| figures.map(|name| counted(record, name));
+    records(&words).records.iter().map(of_record).collect()
+}
+
+#[test]
+fn a_log_of_two_epochs_is_aged_page_by_page() {
+    let directory = tempdir().expect("a directory");
+    // After the first epoch 0x10, 0x11 and 0x20 are resident, all young; after the second also
+    // 0x30, of which 0x10 and 0x30 were touched since.
+    let expected = [3.0 + 4.0, 3.0 + 2.0];
+    let found = replayed(directory.path(), "format=x86-64,arm64-4k order=0 every=1");
+    assert_eq!(found, [expected; 6]);
+}
+
+#[test]
+fn a_log_of_two_epochs_is_aged_in_larger_folios() {
+    let directory = tempdir().expect("a directory");
+    // Folios of 16 pages begin at 0x10, 0x20 and 0x30.
+    let expected = [(2.0 + 3.0) * 16.0, 2.0 + 2.0];
+    let found = replayed(directory.path(), "format=x86-64,arm64-4k order=4 every=1");
+    assert_eq!(found, [expected; 6]);
+}
+
+#[test]
+fn epochs_may_be_joined() {
+    let directory = tempdir().expect("a directory");
+    for every in ["2", "3"] {
+        let found = replayed(directory.path(), &format!("format=x86-64 order=0 every={every}"));
+        assert_eq!(found, [[4.0, 4.0]; 3], "one aging, at the end of the trace");
+    }
+}
+
+fn range(start: u64, end: u64) -> PageRange {
+    PageRange::new(start, end).expect("a range")
+}
+
+fn map(start: u64, end: u64) -> Event {
+    Event::Map(Mapping {
+        pages: range(start, end),
+        permissions: Permissions::READ_WRITE,
+        shared: false,
+        kind: Kind::Anonymous,
+    })
+}
+
+fn access(page: u64) -> Event {
+    Event::Access { page: Page::new(page).expect("a page"), store: true }
+}
+
+const END: Event = Event::EpochEnd { references: 8 };
+
+fn write_trace(path: &Path, events: &[Event]) {
+    let header = Header {
+        page_shift: 12,
+        epoch_references: 8,
+        mappings: true,
+        command: Vec::new(),
+        architecture: "unknown".to_owned(),
+        tool: "a test".to_owned(),
+    };
+    let mut writer = TraceWriter::create(path, &header).expect("a file to write");
+    for event in events {
+        writer.write(event).expect("an acceptable event");
+    }
+    writer.commit(Ending::Exited(0)).expect("a complete trace");
+}
+
+#[test]
+fn mapping_changes_take_out_what_they_cover() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("mapped.pgt");
+    let events = [
+        map(0x100, 0x108),
+        access(0x100),
+        access(0x104),
+        END,
+        Event::Discard(range(0x104, 0x106)),
+        access(0x104),
+        END,
+        Event::Unmap(range(0x100, 0x102)),
+        END,
+        Event::Remap { pages: range(0x102, 0x108), to: 0x200 },
+        access(0x200),
+        END,
+    ];
+    write_trace(&trace, &events);
+    let words = format!(
+        "compare trace --trace {} format=x86-64,arm64-4k order=0 every=1 --runs 1",
+        trace.display()
+    );
+    // Resident: 0x100 and 0x104; the same, with 0x104 anew; 0x104; 0x200.
+    for record in &records(&words).records {
+        assert_eq!(counted(record, "pages aged"), 2.0 + 2.0 + 1.0 + 1.0);
+        assert_eq!(counted(record, "folios referenced"), 2.0 + 1.0 + 0.0 + 1.0);
+    }
+}
+
+#[test]
+fn tables_suffice_however_often_memory_is_mapped_anew() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("again.pgt");
+    let mut events = Vec::new();
+    for k in 0..50 {
+        let start = (k % 5) << 9;
+        let again = [map(start, start + 512), access(start + 3), END];
+        events.extend(again.into_iter().chain([Event::Unmap(range(start, start + 512))]));
+    }
+    write_trace(&trace, &events);
+    let words = format!("run trace --trace {} every=1 --runs 1", trace.display());
+    for record in &records(&words).records {
+        assert_eq!(counted(record, "folios referenced"), 50.0);
+    }
+}
+
+#[test]
+fn traces_that_cannot_be_replayed_are_refused() {
+    let directory = tempdir().expect("a directory");
+    let half = 1 << 35;
+    for (events, parts) in [
+        (vec![], ["nothing to age", "mapped"]),
+        (vec![map(1, 2), access(1), Event::Unmap(range(1, 2)), END], ["nothing to age", "mapped"]),
+        (vec![map(half, half + 1), access(half), END], ["0x800000000", "canonical"]),
+        (
+            vec![map(half - 1, half + 2), END, Event::Unmap(range(half - 1, half + 2))],
+            ["0x800000001", "canonical"],
+        ),
+        (
+            vec![map(half - 1, (1 << 52) - half + 1), Event::Unmap(range(half - 1, half)), END],
+            ["0x800000000", "canonical"],
+        ),
+        (
+            vec![map(1, 3), access(1), END, Event::Remap { pages: range(1, 3), to: 1 << 36 }],
+            ["0x1000000000", "canonical"],
+        ),
+    ] {
+        let trace = directory.path().join("odd.pgt");
+        write_trace(&trace, &events);
+        for scenario in ["compare trace", "run trace"] {
+            let mut command = command(scenario);
+            let output = command.arg("--trace").arg(&trace).output().expect("it runs");
+            assert_refused(&output, &parts);
+            assert_refused(&output, &["odd.pgt"]);
+        }
+    }
+}
+
+#[test]
+fn a_trace_with_larger_pages_is_refused() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("16k.pgt");
+    let header = Header {
+        page_shift: 14,
+        epoch_references: 8,
+        mappings: false,
+        command: Vec::new(),
+        architecture: "arm64".to_owned(),
+        tool: "a test".to_owned(),
+    };
+    let mut writer = TraceWriter::create(&trace, &header).expect("a file to write");
+    for event in [access(1), END] {
+        writer.write(&event).expect("an acceptable event");
+    }
+    writer.commit(Ending::Unknown).expect("a complete trace");
+    let output = command("run trace --trace").arg(&trace).output().expect("it runs");
+    assert_refused(&output, &["16k.pgt", "16384", "4096"]);
+}
