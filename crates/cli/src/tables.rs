@@ -1,6 +1,6 @@
 //! Tables that only the command line needs, from records alone.
 
-use pageout_record::compare::Comparison;
+use pageout_record::compare::{Comparison, LEVEL};
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Basis, Metric, Record, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
@@ -73,17 +73,25 @@ pub(crate) fn goals(set: &RecordSet, holds: impl Fn(&str, f64) -> bool) -> Strin
     for record in set.records.iter().filter(|record| record.scenario == GOAL_RATIOS) {
         let field = |name: &str| record.fields.get(name).cloned().unwrap_or_default();
         for metric in &record.metrics {
-            let met = median(&metric.values).is_some_and(|ratio| holds(&field("goal"), ratio));
+            let held = |ratio| holds(&field("goal"), ratio);
+            let met = median(&metric.values).is_some_and(held);
+            let decided = median_interval(&metric.values, LEVEL)
+                .is_some_and(|interval| held(interval.low) == met && held(interval.high) == met);
             all += 1;
             missed += usize::from(!met);
-            let verdict = if met { "met" } else { "MISSED" };
+            let verdict = match (met, decided) {
+                (true, true) => "met",
+                (true, false) => "met, not beyond doubt",
+                (false, false) => "MISSED, not beyond doubt",
+                (false, true) => "MISSED",
+            };
             let cells = [field("goal"), field("held"), value(metric), interval(metric)];
             grid.row(cells.into_iter().chain([verdict.to_owned()]));
         }
     }
     format!(
         "goals: ratios of figures of the same round, their medians\n\n{grid}\n\
-         {} of {all} goals met\n",
+         {} of {all} goals met; beyond doubt where the whole interval is on one side\n",
         all - missed
     )
 }
@@ -133,6 +141,6 @@ fn value(metric: &Metric) -> String {
 fn interval(metric: &Metric) -> String {
     let of = |Interval { low, high, .. }| format!("[{}, {}]", rounded(low), rounded(high));
     let measured = metric.basis == Basis::Measured;
-    let interval = measured.then(|| median_interval(&metric.values, 0.95)).flatten();
+    let interval = measured.then(|| median_interval(&metric.values, LEVEL)).flatten();
     interval.map_or_else(String::new, of)
 }

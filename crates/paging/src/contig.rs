@@ -38,7 +38,7 @@ pub fn set_ptes<F: Format, T: Table>(table: T, i: usize, pte: Pte, nr: usize) {
 }
 
 /// Entry `i` as kernels' walks read it: for a contiguous entry, with young and dirty or-ed over its
-/// block. Visits the whole block (Linux 6.12).
+/// block. Visits the whole block, as Linux 6.12 does.
 #[inline]
 pub fn gather<F: Format, T: Table>(table: T, i: usize) -> Pte {
     let pte = table.load(i);

@@ -17,6 +17,7 @@
 //! let leaf = X86_64::leaf(Level::Pte, Pfn::new(7), Prot::READ);
 //! table.set(3, X86_64::mkyoung(leaf));
 //!
+//! // No one else knows the table yet; otherwise its lock would have to be held.
 //! assert!(line::test_and_clear_young(table, None, 0..8, X86_64::YOUNG));
 //! assert!(!line::test_and_clear_young(table, None, 0..8, X86_64::YOUNG));
 //! ```

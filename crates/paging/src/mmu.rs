@@ -44,7 +44,7 @@ pub struct Caps {
     /// Hardware sets the accessed bit of entries that lead to tables.
     pub nonleaf_af: bool,
     /// Entries at or above which a range becomes an invalidation of the whole address space.
-    /// arm64 without range TLBI: 512 at 4K pages; with it 2^21; x86: 34; riscv: 65 [7.1.5].
+    /// arm64 without range TLBI: 512 at 4K pages; with it 2^21 + 1; x86: 34; riscv: 65 [7.1.5].
     pub range_limit: usize,
 }
 

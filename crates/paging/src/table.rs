@@ -165,24 +165,26 @@ impl<F: Format> DirectMap<F> {
     /// The direct map at `base` of `frames` page frames, from frame 0 up.
     ///
     /// # Safety
-    /// For as long as any copy of the map or of a table made from it is used: `base` is aligned to
-    /// the page size and `frames` pages from it are mapped, readable and writable; and every frame
-    /// passed to [`DirectMap::table`] holds a page table, which the program touches through atomics
-    /// alone (hardware walkers may do as they do).
+    /// For as long as any copy of the map or of a table made from it is used, `base` is aligned to
+    /// the page size and `frames` pages from it are mapped, readable and writable.
     pub const unsafe fn new(base: *mut u8, frames: u64) -> Self {
         Self { base: base.cast(), frames, format: PhantomData }
     }
 
     /// The table in `frame`.
     ///
+    /// # Safety
+    /// For as long as any copy of the table is used, the frame holds a page table, which the
+    /// program touches through atomics alone (hardware walkers may do as they do).
+    ///
     /// # Panics
     /// If the frame lies outside the map.
     #[inline]
-    pub fn table(&self, frame: Pfn) -> HostTable<'static, F> {
+    pub unsafe fn table(&self, frame: Pfn) -> HostTable<'static, F> {
         assert!(frame.get() < self.frames, "a table frame lies in the direct map");
         let first = frame.get() as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
         // SAFETY: the frame lies in the map, so `new`'s caller vouches for PTES entries (at most a
-        // page) that are mapped, aligned, live and accessed through atomics only.
+        // page) that are mapped, aligned and live; this call's, that atomics alone touch them.
         let entries = unsafe { core::slice::from_raw_parts(self.base.add(first), F::PTES) };
         HostTable { entries, format: PhantomData }
     }

@@ -1,13 +1,12 @@
 //! Both halves of David Hildenbrand's question about the batched arm64 clear ("support batched
 //! checking of the young flag for MGLRU", v3 6/6): a range that spans several blocks, and a first
-//! entry that is not contiguous where later ones are.
+//! entry that is not contiguous where later ones are. What a design does that asks the first entry
+//! alone is in the exhibits' tests.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::FirstEntryAlone;
-use pageout_exhibits::harness::{Call, Case, Engine, Expected, Layout, Subject, World, check_call};
-use pageout_paging::pte::{Arm64_4K, SmallArm4};
+use pageout_exhibits::harness::{Call, Case, Engine, Expected, Layout, World, check_call};
+use pageout_paging::pte::Arm64_4K;
 use pageout_paging::tlb::YoungFlush;
-use pageout_paging::{Format, Pte};
 
 /// Every family's every check of `case`, and what the oracle expects: whether any was young, and
 /// the entries that must be old.
@@ -77,23 +76,4 @@ fn a_first_entry_contiguous_before_a_last_that_is_not() {
     }
     let beside = Layout::folio(0b100).case::<Arm64_4K>(35..53, |i| i == 31 || i == 53);
     holds(&beside, false, 32..53);
-}
-
-/// The smallest case of the second half: 2 and 3 are single, 4 and 5 begin a block of four, and
-/// hardware marked the access in the block's last entry.
-#[test]
-fn the_design_that_asks_the_first_entry_alone_misses_the_access() {
-    fn property<S: Subject>() -> Option<&'static str> {
-        let case = Layout::folio(0b10).case::<SmallArm4>(2..6, |i| i == 7);
-        let expected = Expected::of::<SmallArm4>(&case);
-        let world = World::<SmallArm4>::new(1);
-        let failed = Call::all(YoungFlush::None)
-            .find_map(|call| check_call::<S, _>(&world, &case, &expected, call).err());
-        let last: Pte = world.entry(7);
-        assert_eq!(SmallArm4::is_young(last), failed.is_some());
-        failed.map(|wrong| wrong.property)
-    }
-    assert_eq!(property::<Engine>(), None);
-    let missed = property::<FirstEntryAlone>();
-    assert_eq!(missed, Some("the run and its blocks are old afterwards"));
 }

@@ -116,20 +116,16 @@ fn race<F: Format>(family: Family) {
 }
 
 #[test]
-fn line_against_hardware() {
-    race::<X86_64>(Family::Line);
-    race::<Arm64_4K>(Family::Line);
-    race::<SmallArm4>(Family::Line);
+fn x86_64_against_hardware() {
+    Family::ALL.into_iter().for_each(race::<X86_64>);
 }
 
 #[test]
-fn batched_against_hardware() {
-    race::<X86_64>(Family::Batched);
-    race::<Arm64_4K>(Family::Batched);
+fn arm64_4k_against_hardware() {
+    Family::ALL.into_iter().for_each(race::<Arm64_4K>);
 }
 
 #[test]
-fn per_entry_against_hardware() {
-    race::<X86_64>(Family::PerEntry);
-    race::<SmallArm4>(Family::PerEntry);
+fn small_arm_blocks_of_4_against_hardware() {
+    Family::ALL.into_iter().for_each(race::<SmallArm4>);
 }

@@ -8,7 +8,6 @@ use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr};
 
-const FAMILIES: [Family; 3] = [Family::PerEntry, Family::Batched, Family::Line];
 const ASID: Asid = Asid(9);
 
 fn check<'e, 'w, F: Format>(
@@ -97,7 +96,7 @@ fn pmd_leaf(young: bool) -> World<SmallX86> {
 #[test]
 fn a_pmd_leaf_is_cleared_and_flushed_as_one() {
     let inside = page(3 * 8 + 5);
-    for family in FAMILIES {
+    for family in Family::ALL {
         for young in [true, false] {
             let world = pmd_leaf(young);
             let env = Ground::<Engine, SmallX86>::new(&world);
@@ -135,7 +134,7 @@ fn asked_always(
         &LockedTable<'e, Ground<'w, Engine, SmallArm4>>,
     ) -> bool,
 ) {
-    for family in FAMILIES {
+    for family in Family::ALL {
         for (primary, secondary) in [(false, false), (false, true), (true, false), (true, true)] {
             let world = World::<SmallArm4>::new(1);
             // Contiguous blocks: the notifier's range is not widened to them.
@@ -168,7 +167,7 @@ fn the_secondary_is_asked_always_about_exactly_the_pages() {
 
 #[test]
 fn a_run_asks_the_secondary_about_what_it_did() {
-    for family in FAMILIES {
+    for family in Family::ALL {
         for young in [true, false] {
             let world = World::<SmallArm4>::new(1);
             let case = Layout::folio(0b11).case::<SmallArm4>(2..5, |_| false);

@@ -19,7 +19,7 @@ pub enum FolioRef {
 
 /// Decides on a locked folio from what [`folio_referenced`](crate::folio_referenced) found, and
 /// moves its `REFERENCED` flag along, unless a locked VMA or an unknown answer decides alone
-/// (classic branch of Linux 7.1.5, vmscan.c; in that order since 6.14).
+/// (classic branch of Linux 7.1.5, vmscan.c).
 pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     if found.vm_flags.contains(VmFlags::LOCKED) {
         return FolioRef::Activate;

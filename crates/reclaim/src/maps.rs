@@ -45,6 +45,7 @@ pub struct Sizes {
 }
 
 const _: () = assert!(size_of::<Folio>() <= 64, "at most 64 bytes a folio");
+const _: () = assert!(size_of::<AtomicU32>() <= 6, "at most 6 bytes a page");
 
 impl Sizes {
     /// What `limits` need.

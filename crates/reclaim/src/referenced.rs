@@ -1,10 +1,11 @@
 //! `folio_referenced`: was a folio used since it was last asked, and by how many VMAs?
 
-use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
 use crate::maps::Maps;
 use crate::vma::{VmFlags, Vma};
 use crate::{CpuCtx, Rank};
 use core::ops::ControlFlow;
+use core::ptr;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
 use pageout_paging::young::{Family, YoungCheck};
@@ -45,28 +46,28 @@ impl Referenced {
 }
 
 /// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.1.5, rmap.c;
-/// without cgroups and without the multi-generational LRU). `locked` says that the caller holds the
-/// folio's lock; otherwise it is tried, and a folio locked by someone else counts as referenced
-/// once.
+/// without cgroups and without the multi-generational LRU). A caller that holds the folio's lock
+/// shows it; otherwise it is tried, and a folio locked by someone else counts as referenced once.
 ///
 /// # Panics
-/// In debug builds, if given device memory, which is on no LRU list.
+/// In debug builds, if given device memory, which is on no LRU list, or another folio's lock.
 pub fn folio_referenced<E: Env>(
     maps: &Maps<'_>,
     env: &E,
     cpu: &mut CpuCtx,
     id: FolioId,
-    locked: bool,
+    held: Option<&FolioGuard<'_>>,
     aging: Aging,
 ) -> Referenced {
     let folio = maps.folio(id);
     debug_assert!(!folio.flags().contains(FolioFlags::ZONE_DEVICE), "device memory is on no LRU");
+    debug_assert!(held.is_none_or(|guard| ptr::eq(guard.folio(), folio)), "the folio's own lock");
     if folio.mapcount() == 0 {
         return Referenced::vmas(0);
     }
     cpu.enter(Rank::Folio);
-    let guard = if locked { None } else { folio.try_lock() };
-    let found = if locked || guard.is_some() {
+    let guard = if held.is_some() { None } else { folio.try_lock() };
+    let found = if held.is_some() || guard.is_some() {
         ask_vmas(maps, env, cpu, folio, aging)
     } else {
         cpu.events.folio_lock_failed += 1;

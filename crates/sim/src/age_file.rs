@@ -4,7 +4,7 @@ use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::fields::{self, FieldError, FormatName, OrderName, bad};
 use crate::layout::{Arena, FileLayout, FileSpec};
-use crate::rounds::Cell;
+use crate::rounds::{Cell, turns};
 use crate::this_machine;
 use crate::variant::Variant;
 use crate::walker::make_young;
@@ -16,7 +16,8 @@ use pageout_paging::{Env, LockedTable, Order};
 use pageout_reclaim::{Aging, CpuCtx, MapAs, Refs, folio_referenced};
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 
-/// Unit of every price here: all formats of this scenario have 4K pages.
+/// Unit of every price here, a page that two processes map being two: all formats of this scenario
+/// have 4K pages.
 pub const NS_PER_PAGE: &str = "ns/4K page";
 
 const NAME: &str = "age-file";
@@ -118,7 +119,8 @@ impl AgeFile {
             let problem = format!("map=pmd-leaf needs order=pmd, not order={}", self.order);
             return Err(FieldError::Together { scenario: NAME, problem });
         }
-        let tables = u128::from(self.bytes >> 12) * 8 * u128::from(self.processes);
+        let entries = self.bytes >> if self.map == MapAs::Ptes { 12 } else { 21 };
+        let tables = u128::from(entries) * 8 * u128::from(self.processes);
         if tables > u128::from(MAX_TABLE_BYTES) {
             let problem = format!(
                 "{} processes mapping {} need {} MiB of page tables, more than {} MiB",
@@ -209,13 +211,13 @@ const MAX_BYTES: u64 = 1 << 40;
 const MAX_TABLE_BYTES: u64 = 4 << 30;
 
 fn parse_percent(text: &str) -> Result<u8, FieldError> {
-    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let number = fields::number(text.strip_suffix('%').unwrap_or(text));
     let percent = number.filter(|percent| *percent <= 100);
     percent.ok_or_else(|| bad("young", text, "per cent from 0% to 100%"))
 }
 
 fn parse_processes(text: &str) -> Result<u32, FieldError> {
-    let number = text.parse().ok().filter(|number| (1..=1024).contains(number));
+    let number = fields::number(text).filter(|number| (1..=1024).contains(number));
     number.ok_or_else(|| bad("processes", text, "a number from 1 to 1024"))
 }
 
@@ -284,8 +286,10 @@ impl<'a, F: Format> AgeCell<'a, F> {
         }
     }
 
+    /// Pages mapped, each as often as processes map it.
     fn pages(&self) -> f64 {
-        self.layout.folios.len() as f64 * self.scenario.spec().order.nr_pages() as f64
+        let pages = self.layout.folios.len() * self.scenario.spec().order.nr_pages();
+        pages as f64 * f64::from(self.scenario.processes)
     }
 
     /// Asks every folio once; how many were referenced.
@@ -294,7 +298,7 @@ impl<'a, F: Format> AgeCell<'a, F> {
         let maps = &self.layout.ground.maps;
         let mut referenced = 0;
         for folio in &self.layout.folios {
-            let found = folio_referenced(maps, env, &mut cpu, *folio, false, aging);
+            let found = folio_referenced(maps, env, &mut cpu, *folio, None, aging);
             referenced += u64::from(found.refs != Refs::Vmas(0));
         }
         referenced
@@ -348,8 +352,7 @@ impl<F: Format> Cell for AgeCell<'_, F> {
     fn sample(&mut self, round: usize) {
         let pages = self.pages();
         for (stage, index) in STAGES.into_iter().zip(0..) {
-            for turn in 0..self.variants.len() {
-                let v = (turn + round) % self.variants.len();
+            for v in turns(self.variants.len(), round) {
                 self.make_young();
                 let aging = self.aging(self.variants[v].0);
                 let (_, ns) = timed(|| match stage {

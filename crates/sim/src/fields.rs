@@ -3,6 +3,7 @@
 use pageout_paging::pte::{Arm64_4K, Format, X86_64};
 use pageout_paging::tlb::FlushPolicy;
 use std::fmt;
+use std::str::FromStr;
 
 /// Why a scenario's fields were refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -108,7 +109,7 @@ impl OrderName {
         if text == "pmd" {
             return Ok(Self::Pmd);
         }
-        let order = text.parse().ok().filter(|order| *order <= FormatName::X86_64.pmd_order());
+        let order = number(text).filter(|order| *order <= FormatName::X86_64.pmd_order());
         order.map(Self::Number).ok_or_else(|| bad("order", text, "a number from 0 to 9, or pmd"))
     }
 }
@@ -157,6 +158,12 @@ pub(crate) fn list<T: PartialEq>(
     Ok(all)
 }
 
+/// A number in digits alone.
+pub(crate) fn number<T: FromStr>(text: &str) -> Option<T> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { text.parse().ok() } else { None }
+}
+
 /// Bytes, from a number with an optional binary unit: `4096`, `512MiB`, `10G`.
 pub(crate) fn parse_size(text: &str) -> Result<u64, FieldError> {
     const ACCEPTED: &str = "a size such as 64MiB or 10GiB";
@@ -170,7 +177,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, FieldError> {
         "T" | "TiB" => 40,
         _ => return Err(bad("size", text, ACCEPTED)),
     };
-    let number: u64 = number.parse().map_err(|_| bad("size", text, ACCEPTED))?;
+    let number: u64 = self::number(number).ok_or_else(|| bad("size", text, ACCEPTED))?;
     number.checked_mul(1 << shift).ok_or_else(|| bad("size", text, ACCEPTED))
 }
 

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::iter::repeat_with;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Where the file is mapped: 1 MiB past a PMD boundary would misalign it; this is aligned.
+/// Where the file is mapped: aligned to any folio, so that whole blocks are contiguous.
 const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
 
 /// Memory for page tables and for the engine's tables.
@@ -120,9 +120,10 @@ impl FileSpec {
         Arena::new::<F>(&self.limits::<F>(), self.tables::<F>())
     }
 
-    /// Bytes that [`FileSpec::arena`] will take.
+    /// Bytes that the layout will take.
     pub fn memory_bytes<F: Format>(&self) -> usize {
-        Arena::bytes::<F>(&self.limits::<F>(), self.tables::<F>())
+        let limits = self.limits::<F>();
+        Arena::bytes::<F>(&limits, self.tables::<F>()) + limits.folios * size_of::<FolioId>()
     }
 
     fn limits<F: Format>(&self) -> Limits {
@@ -140,8 +141,11 @@ impl FileSpec {
     /// Page tables of all processes: those of each level, one more for a ragged start, and a root.
     fn tables<F: Format>(&self) -> usize {
         let above = |entries: usize| entries.div_ceil(F::PTES) + 1;
-        let ptes = above(self.pages::<F>());
-        let pmds = above(ptes);
+        let ptes = match self.map_as {
+            MapAs::Ptes => above(self.pages::<F>()),
+            MapAs::PmdLeaf => 0,
+        };
+        let pmds = above(self.pages::<F>().div_ceil(F::PTES) + 1);
         self.processes as usize * (ptes + pmds + above(pmds) + 1)
     }
 }

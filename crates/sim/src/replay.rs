@@ -10,8 +10,10 @@ use crate::counting::{Counter, CountingEnv, Counts};
 use crate::fields::{self, FieldError, FormatName, OrderName, bad};
 use crate::host::HostEnv;
 use crate::layout::{Arena, Ground};
-use crate::residency::{Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, page_number};
-use crate::rounds::Cell;
+use crate::residency::{
+    Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, canonical_range, page_number,
+};
+use crate::rounds::{Cell, turns};
 use crate::source::TraceSource;
 use crate::this_machine;
 use crate::trace::{Areas, Event, Kind, Page, PageRange};
@@ -78,10 +80,10 @@ impl Replay {
     ///
     /// # Errors
     /// [`ReplayError`].
-    pub fn plan(self, variants: &[Variant], seed: u64) -> Result<Box<dyn Cell>, ReplayError> {
+    pub fn plan(self, variants: &[Variant]) -> Result<Box<dyn Cell>, ReplayError> {
         match self.format {
-            FormatName::X86_64 => ReplayCell::<X86_64>::plan(self, variants, seed),
-            FormatName::Arm64_4K => ReplayCell::<Arm64_4K>::plan(self, variants, seed),
+            FormatName::X86_64 => ReplayCell::<X86_64>::plan(self, variants),
+            FormatName::Arm64_4K => ReplayCell::<Arm64_4K>::plan(self, variants),
         }
     }
 
@@ -91,13 +93,14 @@ impl Replay {
             ("order", self.order.to_string()),
             ("trace", self.source.name().to_owned()),
             ("every", self.every.to_string()),
+            ("crc32", self.source.crc32()),
         ];
         fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
     }
 }
 
 fn parse_every(text: &str) -> Result<u32, FieldError> {
-    let number = text.parse().ok().filter(|number| *number >= 1);
+    let number = fields::number(text).filter(|number| *number >= 1);
     number.ok_or_else(|| bad("every", text, "a number of epochs from 1"))
 }
 
@@ -117,7 +120,6 @@ struct ReplayCell<F> {
     cuts: Cuts,
     needs: Needs,
     variants: Vec<Variant>,
-    seed: u64,
     /// Times of every variant, a sample a replay.
     samples: Vec<Vec<f64>>,
     found: Vec<Found>,
@@ -125,7 +127,7 @@ struct ReplayCell<F> {
 }
 
 impl<F: Format> ReplayCell<F> {
-    fn plan(replay: Replay, variants: &[Variant], seed: u64) -> Result<Box<dyn Cell>, ReplayError> {
+    fn plan(replay: Replay, variants: &[Variant]) -> Result<Box<dyn Cell>, ReplayError> {
         let cuts = Cuts::of_trace(&replay.source)?;
         let needs = Needs::of_trace::<F>(
             &replay.source,
@@ -142,7 +144,6 @@ impl<F: Format> ReplayCell<F> {
             cuts,
             needs,
             variants: variants.to_vec(),
-            seed,
             samples: vec![Vec::new(); variants.len()],
             found: vec![Found::default(); variants.len()],
             format: std::marker::PhantomData,
@@ -166,17 +167,18 @@ impl<F: Format> ReplayCell<F> {
         mut age: impl FnMut(usize, &Program<'_, F>, Aging) -> Found,
     ) -> Result<Vec<Found>, ReplayError> {
         let mut arenas: Vec<_> = self.variants.iter().map(|_| self.arena()).collect();
+        // Which memory a variant has is chance, and so is another's each time.
+        arenas.rotate_left(round % self.variants.len());
         let mut programs: Vec<_> = arenas.iter_mut().map(Program::<F>::new).collect();
         let mut residency =
             Residency::new(&self.cuts, self.replay.order.in_format(self.replay.format));
         let mut found = vec![Found::default(); self.variants.len()];
         let mut reader = self.replay.source.open()?;
         let mut ends = EpochEnds::new(self.replay.every);
-        let mut first = round;
+        let mut agings = round;
         let mut age_all = |programs: &[Program<'_, F>]| {
-            first += 1;
-            for turn in 0..programs.len() {
-                let k = (turn + first) % programs.len();
+            agings += 1;
+            for k in turns(programs.len(), agings) {
                 found[k].add(age(k, &programs[k], self.aging(self.variants[k])));
             }
         };
@@ -252,7 +254,7 @@ impl<F: Format> Cell for ReplayCell<F> {
         let counters: Vec<_> = self.variants.iter().map(|_| Counter::default()).collect();
         let counting = self.replay(0, |k, program, aging| {
             let env = CountingEnv::new(program.ground.env, &counters[k]);
-            program.age(&env, aging)
+            program.age_counted(&env, aging)
         });
         let counting = counting.expect("a trace that was read once can be read again");
         let record = |k: usize| {
@@ -269,7 +271,7 @@ impl<F: Format> Cell for ReplayCell<F> {
             Record {
                 scenario: NAME.to_owned(),
                 ground: RecordGround::Host,
-                seed: self.seed,
+                seed: 0,
                 fields: self.replay.labels(),
                 variant: self.variants[k].labels(),
                 metrics,
@@ -377,8 +379,7 @@ impl<'a, F: Format> Program<'a, F> {
     /// Drops folios, and the VMAs of the intervals they lay in.
     fn unmap(&mut self, cuts: &Cuts, pages: PageRange, gone: &[Placed]) {
         self.discard(gone);
-        let first = Page::new(pages.start()).map(page_number).unwrap_or(0);
-        let end = first + pages.nr_pages();
+        let (first, end) = canonical_range(pages);
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
         let mut page = first;
@@ -394,20 +395,34 @@ impl<'a, F: Format> Program<'a, F> {
 
     fn age_timed(&self, aging: Aging) -> Found {
         let env: HostEnv<'a, F> = self.ground.env;
-        let (found, ns) = timed(|| self.age(&env, aging));
-        Found { ns, ..found }
+        let list = self.lru_list();
+        let (referenced, ns) = timed(|| self.ask(&env, &list, aging));
+        Found { agings: 1, pages: self.pages(&list), referenced, ns }
     }
 
-    /// Asks every resident folio once.
-    fn age<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> Found {
+    fn age_counted(&self, env: &CountingEnv<'a, F>, aging: Aging) -> Found {
+        let list = self.lru_list();
+        let referenced = self.ask(env, &list, aging);
+        Found { agings: 1, pages: self.pages(&list), referenced, ns: 0 }
+    }
+
+    fn lru_list(&self) -> Vec<FolioId> {
+        self.list.values().map(|(folio, _)| *folio).collect()
+    }
+
+    fn pages(&self, list: &[FolioId]) -> u64 {
+        list.iter().map(|folio| self.ground.maps.folio(*folio).nr_pages() as u64).sum()
+    }
+
+    /// Asks every folio of the list once; how many were referenced.
+    fn ask<E: Env<Format = F>>(&self, env: &E, list: &[FolioId], aging: Aging) -> u64 {
         let mut cpu = CpuCtx::new();
         let maps = &self.ground.maps;
-        let mut found = Found { agings: 1, ..Found::default() };
-        for (folio, _) in self.list.values() {
-            let asked = folio_referenced(maps, env, &mut cpu, *folio, false, aging);
-            found.referenced += u64::from(asked.refs != Refs::Vmas(0));
-            found.pages += maps.folio(*folio).nr_pages() as u64;
+        let mut referenced = 0;
+        for folio in list {
+            let found = folio_referenced(maps, env, &mut cpu, *folio, None, aging);
+            referenced += u64::from(found.refs != Refs::Vmas(0));
         }
-        found
+        referenced
     }
 }

@@ -74,7 +74,8 @@ impl Cuts {
             };
             for range in [Some(range), moved].into_iter().flatten() {
                 check_canonical_range(range)?;
-                cuts.extend([canonical(range.start()), canonical(range.end() - 1) + 1]);
+                let (start, end) = canonical_range(range);
+                cuts.extend([start, end]);
             }
         }
         Ok(Self(cuts.into_iter().collect()))
@@ -116,6 +117,11 @@ fn check_canonical_range(range: PageRange) -> Result<(), ReplayError> {
     let half = CANONICAL_PAGES / 2;
     let one_half = (first < half) == (last < half);
     if one_half { Ok(()) } else { Err(ReplayError::NotCanonical { page: half }) }
+}
+
+/// The canonical numbers of a checked range: its first page's, and one past its last page's.
+pub fn canonical_range(pages: PageRange) -> (u64, u64) {
+    (canonical(pages.start()), canonical(pages.end() - 1) + 1)
 }
 
 /// The canonical number of a traced page.
@@ -170,7 +176,7 @@ impl<'a> Residency<'a> {
 
     /// Takes out the folios of `pages`, which begin and end at cuts.
     pub fn drop_range(&mut self, pages: PageRange) -> Vec<Placed> {
-        let (start, end) = (canonical(pages.start()), canonical(pages.end() - 1) + 1);
+        let (start, end) = canonical_range(pages);
         let gone: Vec<_> = self.by_page.range(start..end).map(|(_, placed)| *placed).collect();
         for placed in &gone {
             self.by_page.remove(&placed.page);

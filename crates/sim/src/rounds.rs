@@ -12,6 +12,15 @@ pub trait Cell {
     fn records(&mut self) -> Vec<Record>;
 }
 
+/// The order in which a round measures `n` variants: another one first each time, forwards and
+/// backwards by turns, so that none always follows the same other one.
+pub fn turns(n: usize, round: usize) -> impl Iterator<Item = usize> {
+    (0..n).map(move |turn| {
+        let turn = if round.is_multiple_of(2) { turn } else { n - 1 - turn };
+        (turn + round / 2) % n
+    })
+}
+
 /// How many rounds to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rounds {
@@ -78,4 +87,22 @@ pub fn measure(
         }
     });
     cells.iter_mut().flat_map(|cell| cell.records()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variant_has_every_turn_and_follows_every_other() {
+        let orders: Vec<Vec<_>> = (0..6).map(|round| turns(3, round).collect()).collect();
+        for place in 0..3 {
+            let mut there: Vec<_> = orders.iter().map(|order| order[place]).collect();
+            there.sort_unstable();
+            assert_eq!(there, [0, 0, 1, 1, 2, 2], "place {place}");
+        }
+        for (a, b) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+            assert!(orders.iter().any(|order| order.windows(2).any(|pair| pair == [a, b])));
+        }
+    }
 }

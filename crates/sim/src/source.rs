@@ -46,6 +46,11 @@ impl TraceSource {
         Ok(Self { name: name.to_string_lossy().into_owned(), bytes })
     }
 
+    /// Checksum of its bytes: files of one name need not be one trace.
+    pub fn crc32(&self) -> String {
+        format!("{:08x}", crc32fast::hash(&self.bytes))
+    }
+
     /// Reads it from the beginning.
     ///
     /// # Errors

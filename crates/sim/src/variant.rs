@@ -1,5 +1,6 @@
 //! Variants: what a comparison varies, one choice an axis.
 
+use crate::fields::FormatName;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_reclaim::Aging;
@@ -44,7 +45,7 @@ pub enum VariantError {
 }
 
 /// Every family, in the order tables show them.
-pub const FAMILIES: [Family; 3] = [Family::PerEntry, Family::Batched, Family::Line];
+pub const FAMILIES: [Family; 3] = Family::ALL;
 
 /// The name of a family in variants, records and tables.
 pub const fn family_name(family: Family) -> &'static str {
@@ -62,6 +63,16 @@ const fn flush_name(flush: Option<YoungFlush>) -> &'static str {
         Some(YoungFlush::Nosync) => "nosync",
         Some(YoungFlush::None) => "none",
     }
+}
+
+/// What the choice `architecture` of the flush axis is on each format, in words.
+pub fn architecture_flush() -> String {
+    let one = |format: FormatName| {
+        let policy = format.flush_policy();
+        let (pte, pmd) = (flush_name(Some(policy.pte)), flush_name(Some(policy.pmd)));
+        format!("{} {pte} for a PTE and {pmd} for a PMD leaf", format.name())
+    };
+    format!("flush=architecture: {}", FormatName::ALL.map(one).join(", "))
 }
 
 impl Variant {

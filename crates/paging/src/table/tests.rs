@@ -81,21 +81,22 @@ impl<const N: usize> Frames<N> {
         Self([const { [const { AtomicU64::new(0) }; 512] }; N])
     }
 
-    fn direct_map<F: Format>(&'static self) -> DirectMap<F> {
+    /// The table in `frame`, by way of a direct map of all the frames.
+    fn table<F: Format>(&'static self, frame: u64) -> HostTable<'static, F> {
         let base = core::ptr::from_ref(self).cast_mut().cast();
-        // SAFETY: the frames are a static of atomics, aligned to a page: live, shared and written
-        // through atomics alone, and the map is told how many there are.
-        unsafe { DirectMap::new(base, N as u64) }
+        // SAFETY: the frames are a static, aligned to a page, and the map is told how many.
+        let map = unsafe { DirectMap::<F>::new(base, N as u64) };
+        // SAFETY: they are atomics, so nothing touches them in another way.
+        unsafe { map.table(Pfn::new(frame)) }
     }
 }
 
 #[test]
 fn the_direct_map_reaches_each_frame() {
     static MEMORY: Frames<3> = Frames::new();
-    let map = MEMORY.direct_map::<Arm64_4K>();
-    operations(map.table(Pfn::new(2)), 511);
+    operations(MEMORY.table::<Arm64_4K>(2), 511);
     assert_eq!(MEMORY.0[2][511].load(Relaxed), 7);
-    map.table(Pfn::new(1)).set(0, Pte(5));
+    MEMORY.table::<Arm64_4K>(1).set(0, Pte(5));
     assert_eq!(MEMORY.0[1][0].load(Relaxed), 5);
 }
 
@@ -103,7 +104,7 @@ fn the_direct_map_reaches_each_frame() {
 #[test]
 fn a_small_table_fills_the_start_of_its_frame() {
     static MEMORY: Frames<2> = Frames::new();
-    operations(MEMORY.direct_map::<SmallX86>().table(Pfn::new(1)), 7);
+    operations(MEMORY.table::<SmallX86>(1), 7);
     assert_eq!(MEMORY.0[1][7].load(Relaxed), 7);
 }
 
@@ -111,5 +112,5 @@ fn a_small_table_fills_the_start_of_its_frame() {
 #[should_panic(expected = "a table frame lies in the direct map")]
 fn a_frame_outside_the_direct_map_is_refused() {
     static MEMORY: Frames<1> = Frames::new();
-    MEMORY.direct_map::<X86_64>().table(Pfn::new(1));
+    MEMORY.table::<X86_64>(1);
 }

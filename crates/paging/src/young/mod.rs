@@ -4,6 +4,9 @@
 //! The kernel's names are kept (Linux 7.1.5): `test_and_clear` never flushes, `clear_flush` follows
 //! a [`FlushPolicy`], `_notify` asks the secondary MMUs as well. Three families check a run:
 //! [`per_entry`] as kernels did, [`batched`] as they do, [`line`](mod@line) as we do.
+//!
+//! [`YoungCheck`] demands the table's lock by type. The functions of the families work on a bare
+//! handle: that its lock is held is their precondition, because only its holder may clear.
 
 pub mod batched;
 pub mod entry;
@@ -20,7 +23,7 @@ use crate::{Rules, Table, VirtAddr, VirtRange};
 use core::ops::Range;
 
 /// How the young bits of a run are checked.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Family {
     /// One call an entry, as kernels did before batching. On a contiguous entry each call visits
     /// the whole block.
@@ -34,6 +37,9 @@ pub enum Family {
 }
 
 impl Family {
+    /// Every family, in the order tables show them.
+    pub const ALL: [Self; 3] = [Self::PerEntry, Self::Batched, Self::Line];
+
     /// How this family's rmap walk reads entries: kernels' through the gathering getter, ours as
     /// they stand.
     pub const fn getter(self) -> Getter {
@@ -219,9 +225,22 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         let i = E::Format::index(Level::Pte, addr);
         debug_assert!(nr >= 1 && i + nr <= E::Format::PTES, "{nr} entries from {i} in one table");
         match self.family {
-            Family::PerEntry => per_entry::test_and_clear_young::<E>(pt.table(), i, nr),
-            Family::Batched => batched::test_and_clear_young::<E>(pt.table(), i, nr),
+            // What was merged for x86 and riscv is the loop there was before: one piece of code.
+            _ if self.loops() => per_entry::test_and_clear_young::<E>(pt.table(), i, nr),
+            Family::PerEntry | Family::Batched => {
+                batched::test_and_clear_young::<E>(pt.table(), i, nr)
+            }
             Family::Line => line::test_and_clear_young_ptes::<E>(pt.table(), pt.ahead(), i, nr),
+        }
+    }
+
+    /// Whether a run is checked by calling the single check for every entry.
+    #[inline]
+    fn loops(&self) -> bool {
+        match self.family {
+            Family::PerEntry => true,
+            Family::Batched => E::Format::CLEAR == YoungClear::TestFirst,
+            Family::Line => false,
         }
     }
 
@@ -249,12 +268,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     /// Checks a run and flushes what was young.
     #[inline]
     fn flush_after(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, nr: usize) -> bool {
-        let loops = match self.family {
-            Family::PerEntry => true,
-            Family::Batched => E::Format::CLEAR == YoungClear::TestFirst,
-            Family::Line => false,
-        };
-        if loops {
+        if self.loops() {
             return per_entry::clear_flush_young(self, pt, addr, nr);
         }
         let young = self.check_run(pt, addr, nr);
@@ -309,5 +323,7 @@ fn widened<E: Env>(table: E::Table, i: usize, nr: usize) -> Range<usize> {
     if E::Format::CONT_SHIFT == 0 {
         return i..i + nr;
     }
-    E::Rules::widen::<E::Format>(i, nr, table.load(i), table.load(i + nr - 1))
+    let first = table.load(i);
+    let last = if nr == 1 { first } else { table.load(i + nr - 1) };
+    E::Rules::widen::<E::Format>(i, nr, first, last)
 }

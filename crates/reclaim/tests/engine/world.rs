@@ -217,7 +217,7 @@ impl<F: Format> World<'_, F> {
     /// Asks for the folio with its lock free.
     pub(crate) fn referenced(&mut self, folio: FolioId, family: Family) -> Referenced {
         let (env, cpu) = (&self.env, &mut self.cpu);
-        folio_referenced(&self.maps, env, cpu, folio, false, aging(family))
+        folio_referenced(&self.maps, env, cpu, folio, None, aging(family))
     }
 
     pub(crate) fn flag(&self, folio: FolioId, flags: FolioFlags) {

@@ -109,19 +109,19 @@ pub const GOALS: [Goal; 16] = [
         200.0,
     ),
     at_least(
-        "x86-64, all old: per-entry by rmap walk / line, nr 16",
+        "x86-64, all old: per-entry by rmap walk / line by sweep",
         x86_walk(0, PER_ENTRY),
         x86(16, 0, LINE),
         8.0,
     ),
     at_least(
-        "x86-64, 50% young: per-entry by rmap walk / line, nr 16",
+        "x86-64, 50% young: per-entry by rmap walk / line by sweep",
         x86_walk(50, PER_ENTRY),
         x86(16, 50, LINE),
         2.0,
     ),
     at_least(
-        "x86-64, all young: per-entry by rmap walk / line, nr 16",
+        "x86-64, all young: per-entry by rmap walk / line by sweep",
         x86_walk(100, PER_ENTRY),
         x86(16, 100, LINE),
         1.2,

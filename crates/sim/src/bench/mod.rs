@@ -12,7 +12,7 @@ pub use sweep::{By, Sweep};
 
 use crate::age_file::measured;
 use crate::floor::{self, locked_operation_ns};
-use crate::rounds::Rounds;
+use crate::rounds::{Rounds, turns};
 use crate::variant::{FAMILIES, Variant, family_name};
 use pageout_record::schema::{Ground, Record};
 use std::collections::BTreeMap;
@@ -46,10 +46,9 @@ pub fn young(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
         for sweep in &sweeps {
             let tables = tables.get_mut(&sweep.table_bytes).expect("made for every sweep");
             let ways = sweep.ways();
-            for turn in 0..ways.len() {
-                let by = ways[(turn + round) % ways.len()];
-                let ns = sweep.time(tables, by, seed);
-                times.sweeps.entry((*sweep, by)).or_default().push(ns);
+            for way in turns(ways.len(), round) {
+                let ns = sweep.time(tables, ways[way], seed);
+                times.sweeps.entry((*sweep, ways[way])).or_default().push(ns);
             }
             done += 1;
             progress(done, most);
@@ -63,7 +62,7 @@ impl Times {
         let mut records = Vec::new();
         for ((sweep, by), ns) in &self.sweeps {
             if *by == By::WideRead {
-                records.push(floor::wide_read_record(sweep.table_bytes, ns, seed));
+                records.push(floor::wide_read_record(sweep.table_bytes, ns));
                 continue;
             }
             let mut variant = Variant::of(FAMILIES[0]).labels();
@@ -77,7 +76,7 @@ impl Times {
                 metrics: vec![measured("time", "ns/entry", ns)],
             });
         }
-        records.push(floor::locked_record(&self.locked, seed));
+        records.push(floor::locked_record(&self.locked));
         records.extend(GOALS.iter().map(|goal| goal.record(self, seed)));
         records
     }

@@ -19,7 +19,7 @@ pub(super) const SMALL_TABLES: usize = 20 << 20;
 pub(super) const LARGE_TABLES: usize = 200 << 20;
 
 /// Who checks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum By {
     /// A family.
     Family(Family),
@@ -27,28 +27,6 @@ pub enum By {
     Single,
     /// Nobody: the widest read of the same tables, in their place.
     WideRead,
-}
-
-impl By {
-    const fn rank(self) -> u8 {
-        match self {
-            Self::Family(family) => family as u8,
-            Self::Single => 3,
-            Self::WideRead => 4,
-        }
-    }
-}
-
-impl PartialOrd for By {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for By {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.rank().cmp(&other.rank())
-    }
 }
 
 /// How entries are reached.
