@@ -14,7 +14,7 @@ use pageout_sim::published;
 use pageout_sim::replay::Replay;
 use pageout_sim::rounds::{Cell, measure};
 use pageout_sim::this_machine::this_run;
-use pageout_sim::variant::{FAMILIES, Variant, architecture_flush};
+use pageout_sim::variant::{Variant, architecture_flush};
 
 /// What to measure.
 #[derive(Debug, Default)]
@@ -42,8 +42,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         variants.push(new.parse()?);
     }
     if args.new.is_empty() {
-        variants
-            .extend(FAMILIES.map(|young| Variant { young, ..base }).iter().filter(|v| **v != base));
+        variants.extend(base.in_every_family().filter(|variant| *variant != base));
     }
     for (k, variant) in variants.iter().enumerate() {
         if variants[..k].contains(variant) {

@@ -1,6 +1,6 @@
 //! Tables that only the command line needs, from records alone.
 
-use pageout_record::compare::{Comparison, LEVEL};
+use pageout_record::compare::{Comparison, LEVEL, Row};
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Basis, Metric, Record, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
@@ -18,14 +18,17 @@ pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet
 pub(crate) fn saved(of: &Comparison) -> String {
     let counts = ["atomics", "entries visited", "invalidations"];
     let saves = of.others.iter().map(|other| format!("{other} saves, ns"));
-    let columns = ["format", "order", "map"].map(str::to_owned).into_iter().chain(saves);
+    let columns = ["format", "order"].map(str::to_owned).into_iter().chain(saves);
     let columns = columns.chain(counts.map(str::to_owned));
     let mut grid = Grid::new(
         columns
             .enumerate()
-            .map(|(k, column)| (column, if k < 3 { Align::Left } else { Align::Right })),
+            .map(|(k, column)| (column, if k < 2 { Align::Left } else { Align::Right })),
     );
-    for time in of.rows.iter().filter(|row| row.metric == "folio_referenced") {
+    // A PMD leaf is one entry: there is nothing to save.
+    let by_ptes = |row: &&Row| row.fields.get("map").is_none_or(|map| map == "ptes");
+    let times = of.rows.iter().filter(|row| row.metric == "folio_referenced");
+    for time in times.filter(by_ptes) {
         let field = |name: &str| time.fields.get(name).cloned().unwrap_or_default();
         let saved = time.others.iter().map(|other| match (&time.base, other) {
             (Some(base), Some(other)) => rounded(base.median - other.summary.median),
@@ -39,7 +42,7 @@ pub(crate) fn saved(of: &Comparison) -> String {
                 all.map(exact).collect::<Vec<_>>().join(" / ")
             })
         });
-        let labels = [field("format"), field("order"), field("map")];
+        let labels = [field("format"), field("order")];
         grid.row(labels.into_iter().chain(saved).chain(counted));
     }
     let all = std::iter::once(&of.base).chain(&of.others).cloned().collect::<Vec<_>>();

@@ -9,8 +9,8 @@ pub fn thread_cpu_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Runs `work` and returns its result with the CPU time it took on this thread, in nanoseconds, less
-/// what reading the clock takes.
+/// Runs `work` and returns its result with the CPU time it took on this thread, in nanoseconds,
+/// less what reading the clock takes.
 pub fn timed<R>(work: impl FnOnce() -> R) -> (R, u64) {
     let before = thread_cpu_ns();
     let result = work();

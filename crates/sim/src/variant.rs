@@ -44,9 +44,6 @@ pub enum VariantError {
     Twice(String),
 }
 
-/// Every family, in the order tables show them.
-pub const FAMILIES: [Family; 3] = Family::ALL;
-
 /// The name of a family in variants, records and tables.
 pub const fn family_name(family: Family) -> &'static str {
     match family {
@@ -79,6 +76,11 @@ impl Variant {
     /// The variant of a family with every other axis at its default.
     pub const fn of(young: Family) -> Self {
         Self { young, flush: None }
+    }
+
+    /// The same variant in every family.
+    pub fn in_every_family(self) -> impl Iterator<Item = Self> {
+        Family::ALL.into_iter().map(move |young| Self { young, ..self })
     }
 
     /// Every axis with its choice.
@@ -124,7 +126,7 @@ impl FromStr for Variant {
 }
 
 fn parse_family(choice: &str) -> Result<Family, VariantError> {
-    let found = FAMILIES.into_iter().find(|family| family_name(*family) == choice);
+    let found = Family::ALL.into_iter().find(|family| family_name(*family) == choice);
     found.ok_or_else(|| VariantError::UnknownChoice {
         axis: "young",
         found: choice.to_owned(),
@@ -149,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_is_displayed_parses_back() {
-        for young in FAMILIES {
+        for young in Family::ALL {
             for flush in [None, Some(YoungFlush::Sync), Some(YoungFlush::None)] {
                 let variant = Variant { young, flush };
                 assert_eq!(variant.to_string().parse(), Ok(variant));

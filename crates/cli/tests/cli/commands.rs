@@ -40,7 +40,10 @@ fn the_main_table_has_all_of_its_parts() {
     assert_in_order(&text, &["A clean file's folios", "size=10GiB", "pmd-leaf", "ns/4K page"]);
     assert_in_order(&text, &["A real program", "trace=python-table.pgt", "ns/4K page"]);
     assert_in_order(&text, &["saved", "batched saves, ns", "16 / 1 / 1"]);
-    assert_in_order(&text, &["floors", "ns/entry", "figures of real kernels", "[1]", "nanoseconds"]);
+    assert_in_order(
+        &text,
+        &["floors", "ns/entry", "figures of real kernels", "[1]", "nanoseconds"],
+    );
 }
 
 #[test]

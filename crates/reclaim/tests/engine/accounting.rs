@@ -1,9 +1,9 @@
 //! Whatever is done in whatever order, failures included: a folio's mappings and references are
 //! what the tables hold, frames know their folio, and no entry of the caller's tables is lost.
 
-use crate::formats::FAMILIES;
 use crate::world::{Arena, World, pages};
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallX86};
+use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn};
 use pageout_reclaim::{
     FolioFlags, FolioId, Limits, MapAs, MapError, MappingId, MmId, NewFolio, NewVma, OutOfTable,
@@ -123,7 +123,7 @@ impl<'a, F: Format> Run<'a, F> {
             }
             Op::Ask { folio, family } => {
                 if let Some(folio) = pick(&self.folios, folio) {
-                    self.world.referenced(folio, FAMILIES[*family]);
+                    self.world.referenced(folio, Family::ALL[*family]);
                 }
             }
         }

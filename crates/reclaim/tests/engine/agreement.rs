@@ -1,11 +1,11 @@
 //! Over random layouts, every family gives the answer and leaves the entries that a plain reading
 //! of the rules gives, and so all give the same.
 
-use crate::formats::FAMILIES;
 use crate::world::{Arena, LIMITS, World, page};
 use pageout_paging::pte::{
     Arm64_4K, Entry, SmallArm2, SmallArm4, SmallX86, SwapEntry, SwapKind, X86_64,
 };
+use pageout_paging::young::Family;
 use pageout_paging::{Format, Pte};
 use pageout_reclaim::{
     FolioFlags, FolioId, MapAs, MappingKind, MmId, Referenced, Refs, VmFlags, VmaId,
@@ -254,7 +254,7 @@ fn use_pages<F: Format>(world: &World<'_, F>, mm: MmId, at: Range<u64>, part: &P
 }
 
 fn hold<F: Format>(layout: &Layout) -> Result<(), TestCaseError> {
-    for family in FAMILIES {
+    for family in Family::ALL {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut scene = Scene::new(layout, arena.world::<F>());
         let mapcounts = scene.mapcounts();

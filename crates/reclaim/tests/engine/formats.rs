@@ -2,12 +2,9 @@
 
 use pageout_paging::young::Family;
 
-/// Kernels' check before batching, the merged one, ours.
-pub(crate) const FAMILIES: [Family; 3] = [Family::PerEntry, Family::Batched, Family::Line];
-
 /// Runs a rule for each family, naming it in the output of a failed test.
 pub(crate) fn every_family(rule: fn(Family)) {
-    for family in FAMILIES {
+    for family in Family::ALL {
         println!("family {family:?}");
         rule(family);
     }

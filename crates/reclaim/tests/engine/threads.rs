@@ -1,7 +1,6 @@
 //! Reclaim on two CPUs while a third maps and unmaps: nothing waits for ever, every young bit is
 //! counted once, and the counts are right when all is still.
 
-use crate::formats::FAMILIES;
 use crate::world::{Arena, LIMITS, World, aging, pages};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
 use pageout_paging::young::Family;
@@ -106,7 +105,7 @@ fn used_file<F: Format>(world: &mut World<'_, F>) -> (MappingId, MmId, Vec<Folio
 }
 
 fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
-    for family in FAMILIES {
+    for family in Family::ALL {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
         let (file, idle, folios) = used_file(&mut world);

@@ -13,7 +13,8 @@ pub use sweep::{By, Sweep};
 use crate::age_file::measured;
 use crate::floor::{self, locked_operation_ns};
 use crate::rounds::{Rounds, turns};
-use crate::variant::{FAMILIES, Variant, family_name};
+use crate::variant::{Variant, family_name};
+use pageout_paging::young::Family;
 use pageout_record::schema::{Ground, Record};
 use std::collections::BTreeMap;
 use tables::SweepTables;
@@ -65,7 +66,7 @@ impl Times {
                 records.push(floor::wide_read_record(sweep.table_bytes, ns));
                 continue;
             }
-            let mut variant = Variant::of(FAMILIES[0]).labels();
+            let mut variant = Variant::of(Family::PerEntry).labels();
             variant.insert("young".to_owned(), by.name().to_owned());
             records.push(Record {
                 scenario: SWEEPS.to_owned(),

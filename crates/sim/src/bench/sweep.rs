@@ -3,7 +3,6 @@
 use super::tables::SweepTables;
 use crate::clock::timed;
 use crate::host::HostEnv;
-use crate::variant::FAMILIES;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Arm64_4K, Format, X86_64};
 use pageout_paging::tlb::FlushPolicy;
@@ -85,7 +84,7 @@ impl Sweep {
         let single = (self.nr == 1).then_some(By::Single);
         let floor = self.reached == Reached::BySweep && self.nr > 1 && self.young_percent == 0;
         let wide_read = (floor && !self.arm64).then_some(By::WideRead);
-        FAMILIES.into_iter().map(By::Family).chain(single).chain(wide_read).collect()
+        Family::ALL.into_iter().map(By::Family).chain(single).chain(wide_read).collect()
     }
 
     pub(super) fn labels(&self) -> Labels {
