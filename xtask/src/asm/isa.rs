@@ -98,8 +98,10 @@ impl Isa {
     pub(super) fn next(self, instruction: &Instruction) -> Next<'_> {
         let mnemonic = instruction.mnemonic.as_str();
         let target = instruction.operands.rsplit(", ").next().unwrap_or("");
-        // x86 marks an address in a register or in memory with a star, a symbol's plt with `@`.
-        let target = target.split('@').next().unwrap_or(target);
+        // x86 marks an address in a register or in memory with a star, a symbol's plt with `@`; a
+        // symbol's own place in the table of addresses is as good as its name.
+        let by_table = target.strip_prefix('*').and_then(|t| t.strip_suffix("@GOTPCREL(%rip)"));
+        let target = by_table.or_else(|| target.split('@').next()).unwrap_or(target);
         match self {
             Isa::X86 if target.starts_with('*') => Next::Unknown,
             Isa::X86 => match mnemonic {
@@ -191,7 +193,9 @@ mod tests {
             (Isa::X86, "jmp  .LBB0_1", Next::Jump(".LBB0_1")),
             (Isa::X86, "jne  .LBB0_1", Next::Branch(".LBB0_1")),
             (Isa::X86, "callq  memcpy@PLT", Next::Call("memcpy")),
-            (Isa::X86, "callq  *memcpy@GOTPCREL(%rip)", Next::Unknown),
+            (Isa::X86, "callq  *memcpy@GOTPCREL(%rip)", Next::Call("memcpy")),
+            (Isa::X86, "jmpq  *f@GOTPCREL(%rip)", Next::Jump("f")),
+            (Isa::X86, "callq  *%rax", Next::Unknown),
             (Isa::X86, "ud2", Next::Trap),
             (Isa::Arm64, "tbnz  w8, #0, .LBB0_1", Next::Branch(".LBB0_1")),
             (Isa::Arm64, "b.ne  .LBB0_1", Next::Branch(".LBB0_1")),
