@@ -22,7 +22,7 @@ Scenarios and their fields (format, order and young take comma-separated lists):
                format=x86-64,arm64-4k  order=0,4,pmd  size=10GiB  processes=1
                young=100%  map=ptes (or pmd-leaf, with order=pmd)
   trace      a real program's accesses set young bits; at epoch ends, all folios are aged
-               format=x86-64,arm64-4k  order=0,4,pmd  every=10 (epochs)
+               format=x86-64,arm64-4k  order=0,4,pmd  every=1 (epoch)
 Axes of a variant:
   young      per-entry (as kernels did), batched (as merged), line (ours)
   flush      what follows a young bit found: none, nosync (invalidate), sync (and wait for it);

@@ -138,10 +138,7 @@ fn main_table(set: &RecordSet, base: &Labels) -> Result<String, CliError> {
     let mut text = String::new();
     for (scenario, title) in [
         ("age-file", "A clean file's folios, all young: one aging pass over the threads' layout"),
-        (
-            "trace",
-            "A real program: all resident folios aged at the end of every few epochs (every=)",
-        ),
+        ("trace", "A real program: all resident folios aged at the end of each epoch"),
     ] {
         let mut times = tables::only(set, |record| record.scenario == scenario);
         for record in &mut times.records {

@@ -92,6 +92,7 @@ impl AgeFile {
                 }
             }
         }
+        fields::distinct(&orders, &formats)?;
         let mut all = Vec::new();
         for format in formats {
             for order in &orders {

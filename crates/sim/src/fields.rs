@@ -158,6 +158,21 @@ pub(crate) fn list<T: PartialEq>(
     Ok(all)
 }
 
+/// Refuses orders that are one and the same in a format.
+pub(crate) fn distinct(orders: &[OrderName], formats: &[FormatName]) -> Result<(), FieldError> {
+    for format in formats {
+        for (k, order) in orders.iter().enumerate() {
+            let same = |other: &&OrderName| other.in_format(*format) == order.in_format(*format);
+            if let Some(other) = orders[..k].iter().find(same) {
+                let found = format!("{other},{order}");
+                let accepted = format!("orders that differ; both are {other} in {}", format.name());
+                return Err(bad("order", &found, accepted));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A number in digits alone.
 pub(crate) fn number<T: FromStr>(text: &str) -> Option<T> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -194,6 +209,13 @@ pub(crate) fn display_size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_order_and_its_other_name_are_refused_together() {
+        let orders = [OrderName::Number(0), OrderName::Pmd, OrderName::Number(9)];
+        assert!(distinct(&orders, &FormatName::ALL).is_err());
+        assert!(distinct(&orders[..2], &FormatName::ALL).is_ok());
+    }
 
     #[test]
     fn sizes_parse_and_print_in_binary_units() {

@@ -31,8 +31,8 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "trace";
 const FIELDS: &str = "format, order and every (the trace is named by --trace)";
-/// How often folios are aged where nothing else is asked: at every tenth end of an epoch.
-const DEFAULT_EVERY: u32 = 10;
+/// How often folios are aged where nothing else is asked: at the end of every epoch.
+const DEFAULT_EVERY: u32 = 1;
 const SIZED: &str = "the arena is sized by playing the trace through";
 
 /// The scenario, with one value a field.
@@ -71,6 +71,7 @@ impl Replay {
                 }
             }
         }
+        fields::distinct(&orders, &formats)?;
         let one = |format, order| Self { source: trace.clone(), format, order, every };
         let of_format = |format| orders.iter().map(move |order| one(format, *order));
         Ok(formats.into_iter().flat_map(of_format).collect())

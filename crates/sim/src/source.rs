@@ -46,9 +46,11 @@ impl TraceSource {
         Ok(Self { name: name.to_string_lossy().into_owned(), bytes })
     }
 
-    /// Checksum of its bytes: files of one name need not be one trace.
+    /// Checksum of its content: files of one name need not be one trace.
     pub fn crc32(&self) -> String {
-        format!("{:08x}", crc32fast::hash(&self.bytes))
+        // A trace ends with this checksum; over both, it would be the same for every trace.
+        let content = self.bytes.len().saturating_sub(size_of::<u32>());
+        format!("{:08x}", crc32fast::hash(&self.bytes[..content]))
     }
 
     /// Reads it from the beginning.
@@ -83,6 +85,7 @@ impl fmt::Debug for TraceSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::{ImportOptions, import};
 
     #[test]
     fn a_trace_outlives_its_file() {
@@ -94,5 +97,18 @@ mod tests {
         assert_eq!(source.name(), "copy.pgt");
         let sample = TraceSource::sample().info().expect("the sample is a trace");
         assert_eq!(source.info().expect("it is in memory"), sample);
+    }
+
+    #[test]
+    fn different_traces_have_different_checksums() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let trace = |name: &str, log: &str| {
+            let path = directory.path().join(name);
+            import(log.as_bytes(), &path, &ImportOptions::default(), &mut |_| {}).expect("a log");
+            TraceSource::read(&path).expect("a trace").crc32()
+        };
+        let one = trace("one.pgt", " L 1000,8\n");
+        assert_eq!(one, trace("again.pgt", " L 1000,8\n"));
+        assert_ne!(one, trace("other.pgt", " L 2000,8\n"));
     }
 }
