@@ -4,21 +4,17 @@ use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::fields::{self, FieldError, FormatName, OrderName, bad};
 use crate::layout::{Arena, FileLayout, FileSpec};
+use crate::metrics::{NS_PER_PAGE, counted, labels, measured};
 use crate::rounds::{Cell, turns};
 use crate::this_machine;
 use crate::variant::Variant;
 use crate::walker::make_young;
 use pageout_paging::pte::{Arm64_4K, Format, X86_64};
-use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, LockedTable, Order};
-use pageout_reclaim::{Aging, CpuCtx, MapAs, Refs, folio_referenced};
-use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
-
-/// Unit of every price here, a page that two processes map being two: all formats of this scenario
-/// have 4K pages.
-pub const NS_PER_PAGE: &str = "ns/4K page";
+use pageout_reclaim::{Aging, MapAs};
+use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
 
 const NAME: &str = "age-file";
 const FIELDS: &str = "format, order, size, processes, young and map";
@@ -141,15 +137,14 @@ impl AgeFile {
             MapAs::Ptes => "ptes",
             MapAs::PmdLeaf => "pmd-leaf",
         };
-        let fields = [
+        labels([
             ("format", self.format.name().to_owned()),
             ("order", self.order.to_string()),
             ("size", fields::display_size(self.bytes)),
             ("processes", self.processes.to_string()),
             ("young", format!("{}%", self.young_percent)),
             ("map", map.to_owned()),
-        ];
-        fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+        ])
     }
 
     fn spec(&self) -> FileSpec {
@@ -251,8 +246,7 @@ impl Stage {
 }
 
 /// Times of one variant, a list a stage, in [`STAGES`]' order.
-#[derive(Debug, Default)]
-struct Samples([Vec<f64>; 2]);
+type Samples = [Vec<f64>; STAGES.len()];
 
 struct AgeCell<'a, F> {
     scenario: AgeFile,
@@ -295,14 +289,7 @@ impl<'a, F: Format> AgeCell<'a, F> {
 
     /// Asks every folio once; how many were referenced.
     fn age<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> u64 {
-        let mut cpu = CpuCtx::new();
-        let maps = &self.layout.ground.maps;
-        let mut referenced = 0;
-        for folio in &self.layout.folios {
-            let found = folio_referenced(maps, env, &mut cpu, *folio, None, aging);
-            referenced += u64::from(found.refs != Refs::Vmas(0));
-        }
-        referenced
+        self.layout.ground.age(env, &self.layout.folios, aging)
     }
 
     /// Checks the entries of every folio with the helper alone; how many calls found one young.
@@ -336,8 +323,7 @@ impl<'a, F: Format> AgeCell<'a, F> {
     }
 
     fn aging(&self, variant: Variant) -> Aging {
-        let default: FlushPolicy = self.scenario.format.flush_policy();
-        variant.aging(default)
+        variant.aging(self.scenario.format.flush_policy())
     }
 
     fn counted(&self, variant: Variant) -> (Counts, u64) {
@@ -352,7 +338,7 @@ impl<'a, F: Format> AgeCell<'a, F> {
 impl<F: Format> Cell for AgeCell<'_, F> {
     fn sample(&mut self, round: usize) {
         let pages = self.pages();
-        for (stage, index) in STAGES.into_iter().zip(0..) {
+        for (k, stage) in STAGES.into_iter().enumerate() {
             for v in turns(self.variants.len(), round) {
                 self.make_young();
                 let aging = self.aging(self.variants[v].0);
@@ -360,8 +346,7 @@ impl<F: Format> Cell for AgeCell<'_, F> {
                     Stage::FolioReferenced => self.age(&self.layout.ground.env, aging),
                     Stage::Helper => self.sweep(aging),
                 });
-                let samples: &mut Samples = &mut self.variants[v].1;
-                samples.0[index as usize].push(ns as f64 / pages);
+                self.variants[v].1[k].push(ns as f64 / pages);
             }
         }
     }
@@ -378,7 +363,7 @@ impl<F: Format> Cell for AgeCell<'_, F> {
         };
         let with_counts = |(variant, samples): &(Variant, Samples)| {
             let (counts, referenced) = self.counted(*variant);
-            let times = STAGES.into_iter().zip(&samples.0);
+            let times = STAGES.into_iter().zip(samples);
             let mut metrics: Vec<_> =
                 times.map(|(stage, ns)| measured(stage.metric(), NS_PER_PAGE, ns)).collect();
             metrics.extend(counts.metrics(pages));
@@ -391,44 +376,5 @@ impl<F: Format> Cell for AgeCell<'_, F> {
             record(*variant, metrics)
         };
         self.variants.iter().map(with_counts).collect()
-    }
-}
-
-/// A measured metric; lower is better.
-pub(crate) fn measured(name: &str, unit: &str, values: &[f64]) -> Metric {
-    Metric {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        basis: Basis::Measured,
-        better: Better::Lower,
-        source: None,
-        values: values.to_vec(),
-    }
-}
-
-/// A counted metric.
-pub(crate) fn counted(name: &str, unit: &str, value: f64, better: Better) -> Metric {
-    Metric {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        basis: Basis::Counted,
-        better,
-        source: None,
-        values: vec![value],
-    }
-}
-
-impl Counts {
-    /// The counts of a pass over `pages` pages, each as so many a page.
-    pub(crate) fn metrics(&self, pages: f64) -> Vec<Metric> {
-        let per_page = |name: &str, count: u64| {
-            counted(name, "per 4K page", count as f64 / pages, Better::Lower)
-        };
-        vec![
-            per_page("entries visited", self.entries_visited),
-            per_page("atomics", self.atomics),
-            per_page("invalidations", self.invalidations),
-            per_page("barriers", self.barriers),
-        ]
     }
 }

@@ -45,7 +45,7 @@ pub enum FieldError {
 }
 
 /// An entry format by name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FormatName {
     /// x86-64, 4K pages.
     X86_64,

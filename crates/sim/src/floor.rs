@@ -1,8 +1,8 @@
 //! Floors: the least that a sound check does on this CPU, which is to read the entries, and one
 //! locked operation a young entry.
 
-use crate::age_file::measured;
 use crate::clock::timed;
+use crate::metrics::measured;
 use crate::rounds::Cell;
 use pageout_paging::table::LINE;
 use pageout_record::schema::{Ground, Labels, Record};

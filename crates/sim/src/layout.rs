@@ -3,10 +3,10 @@
 
 use crate::host::{FIRST_TABLE, HostEnv};
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Format, Order, Pfn, VirtAddr, VirtRange};
+use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps, Memory,
-    Mm, MmId, NewFolio, NewVma, Sizes, VmFlags, Vma, map_folio,
+    Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
+    Memory, Mm, MmId, NewFolio, NewVma, Refs, Sizes, VmFlags, Vma, folio_referenced, map_folio,
 };
 use std::cell::Cell;
 use std::iter::repeat_with;
@@ -93,6 +93,17 @@ impl<F: Format> Ground<'_, F> {
         let next = self.next_table.get();
         self.next_table.set(next + 1);
         (next < self.tables).then(|| FIRST_TABLE.add(next))
+    }
+
+    /// Asks every one of `folios` once, through `env`; how many were referenced.
+    pub fn age<E: Env<Format = F>>(&self, env: &E, folios: &[FolioId], aging: Aging) -> u64 {
+        let mut cpu = CpuCtx::new();
+        let mut referenced = 0;
+        for folio in folios {
+            let found = folio_referenced(&self.maps, env, &mut cpu, *folio, None, aging);
+            referenced += u64::from(found.refs != Refs::Vmas(0));
+        }
+        referenced
     }
 }
 

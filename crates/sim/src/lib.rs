@@ -9,6 +9,7 @@ pub mod fields;
 pub mod floor;
 pub mod host;
 pub mod layout;
+pub mod metrics;
 pub mod published;
 pub mod replay;
 pub mod residency;

@@ -4,12 +4,13 @@
 //! Protection changes are not replayed: every mapping is taken as writable, since only young bits
 //! are read. Pages that move (`mremap`) are faulted in anew where they are touched next.
 
-use crate::age_file::{AgeFile, NS_PER_PAGE, counted, measured};
+use crate::age_file::AgeFile;
 use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::fields::{self, FieldError, FormatName, OrderName, bad};
 use crate::host::HostEnv;
 use crate::layout::{Arena, Ground};
+use crate::metrics::{NS_PER_PAGE, counted, labels, measured};
 use crate::residency::{
     Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, canonical_range, page_number,
 };
@@ -21,10 +22,10 @@ use crate::variant::Variant;
 use crate::walker::{Touch, touch};
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Arm64_4K, Format, X86_64};
-use pageout_paging::{Env, Order, Pfn, VirtAddr};
+use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::{
     Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
-    Refs, VmFlags, VmaId, folio_referenced, map_folio, zap_folio,
+    VmFlags, VmaId, map_folio, zap_folio,
 };
 use pageout_record::schema::{Better, Ground as RecordGround, Labels, Record};
 use std::collections::BTreeMap;
@@ -89,14 +90,13 @@ impl Replay {
     }
 
     fn labels(&self) -> Labels {
-        let fields = [
+        labels([
             ("format", self.format.name().to_owned()),
             ("order", self.order.to_string()),
             ("trace", self.source.name().to_owned()),
             ("every", self.every.to_string()),
             ("crc32", self.source.crc32()),
-        ];
-        fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+        ])
     }
 }
 
@@ -258,6 +258,7 @@ impl<F: Format> Cell for ReplayCell<F> {
             program.age_counted(&env, aging)
         });
         let counting = counting.expect("a trace that was read once can be read again");
+        let fields = self.replay.labels();
         let record = |k: usize| {
             let found = counting[k];
             let counts: Counts = counters[k].counts();
@@ -273,7 +274,7 @@ impl<F: Format> Cell for ReplayCell<F> {
                 scenario: NAME.to_owned(),
                 ground: RecordGround::Host,
                 seed: 0,
-                fields: self.replay.labels(),
+                fields: fields.clone(),
                 variant: self.variants[k].labels(),
                 metrics,
             }
@@ -397,13 +398,13 @@ impl<'a, F: Format> Program<'a, F> {
     fn age_timed(&self, aging: Aging) -> Found {
         let env: HostEnv<'a, F> = self.ground.env;
         let list = self.lru_list();
-        let (referenced, ns) = timed(|| self.ask(&env, &list, aging));
+        let (referenced, ns) = timed(|| self.ground.age(&env, &list, aging));
         Found { agings: 1, pages: self.pages(&list), referenced, ns }
     }
 
     fn age_counted(&self, env: &CountingEnv<'a, F>, aging: Aging) -> Found {
         let list = self.lru_list();
-        let referenced = self.ask(env, &list, aging);
+        let referenced = self.ground.age(env, &list, aging);
         Found { agings: 1, pages: self.pages(&list), referenced, ns: 0 }
     }
 
@@ -413,17 +414,5 @@ impl<'a, F: Format> Program<'a, F> {
 
     fn pages(&self, list: &[FolioId]) -> u64 {
         list.iter().map(|folio| self.ground.maps.folio(*folio).nr_pages() as u64).sum()
-    }
-
-    /// Asks every folio of the list once; how many were referenced.
-    fn ask<E: Env<Format = F>>(&self, env: &E, list: &[FolioId], aging: Aging) -> u64 {
-        let mut cpu = CpuCtx::new();
-        let maps = &self.ground.maps;
-        let mut referenced = 0;
-        for folio in list {
-            let found = folio_referenced(maps, env, &mut cpu, *folio, None, aging);
-            referenced += u64::from(found.refs != Refs::Vmas(0));
-        }
-        referenced
     }
 }

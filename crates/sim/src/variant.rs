@@ -1,6 +1,7 @@
 //! Variants: what a comparison varies, one choice an axis.
 
 use crate::fields::FormatName;
+use crate::metrics::labels;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_reclaim::Aging;
@@ -85,8 +86,8 @@ impl Variant {
 
     /// Every axis with its choice.
     pub fn labels(self) -> Labels {
-        let axes = [("young", family_name(self.young)), ("flush", flush_name(self.flush))];
-        axes.into_iter().map(|(axis, choice)| (axis.to_owned(), choice.to_owned())).collect()
+        let (young, flush) = (family_name(self.young), flush_name(self.flush));
+        labels([("young", young.to_owned()), ("flush", flush.to_owned())])
     }
 
     /// What the engine is told, where `default` is the architecture's flush policy.

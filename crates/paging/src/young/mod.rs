@@ -195,7 +195,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     }
 
     /// Clear-flushes the run of one folio that begins with `pte`, which maps `addr`, as far as this
-    /// family goes at once and at most `max_nr()` entries (the end of folio, VMA or table), and
+    /// family goes at once and at most `max_nr` entries (the end of folio, VMA or table), and
     /// asks the secondary MMUs. The entries done, and whether any was young.
     #[inline(always)] // as above: what kernels did is not to pay for what they do
     pub fn clear_flush_young_run(

@@ -2,6 +2,8 @@
 
 use super::sweep::{By, Reached, Sweep};
 use super::{GOAL_RATIOS, Times};
+use crate::fields::FormatName;
+use crate::metrics::labels;
 use pageout_paging::young::Family;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 
@@ -39,15 +41,15 @@ const BATCHED: By = By::Family(Family::Batched);
 const PER_ENTRY: By = By::Family(Family::PerEntry);
 
 const fn x86(nr: usize, young: u8, by: By) -> Figure {
-    Figure::Time(Sweep::new(false, nr, young, Reached::BySweep), by)
+    Figure::Time(Sweep::new(FormatName::X86_64, nr, young, Reached::BySweep), by)
 }
 
 const fn arm64(nr: usize, young: u8, by: By) -> Figure {
-    Figure::Time(Sweep::new(true, nr, young, Reached::BySweep), by)
+    Figure::Time(Sweep::new(FormatName::Arm64_4K, nr, young, Reached::BySweep), by)
 }
 
 const fn x86_walk(young: u8, by: By) -> Figure {
-    Figure::Time(Sweep::new(false, 16, young, Reached::ByWalk), by)
+    Figure::Time(Sweep::new(FormatName::X86_64, 16, young, Reached::ByWalk), by)
 }
 
 const fn at_most(what: &'static str, over: Figure, under: Figure, bound: f64) -> Goal {
@@ -185,12 +187,11 @@ impl Goal {
             Bound::AtMost(_) => Better::Lower,
             Bound::AtLeast(_) => Better::Higher,
         };
-        let fields = [("goal", self.what.to_owned()), ("held", self.bound.to_string())];
         Record {
             scenario: GOAL_RATIOS.to_owned(),
             ground: Ground::Host,
             seed,
-            fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            fields: labels([("goal", self.what.to_owned()), ("held", self.bound.to_string())]),
             variant: Labels::new(),
             metrics: vec![Metric {
                 name: "ratio".to_owned(),

@@ -10,8 +10,8 @@ mod tables;
 pub use goals::{Bound, GOALS, Goal};
 pub use sweep::{By, Sweep};
 
-use crate::age_file::measured;
 use crate::floor::{self, locked_operation_ns};
+use crate::metrics::measured;
 use crate::rounds::{Rounds, turns};
 use crate::variant::{Variant, family_name};
 use pageout_paging::young::Family;

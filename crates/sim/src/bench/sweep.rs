@@ -2,10 +2,11 @@
 
 use super::tables::SweepTables;
 use crate::clock::timed;
+use crate::fields::FormatName;
 use crate::host::HostEnv;
+use crate::metrics::labels;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Arm64_4K, Format, X86_64};
-use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Span, Where, spans};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Env, Level, LockedTable, Pfn, VirtAddr, VirtRange};
@@ -40,8 +41,8 @@ pub enum Reached {
 /// What is swept.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Sweep {
-    /// Whether entries are arm64-4k, contiguous where folios are large enough; otherwise x86-64.
-    pub arm64: bool,
+    /// Entry format; arm64-4k entries are contiguous where folios are large enough.
+    pub format: FormatName,
     /// Bytes of tables.
     pub table_bytes: usize,
     /// Pages a folio, and entries a call.
@@ -53,25 +54,30 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    pub(super) const fn new(arm64: bool, nr: usize, young_percent: u8, reached: Reached) -> Self {
-        Self { arm64, table_bytes: SMALL_TABLES, nr, young_percent, reached }
+    pub(super) const fn new(
+        format: FormatName,
+        nr: usize,
+        young_percent: u8,
+        reached: Reached,
+    ) -> Self {
+        Self { format, table_bytes: SMALL_TABLES, nr, young_percent, reached }
     }
 
     /// The sweep over tables that no second-level cache holds.
     pub(super) const fn large() -> Self {
-        Self { table_bytes: LARGE_TABLES, ..Self::new(false, 16, 0, Reached::BySweep) }
+        Self { table_bytes: LARGE_TABLES, ..Self::new(FormatName::X86_64, 16, 0, Reached::BySweep) }
     }
 
     /// Every sweep, in the order of the table.
     pub(super) fn all() -> Vec<Self> {
         let mut all = Vec::new();
-        for arm64 in [false, true] {
+        for format in FormatName::ALL {
             for (nr, reached, shares) in [
                 (16, Reached::BySweep, &[0, 1, 50, 100][..]),
                 (16, Reached::ByWalk, &[0, 50, 100]),
                 (1, Reached::BySweep, &[0, 100]),
             ] {
-                all.extend(shares.iter().map(|young| Self::new(arm64, nr, *young, reached)));
+                all.extend(shares.iter().map(|young| Self::new(format, nr, *young, reached)));
             }
         }
         all.push(Self::large());
@@ -83,7 +89,7 @@ impl Sweep {
     pub(super) fn ways(&self) -> Vec<By> {
         let single = (self.nr == 1).then_some(By::Single);
         let floor = self.reached == Reached::BySweep && self.nr > 1 && self.young_percent == 0;
-        let wide_read = (floor && !self.arm64).then_some(By::WideRead);
+        let wide_read = (floor && self.format == FormatName::X86_64).then_some(By::WideRead);
         Family::ALL.into_iter().map(By::Family).chain(single).chain(wide_read).collect()
     }
 
@@ -92,33 +98,24 @@ impl Sweep {
             Reached::BySweep => "sweep",
             Reached::ByWalk => "rmap walk",
         };
-        let format = if self.arm64 { Arm64_4K::NAME } else { X86_64::NAME };
-        let fields = [
-            ("format", format.to_owned()),
+        labels([
+            ("format", self.format.name().to_owned()),
             ("tables", format!("{}MiB", self.table_bytes >> 20)),
             ("nr", self.nr.to_string()),
             ("young", format!("{}%", self.young_percent)),
             ("reached", reached.to_owned()),
-        ];
-        fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+        ])
     }
 
     /// Nanoseconds an entry of one sweep over `tables`, whose young bits are set up before.
     pub(super) fn time(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
-        if self.arm64 {
-            self.time_in::<Arm64_4K>(tables, by, seed, FlushPolicy::ARM64)
-        } else {
-            self.time_in::<X86_64>(tables, by, seed, FlushPolicy::X86)
+        match self.format {
+            FormatName::X86_64 => self.time_in::<X86_64>(tables, by, seed),
+            FormatName::Arm64_4K => self.time_in::<Arm64_4K>(tables, by, seed),
         }
     }
 
-    fn time_in<F: Format>(
-        &self,
-        tables: &mut SweepTables,
-        by: By,
-        seed: u64,
-        flush: FlushPolicy,
-    ) -> f64 {
+    fn time_in<F: Format>(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
         let range = tables.fill::<F>(self.nr);
         tables.make_young::<F>(self.young_percent, seed);
         let entries = tables.entries();
@@ -128,6 +125,7 @@ impl Sweep {
             By::Single => Family::PerEntry,
             By::WideRead => return tables.wide_read_ns(),
         };
+        let flush = self.format.flush_policy();
         let check = YoungCheck { env: &env, family, flush, asid: Asid(0) };
         let (young, ns) = timed(|| match (self.reached, by) {
             (Reached::BySweep, By::Single) => sweep(&check, root, range, self.nr, |pt, addr| {

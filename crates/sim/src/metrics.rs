@@ -1,0 +1,51 @@
+//! Metrics and labels as this crate's records have them.
+
+use crate::counting::Counts;
+use pageout_record::schema::{Basis, Better, Labels, Metric};
+
+/// Unit of times: a page that two processes map is two pages. All formats here have 4K pages.
+pub const NS_PER_PAGE: &str = "ns/4K page";
+
+/// Labels from names and values.
+pub(crate) fn labels<const N: usize>(pairs: [(&str, String); N]) -> Labels {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A measured metric; lower is better.
+pub(crate) fn measured(name: &str, unit: &str, values: &[f64]) -> Metric {
+    Metric {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        basis: Basis::Measured,
+        better: Better::Lower,
+        source: None,
+        values: values.to_vec(),
+    }
+}
+
+/// A counted metric.
+pub(crate) fn counted(name: &str, unit: &str, value: f64, better: Better) -> Metric {
+    Metric {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        basis: Basis::Counted,
+        better,
+        source: None,
+        values: vec![value],
+    }
+}
+
+impl Counts {
+    /// The counts of a pass over `pages` pages, each as so many a page.
+    pub(crate) fn metrics(&self, pages: f64) -> Vec<Metric> {
+        let per_page = |name: &str, count: u64| {
+            counted(name, "per 4K page", count as f64 / pages, Better::Lower)
+        };
+        vec![
+            per_page("entries visited", self.entries_visited),
+            per_page("atomics", self.atomics),
+            per_page("invalidations", self.invalidations),
+            per_page("barriers", self.barriers),
+        ]
+    }
+}
