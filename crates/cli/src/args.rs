@@ -38,6 +38,7 @@ Figures:
 Examples:
   pageout compare age-file order=4,pmd young=0%,50%,100%
   pageout compare age-file processes=8 size=1GiB --json --output records.json
+  pageout compare before.json after.json --base kernel=6.12.0
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
 
 /// The page-aging and reclaim system of a kernel, outside any kernel. Without a command: the main
@@ -69,12 +70,13 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct CompareArgs {
-    /// age-file or trace; both, as the main table, if left out
+    /// age-file or trace; both, as the main table, if left out. Or record files (NAME.json):
+    /// what was measured before, here or elsewhere
     pub scenario: Option<String>,
-    /// The scenario's fields
+    /// The scenario's fields, or more record files
     #[arg(value_name = "FIELD=VALUE")]
     pub fields: Vec<String>,
-    /// The variant compared with [default: young=per-entry]
+    /// The variant compared with, of record files the first one [default: young=per-entry]
     #[arg(long, value_name = "VARIANT")]
     pub base: Option<String>,
     /// A variant to compare; may be repeated [default: young=batched and young=line]

@@ -3,7 +3,7 @@
 use crate::args::{Common, CompareArgs};
 use crate::error::CliError;
 use crate::trace::{name_of, source_of};
-use crate::{output, progress, tables};
+use crate::{files, output, progress, tables};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Basis, Labels, Record, RecordSet};
@@ -35,6 +35,9 @@ x86-64 are that entry format and its algorithm on this CPU, whatever it is.
 ";
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
+    if let Some(paths) = files::named(args) {
+        return files::compare(&paths, args);
+    }
     let common = &args.common;
     let base = args.base.as_deref().unwrap_or("young=per-entry").parse::<Variant>()?;
     let mut variants = vec![base];
@@ -125,7 +128,7 @@ impl Plan {
 }
 
 /// One comparison with everything counted and measured.
-fn table(set: &RecordSet, base: &Labels) -> Result<String, CliError> {
+pub(crate) fn table(set: &RecordSet, base: &Labels) -> Result<String, CliError> {
     let options = Options { intervals: true, ..Options::default() };
     let table = render::comparison(&compare_records(set, base)?, options);
     let flush = |record: &Record| record.variant.get("flush").is_some_and(|f| f == "architecture");

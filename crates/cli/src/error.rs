@@ -1,7 +1,7 @@
 //! Why a command ended: one message that names what and where.
 
 use pageout_record::compare::CompareError;
-use pageout_record::schema::{CsvError, InvalidRecord};
+use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
 use pageout_sim::fields::FieldError;
 use pageout_sim::residency::ReplayError;
 use pageout_sim::trace::{ImportError, RecordError, TraceError, WriteError};
@@ -38,6 +38,18 @@ pub(crate) enum CliError {
     Invalid(#[from] InvalidRecord),
     #[error(transparent)]
     Csv(#[from] CsvError),
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{}", path.display())]
+    NotRecords { path: PathBuf, source: ReadError },
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    #[error("{0} is for scenarios: record files have been measured already")]
+    NotOfFiles(&'static str),
+    #[error("base `{0}`: expected AXIS=CHOICE, several separated by commas")]
+    BaseLabels(String),
+    #[error("{0} has no record where something ran: nothing to compare")]
+    NothingRan(String),
     #[error(transparent)]
     Output(#[from] WriteError),
     #[error("cannot write {}", path.display())]

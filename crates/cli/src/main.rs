@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod compare;
 mod error;
+mod files;
 mod output;
 mod progress;
 mod run;

@@ -7,5 +7,6 @@ mod common;
 mod counts;
 mod files;
 mod help;
+mod record_files;
 mod records;
 mod replay;

@@ -1,0 +1,67 @@
+//! `compare FILE.json…`: records that were written before.
+
+use crate::args::{Common, CompareArgs};
+use crate::compare::table;
+use crate::error::CliError;
+use crate::output;
+use pageout_record::schema::{Ground, Labels, RecordSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The record files among the arguments, if they are files: the first name decides.
+pub(crate) fn named(args: &CompareArgs) -> Option<Vec<PathBuf>> {
+    let first = args.scenario.as_ref().filter(|name| is_json(name))?;
+    Some([first].into_iter().chain(&args.fields).map(PathBuf::from).collect())
+}
+
+fn is_json(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "json")
+}
+
+/// Compares all variants of some record files with one of them, the first unless `--base` says.
+pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<(), CliError> {
+    refuse_measuring(args)?;
+    output::check(&args.common.output)?;
+    let mut sets = Vec::new();
+    for path in paths {
+        sets.push((path.display().to_string(), read(path)?));
+    }
+    let set = RecordSet::pool(sets)?;
+    let base = match &args.base {
+        Some(text) => labels(text)?,
+        None => {
+            let ran = set.records.iter().find(|record| record.ground != Ground::Published);
+            let nothing = || CliError::NothingRan(paths[0].display().to_string());
+            ran.ok_or_else(nothing)?.variant.clone()
+        }
+    };
+    output::emit(&args.common.output, &set, |set| table(set, &base))
+}
+
+/// Options that measuring has and reading has not.
+fn refuse_measuring(args: &CompareArgs) -> Result<(), CliError> {
+    let Common { ground, trace, measuring, .. } = &args.common;
+    let given = [
+        ("--new", !args.new.is_empty()),
+        ("--ground", ground != "host"),
+        ("--trace", trace.is_some()),
+        ("--runs", measuring.runs.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(CliError::NotOfFiles(option)),
+        None => Ok(()),
+    }
+}
+
+fn read(path: &Path) -> Result<RecordSet, CliError> {
+    let text = fs::read_to_string(path);
+    let text = text.map_err(|source| CliError::Read { path: path.to_owned(), source })?;
+    let set = RecordSet::from_json(&text);
+    set.map_err(|source| CliError::NotRecords { path: path.to_owned(), source })
+}
+
+fn labels(text: &str) -> Result<Labels, CliError> {
+    let pairs = text.split(',').map(|pair| pair.split_once('='));
+    let pairs = pairs.map(|pair| pair.map(|(axis, choice)| (axis.to_owned(), choice.to_owned())));
+    pairs.collect::<Option<_>>().ok_or_else(|| CliError::BaseLabels(text.to_owned()))
+}
