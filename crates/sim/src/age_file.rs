@@ -4,7 +4,7 @@ use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::fields::{self, FieldError, FormatName, OrderName, bad};
 use crate::layout::{Arena, FileLayout, FileSpec};
-use crate::metrics::{NS_PER_PAGE, counted, labels, measured};
+use crate::metrics::{NS_PER_PAGE, counted, labels, measured, per_page};
 use crate::rounds::{Cell, turns};
 use crate::this_machine;
 use crate::variant::Variant;
@@ -293,8 +293,7 @@ impl<'a, F: Format> AgeCell<'a, F> {
     }
 
     /// Checks the entries of every folio with the helper alone; how many calls found one young.
-    fn sweep(&self, aging: Aging) -> u64 {
-        let env = &self.layout.ground.env;
+    fn sweep<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> u64 {
         let nr = self.scenario.spec().order.nr_pages();
         let mut young = 0;
         for mm in &self.layout.mms {
@@ -326,12 +325,17 @@ impl<'a, F: Format> AgeCell<'a, F> {
         variant.aging(self.scenario.format.flush_policy())
     }
 
-    fn counted(&self, variant: Variant) -> (Counts, u64) {
+    /// What `stage` did, and the folios (or calls) that it found young.
+    fn counted(&self, stage: Stage, variant: Variant) -> (Counts, u64) {
         self.make_young();
         let counter = Counter::default();
         let env = CountingEnv::new(self.layout.ground.env, &counter);
-        let referenced = self.age(&env, self.aging(variant));
-        (counter.counts(), referenced)
+        let aging = self.aging(variant);
+        let young = match stage {
+            Stage::FolioReferenced => self.age(&env, aging),
+            Stage::Helper => self.sweep(&env, aging),
+        };
+        (counter.counts(), young)
     }
 }
 
@@ -344,7 +348,7 @@ impl<F: Format> Cell for AgeCell<'_, F> {
                 let aging = self.aging(self.variants[v].0);
                 let (_, ns) = timed(|| match stage {
                     Stage::FolioReferenced => self.age(&self.layout.ground.env, aging),
-                    Stage::Helper => self.sweep(aging),
+                    Stage::Helper => self.sweep(&self.layout.ground.env, aging),
                 });
                 self.variants[v].1[k].push(ns as f64 / pages);
             }
@@ -362,11 +366,14 @@ impl<F: Format> Cell for AgeCell<'_, F> {
             metrics,
         };
         let with_counts = |(variant, samples): &(Variant, Samples)| {
-            let (counts, referenced) = self.counted(*variant);
+            let (counts, referenced) = self.counted(Stage::FolioReferenced, *variant);
+            let (helper, _) = self.counted(Stage::Helper, *variant);
             let times = STAGES.into_iter().zip(samples);
             let mut metrics: Vec<_> =
                 times.map(|(stage, ns)| measured(stage.metric(), NS_PER_PAGE, ns)).collect();
             metrics.extend(counts.metrics(pages));
+            let by_helper = helper.entries_visited as f64 / pages;
+            metrics.push(per_page("entries visited by the helper alone", by_helper));
             metrics.push(counted(
                 "folios referenced",
                 "folios",

@@ -35,12 +35,15 @@ pub(crate) fn counted(name: &str, unit: &str, value: f64, better: Better) -> Met
     }
 }
 
+/// A counted metric that is so many a page; lower is better.
+pub(crate) fn per_page(name: &str, value: f64) -> Metric {
+    counted(name, "per 4K page", value, Better::Lower)
+}
+
 impl Counts {
     /// The counts of a pass over `pages` pages, each as so many a page.
     pub(crate) fn metrics(&self, pages: f64) -> Vec<Metric> {
-        let per_page = |name: &str, count: u64| {
-            counted(name, "per 4K page", count as f64 / pages, Better::Lower)
-        };
+        let per_page = |name: &str, count: u64| per_page(name, count as f64 / pages);
         vec![
             per_page("entries visited", self.entries_visited),
             per_page("atomics", self.atomics),

@@ -1,0 +1,158 @@
+//! The machines that kernels are built and booted for.
+
+use std::fmt;
+
+/// A processor architecture.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Arch {
+    /// arm64.
+    Arm64,
+    /// x86-64.
+    X86_64,
+}
+
+impl Arch {
+    /// Its name to the kernel's make.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arm64 => "arm64",
+            Self::X86_64 => "x86_64",
+        }
+    }
+
+    /// What compilers and QEMU call it.
+    const fn gnu_name(self) -> &'static str {
+        match self {
+            Self::Arm64 => "aarch64",
+            Self::X86_64 => "x86_64",
+        }
+    }
+
+    /// Whether programs of this architecture run here.
+    fn is_native(self) -> bool {
+        self.gnu_name() == std::env::consts::ARCH
+    }
+
+    /// What stands before the names of the compiler and its tools: nothing where they are native.
+    pub fn tool_prefix(self) -> String {
+        if self.is_native() { String::new() } else { format!("{}-linux-gnu-", self.gnu_name()) }
+    }
+
+    /// Its C compiler.
+    pub fn compiler(self) -> String {
+        self.tool_prefix() + "gcc"
+    }
+
+    /// The Debian packages of its compiler and of its C library for programs.
+    pub fn compiler_packages(self) -> [&'static str; 2] {
+        match self {
+            _ if self.is_native() => ["gcc", "libc6-dev"],
+            Self::Arm64 => ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+            Self::X86_64 => ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"],
+        }
+    }
+
+    /// The machine emulator.
+    pub const fn qemu(self) -> &'static str {
+        match self {
+            Self::Arm64 => "qemu-system-aarch64",
+            Self::X86_64 => "qemu-system-x86_64",
+        }
+    }
+
+    /// The Debian package of the emulator.
+    pub const fn qemu_package(self) -> &'static str {
+        match self {
+            Self::Arm64 => "qemu-system-arm",
+            Self::X86_64 => "qemu-system-x86",
+        }
+    }
+
+    /// The make goal of a bootable kernel.
+    pub const fn goal(self) -> &'static str {
+        match self {
+            Self::Arm64 => "Image",
+            Self::X86_64 => "bzImage",
+        }
+    }
+
+    /// Where make leaves it.
+    pub const fn image(self) -> &'static str {
+        match self {
+            Self::Arm64 => "arch/arm64/boot/Image",
+            Self::X86_64 => "arch/x86/boot/bzImage",
+        }
+    }
+}
+
+/// A kernel configuration.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Config {
+    /// arm64, 4K pages.
+    Arm64_4K,
+    /// arm64, 64K pages.
+    Arm64_64K,
+    /// x86-64, 4K pages.
+    X86_64,
+}
+
+impl Config {
+    /// Every configuration.
+    pub const ALL: [Self; 3] = [Self::Arm64_4K, Self::Arm64_64K, Self::X86_64];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arm64_4K => "arm64-4k",
+            Self::Arm64_64K => "arm64-64k",
+            Self::X86_64 => "x86-64",
+        }
+    }
+
+    /// The architecture.
+    pub const fn arch(self) -> Arch {
+        match self {
+            Self::Arm64_4K | Self::Arm64_64K => Arch::Arm64,
+            Self::X86_64 => Arch::X86_64,
+        }
+    }
+}
+
+/// A processor that QEMU emulates.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cpu {
+    /// All that the emulator can do.
+    Max,
+    /// Neoverse N1, of 2019: sets the accessed bit itself, broadcasts range invalidations not yet.
+    NeoverseN1,
+}
+
+impl Cpu {
+    /// Every processor.
+    pub const ALL: [Self; 2] = [Self::Max, Self::NeoverseN1];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Max => "max",
+            Self::NeoverseN1 => "neoverse-n1",
+        }
+    }
+
+    /// Whether it runs programs of the architecture.
+    pub const fn runs(self, arch: Arch) -> bool {
+        matches!((self, arch), (Self::Max, _) | (Self::NeoverseN1, Arch::Arm64))
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
