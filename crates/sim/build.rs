@@ -1,9 +1,15 @@
-//! Notes the commit that is built, for records; one that was changed since is called dirty.
+//! Notes the commit that is built, for records (one that was changed since is called dirty), and
+//! lists the lab's files, which travel in the binary.
 
+use std::path::Path;
 use std::process::Command;
+use std::{env, fs};
+
+/// Where the lab's files are.
+const LAB: &str = "../../lab";
 
 fn main() {
-    for path in ["../../.git/logs/HEAD", "../../.git/index", "..", "../../Cargo.lock"] {
+    for path in ["../../.git/logs/HEAD", "../../.git/index", "..", "../../Cargo.lock", LAB] {
         println!("cargo::rerun-if-changed={path}");
     }
     let git = |arguments: &[&str]| {
@@ -14,4 +20,24 @@ fn main() {
     if let Some(commit) = git(&["describe", "--always", "--abbrev=12", "--dirty"]) {
         println!("cargo::rustc-env=PAGEOUT_COMMIT={commit}");
     }
+    let lists: String = ["init", "bench", "plugin", "series"].map(list).concat();
+    let out = env::var_os("OUT_DIR").expect("cargo says where");
+    fs::write(Path::new(&out).join("lab.rs"), lists).expect("the list can be written");
+}
+
+/// A constant with every source and patch of one of the lab's folders.
+fn list(folder: &str) -> String {
+    let path = fs::canonicalize(Path::new(LAB).join(folder)).expect("the lab has the folder");
+    let entries = fs::read_dir(&path).expect("the folder can be read");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> =
+        names.map(|name| name.into_string().expect("a name in UTF-8")).collect();
+    names.retain(|name| [".c", ".h", ".patch"].iter().any(|end| name.ends_with(end)));
+    names.sort();
+    let file = |name: &String| {
+        let path = path.join(name);
+        format!("    ({name:?}, include_str!({path:?})),\n")
+    };
+    let files: String = names.iter().map(file).collect();
+    format!("pub(super) const {}: &[File] = &[\n{files}];\n", folder.to_uppercase())
 }

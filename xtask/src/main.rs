@@ -1,9 +1,10 @@
-//! Project tasks: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask asm`.
+//! Project tasks: `cargo xtask test`, `tidy`, `asm` and `lab`.
 
 #![forbid(unsafe_code)]
 
 mod asm;
 mod cmd;
+mod lab;
 mod setup;
 mod suite;
 mod tidy;
@@ -31,12 +32,19 @@ enum Task {
     Tidy,
     /// Read the compiled young-bit helpers: atomics a loop holds, calls it makes.
     Asm,
+    /// Run what is claimed of real kernels on real kernels: builds and boots, for most of an hour.
+    Lab {
+        /// Store the figures as those that later runs are held against.
+        #[arg(long)]
+        update: bool,
+    },
 }
 
 fn main() -> ExitCode {
     let result = match Args::parse().task {
         Task::Test { steps } => suite::run(&steps),
         Task::Tidy => tidy::run(),
+        Task::Lab { update } => lab::run(update),
         Task::Asm => setup::targets().and_then(|()| asm::run()),
     };
     match result {

@@ -1,6 +1,8 @@
 //! Installs what the tests need beside rustup and a C toolchain, and says so.
 
 use std::fs;
+use std::path::Path;
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
@@ -13,13 +15,49 @@ pub(crate) const NIGHTLY: &str = "nightly-2026-05-20";
 const TARGETS: [&str; 3] =
     ["x86_64-unknown-linux-gnu", "aarch64-unknown-none", "riscv64gc-unknown-none-elf"];
 
+/// Programs that tests run, and their Debian packages: one records the page traces of real
+/// programs, the other lints the script for real machines.
+const TEST_PROGRAMS: [(&str, &str); 2] = [("valgrind", "valgrind"), ("shellcheck", "shellcheck")];
+
+/// Programs that build and boot kernels, and their Debian packages.
+const LAB_PROGRAMS: [(&str, &str); 12] = [
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("qemu-system-aarch64", "qemu-system-arm"),
+    ("qemu-system-x86_64", "qemu-system-x86"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("bc", "bc"),
+    ("make", "make"),
+    ("gcc", "gcc"),
+    ("xz", "xz-utils"),
+    ("patch", "patch"),
+    ("cpio", "cpio"),
+    ("/usr/sbin/mkfs.xfs", "xfsprogs"),
+];
+
+/// What they take that is no program: a file of each package tells that it is there.
+const LAB_FILES: [(&str, &str); 4] = [
+    ("/usr/src/linux-source-6.12.tar.xz", "linux-source-6.12"),
+    ("/usr/aarch64-linux-gnu/include/stdio.h", "libc6-dev-arm64-cross"),
+    ("/usr/include/libelf.h", "libelf-dev"),
+    ("/usr/include/openssl/ssl.h", "libssl-dev"),
+];
+
 /// Installs everything a whole run needs.
 pub(crate) fn all() -> Result<()> {
     c_toolchain()?;
     components()?;
     targets()?;
     miri()?;
-    valgrind()
+    packages(&without_program(&TEST_PROGRAMS))
+}
+
+/// Installs what building and booting kernels needs.
+pub(crate) fn lab() -> Result<()> {
+    let mut missing = without_program(&LAB_PROGRAMS);
+    let files = LAB_FILES.iter().filter(|(file, _)| !Path::new(file).exists());
+    missing.extend(files.map(|(_, package)| *package));
+    packages(&missing)
 }
 
 /// Adds the pinned toolchain's targets. rustup does not do it itself where its automatic
@@ -76,19 +114,32 @@ fn c_toolchain() -> Result<()> {
     bail!("no C toolchain found (`cc`): install gcc or clang; on Debian or Ubuntu, build-essential")
 }
 
-/// Valgrind records the page traces of real programs.
-fn valgrind() -> Result<()> {
-    if runs("valgrind") {
+/// The packages of those programs that are not there.
+fn without_program<'a>(needed: &[(&'a str, &'a str)]) -> Vec<&'a str> {
+    let missing = needed.iter().filter(|(program, _)| !is_there(program));
+    missing.map(|(_, package)| *package).collect()
+}
+
+/// Whether a program can be started, whatever it makes of an option.
+fn is_there(program: &str) -> bool {
+    cmd::program(program).arg("--version").stdin(Stdio::null()).output().is_ok()
+}
+
+/// Installs packages, where that can be done.
+fn packages(packages: &[&str]) -> Result<()> {
+    if packages.is_empty() {
         return Ok(());
     }
+    let list = packages.join(" ");
     let root = cmd::output(cmd::program("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     if !root || !is_debian(&fs::read_to_string("/etc/os-release").unwrap_or_default()) {
-        bail!("Valgrind is missing: install the package `valgrind` and run this again");
+        bail!("programs are missing: install the packages `{list}` and run this again");
     }
-    println!("xtask: installing the Debian package valgrind with apt-get");
+    println!("xtask: installing the Debian packages {list} with apt-get");
     cmd::run(cmd::program("apt-get").arg("update"))?;
-    let install = ["install", "-y", "--no-install-recommends", "valgrind"];
-    cmd::run(cmd::program("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(install))
+    let install = ["install", "-y", "--no-install-recommends"];
+    let mut apt = cmd::program("apt-get");
+    cmd::run(apt.env("DEBIAN_FRONTEND", "noninteractive").args(install).args(packages))
 }
 
 fn runs(program: &str) -> bool {

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::lab::args::LabArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 use pageout_sim::rounds::Rounds;
 use pageout_sim::trace::{DEFAULT_EPOCH_REFERENCES, MAX_EPOCH_REFERENCES};
@@ -13,6 +14,7 @@ Examples:
   pageout run trace order=4 --variant young=line
   pageout bench young                       the hot path beside its floors and goals
   pageout trace record --output my.pgt -- ls -l
+  pageout lab compare --patch my.patch      your patch on a real kernel, before against after
 
 Bad input ends with exit status 2, a failed check with 1.";
 
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Page traces of real programs
     Trace(TraceArgs),
+    /// Real kernels under QEMU: build them, boot them, compare them
+    Lab(LabArgs),
     /// Print shell completions
     Completions {
         /// The shell

@@ -3,6 +3,7 @@
 use pageout_record::compare::CompareError;
 use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
 use pageout_sim::fields::FieldError;
+use pageout_sim::lab::{BootError, Fault, KernelError, LabError};
 use pageout_sim::residency::ReplayError;
 use pageout_sim::trace::{ImportError, RecordError, TraceError, WriteError};
 use pageout_sim::variant::VariantError;
@@ -60,11 +61,34 @@ pub(crate) enum CliError {
     Record(#[from] RecordError),
     #[error("cannot open {}", path.display())]
     Open { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    #[error("{kernel}; or a scenario: {}", crate::lab::scenarios())]
+    LabWord { kernel: KernelError },
+    #[error("field `{field}` without a scenario: expected {} before it", crate::lab::scenarios())]
+    LabFieldFirst { field: String },
+    #[error("no scenario: expected {}", crate::lab::scenarios())]
+    LabNoScenario,
+    #[error("{0} alone cannot be compared: name another kernel, or give --patch FILE")]
+    LabOneKernel(String),
+    #[error("a profile is of one run of a scenario, found {0}: give one value for each field")]
+    LabProfiles(usize),
+    #[error(transparent)]
+    Lab(#[from] LabError),
     #[error("cannot write to standard output")]
     Stdout(#[source] io::Error),
 }
 
 impl CliError {
+    /// The exit status: 1 for a check that failed, 2 for anything else.
+    pub(crate) fn status(&self) -> u8 {
+        let wrong = matches!(
+            self,
+            Self::Lab(LabError::Boot(BootError::Fault { fault: Fault::Wrong { .. }, .. }))
+        );
+        if wrong { 1 } else { 2 }
+    }
+
     /// The message with its causes, in one line.
     pub(crate) fn message(&self) -> String {
         let mut message = self.to_string();

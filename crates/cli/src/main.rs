@@ -6,6 +6,7 @@ mod bench;
 mod compare;
 mod error;
 mod files;
+mod lab;
 mod output;
 mod progress;
 mod run;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", error.message());
-            ExitCode::from(2)
+            ExitCode::from(error.status())
         }
     }
 }
@@ -36,6 +37,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,
         Some(Command::Trace(args)) => return trace::trace(&args),
+        Some(Command::Lab(args)) => lab::lab(&args)?,
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             let name = env!("CARGO_PKG_NAME");

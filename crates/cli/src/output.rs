@@ -9,9 +9,12 @@ use std::path::Path;
 
 /// Refuses an output file that could not be written, before the work is done.
 pub(crate) fn check(output: &Output) -> Result<(), CliError> {
-    if let Some(path) = &output.output {
-        drop(OutputFile::create(path)?);
-    }
+    output.output.as_deref().map_or(Ok(()), check_path)
+}
+
+/// Refuses a file that could not be written.
+pub(crate) fn check_path(path: &Path) -> Result<(), CliError> {
+    drop(OutputFile::create(path)?);
     Ok(())
 }
 
@@ -30,9 +33,14 @@ pub(crate) fn emit(
     } else {
         text(records)?.into_bytes()
     };
-    match &output.output {
-        Some(path) => write(path, &content),
-        None => print(&content),
+    to(output.output.as_deref(), &content)
+}
+
+/// Writes to a file, if one is named, or to standard output.
+pub(crate) fn to(path: Option<&Path>, content: &[u8]) -> Result<(), CliError> {
+    match path {
+        Some(path) => write(path, content),
+        None => print(content),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod counting;
 pub mod fields;
 pub mod floor;
 pub mod host;
+pub mod lab;
 pub mod layout;
 pub mod metrics;
 pub mod published;

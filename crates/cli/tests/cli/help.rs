@@ -13,6 +13,12 @@ fn help_of_every_command() {
         ("trace_record", "trace record --help"),
         ("trace_import", "trace import --help"),
         ("trace_info", "trace info --help"),
+        ("lab", "lab --help"),
+        ("lab_build", "lab build --help"),
+        ("lab_run", "lab run --help"),
+        ("lab_compare", "lab compare --help"),
+        ("lab_profile", "lab profile --help"),
+        ("lab_script", "lab script --help"),
         ("completions", "completions --help"),
     ] {
         let help = stdout(words);

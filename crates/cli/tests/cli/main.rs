@@ -7,6 +7,7 @@ mod common;
 mod counts;
 mod files;
 mod help;
+mod lab;
 mod record_files;
 mod records;
 mod replay;

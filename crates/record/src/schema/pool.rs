@@ -46,8 +46,8 @@ impl RecordSet {
     /// first set's.
     ///
     /// # Errors
-    /// [`PoolError`]: where times of machines with another CPU or number of cores would be mixed, or a
-    /// metric is not the same kind of figure everywhere.
+    /// [`PoolError`]: where times of machines with another CPU or number of cores would be mixed,
+    /// or a metric is not the same kind of figure everywhere.
     pub fn pool(sets: Vec<(String, Self)>) -> Result<Self, PoolError> {
         let mut sets = sets.into_iter();
         let Some((first, mut pooled)) = sets.next() else {

@@ -41,7 +41,7 @@ impl CacheError {
 
 /// Held while the cache is changed: another process waits.
 #[derive(Debug)]
-pub struct Lock {
+pub(super) struct Lock {
     _file: File,
 }
 
@@ -52,7 +52,8 @@ impl Cache {
     ///
     /// [`CacheError`] where there is no such place or it cannot be made.
     pub fn open(directory: Option<&Path>) -> Result<Self, CacheError> {
-        let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        let absolute =
+            |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let users = || {
             let home = || absolute("HOME").map(|home| home.join(".cache"));
             absolute("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("pageout/lab"))
@@ -77,16 +78,36 @@ impl Cache {
         TempDir::new_in(&directory).map_err(CacheError::at(&directory))
     }
 
-    /// Gives a complete directory its name, in place of what had it.
-    pub(super) fn keep(&self, complete: TempDir, name: &Path) -> Result<(), CacheError> {
-        let place = self.root.join(name);
+    /// Where things of a kind are kept under a key.
+    pub(super) fn place(&self, kind: &str, key: &str) -> PathBuf {
+        self.root.join(kind).join(key)
+    }
+
+    /// What is kept there; if nothing is, what `make` puts into a directory. The cache is locked.
+    pub(super) fn made<E: From<CacheError>>(
+        &self,
+        kind: &str,
+        key: &str,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let place = self.place(kind, key);
+        if !place.is_dir() {
+            let complete = self.scratch()?;
+            make(complete.path())?;
+            self.keep(complete, &place)?;
+        }
+        Ok(place)
+    }
+
+    /// Gives a complete directory its place, instead of what was there.
+    pub(super) fn keep(&self, complete: TempDir, place: &Path) -> Result<(), CacheError> {
         let parent = place.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent).map_err(CacheError::at(parent))?;
         let old = self.scratch()?;
         if place.exists() {
-            fs::rename(&place, old.path().join("old")).map_err(CacheError::at(&place))?;
+            fs::rename(place, old.path().join("old")).map_err(CacheError::at(place))?;
         }
-        fs::rename(complete.path(), &place).map_err(CacheError::at(&place))?;
+        fs::rename(complete.path(), place).map_err(CacheError::at(place))?;
         // Its name is taken, so that dropping it has nothing to delete.
         let _ = complete.keep();
         Ok(())

@@ -76,8 +76,8 @@ impl Patch {
     ///
     /// [`KernelError::Patch`].
     pub fn read(path: &Path) -> Result<Self, KernelError> {
-        let text =
-            fs::read(path).map_err(|source| KernelError::Patch { path: path.to_owned(), source })?;
+        let text = fs::read(path)
+            .map_err(|source| KernelError::Patch { path: path.to_owned(), source })?;
         Ok(Self { name: path.display().to_string(), text })
     }
 
@@ -107,7 +107,8 @@ impl Kernel {
     /// [`KernelError`] for the first word refused.
     pub fn resolve(words: &[String], patches: &[Patch]) -> Result<Vec<Self>, KernelError> {
         let is_patched = |word: &&String| parts(word).0 == PATCHED;
-        let base = words.iter().find(|word| !is_patched(word)).map_or("stock", |word| parts(word).0);
+        let base =
+            words.iter().find(|word| !is_patched(word)).map_or("stock", |word| parts(word).0);
         let patched = || -> Result<Vec<Patch>, KernelError> {
             let series = series(base)?;
             Ok(series.into_iter().chain(patches.iter().cloned()).collect())
@@ -220,7 +221,8 @@ mod tests {
     #[test]
     fn a_subject_is_unfolded_and_loses_its_tag() {
         let patch = |text: &str| Patch { name: "x.patch".to_owned(), text: text.into() };
-        let folded = "From: a\nSubject: [PATCH 1/4] mm/rmap: check\n young bits in batches\n\nWhy.\n";
+        let folded =
+            "From: a\nSubject: [PATCH 1/4] mm/rmap: check\n young bits in batches\n\nWhy.\n";
         assert_eq!(patch(folded).subject(), "mm/rmap: check young bits in batches");
         assert_eq!(patch("--- a/b\n+++ b/b\n").subject(), "x.patch");
     }

@@ -109,6 +109,11 @@ impl Config {
         }
     }
 
+    /// The configuration of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|config| config.name() == name)
+    }
+
     /// The architecture.
     pub const fn arch(self) -> Arch {
         match self {
@@ -137,6 +142,11 @@ impl Cpu {
             Self::Max => "max",
             Self::NeoverseN1 => "neoverse-n1",
         }
+    }
+
+    /// The processor of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|cpu| cpu.name() == name)
     }
 
     /// Whether it runs programs of the architecture.

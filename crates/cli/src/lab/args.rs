@@ -1,0 +1,187 @@
+//! The arguments of `pageout lab`.
+
+use crate::args::Output;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand};
+use pageout_sim::lab::{Config, Cpu};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const LAB_HELP: &str = "\
+Kernels:
+  stock      Debian's linux-source-6.12, or the tree given with --tree
+  s1 to s4   stock with the first one to four patches of our series: the young check of the
+             classic LRU in batches (s1), file folios unmapped in batches (s2), MGLRU's checks in
+             batches (s3), the flush after a young clear as a boot parameter (s4)
+  patched    the first kernel named (or stock) with your patches, given with --patch
+  A plus adds a boot parameter: s4+young_flush=none
+Scenarios and their fields (all of them take comma-separated lists):
+  reclaim-file    a mapped file's pages reclaimed through memory.reclaim
+                    order=4  lru=classic (or mglru, mglru-no-walks)  process=asleep (or running)
+                    young=all (or none)  size=1GiB  reclaim=80%
+  age-file        one aging pass over them, forced through lru_gen
+                    order=4  young=all (or none, or 1/N: one page in N)  size=1GiB
+  mixed-mappings  unfolded blocks, holes, a misaligned mapping, mlock, uffd-wp, reclaimed
+                    lru=classic (or mglru)
+  helper-calls    random calls of the kernel's young helpers, held against a model
+                    calls=100000  seed=1
+The machine is deterministic and counts one nanosecond an instruction: its times are instructions.
+
+Examples:
+  pageout lab compare stock s3
+  pageout lab compare --patch my.patch reclaim-file order=0,4,9 lru=mglru
+  pageout lab compare --tree ~/linux --patch my.patch
+  pageout lab run s4+young_flush=none helper-calls --config arm64-4k,arm64-64k
+  pageout lab profile s1 reclaim-file lru=classic --folded s1.folded
+  pageout lab script --output measure.sh";
+
+#[derive(Debug, Parser)]
+#[command(after_help = LAB_HELP)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// Build kernels, and say where they are
+    #[command(after_help = "Examples:\n  pageout lab build stock s1 s2 s3 s4\n  \
+        pageout lab build --patch my.patch --config arm64-4k,x86-64")]
+    Build(BuildArgs),
+    /// Boot kernels under QEMU and run a scenario on each
+    #[command(after_help = "Examples:\n  pageout lab run stock reclaim-file order=4 lru=mglru\n  \
+        pageout lab run s3 helper-calls --config arm64-64k\n  \
+        pageout lab run s3 age-file young=all,none,1/256 --json --output s3.json\n\n\
+        `pageout lab --help` lists kernels and scenarios.")]
+    Run(RunArgs),
+    /// Run a scenario on two kernels or more, and compare
+    #[command(after_help = "Examples:\n  pageout lab compare stock s3\n  \
+        pageout lab compare --patch my.patch\n  \
+        pageout lab compare s2 s3 reclaim-file order=0,4,9 lru=mglru process=asleep,running\n\n\
+        `pageout lab --help` lists kernels and scenarios.")]
+    Compare(CompareArgs),
+    /// Count a scenario's instructions, function by function
+    #[command(after_help = "Examples:\n  pageout lab profile stock s1\n  \
+        pageout lab profile s1 reclaim-file order=4 lru=mglru --folded s1.folded\n\n\
+        `pageout lab --help` lists kernels and scenarios.")]
+    Profile(ProfileArgs),
+    /// Print a shell script that measures the kernel of another machine, a real one
+    #[command(after_help = "Example:\n  pageout lab script --output measure.sh\n  \
+        (there) sudo sh measure.sh --dir /mnt/xfs --output before.json\n  \
+        pageout compare before.json after.json")]
+    Script {
+        /// Write to a file, which appears when it is complete
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct BuildArgs {
+    /// The kernels [default: stock, or patched where there is a --patch]
+    #[arg(value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+    #[command(flatten)]
+    pub building: Building,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct RunArgs {
+    /// The kernels [default: stock, or patched where there is a --patch], the scenario, its fields
+    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
+    pub words: Vec<String>,
+    #[command(flatten)]
+    pub building: Building,
+    #[command(flatten)]
+    pub running: Running,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct CompareArgs {
+    /// The kernels, the base first [default: stock s3, or stock and patched where there is a
+    /// --patch], then the scenario and its fields [default: reclaim-file order=4
+    /// lru=classic,mglru]
+    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
+    pub words: Vec<String>,
+    #[command(flatten)]
+    pub building: Building,
+    #[command(flatten)]
+    pub running: Running,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct ProfileArgs {
+    /// The kernels [default: stock, or patched where there is a --patch], then the scenario and
+    /// its fields [default: reclaim-file order=4 lru=classic]
+    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
+    pub words: Vec<String>,
+    /// Write folded stacks too, which flame-graph programs read
+    #[arg(long, value_name = "FILE")]
+    pub folded: Option<PathBuf>,
+    /// The function under which instructions are counted
+    #[arg(long, value_name = "SYMBOL", default_value = "try_to_free_mem_cgroup_pages")]
+    pub root: String,
+    #[command(flatten)]
+    pub building: Building,
+    #[command(flatten)]
+    pub running: Running,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What is built, and where.
+#[derive(Debug, Parser)]
+pub(crate) struct Building {
+    /// Build from this kernel source tree, which is not written to
+    #[arg(long, value_name = "DIR")]
+    pub tree: Option<PathBuf>,
+    /// A patch (of `git format-patch`, or any that `patch -p1` takes); may be repeated
+    #[arg(long = "patch", value_name = "FILE")]
+    pub patches: Vec<PathBuf>,
+    /// A kernel configuration; may be repeated
+    #[arg(long = "config", value_name = "CONFIG", value_delimiter = ',', default_value = "arm64-4k",
+        value_parser = config())]
+    pub configs: Vec<Config>,
+    /// Compilers, or machines, that run at once [default: as many as there are CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Where sources, builds and kernels are kept [default: $XDG_CACHE_HOME/pageout/lab, or
+    /// ~/.cache/pageout/lab]
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+/// What it is run on, and for how long.
+#[derive(Debug, Parser)]
+pub(crate) struct Running {
+    /// A processor to emulate; may be repeated
+    #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', default_value = "max",
+        value_parser = cpu())]
+    pub cpus: Vec<Cpu>,
+    /// Samples of each figure [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub runs: Option<u16>,
+    /// Stop a machine that is not done by then [default: grows with the scenario]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub time_limit: Option<u32>,
+}
+
+impl Running {
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        self.time_limit.map(|seconds| Duration::from_secs(seconds.into()))
+    }
+}
+
+fn config() -> impl TypedValueParser<Value = Config> {
+    PossibleValuesParser::new(Config::ALL.map(Config::name))
+        .try_map(|name| Config::named(&name).ok_or("not a configuration"))
+}
+
+fn cpu() -> impl TypedValueParser<Value = Cpu> {
+    PossibleValuesParser::new(Cpu::ALL.map(Cpu::name))
+        .try_map(|name| Cpu::named(&name).ok_or("not a processor"))
+}

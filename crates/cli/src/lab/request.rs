@@ -1,0 +1,91 @@
+//! Kernels, a scenario and its fields, from the words of a command line.
+
+use crate::error::CliError;
+use pageout_sim::lab::{Bench, Kernel, KernelError, Scenario};
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// Words that name kernels.
+    pub(super) kernels: Vec<String>,
+    scenario: Option<Scenario>,
+    fields: Vec<String>,
+}
+
+impl Request {
+    /// Kernels come first, then a scenario's name, then its fields.
+    pub(super) fn parse(words: &[String]) -> Self {
+        let is_kernel = |word: &&String| Scenario::named(word).is_none() && Kernel::is_name(word);
+        let kernels: Vec<String> = words.iter().take_while(is_kernel).cloned().collect();
+        let rest = &words[kernels.len()..];
+        let scenario = rest.first().and_then(|word| Scenario::named(word));
+        let fields = rest[usize::from(scenario.is_some())..].to_vec();
+        Self { kernels, scenario, fields }
+    }
+
+    /// The runs of the benchmark.
+    pub(super) fn plan(&self) -> Result<Vec<Bench>, CliError> {
+        match (self.scenario, self.fields.first()) {
+            (Some(scenario), _) => Ok(Bench::parse(scenario, &self.fields)?),
+            (None, Some(field)) => Err(CliError::LabFieldFirst { field: field.clone() }),
+            (None, None) => Err(CliError::LabNoScenario),
+        }
+    }
+
+    /// The same; where no scenario is named, the threads' own benchmark, with these fields for
+    /// those left out.
+    pub(super) fn plan_or(&self, default: &[&str]) -> Result<Vec<Bench>, CliError> {
+        if self.scenario.is_some() {
+            return self.plan();
+        }
+        let name = |field: &str| field.split('=').next().map(str::to_owned);
+        let given: Vec<_> = self.fields.iter().map(|field| name(field)).collect();
+        let left_out = default.iter().filter(|field| !given.contains(&name(field)));
+        let left_out = left_out.map(|field| (*field).to_owned());
+        let fields: Vec<String> = self.fields.iter().cloned().chain(left_out).collect();
+        Ok(Bench::parse(Scenario::ReclaimFile, &fields)?)
+    }
+}
+
+/// The names of the scenarios, for messages.
+pub(crate) fn scenarios() -> String {
+    let [others @ .., last] = Scenario::ALL.map(Scenario::name);
+    format!("{} or {last}", others.join(", "))
+}
+
+/// Where a scenario may be meant, an unknown kernel may be an unknown scenario.
+pub(super) fn kernel_or_scenario(error: KernelError) -> CliError {
+    match error {
+        KernelError::Unknown { .. } => CliError::LabWord { kernel: error },
+        error => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &str) -> Request {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        Request::parse(&words)
+    }
+
+    #[test]
+    fn kernels_then_a_scenario_then_fields() {
+        let request = parse("stock s4+young_flush=none reclaim-file order=0,4");
+        assert_eq!(request.kernels, ["stock", "s4+young_flush=none"]);
+        assert_eq!(request.plan().unwrap().len(), 2);
+        assert_eq!(parse("helper-calls").kernels, [""; 0]);
+    }
+
+    #[test]
+    fn without_a_scenario_there_is_none_or_the_default_with_the_fields_given() {
+        let error = |words| parse(words).plan().unwrap_err().message();
+        assert!(error("stock s1").starts_with("no scenario: expected reclaim-file"));
+        assert!(error("stock order=4").starts_with("field `order=4` without a scenario"));
+        let plan = |words| parse(words).plan_or(&["order=4", "lru=classic,mglru"]).unwrap();
+        assert_eq!(plan("s1"), plan("s1 reclaim-file order=4 lru=classic,mglru"));
+        assert_eq!(plan("s1 lru=mglru"), plan("s1 reclaim-file lru=mglru order=4"));
+        assert_eq!(plan("s1 age-file").len(), 1);
+    }
+}

@@ -1,0 +1,117 @@
+//! What stands beside the lab's table: what was saved, and what the figures are of.
+
+use pageout_record::compare::Comparison;
+use pageout_record::render::{Align, Grid, exact};
+use pageout_sim::lab::{Builds, Kernel, Measured, Profiled};
+
+const CAUTION: &str = "\
+Times are instructions under QEMU, one nanosecond each: no cache misses, no cost of TLBI or DSB.
+Gains from skipping work therefore look larger than on silicon; `pageout lab script` measures there.
+";
+
+/// What each kernel saves, in instructions a page.
+pub(super) fn saved(of: &Comparison) -> String {
+    let times: Vec<_> = of.rows.iter().filter(|row| row.unit == "instructions/4K page").collect();
+    if times.is_empty() {
+        return String::new();
+    }
+    // Fields that tell the rows apart, and no others.
+    let differs = |name: &&String| {
+        times.iter().any(|row| row.fields.get(*name) != times[0].fields.get(*name))
+    };
+    let mut names: Vec<&String> = times.iter().flat_map(|row| row.fields.keys()).collect();
+    names.sort();
+    names.dedup();
+    names.retain(differs);
+    let labels = names.iter().map(|name| ((*name).clone(), Align::Left));
+    let columns = [("metric".to_owned(), Align::Left)].into_iter();
+    let others = of.others.iter().map(|other| (format!("{other} saves"), Align::Right));
+    let mut grid = Grid::new(labels.chain(columns).chain(others));
+    for row in times {
+        let field = |name: &&String| row.fields.get(*name).cloned().unwrap_or_default();
+        let saved = row.others.iter().map(|other| match (&row.base, other) {
+            (Some(base), Some(other)) => exact(tenths(base.median - other.summary.median)),
+            _ => "-".to_owned(),
+        });
+        let metric = std::iter::once(row.metric.clone());
+        grid.row(names.iter().map(field).chain(metric).chain(saved));
+    }
+    format!("instructions saved per 4K page against {}\n\n{grid}\n", of.base)
+}
+
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// What was built and booted.
+pub(super) fn provenance(builds: &Builds, measured: &Measured) -> String {
+    let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
+    for kernel in kernels(builds) {
+        grid.row([kernel.name.clone(), description(kernel, &builds.source)]);
+    }
+    for (what, all) in [("compiler", &compilers(builds)), ("emulator", &measured.emulators)] {
+        grid.row([what.to_owned(), all.join("; ")]);
+    }
+    format!("{grid}\n{CAUTION}")
+}
+
+/// Every kernel once.
+fn kernels(builds: &Builds) -> Vec<&Kernel> {
+    let mut kernels: Vec<&Kernel> = Vec::new();
+    for built in &builds.all {
+        if !kernels.contains(&&built.kernel) {
+            kernels.push(&built.kernel);
+        }
+    }
+    kernels
+}
+
+/// What a kernel is made of.
+fn description(kernel: &Kernel, source: &str) -> String {
+    let mut text = source.to_owned();
+    for patch in &kernel.patches {
+        text += &format!("\n+ {}", patch.subject());
+    }
+    text
+}
+
+/// Every compiler once.
+pub(super) fn compilers(builds: &Builds) -> Vec<String> {
+    let mut compilers: Vec<String> =
+        builds.all.iter().map(|built| built.compiler.clone()).collect();
+    compilers.sort();
+    compilers.dedup();
+    compilers
+}
+
+/// Where kernels are.
+pub(super) fn built(builds: &Builds) -> String {
+    let columns = [("kernel", Align::Left), ("config", Align::Left), ("image", Align::Left)];
+    let mut grid = Grid::new(columns);
+    for built in &builds.all {
+        let image = built.image().display().to_string();
+        grid.row([built.kernel.name.clone(), built.config.to_string(), image]);
+    }
+    format!("{}; {}\n\n{grid}", builds.source, compilers(builds).join("; "))
+}
+
+/// The functions of each machine that cost most.
+pub(super) fn profiles(all: &[Profiled], functions: usize) -> String {
+    let table = |of: &Profiled| {
+        let table = of.profile.table(functions, of.pages());
+        format!("{}\n\n{table}\n", of.title)
+    };
+    all.iter().map(table).collect::<String>() + CAUTION
+}
+
+/// Folded stacks of all machines; where they are several, each under its kernel's name.
+pub(super) fn folded(all: &[Profiled]) -> String {
+    if let [only] = all {
+        return only.profile.folded();
+    }
+    let lines = |of: &Profiled| {
+        let folded = of.profile.folded();
+        folded.lines().map(|line| format!("{};{line}\n", of.title)).collect::<String>()
+    };
+    all.iter().map(lines).collect()
+}

@@ -1,0 +1,319 @@
+//! `lab`, with programs in the place of compilers and emulator that only pretend.
+
+use crate::common::{assert_refused, command, refused, stderr, stdout};
+use pageout_record::schema::RecordSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::{TempDir, tempdir};
+
+/// Takes the options asked for as they are; fails where the source says so.
+const MAKE: &str = r#"
+for word; do
+    case $word in O=*) out=${word#O=} ;; /*) tree=$word ;; esac
+done
+case $word in
+allnoconfig) grep -v "$UNKNOWN" "$KCONFIG_ALLCONFIG" >"$out/.config" ;;
+*)
+    if grep -q broken "$tree/mm/vmscan.c"; then
+        echo "$tree/mm/vmscan.c:1:1: error: broken"
+        exit 2
+    fi
+    echo "  CC      mm/vmscan.o"
+    mkdir -p "$out/arch/arm64/boot"
+    cp "$tree/mm/vmscan.c" "$out/arch/arm64/boot/Image"
+    echo "ffff000000000100 T try_to_free_mem_cgroup_pages" >"$out/System.map"
+    ;;
+esac
+"#;
+const COMPILER: &str = r#"
+while [ $# -gt 0 ]; do
+    case $1 in --version) echo "cc 1.0" ;; -o) echo program >"$2" ;; esac
+    shift
+done
+"#;
+const MKFS: &str = r#"for image; do :; done; case $image in -V) ;; *) echo XFSB >"$image" ;; esac"#;
+/// Says what a machine says that ends well, or as BOOT tells it; a patched kernel takes half.
+const QEMU: &str = r#"
+case $1 in --version) echo "emulator 1.0" && exit ;; esac
+echo $$ >>"$PIDS"
+while [ $# -gt 0 ]; do
+    case $1 in -initrd) initrd=$2 ;; -kernel) image=$2 ;; -plugin) plugin=$2 ;; esac
+    shift
+done
+case $BOOT in
+panic) echo "Kernel panic - not syncing: Oops" && exit ;;
+hang) exec sleep 1000 ;;
+fail) printf 'bench: error: order: 1 is not 4\nlab: exit 1\nlab: done\n' && exit ;;
+wrong) printf 'bench: wrong: call 7\nlab: exit 1\nlab: done\n' && exit ;;
+esac
+[ -z "$plugin" ] || printf 'r;f 40 2 1 0 0 0\n# lost-returns 0\n' >"${plugin##*out=}"
+value=1000
+grep -q half "$image" && value=500
+grep -ao '[a-z]*-[a-z]* .*kernel=.*' "$initrd" | while read -r scenario field rest; do
+    kernel=${rest#*kernel=}
+    printf 'record {"scenario":"%s","ground":"linux","seed":0,' "$scenario"
+    printf '"fields":{"order":"%s","more":"%s"},' "${field#*=}" "${rest%%kernel=*}"
+    printf '"variant":{"kernel":"%s"},' "${kernel%% *}"
+    printf '"metrics":[{"name":"reclaim","unit":"instructions/4K page","basis":"counted",'
+    printf '"better":"lower","values":[%s]},{"name":"pgsteal","unit":"pages",' "$value"
+    printf '"basis":"counted","better":"neither","values":[4]}]}\r\nlab: exit 0\r\n'
+done
+printf 'lab: done\r\n'
+"#;
+
+const PATCH: &str = "--- a/mm/vmscan.c\n+++ b/mm/vmscan.c\n@@ -1 +1 @@\n-all\n+half\n";
+
+/// A directory with the pretenders, a tree, patches and a cache.
+struct World(TempDir);
+
+impl World {
+    fn new() -> Self {
+        let world = Self(tempdir().expect("a directory"));
+        for (name, script) in [
+            ("make", MAKE),
+            ("gcc", COMPILER),
+            ("aarch64-linux-gnu-gcc", COMPILER),
+            ("flex", ""),
+            ("bison", ""),
+            ("bc", ""),
+            ("mkfs.xfs", MKFS),
+            ("qemu-system-aarch64", QEMU),
+        ] {
+            let path = world.file(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}"));
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the mode");
+        }
+        let makefile = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\nEXTRAVERSION = -mine\n";
+        for (name, text) in [
+            ("tree/Makefile", makefile),
+            ("tree/Kconfig", ""),
+            ("tree/mm/Makefile", "obj-y := vmscan.o\n"),
+            ("tree/mm/vmscan.c", "all\n"),
+            ("half.patch", PATCH),
+        ] {
+            world.file(name, text);
+        }
+        world
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = command(&format!("lab {words} --cache cache --tree tree --jobs 2"));
+        let path = std::env::var("PATH").expect("a path");
+        command
+            .current_dir(self.0.path())
+            .env("PATH", format!("{}:{path}", self.path("bin").display()))
+            .env("PIDS", self.path("pids"))
+            .env("UNKNOWN", "no such option");
+        command
+    }
+
+    fn run(&self, words: &str) -> Output {
+        self.command(words).output().expect("it runs")
+    }
+
+    fn text(&self, words: &str) -> String {
+        let output = self.run(words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// A run whose machine ends as BOOT says.
+    fn boot(&self, how: &str, words: &str) -> Output {
+        self.command(words).env("BOOT", how).output().expect("it runs")
+    }
+
+    /// Whether every emulator that was started has ended.
+    fn is_quiet(&self) -> bool {
+        let pids = fs::read_to_string(self.path("pids")).expect("emulators were started");
+        pids.lines().all(|pid| !Path::new("/proc").join(pid).exists())
+    }
+}
+
+/// An error after the lines that tell of the work, which no terminal asked for.
+fn assert_failed(output: &Output, parts: &[&str]) {
+    let message = stderr(output);
+    let error = message.find("error: ").unwrap_or_else(|| panic!("no error in: {message}"));
+    let quiet = Output { stderr: message[error..].into(), ..output.clone() };
+    assert_refused(&quiet, parts);
+}
+
+#[test]
+fn a_patch_is_compared_with_what_it_is_a_patch_of() {
+    let world = World::new();
+    let output = world.run("compare --patch half.patch");
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for part in [
+        "500 (  50.00%)",
+        "instructions saved per 4K page against stock",
+        "patched saves",
+        "Linux 6.12.1-mine, ",
+        "+ half.patch",
+        "emulator 1.0",
+        "cc 1.0",
+        "no cache misses",
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    let told = stderr(&output);
+    assert!(told.contains("building patched, arm64-4k\n"), "{told}");
+    assert!(told.contains("built and compared in "), "{told}");
+    assert!(world.is_quiet());
+    assert_eq!(fs::read_to_string(world.path("tree/mm/vmscan.c")).expect("the tree"), "all\n");
+}
+
+#[test]
+fn records_have_the_configuration_and_the_processor() {
+    let world = World::new();
+    let words = "run stock stock+a=1 reclaim-file order=0,4 --cpu max,neoverse-n1 --json";
+    let set = RecordSet::from_json(&world.text(words)).expect("records");
+    assert_eq!(set.records.len(), 8);
+    for record in &set.records {
+        assert_eq!(record.fields["config"], "arm64-4k");
+        assert!(["max", "neoverse-n1"].contains(&record.fields["cpu"].as_str()));
+    }
+    let kernels = |name: &str| set.records.iter().filter(|r| r.variant["kernel"] == name).count();
+    assert_eq!((kernels("stock"), kernels("stock+a=1")), (4, 4));
+}
+
+#[test]
+fn a_profile_is_a_table_and_folded_stacks() {
+    let world = World::new();
+    let text = world.text("profile stock --folded out.folded");
+    assert!(text.contains("all of r") && text.contains("10.0"), "{text}");
+    assert_eq!(fs::read_to_string(world.path("out.folded")).expect("a file"), "r;f 40\n");
+    let error = world.run("profile --root no_such_function");
+    assert_failed(&error, &["`no_such_function`", "System.map"]);
+    assert_failed(&world.run("profile order=0,4"), &["one run", "found 2"]);
+}
+
+#[test]
+fn kernels_are_built_and_said_where() {
+    let world = World::new();
+    let text = world.text("build stock patched --patch half.patch");
+    for line in text.lines().skip(4) {
+        let image = line.split_whitespace().last().expect("a path");
+        let content = fs::read_to_string(image).expect("an image");
+        assert_eq!(content, if line.starts_with("stock") { "all\n" } else { "half\n" });
+    }
+    assert_eq!(text.lines().count(), 6, "{text}");
+}
+
+#[test]
+fn what_goes_wrong_is_told_with_the_place_of_the_log() {
+    let world = World::new();
+    world.file("bad.patch", &PATCH.replace("-all", "-none"));
+    let parts = ["bad.patch", "mm/vmscan.c (hunk 1 of 1)", "cache/rejects/last"];
+    assert_failed(&world.run("build --patch bad.patch"), &parts);
+    world.file("broken.patch", &PATCH.replace("half", "broken"));
+    let parts = ["patched, arm64-4k", "vmscan.c:1:1: error", "arm64-4k.log"];
+    let output = world.run("build --patch broken.patch");
+    assert_eq!(output.status.code(), Some(2));
+    parts.iter().for_each(|part| assert!(stderr(&output).contains(part), "{}", stderr(&output)));
+    let output = world.command("build").env("UNKNOWN", "LRU_GEN=y").output().expect("it runs");
+    assert_failed(&output, &["arm64-4k", "CONFIG_LRU_GEN=y", ".config"]);
+    for (boot, parts) in [
+        ("panic", &["stock, arm64-4k, cpu max", "panic", "Oops", "runs/stock-"][..]),
+        ("hang", &["not done after 1 s", "runs/stock-"]),
+        ("fail", &["`bench reclaim-file order=4", "status 1", "1 is not 4", "runs/stock-"]),
+    ] {
+        let output = world.boot(boot, "run stock reclaim-file order=4 --time-limit 1");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        parts.iter().for_each(|part| assert!(message.contains(part), "no `{part}`: {message}"));
+        assert!(world.is_quiet(), "{boot}");
+    }
+    assert_eq!(fs::read_dir(world.path("cache/tmp")).expect("a directory").count(), 0);
+}
+
+#[test]
+fn a_wrong_kernel_is_a_failed_check() {
+    let world = World::new();
+    let output = world.boot("wrong", "run stock helper-calls");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("found the kernel wrong: call 7"), "{}", stderr(&output));
+}
+
+#[test]
+fn no_emulator_is_left_when_the_program_is_killed() {
+    let world = World::new();
+    let mut lab = world.command("run stock reclaim-file").env("BOOT", "hang").spawn().expect("it");
+    let has_started = || fs::read_to_string(world.path("pids")).is_ok_and(|p| p.ends_with('\n'));
+    while !has_started() {
+        assert!(lab.try_wait().expect("a child").is_none(), "it ended too early");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    lab.kill().expect("it runs");
+    lab.wait().expect("it ends");
+    let since = std::time::Instant::now();
+    while !world.is_quiet() {
+        assert!(since.elapsed().as_secs() < 60, "the emulator lives on");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn missing_programs_are_named_with_their_packages() {
+    let world = World::new();
+    let empty = world.file("empty/x", "").with_file_name("");
+    let output = world.command("build").env("PATH", &empty).output().expect("it runs");
+    let parts = ["make (package make)", "aarch64-linux-gnu-gcc (package gcc-aarch64-linux-gnu)"];
+    assert_failed(&output, &parts);
+    let line = "apt-get install bc bison flex gcc gcc-aarch64-linux-gnu make patch util-linux\n";
+    assert!(stderr(&output).ends_with(line), "{}", stderr(&output));
+}
+
+#[test]
+fn words_that_are_no_kernels_and_no_scenarios() {
+    refused("lab build s9", &["`s9`", "stock, s1 to s"]);
+    refused("lab build reclaim-file", &["`reclaim-file`", "unknown kernel"]);
+    refused("lab build stock stock", &["`stock`", "twice"]);
+    refused("lab build patched", &["--patch FILE"]);
+    refused("lab build stock+", &["boot parameter ``"]);
+    refused("lab build --patch /no/such.patch", &["/no/such.patch", "No such file"]);
+    refused("lab build --config arm64", &["'arm64'", "arm64-4k"]);
+    refused("lab build --jobs 0", &["--jobs", "'0'"]);
+    refused("lab run stock", &["no scenario", "reclaim-file, age-file"]);
+    refused("lab run stock order=4", &["`order=4`", "without a scenario", "helper-calls"]);
+    refused("lab run reclaim", &["`reclaim`", "stock", "or a scenario", "reclaim-file"]);
+    refused("lab run stock reclaim-file order=12", &["`order`", "`12`", "0 to 11"]);
+    refused("lab run stock reclaim-file colour=red", &["`colour`", "order, lru, process"]);
+    refused("lab run stock reclaim-file --cpu m1", &["'m1'", "neoverse-n1"]);
+    refused("lab run stock reclaim-file --time-limit 0", &["--time-limit", "'0'"]);
+    refused("lab compare stock", &["stock alone", "--patch FILE"]);
+    refused("lab compare stock s1 lru=lru", &["`lru`", "`lru`", "classic"]);
+    refused("lab profile stock age-file young=1/1", &["`young`", "`1/1`", "1/N"]);
+    let cache = tempdir().expect("a directory");
+    let cache = cache.path().display();
+    let words = "lab run stock reclaim-file --config x86-64 --cpu neoverse-n1 --cache";
+    refused(&format!("{words} {cache}"), &["x86-64", "neoverse-n1", "max"]);
+}
+
+#[test]
+fn a_tree_that_is_none_is_refused() {
+    let world = World::new();
+    fs::remove_file(world.path("tree/Kconfig")).expect("it is there");
+    assert_failed(&world.run("build"), &["tree", "not a kernel source tree", "Kconfig"]);
+}
+
+#[test]
+fn the_script_is_whole() {
+    let directory = tempdir().expect("a directory");
+    let path = directory.path().join("measure.sh");
+    let printed = stdout("lab script");
+    assert!(printed.starts_with("#!/bin/sh\n") && printed.contains("int main("));
+    assert_eq!(stdout(&format!("lab script --output {}", path.display())), "");
+    assert_eq!(fs::read_to_string(path).expect("the script"), printed);
+}

@@ -1,0 +1,232 @@
+//! What the test machine boots into: our init and benchmark, the plan, and a file system.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cpio::NewcBuilder;
+
+use super::assets;
+use super::build::{BuildError, version};
+use super::cache::{Cache, CacheError};
+use super::digest::Name;
+use super::target::Arch;
+use super::tools;
+
+/// How compilers are called: programs that stand alone.
+const C_OPTIONS: [&str; 6] = ["-std=gnu11", "-O2", "-Wall", "-Werror", "-static", "-s"];
+/// Bytes of the file system's image: mkfs.xfs takes 300 MiB at the least, and the RAM disk has 512.
+const IMAGE_SIZE: u64 = 400 << 20;
+/// Bytes of a block of it.
+const BLOCK: usize = 4096;
+/// What makes the image the same each time.
+const MKFS_OPTIONS: [&str; 6] =
+    ["-q", "-m", "uuid=7061676f-7574-4c61-8000-000000000001", "-b", "size=4096", "-f"];
+
+/// Why there is no initrd.
+#[derive(Debug, thiserror::Error)]
+pub enum InitrdError {
+    /// A program does not run.
+    #[error(transparent)]
+    Run(#[from] BuildError),
+    /// Our own program does not compile.
+    #[error("{compiler} does not compile {program}:\n{said}")]
+    Compile {
+        /// The compiler.
+        compiler: String,
+        /// Our program.
+        program: &'static str,
+        /// What it said.
+        said: String,
+    },
+    /// The file system cannot be made.
+    #[error("mkfs.xfs ended with {status}: {said}")]
+    MakeFileSystem {
+        /// How it ended.
+        status: std::process::ExitStatus,
+        /// What it said.
+        said: String,
+    },
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+/// What every initrd of an architecture has.
+#[derive(Clone, Debug)]
+pub(super) struct Guest {
+    programs: PathBuf,
+    file_system: PathBuf,
+}
+
+impl Guest {
+    /// Makes what is not there yet. The cache is locked.
+    pub(super) fn open(arch: Arch, cache: &Cache) -> Result<Self, InitrdError> {
+        Ok(Self { programs: programs(arch, cache)?, file_system: file_system(cache)? })
+    }
+
+    /// Writes an initrd with a plan: the benchmark's arguments, a line a run.
+    pub(super) fn write_initrd(&self, plan: &[String], to: &Path) -> Result<(), CacheError> {
+        let read = |path: PathBuf| fs::read(&path).map_err(CacheError::at(&path));
+        let plan: String = plan.iter().map(|line| format!("{line}\n")).collect();
+        let files = [
+            ("init", 0o755, read(self.programs.join("init"))?),
+            ("bench", 0o755, read(self.programs.join("bench"))?),
+            ("plan", 0o644, plan.into_bytes()),
+            ("xfs.blocks", 0o644, read(self.file_system.join("xfs.blocks"))?),
+        ];
+        let out = File::create(to).map_err(CacheError::at(to))?;
+        archive(&files, out).map_err(CacheError::at(to))
+    }
+}
+
+/// A cpio archive (newc) without times, owners or any other thing that differs between runs.
+fn archive(files: &[(&str, u32, Vec<u8>)], mut out: impl Write) -> io::Result<()> {
+    const REGULAR: u32 = 0o100_000;
+    for (number, (name, mode, content)) in (1..).zip(files) {
+        let builder = NewcBuilder::new(name).ino(number).mode(REGULAR | mode).nlink(1);
+        let size = u32::try_from(content.len()).map_err(io::Error::other)?;
+        let mut entry = builder.write(&mut out, size);
+        entry.write_all(content)?;
+        entry.finish()?;
+    }
+    cpio::newc::trailer(&mut out)?;
+    out.flush()
+}
+
+/// The directory of our programs, compiled for an architecture.
+fn programs(arch: Arch, cache: &Cache) -> Result<PathBuf, InitrdError> {
+    let compiler = arch.compiler();
+    let mut key = Name::default().part(version(&compiler)?);
+    for part in
+        C_OPTIONS.iter().chain(assets::BENCH.iter().chain(assets::INIT).flat_map(|(a, b)| [a, b]))
+    {
+        key = key.part(part);
+    }
+    cache.made("programs", &key.finish(), |to| {
+        compile(&compiler, "bench", assets::BENCH, to)?;
+        compile(&compiler, "init", assets::INIT, to)
+    })
+}
+
+fn compile(
+    compiler: &str,
+    program: &'static str,
+    files: &[assets::File],
+    to: &Path,
+) -> Result<(), InitrdError> {
+    let sources = to.join(format!("{program}.src"));
+    fs::create_dir(&sources).map_err(CacheError::at(&sources))?;
+    for (name, text) in files {
+        let path = sources.join(name);
+        fs::write(&path, text).map_err(CacheError::at(&path))?;
+    }
+    let is_source = |name: &&str| name.ends_with(".c");
+    let output = Command::new(compiler)
+        .current_dir(&sources)
+        .args(C_OPTIONS)
+        .arg("-o")
+        .arg(to.join(program))
+        .args(files.iter().map(|(name, _)| *name).filter(is_source))
+        .output()
+        .map_err(|source| BuildError::Run { program: compiler.to_owned(), source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(InitrdError::Compile { compiler: compiler.to_owned(), program, said })
+}
+
+/// The directory of the file system's blocks.
+fn file_system(cache: &Cache) -> Result<PathBuf, InitrdError> {
+    // Elsewhere than on every user's path.
+    let mkfs = tools::find("mkfs.xfs").unwrap_or_else(|| "mkfs.xfs".into());
+    let mkfs_version = Command::new(&mkfs).arg("-V").output();
+    let failed = |source| BuildError::Run { program: "mkfs.xfs".to_owned(), source };
+    let mut key = Name::default().part(mkfs_version.map_err(failed)?.stdout);
+    for option in MKFS_OPTIONS {
+        key = key.part(option);
+    }
+    cache.made("file-systems", &key.finish(), |to| make_file_system(&mkfs, to))
+}
+
+fn make_file_system(mkfs: &Path, to: &Path) -> Result<(), InitrdError> {
+    let failed = |source| BuildError::Run { program: "mkfs.xfs".to_owned(), source };
+    let path = to.join("image");
+    let image = File::create(&path).map_err(CacheError::at(&path))?;
+    image.set_len(IMAGE_SIZE).map_err(CacheError::at(&path))?;
+    let output = Command::new(mkfs).args(MKFS_OPTIONS).arg(&path).output().map_err(failed)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(InitrdError::MakeFileSystem { status: output.status, said });
+    }
+    let image = File::open(&path).map_err(CacheError::at(&path))?;
+    let blocks = non_zero_blocks(BufReader::new(image)).map_err(CacheError::at(&path))?;
+    fs::remove_file(&path).map_err(CacheError::at(&path))?;
+    let path = to.join("xfs.blocks");
+    Ok(fs::write(&path, blocks).map_err(CacheError::at(&path))?)
+}
+
+/// The blocks of an image that are not all zero, each after its offset in bytes.
+fn non_zero_blocks(mut image: impl Read) -> io::Result<Vec<u8>> {
+    let mut blocks = Vec::new();
+    let mut block = [0; BLOCK];
+    let mut offset: u64 = 0;
+    loop {
+        let mut filled = 0;
+        while filled < BLOCK {
+            match image.read(&mut block[filled..])? {
+                0 => break,
+                n => filled += n,
+            }
+        }
+        if filled == 0 {
+            return Ok(blocks);
+        }
+        block[filled..].fill(0);
+        if block != [0; BLOCK] {
+            blocks.extend_from_slice(&offset.to_le_bytes());
+            blocks.extend_from_slice(&block);
+        }
+        offset += BLOCK as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_has_the_files_and_nothing_of_the_day() {
+        let files = [("init", 0o755, b"#!".to_vec()), ("plan", 0o644, b"age-file\n".to_vec())];
+        let mut bytes = Vec::new();
+        archive(&files, &mut bytes).unwrap();
+        let mut rest = bytes.as_slice();
+        for (name, mode, content) in &files {
+            let mut reader = cpio::NewcReader::new(rest).unwrap();
+            assert_eq!(reader.entry().name(), *name);
+            assert_eq!(reader.entry().mode(), 0o100_000 | mode);
+            assert_eq!((reader.entry().mtime(), reader.entry().uid()), (0, 0));
+            let mut read = Vec::new();
+            reader.read_to_end(&mut read).unwrap();
+            assert_eq!(read, *content);
+            rest = reader.finish().unwrap();
+        }
+        assert!(cpio::NewcReader::new(rest).unwrap().entry().is_trailer());
+    }
+
+    #[test]
+    fn only_blocks_with_something_in_them_are_kept() {
+        let mut image = vec![0; 5 * BLOCK + 7];
+        image[BLOCK + 1] = 1;
+        image[5 * BLOCK + 6] = 2;
+        let blocks = non_zero_blocks(image.as_slice()).unwrap();
+        let records: Vec<&[u8]> = blocks.chunks(8 + BLOCK).collect();
+        assert_eq!(records.len(), 2);
+        assert_eq!(records[0][..8], (BLOCK as u64).to_le_bytes());
+        assert_eq!(records[0][8 + 1], 1);
+        assert_eq!(records[1][..8], (5 * BLOCK as u64).to_le_bytes());
+        assert_eq!((records[1].len(), records[1][8 + 6]), (8 + BLOCK, 2));
+    }
+}

@@ -1,0 +1,268 @@
+//! Machines booted with a plan, and what they bring home.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use pageout_record::schema::{Record, RecordSet};
+use tempfile::TempPath;
+
+use super::boot::Boot;
+use super::build::{Built, version};
+use super::cache::CacheError;
+use super::initrd::Guest;
+use super::parallel;
+use super::plan::Bench;
+use super::plugin::{self, Plugin};
+use super::profile::Profile;
+use super::qemu::{self, Machine};
+use super::session::{Builds, Lab, LabError};
+use super::target::Cpu;
+use crate::this_machine::{available_memory, this_run};
+
+/// Seconds that a machine gets to boot, and again for each run of the benchmark and each GiB that
+/// it maps: more than ten times what they take where two machines share two slow CPUs.
+const SECONDS: u64 = 120;
+/// How many times as long it takes with the plugin.
+const PROFILED: u32 = 10;
+
+/// What to run on each kernel.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    /// The processors to emulate.
+    pub cpus: Vec<Cpu>,
+    /// The runs of the benchmark.
+    pub plan: Vec<Bench>,
+    /// Samples of each, where it is not the benchmark's own choice.
+    pub samples: Option<u16>,
+    /// How long a machine may take, where it is not the lab's own choice.
+    pub limit: Option<Duration>,
+    /// The function to count instructions under, if any.
+    pub profile: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Default, Debug)]
+pub struct Measured {
+    /// The records, with fields `config` and `cpu`.
+    pub records: Vec<Record>,
+    /// A profile for each machine, where they were asked for.
+    pub profiles: Vec<Profiled>,
+    /// The emulators, as they call themselves.
+    pub emulators: Vec<String>,
+    /// Machines whose kernels warned, and their logs.
+    pub warned: Vec<(String, PathBuf)>,
+}
+
+/// A machine's profile.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    /// What the machine is called: `s1, arm64-4k, cpu max`.
+    pub title: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// What it brought home.
+    pub records: Vec<Record>,
+    /// Where its instructions went.
+    pub profile: Profile,
+}
+
+/// A machine to boot.
+struct ToBoot<'a> {
+    built: &'a Built,
+    cpu: Cpu,
+    guest: Guest,
+    /// The emulator, as it calls itself.
+    emulator: String,
+}
+
+/// What all machines have in common.
+struct Common<'a> {
+    runs: &'a Runs,
+    /// Bytes of the benchmark's largest file.
+    file_size: u64,
+    limit: Duration,
+    /// The plugin's object and the function under which it counts.
+    plugin: Option<(PathBuf, &'a str)>,
+}
+
+/// What a machine brought home.
+struct Brought {
+    records: Vec<Record>,
+    profile: Option<Profile>,
+    /// Its log, if its kernel warned.
+    warned: Option<PathBuf>,
+}
+
+impl Lab<'_> {
+    /// Boots every kernel on every processor that runs it, several at a time, and brings back the
+    /// records.
+    ///
+    /// # Errors
+    ///
+    /// The first failure; the other machines are stopped.
+    pub fn run(&self, builds: &Builds, runs: &Runs) -> Result<Measured, LabError> {
+        let (machines, common) = self.prepare(builds, runs)?;
+        let memory = qemu::memory(common.file_size);
+        let fitting = available_memory().map_or(usize::MAX, |bytes| (bytes / memory) as usize);
+        let brought = parallel::each(&machines, self.jobs.min(fitting), |machine, stop| {
+            self.boot(machine, &common, stop)
+        })?;
+        let mut measured = Measured::default();
+        for (machine, brought) in machines.iter().zip(brought) {
+            let Brought { records, profile, warned } = brought;
+            let (title, kernel) = (machine.title(), machine.built.kernel.name.clone());
+            measured.warned.extend(warned.map(|log| (title.clone(), log)));
+            measured.records.extend(records.iter().cloned());
+            let profiled = |profile| Profiled { title, kernel, records, profile };
+            measured.profiles.extend(profile.map(profiled));
+            if !measured.emulators.contains(&machine.emulator) {
+                measured.emulators.push(machine.emulator.clone());
+            }
+        }
+        RecordSet::new(this_run(), measured.records.clone()).validate()?;
+        Ok(measured)
+    }
+
+    /// What is to be booted, and what with.
+    fn prepare<'b>(
+        &self,
+        builds: &'b Builds,
+        runs: &'b Runs,
+    ) -> Result<(Vec<ToBoot<'b>>, Common<'b>), LabError> {
+        let _lock = self.cache.lock(self.progress)?;
+        let mut machines = Vec::new();
+        for built in &builds.all {
+            let arch = built.config.arch();
+            let guest = Guest::open(arch, &self.cache)?;
+            let emulator = version(arch.qemu())?;
+            let cpus = runs.cpus.iter().filter(|cpu| cpu.runs(arch));
+            machines.extend(cpus.map(|cpu| ToBoot {
+                built,
+                cpu: *cpu,
+                guest: guest.clone(),
+                emulator: emulator.clone(),
+            }));
+        }
+        // A column of the table is a kernel: those of one row stand together.
+        machines.sort_by_key(|machine| (machine.built.config, machine.cpu));
+        let plugin = match &runs.profile {
+            Some(root) => Some((plugin::compiled(&self.cache)?, root.as_str())),
+            None => None,
+        };
+        let file_size = runs.plan.iter().map(Bench::file_size).max().unwrap_or(0);
+        let slower = if plugin.is_some() { PROFILED } else { 1 };
+        let limit = runs.limit.unwrap_or_else(|| patience(&runs.plan) * slower);
+        Ok((machines, Common { runs, file_size, limit, plugin }))
+    }
+
+    fn boot(
+        &self,
+        machine: &ToBoot<'_>,
+        common: &Common<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Brought, LabError> {
+        let (runs, kernel) = (common.runs, &machine.built.kernel);
+        let plan: Vec<String> =
+            runs.plan.iter().map(|bench| bench.line(&kernel.name, runs.samples)).collect();
+        let scratch = self.cache.scratch()?;
+        let [initrd, symbols, out] =
+            ["initrd", "symbols", "profile"].map(|n| scratch.path().join(n));
+        machine.guest.write_initrd(&plan, &initrd)?;
+        let plugin = match &common.plugin {
+            Some((object, root)) => {
+                machine.write_symbols(root, &symbols)?;
+                Some(Plugin { object, symbols: &symbols, root, out: &out })
+            }
+            None => None,
+        };
+        let log = self.log(machine)?;
+        let emulated = Machine {
+            config: machine.built.config,
+            cpu: machine.cpu,
+            file_size: common.file_size,
+            image: &machine.built.image(),
+            initrd: &initrd,
+            parameters: &kernel.parameters,
+            plugin,
+        };
+        let (command, title) = (emulated.command(), machine.title());
+        let task = self.progress.begin(&format!("running {title}"));
+        let tell = |done: usize, line: &str| task.tell(done as u64, Some(plan.len() as u64), line);
+        let boot =
+            Boot { title: &title, command, plan: &plan, log: &log, limit: common.limit, stop };
+        let ended = match boot.run(&tell) {
+            Ok(ended) => ended,
+            Err(error) => {
+                // The message names the log.
+                let _ = log.keep();
+                return Err(error.into());
+            }
+        };
+        let profile = common.plugin.is_some().then(|| machine.profile(&out)).transpose()?;
+        let mut records = ended.records;
+        for record in &mut records {
+            record.fields.insert("config".to_owned(), machine.built.config.name().to_owned());
+            record.fields.insert("cpu".to_owned(), machine.cpu.name().to_owned());
+        }
+        let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
+        Ok(Brought { records, profile, warned })
+    }
+
+    /// A place for a machine's words.
+    fn log(&self, machine: &ToBoot<'_>) -> Result<TempPath, CacheError> {
+        let directory = self.cache.directory("runs")?;
+        let ToBoot { built, cpu, .. } = machine;
+        let file = tempfile::Builder::new()
+            .prefix(&format!("{}-{}-{cpu}-", built.kernel.name, built.config))
+            .suffix(".log")
+            .tempfile_in(&directory);
+        Ok(file.map_err(CacheError::at(&directory))?.into_temp_path())
+    }
+}
+
+impl ToBoot<'_> {
+    /// What messages call it.
+    fn title(&self) -> String {
+        format!("{}, {}, cpu {}", self.built.kernel.name, self.built.config, self.cpu)
+    }
+
+    /// Writes the symbols for the plugin; the root has to be one of them.
+    fn write_symbols(&self, root: &str, to: &Path) -> Result<(), LabError> {
+        let map = self.built.symbols();
+        let map = fs::read_to_string(&map).map_err(CacheError::at(&map))?;
+        let symbols = plugin::text_symbols(&map);
+        let is_root = |line: &str| line.split_once(' ').is_some_and(|(_, name)| name == root);
+        if !symbols.lines().any(is_root) {
+            let (kernel, root) = (self.built.kernel.name.clone(), root.to_owned());
+            return Err(LabError::NoFunction { kernel, root });
+        }
+        Ok(fs::write(to, symbols).map_err(CacheError::at(to))?)
+    }
+
+    /// What the plugin wrote.
+    fn profile(&self, out: &Path) -> Result<Profile, LabError> {
+        let text = fs::read_to_string(out).map_err(CacheError::at(out))?;
+        text.parse().map_err(|source| LabError::Profile { machine: self.title(), source })
+    }
+}
+
+impl Profiled {
+    /// The pages that its counts are divided by: those reclaimed in all samples, or those mapped
+    /// where none are.
+    pub fn pages(&self) -> u64 {
+        let sum = |name: &str| {
+            let metrics = self.records.iter().flat_map(|record| &record.metrics);
+            let values = metrics.filter(|metric| metric.name == name).flat_map(|m| &m.values);
+            values.sum::<f64>() as u64
+        };
+        [sum("pgsteal"), sum("before_present"), 1].into_iter().find(|n| *n > 0).unwrap_or(1)
+    }
+}
+
+/// How long a machine with this plan may take.
+fn patience(plan: &[Bench]) -> Duration {
+    let gib = |bench: &Bench| 1 + (bench.file_size() >> 30);
+    Duration::from_secs(SECONDS * (1 + plan.iter().map(gib).sum::<u64>()))
+}

@@ -1,0 +1,262 @@
+//! What the benchmark is to do in the test machine: scenarios and their fields, a line each.
+
+use crate::fields::{FieldError, bad, display_size, list, number, pairs, parse_size};
+
+/// The file size if none is given, in bytes, and as the benchmark has it.
+const DEFAULT_SIZE: u64 = 1 << 30;
+
+/// A scenario of the benchmark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scenario {
+    /// A mapped file's pages reclaimed through `memory.reclaim`.
+    ReclaimFile,
+    /// An aging pass over them, forced through `lru_gen`.
+    AgeFile,
+    /// Unfolded blocks, holes, misaligned mappings and the like, reclaimed.
+    MixedMappings,
+    /// Random calls of the kernel's young helpers, held against a model.
+    HelperCalls,
+}
+
+/// A field of a scenario.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Field {
+    Order,
+    Lru { walks: bool },
+    Process,
+    Young { part: bool },
+    Size,
+    Reclaim,
+    Calls,
+    Seed,
+}
+
+/// One run of the benchmark.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bench {
+    /// What it does.
+    pub scenario: Scenario,
+    /// The fields given; the benchmark has defaults for the others.
+    fields: Vec<(&'static str, String)>,
+}
+
+impl Scenario {
+    /// Every scenario.
+    pub const ALL: [Self; 4] =
+        [Self::ReclaimFile, Self::AgeFile, Self::MixedMappings, Self::HelperCalls];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReclaimFile => "reclaim-file",
+            Self::AgeFile => "age-file",
+            Self::MixedMappings => "mixed-mappings",
+            Self::HelperCalls => "helper-calls",
+        }
+    }
+
+    /// The scenario of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scenario| scenario.name() == name)
+    }
+
+    const fn fields(self) -> (&'static [Field], &'static str) {
+        match self {
+            Self::ReclaimFile => (
+                &[
+                    Field::Order,
+                    Field::Lru { walks: true },
+                    Field::Process,
+                    Field::Young { part: false },
+                    Field::Size,
+                    Field::Reclaim,
+                ],
+                "order, lru, process, young, size, reclaim",
+            ),
+            Self::AgeFile => {
+                (&[Field::Order, Field::Young { part: true }, Field::Size], "order, young, size")
+            }
+            Self::MixedMappings => (&[Field::Lru { walks: false }], "lru"),
+            Self::HelperCalls => (&[Field::Calls, Field::Seed], "calls, seed"),
+        }
+    }
+}
+
+impl Field {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Order => "order",
+            Self::Lru { .. } => "lru",
+            Self::Process => "process",
+            Self::Young { .. } => "young",
+            Self::Size => "size",
+            Self::Reclaim => "reclaim",
+            Self::Calls => "calls",
+            Self::Seed => "seed",
+        }
+    }
+
+    const fn accepted(self) -> &'static str {
+        match self {
+            Self::Order => "a number from 0 to 11",
+            Self::Lru { walks: true } => "classic, mglru or mglru-no-walks",
+            Self::Lru { walks: false } => "classic or mglru",
+            Self::Process => "asleep or running",
+            Self::Young { part: true } => "all, none, or 1/N for one page in N",
+            Self::Young { part: false } => "all or none",
+            Self::Size => "a size from 2MiB to 1TiB, such as 1GiB",
+            Self::Reclaim => "a percentage from 1% to 100%",
+            Self::Calls => "a number from 1",
+            Self::Seed => "a number",
+        }
+    }
+
+    /// A value in the form that records have.
+    fn value(self, text: &str) -> Result<String, FieldError> {
+        let within = |low: u64, high: u64| {
+            move |text: &str| number::<u64>(text).filter(|n| (low..=high).contains(n))
+        };
+        let as_it_is = |number: u64| number.to_string();
+        let value = match self {
+            Self::Order => within(0, 11)(text).map(as_it_is),
+            Self::Lru { walks } => ["classic", "mglru", "mglru-no-walks"][..2 + usize::from(walks)]
+                .contains(&text)
+                .then(|| text.to_owned()),
+            Self::Process => ["asleep", "running"].contains(&text).then(|| text.to_owned()),
+            Self::Young { .. } if ["all", "none"].contains(&text) => Some(text.to_owned()),
+            Self::Young { part } => {
+                let of = text.strip_prefix("1/").filter(|_| part).and_then(within(2, 1 << 20));
+                of.map(|of| format!("1/{of}"))
+            }
+            Self::Size => {
+                let size = parse_size(text).ok();
+                size.filter(|size| (2 << 20..=1 << 40).contains(size)).map(display_size)
+            }
+            Self::Reclaim => {
+                let percent = text.strip_suffix('%').and_then(within(1, 100));
+                percent.map(|percent| format!("{percent}%"))
+            }
+            Self::Calls => within(1, u32::MAX.into())(text).map(as_it_is),
+            Self::Seed => within(0, u64::MAX)(text).map(as_it_is),
+        };
+        value.ok_or_else(|| bad(self.name(), text, self.accepted()))
+    }
+}
+
+impl Bench {
+    /// The runs that `FIELD=VALUE` arguments ask for: where fields have lists, every combination,
+    /// the last field's values changing fastest.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError`] for the first argument refused.
+    pub fn parse(scenario: Scenario, arguments: &[String]) -> Result<Vec<Self>, FieldError> {
+        let (fields, accepted) = scenario.fields();
+        let mut all = vec![Self { scenario, fields: Vec::new() }];
+        for (name, value) in pairs(arguments)? {
+            let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
+                let (scenario, field) = (scenario.name(), name.to_owned());
+                FieldError::Unknown { scenario, field, accepted }
+            })?;
+            let values = list(field.name(), value, |text| field.value(text))?;
+            let with = |bench: &Self, value: &String| {
+                let mut bench = bench.clone();
+                bench.fields.push((field.name(), value.clone()));
+                bench
+            };
+            let combined = all.iter().flat_map(|bench| values.iter().map(|v| with(bench, v)));
+            all = combined.collect();
+        }
+        Ok(all)
+    }
+
+    /// The benchmark's arguments, under the emulator's clock, on a kernel of this name.
+    pub(super) fn line(&self, kernel: &str, runs: Option<u16>) -> String {
+        let mut line = self.scenario.name().to_owned();
+        for (field, value) in &self.fields {
+            line += &format!(" {field}={value}");
+        }
+        line += &format!(" kernel={kernel} clock=instructions");
+        if let (Some(runs), true) = (runs, self.scenario.is_sampled()) {
+            line += &format!(" runs={runs}");
+        }
+        line
+    }
+
+    /// Bytes of the file it maps.
+    pub(super) fn file_size(&self) -> u64 {
+        let given = self.fields.iter().find(|(field, _)| *field == "size");
+        given.and_then(|(_, size)| parse_size(size).ok()).unwrap_or(DEFAULT_SIZE)
+    }
+}
+
+impl Scenario {
+    /// Whether it is run several times for its samples.
+    const fn is_sampled(self) -> bool {
+        matches!(self, Self::ReclaimFile | Self::AgeFile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(scenario: Scenario, fields: &str) -> Result<Vec<String>, String> {
+        let fields: Vec<String> = fields.split_whitespace().map(str::to_owned).collect();
+        let all = Bench::parse(scenario, &fields).map_err(|error| error.to_string())?;
+        Ok(all.iter().map(|bench| bench.line("s1", None)).collect())
+    }
+
+    #[test]
+    fn lists_become_lines() {
+        let lines = lines(Scenario::ReclaimFile, "order=0,4 lru=classic,mglru size=1024M").unwrap();
+        let expected = ["0 lru=classic", "0 lru=mglru", "4 lru=classic", "4 lru=mglru"];
+        for (line, fields) in lines.iter().zip(expected) {
+            let line_of =
+                format!("reclaim-file order={fields} size=1GiB kernel=s1 clock=instructions");
+            assert_eq!(*line, line_of);
+        }
+        assert_eq!(lines.len(), 4);
+    }
+
+    #[test]
+    fn runs_are_for_what_is_sampled() {
+        let one = |scenario| Bench::parse(scenario, &[]).unwrap().remove(0).line("s1", Some(5));
+        assert_eq!(one(Scenario::AgeFile), "age-file kernel=s1 clock=instructions runs=5");
+        assert_eq!(one(Scenario::HelperCalls), "helper-calls kernel=s1 clock=instructions");
+    }
+
+    #[test]
+    fn every_field_says_what_it_accepts() {
+        for scenario in Scenario::ALL {
+            let (fields, names) = scenario.fields();
+            assert_eq!(fields.iter().map(|f| f.name()).collect::<Vec<_>>().join(", "), names);
+            for field in fields {
+                let error = lines(scenario, &format!("{}=x", field.name())).unwrap_err();
+                assert!(error.contains("`x`") && error.contains(field.accepted()), "{error}");
+            }
+        }
+        assert!(
+            lines(Scenario::AgeFile, "lru=classic").unwrap_err().contains("order, young, size")
+        );
+        assert!(lines(Scenario::ReclaimFile, "young=1/4").is_err());
+        assert!(lines(Scenario::MixedMappings, "lru=mglru-no-walks").is_err());
+        for bad in
+            ["order=12", "order=4,4", "size=1MiB", "reclaim=0%", "reclaim=101%", "reclaim=80"]
+        {
+            assert!(lines(Scenario::ReclaimFile, bad).is_err(), "{bad}");
+        }
+        for bad in ["young=1/1", "young=1/", "young=2/3"] {
+            assert!(lines(Scenario::AgeFile, bad).is_err(), "{bad}");
+        }
+        assert_eq!(lines(Scenario::AgeFile, "young=all,1/256").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_file_size_is_the_given_one_or_the_benchmark_s() {
+        let size =
+            |fields: &[String]| Bench::parse(Scenario::AgeFile, fields).unwrap()[0].file_size();
+        assert_eq!(size(&[]), 1 << 30);
+        assert_eq!(size(&["size=10GiB".to_owned()]), 10 << 30);
+    }
+}

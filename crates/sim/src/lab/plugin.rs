@@ -1,0 +1,115 @@
+//! The emulator's plugin, which counts instructions by call path.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::assets;
+use super::build::{BuildError, version};
+use super::cache::{Cache, CacheError};
+use super::digest::Name;
+use super::initrd::InitrdError;
+
+/// The compiler of this machine, and how it is called.
+const COMPILER: &str = "gcc";
+const OPTIONS: [&str; 4] = ["-O2", "-shared", "-fPIC", "-fvisibility=hidden"];
+/// What is compiled; the other files are its headers.
+const SOURCE: &str = "profile.c";
+
+/// The plugin with what it is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plugin<'a> {
+    pub(super) object: &'a Path,
+    /// Lines of an address and the name of the function there.
+    pub(super) symbols: &'a Path,
+    /// The function under which it counts.
+    pub(super) root: &'a str,
+    /// Where it writes.
+    pub(super) out: &'a Path,
+}
+
+impl Plugin<'_> {
+    /// The emulator's option.
+    pub(super) fn argument(&self) -> OsString {
+        let mut argument = escape(self.object.as_os_str().as_encoded_bytes());
+        for (name, value) in [
+            (",symbols=", self.symbols.as_os_str().as_encoded_bytes()),
+            (",root=", self.root.as_bytes()),
+            (",out=", self.out.as_os_str().as_encoded_bytes()),
+        ] {
+            argument.push(name);
+            argument.push(escape(value));
+        }
+        argument
+    }
+}
+
+/// The emulator takes a comma in a value if it is doubled.
+fn escape(value: &[u8]) -> OsString {
+    let mut escaped = Vec::new();
+    for byte in value {
+        escaped.extend(std::iter::repeat_n(*byte, 1 + usize::from(*byte == b',')));
+    }
+    std::os::unix::ffi::OsStringExt::from_vec(escaped)
+}
+
+/// The text symbols of a kernel's System.map, by address.
+pub(super) fn text_symbols(system_map: &str) -> String {
+    let symbols = system_map.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+        ["t", "T", "w", "W"].contains(&kind).then(|| (address, name))
+    });
+    let mut symbols: Vec<_> = symbols.collect();
+    // Addresses have all their digits.
+    symbols.sort();
+    symbols.iter().map(|(address, name)| format!("{address} {name}\n")).collect()
+}
+
+/// The plugin, compiled. The cache is locked.
+pub(super) fn compiled(cache: &Cache) -> Result<PathBuf, InitrdError> {
+    let mut key = Name::default().part(version(COMPILER)?);
+    for part in OPTIONS.iter().chain(assets::PLUGIN.iter().flat_map(|(name, text)| [name, text])) {
+        key = key.part(part);
+    }
+    let place = cache.made("plugins", &key.finish(), compile)?;
+    Ok(place.join("profile.so"))
+}
+
+fn compile(to: &Path) -> Result<(), InitrdError> {
+    for (name, text) in assets::PLUGIN {
+        let path = to.join(name);
+        fs::write(&path, text).map_err(CacheError::at(&path))?;
+    }
+    let output = Command::new(COMPILER)
+        .current_dir(to)
+        .args(OPTIONS)
+        .args(["-o", "profile.so", SOURCE])
+        .output()
+        .map_err(|source| BuildError::Run { program: COMPILER.to_owned(), source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(InitrdError::Compile { compiler: COMPILER.to_owned(), program: SOURCE, said })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_paths_are_doubled() {
+        let [object, symbols, out] = ["/a,b/profile.so", "/s", "/o"].map(Path::new);
+        let plugin = Plugin { object, symbols, root: "shrink_lruvec", out };
+        let expected = "/a,,b/profile.so,symbols=/s,root=shrink_lruvec,out=/o";
+        assert_eq!(plugin.argument(), expected);
+    }
+
+    #[test]
+    fn symbols_of_code_are_sorted_by_address() {
+        let map = "ffff000000000200 T b\nffff000000000300 D data\nffff000000000100 t a\n";
+        assert_eq!(text_symbols(map), "ffff000000000100 a\nffff000000000200 b\n");
+    }
+}

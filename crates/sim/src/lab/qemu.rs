@@ -1,0 +1,119 @@
+//! The emulator's command line: every run of one kernel with one plan executes the same
+//! instructions, and one instruction is one nanosecond of the machine's time.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::plugin::Plugin;
+use super::target::{Arch, Config, Cpu};
+
+/// MiB of memory besides the benchmark's file.
+const OTHER_MEMORY_MIB: u64 = 1536;
+
+/// The same on every architecture.
+const COMMON: [&str; 21] = [
+    "-smp",
+    "1",
+    "-icount",
+    "shift=0,sleep=off",
+    "-accel",
+    "tcg,thread=single",
+    "-rtc",
+    "base=2020-01-01,clock=vm",
+    "-seed",
+    "1",
+    "-display",
+    "none",
+    "-monitor",
+    "none",
+    "-serial",
+    "stdio",
+    "-parallel",
+    "none",
+    "-no-reboot",
+    "-nodefaults",
+    "-no-user-config",
+];
+
+/// Bytes of memory of a machine whose benchmark maps a file of so many bytes.
+pub(super) fn memory(file_size: u64) -> u64 {
+    file_size + (OTHER_MEMORY_MIB << 20)
+}
+
+/// A machine to emulate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Machine<'a> {
+    pub(super) config: Config,
+    pub(super) cpu: Cpu,
+    /// Bytes of the benchmark's file.
+    pub(super) file_size: u64,
+    pub(super) image: &'a Path,
+    pub(super) initrd: &'a Path,
+    /// Boot parameters besides our own.
+    pub(super) parameters: &'a [String],
+    /// What counts its instructions, if anything does.
+    pub(super) plugin: Option<Plugin<'a>>,
+}
+
+impl Machine<'_> {
+    /// The emulator and its arguments.
+    pub(super) fn command(&self) -> Vec<OsString> {
+        let arch = self.config.arch();
+        let (machine, console) = match arch {
+            Arch::Arm64 => ("virt,gic-version=3,dtb-randomness=off", "ttyAMA0"),
+            Arch::X86_64 => ("q35", "ttyS0"),
+        };
+        let cpu = match (arch, self.cpu) {
+            // Authenticating pointers the architecture's way costs the emulator much time.
+            (Arch::Arm64, Cpu::Max) => "max,pauth-impdef=on",
+            (_, cpu) => cpu.name(),
+        };
+        let memory = format!("{}M", memory(self.file_size) >> 20);
+        let mut command: Vec<OsString> = vec![arch.qemu().into()];
+        command.extend(["-M", machine, "-cpu", cpu, "-m", &memory].map(Into::into));
+        command.extend(COMMON.map(Into::into));
+        let mut parameters = format!("console={console} quiet panic=-1");
+        for parameter in self.parameters {
+            parameters += &format!(" {parameter}");
+        }
+        let files = [("-kernel", self.image.into()), ("-initrd", self.initrd.into())];
+        for (option, value) in files.into_iter().chain([("-append", parameters.into())]) {
+            command.extend([option.into(), value]);
+        }
+        if let Some(plugin) = &self.plugin {
+            command.extend(["-plugin".into(), plugin.argument()]);
+        }
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(config: Config, cpu: Cpu, file_size: u64, parameters: &[String]) -> String {
+        let (image, initrd) = (Path::new("/k/Image"), Path::new("/r/initrd"));
+        let machine = Machine { config, cpu, file_size, image, initrd, parameters, plugin: None };
+        let words: Vec<_> =
+            machine.command().into_iter().map(|word| word.into_string().unwrap()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn the_arm64_line() {
+        let parameters = ["young_flush=none".to_owned()];
+        let expected = "qemu-system-aarch64 -M virt,gic-version=3,dtb-randomness=off \
+            -cpu max,pauth-impdef=on -m 2560M -smp 1 -icount shift=0,sleep=off \
+            -accel tcg,thread=single -rtc base=2020-01-01,clock=vm -seed 1 -display none \
+            -monitor none -serial stdio -parallel none -no-reboot -nodefaults -no-user-config \
+            -kernel /k/Image -initrd /r/initrd \
+            -append console=ttyAMA0 quiet panic=-1 young_flush=none";
+        assert_eq!(line(Config::Arm64_4K, Cpu::Max, 1 << 30, &parameters), expected);
+    }
+
+    #[test]
+    fn a_larger_file_gets_more_memory() {
+        let line = line(Config::Arm64_64K, Cpu::NeoverseN1, 10 << 30, &[]);
+        assert!(line.contains("-cpu neoverse-n1 -m 11776M "), "{line}");
+    }
+}

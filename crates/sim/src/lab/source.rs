@@ -1,0 +1,223 @@
+//! Where kernel source comes from: Debian's package, unpacked once, or a tree of the user's.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::cache::{Cache, CacheError};
+use super::digest::Name;
+use super::progress::Progress;
+
+/// The Debian package of kernel source, and what it installs.
+pub(super) const PACKAGE: &str = "linux-source-6.12";
+pub(super) const TARBALL: &str = "/usr/src/linux-source-6.12.tar.xz";
+
+/// Where kernel source comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Debian's package.
+    Debian,
+    /// A tree of the user's, which is never written to.
+    Tree(PathBuf),
+}
+
+/// Kernel source as it was before patches.
+#[derive(Clone, Debug)]
+pub(super) struct Pristine {
+    pub(super) directory: PathBuf,
+    /// Names it among other sources in the cache.
+    pub(super) id: String,
+    /// Whether it is the user's: it may change, and may hold what a build left.
+    pub(super) is_users: bool,
+    /// What it is, for people.
+    pub(super) title: String,
+}
+
+/// Why there is no source.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The user's tree is none.
+    #[error("{} is not a kernel source tree: it has no {missing}", tree.display())]
+    NotATree {
+        /// Which directory.
+        tree: PathBuf,
+        /// What such a tree has.
+        missing: &'static str,
+    },
+    /// The package's file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The package's file cannot be unpacked.
+    #[error("cannot unpack {}: tar {outcome}", path.display())]
+    Unpack {
+        /// Which file.
+        path: PathBuf,
+        /// How tar ended, and what it said.
+        outcome: String,
+    },
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+impl Source {
+    /// The source, unpacked if need be. The cache is locked.
+    pub(super) fn open(
+        &self,
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Pristine, SourceError> {
+        match self {
+            Self::Debian => unpacked(Path::new(TARBALL), cache, progress),
+            Self::Tree(tree) => users(tree),
+        }
+    }
+}
+
+fn users(tree: &Path) -> Result<Pristine, SourceError> {
+    for missing in ["Makefile", "Kconfig", "mm/Makefile"] {
+        if !tree.join(missing).is_file() {
+            return Err(SourceError::NotATree { tree: tree.to_owned(), missing });
+        }
+    }
+    let read = |source| SourceError::Read { path: tree.to_owned(), source };
+    let directory = fs::canonicalize(tree).map_err(read)?;
+    let id =
+        format!("tree-{}", Name::default().part(directory.as_os_str().as_encoded_bytes()).finish());
+    let title = format!("Linux {}, {}", version(&directory), directory.display());
+    Ok(Pristine { directory, id, is_users: true, title })
+}
+
+fn unpacked(
+    tarball: &Path,
+    cache: &Cache,
+    progress: &dyn Progress,
+) -> Result<Pristine, SourceError> {
+    let mut name = Name::default();
+    read_through(tarball, |bytes, _| {
+        name.bytes(bytes);
+        Ok(())
+    })?;
+    let id = format!("debian-{}", name.finish());
+    let place = cache.made("sources", &id, |to| unpack(tarball, to, progress))?;
+    let title = format!("Linux {}, Debian's {PACKAGE}", version(&place));
+    Ok(Pristine { directory: place, id, is_users: false, title })
+}
+
+fn unpack(tarball: &Path, to: &Path, progress: &dyn Progress) -> Result<(), SourceError> {
+    let failed = |outcome: String| SourceError::Unpack { path: tarball.to_owned(), outcome };
+    let task = progress.begin("unpacking the kernel source");
+    let mut tar = Command::new("tar")
+        .args(["--extract", "--xz", "--strip-components=1", "--no-same-owner", "--directory"])
+        .arg(to)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(format!("did not start: {error}")))?;
+    let mut stdin = tar.stdin.take().expect("standard input is a pipe");
+    let length = fs::metadata(tarball).map_or(0, |metadata| metadata.len());
+    let mut done = 0;
+    let fed = read_through(tarball, |bytes, path| {
+        stdin.write_all(bytes)?;
+        done += bytes.len() as u64;
+        task.tell(done, Some(length), &path.display().to_string());
+        Ok(())
+    });
+    drop(stdin);
+    let output = tar.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    // Tar's own words come before those of a pipe that it no longer reads.
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(format!("ended with {}: {}", output.status, said.trim())));
+    }
+    fed
+}
+
+/// Reads a file piece by piece.
+fn read_through(
+    path: &Path,
+    mut piece: impl FnMut(&[u8], &Path) -> io::Result<()>,
+) -> Result<(), SourceError> {
+    let read = |source| SourceError::Read { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(read)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer).map_err(read)? {
+            0 => return Ok(()),
+            n => piece(&buffer[..n], path).map_err(read)?,
+        }
+    }
+}
+
+/// The version that a tree's makefile states.
+fn version(tree: &Path) -> String {
+    let makefile = fs::read_to_string(tree.join("Makefile")).unwrap_or_default();
+    let value = |name: &str| {
+        let mut lines = makefile.lines().filter_map(|line| line.strip_prefix(name));
+        lines.find_map(|line| line.trim_start().strip_prefix('=')).unwrap_or("").trim().to_owned()
+    };
+    let numbers = ["VERSION", "PATCHLEVEL", "SUBLEVEL"].map(value);
+    numbers.join(".") + &value("EXTRAVERSION")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::progress::Silent;
+    use super::*;
+    use tempfile::tempdir;
+
+    /// A tree with the fewest files that make one.
+    fn small_tree(at: &Path) {
+        let makefile = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n";
+        for (path, text) in [("Makefile", makefile), ("Kconfig", ""), ("mm/Makefile", "obj-y\n")] {
+            let path = at.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_package_is_unpacked_once() {
+        let directory = tempdir().unwrap();
+        small_tree(&directory.path().join("linux-source-6.12"));
+        let tarball = directory.path().join("x.tar.xz");
+        let mut tar = Command::new("tar");
+        tar.current_dir(&directory).args(["-cJf", "x.tar.xz", "linux-source-6.12"]);
+        assert!(tar.status().unwrap().success());
+        let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
+        let first = unpacked(&tarball, &cache, &Silent).unwrap();
+        assert_eq!(first.title, "Linux 6.12.117, Debian's linux-source-6.12");
+        fs::write(first.directory.join("mark"), "").unwrap();
+        let second = unpacked(&tarball, &cache, &Silent).unwrap();
+        assert!(second.directory.join("mark").exists(), "it is the same");
+    }
+
+    #[test]
+    fn a_broken_package_leaves_nothing_behind() {
+        let directory = tempdir().unwrap();
+        let tarball = directory.path().join("x.tar.xz");
+        fs::write(&tarball, "not compressed").unwrap();
+        let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
+        let error = unpacked(&tarball, &cache, &Silent).unwrap_err().to_string();
+        assert!(error.contains("x.tar.xz") && error.contains("tar"), "{error}");
+        let sources = cache.directory("sources").unwrap();
+        assert_eq!(fs::read_dir(sources).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(cache.directory("tmp").unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_tree_that_is_none_is_refused() {
+        let directory = tempdir().unwrap();
+        let error = users(directory.path()).unwrap_err().to_string();
+        assert!(error.contains("not a kernel source tree: it has no Makefile"), "{error}");
+        small_tree(directory.path());
+        let tree = users(directory.path()).unwrap();
+        assert!(tree.is_users && tree.title.starts_with("Linux 6.12.117, /"), "{}", tree.title);
+    }
+}

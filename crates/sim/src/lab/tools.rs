@@ -1,0 +1,201 @@
+//! The programs that the lab runs, and the Debian packages that have them.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::source::{PACKAGE, Source, TARBALL};
+use super::target::Arch;
+
+/// Something that has to be there, and the Debian package that has it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Need {
+    what: What,
+    package: &'static str,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum What {
+    /// A program.
+    Program(String),
+    /// A header of the C compiler's.
+    Header { compiler: String, header: &'static str },
+    /// A C library to link programs with that stand alone.
+    StaticLibrary { compiler: String },
+    /// A file.
+    File(PathBuf),
+}
+
+/// What is not there.
+#[derive(PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "missing {}\ninstall with: apt-get install {}{}",
+    listed.join(", "),
+    packages.join(" "),
+    if *without_source { "\n(or name a kernel source tree of your own with --tree DIR)" } else { "" }
+)]
+pub struct Missing {
+    /// Each with its package.
+    listed: Vec<String>,
+    /// The packages, each once.
+    packages: Vec<&'static str>,
+    /// Whether kernel source is among it.
+    without_source: bool,
+}
+
+/// What it takes to build a kernel.
+pub(super) fn to_build(arch: Arch, source: &Source) -> Vec<Need> {
+    let mut needs = vec![
+        program("make", "make"),
+        program("gcc", "gcc"),
+        program("flex", "flex"),
+        program("bison", "bison"),
+        program("bc", "bc"),
+        program("patch", "patch"),
+        program("setpriv", "util-linux"),
+        program(&arch.compiler(), arch.compiler_packages()[0]),
+    ];
+    if arch == Arch::X86_64 {
+        // For objtool, which every x86-64 build runs.
+        let header = What::Header { compiler: "gcc".to_owned(), header: "libelf.h" };
+        needs.push(Need { what: header, package: "libelf-dev" });
+    }
+    if *source == Source::Debian {
+        needs.push(program("tar", "tar"));
+        needs.push(program("xz", "xz-utils"));
+        needs.push(Need { what: What::File(TARBALL.into()), package: PACKAGE });
+    }
+    needs
+}
+
+/// What it takes to boot it with the benchmark.
+pub(super) fn to_boot(arch: Arch) -> Vec<Need> {
+    let library = What::StaticLibrary { compiler: arch.compiler() };
+    vec![
+        program(arch.qemu(), arch.qemu_package()),
+        program("mkfs.xfs", "xfsprogs"),
+        program("setpriv", "util-linux"),
+        program(&arch.compiler(), arch.compiler_packages()[0]),
+        Need { what: library, package: arch.compiler_packages()[1] },
+    ]
+}
+
+fn program(name: &str, package: &'static str) -> Need {
+    Need { what: What::Program(name.to_owned()), package }
+}
+
+/// Refuses to go on without what is needed, all of it in one message.
+///
+/// # Errors
+///
+/// [`Missing`].
+pub(super) fn check(needs: &[Need]) -> Result<(), Missing> {
+    let needs: BTreeSet<&Need> = needs.iter().collect();
+    let missing: Vec<&Need> = needs.into_iter().filter(|need| !need.what.is_there()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let listed = missing.iter().map(|need| format!("{} (package {})", need.what, need.package));
+    let packages: BTreeSet<&str> = missing.iter().map(|need| need.package).collect();
+    Err(Missing {
+        listed: listed.collect(),
+        without_source: packages.contains(PACKAGE),
+        packages: packages.into_iter().collect(),
+    })
+}
+
+/// A program in one of the directories where programs are, the system's own among them: they are
+/// not on the path of every user.
+pub(super) fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let directories = env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    directories.map(|directory| directory.join(name)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+impl What {
+    fn is_there(&self) -> bool {
+        match self {
+            Self::Program(name) => find(name).is_some(),
+            Self::File(path) => path.is_file(),
+            Self::Header { compiler, header } => {
+                find(compiler).is_none()
+                    || compiles(compiler, &["-E"], &format!("#include <{header}>\n"))
+            }
+            Self::StaticLibrary { compiler } => {
+                let main = "#include <stdio.h>\nint main(void) { return puts(\"\"); }\n";
+                find(compiler).is_none() || compiles(compiler, &["-static"], main)
+            }
+        }
+    }
+}
+
+/// Whether a compiler, which is there, takes a text.
+fn compiles(compiler: &str, options: &[&str], text: &str) -> bool {
+    let child = Command::new(compiler)
+        .args(options)
+        .args(["-x", "c", "-o", "/dev/null", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = child else {
+        return false;
+    };
+    // One that ends without reading has refused.
+    let _ = child.stdin.take().expect("standard input is a pipe").write_all(text.as_bytes());
+    child.wait().is_ok_and(|status| status.success())
+}
+
+impl std::fmt::Display for What {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Program(name) => write!(f, "{name}"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Header { header, .. } => write!(f, "{header}"),
+            Self::StaticLibrary { compiler } => write!(f, "a static C library for {compiler}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_message_names_all_that_is_missing() {
+        let none = |name: &str, package| program(&format!("no-such-{name}"), package);
+        let needs = [
+            none("qemu", "qemu-system-arm"),
+            program("sh", "dash"),
+            none("flex", "flex"),
+            none("qemu-2", "qemu-system-arm"),
+            Need { what: What::File("/no/such.tar.xz".into()), package: PACKAGE },
+        ];
+        let message = check(&needs).unwrap_err().to_string();
+        let lines: Vec<&str> = message.lines().collect();
+        for part in ["no-such-flex (package flex)", "/no/such.tar.xz (package linux-source-6.12)"] {
+            assert!(lines[0].contains(part), "{message}");
+        }
+        assert_eq!(
+            lines[1],
+            "install with: apt-get install flex linux-source-6.12 qemu-system-arm"
+        );
+        assert!(lines[2].contains("--tree DIR"), "{message}");
+        assert_eq!(check(&[program("sh", "dash")]), Ok(()));
+    }
+
+    #[test]
+    fn a_library_is_not_missed_before_its_compiler() {
+        let compiler = "no-such-compiler".to_owned();
+        assert!(What::StaticLibrary { compiler }.is_there());
+        let compiler = "false".to_owned();
+        assert!(!What::Header { compiler, header: "libelf.h" }.is_there());
+    }
+}

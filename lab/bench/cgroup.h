@@ -1,0 +1,26 @@
+#ifndef CGROUP_H
+#define CGROUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The cgroup whose memory is reclaimed. One at a time, new for each sample. */
+void cgroup_create(const char *path);
+void cgroup_remove(const char *path);
+void cgroup_join(const char *path);
+
+/* Counters of memory.stat; before subtracted from after by record_reclaim_counts. */
+#define CGROUP_COUNTERS 7
+
+struct cgroup_stat {
+	uint64_t counter[CGROUP_COUNTERS];
+};
+
+void cgroup_stat(const char *path, struct cgroup_stat *stat);
+void cgroup_record(const struct cgroup_stat *before, const struct cgroup_stat *after);
+uint64_t cgroup_pages_stolen(const struct cgroup_stat *before, const struct cgroup_stat *after);
+
+/* Asks for that many bytes. Less than asked is no error here: the counters tell. */
+void cgroup_reclaim(const char *path, size_t bytes);
+
+#endif

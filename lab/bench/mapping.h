@@ -1,0 +1,28 @@
+#ifndef MAPPING_H
+#define MAPPING_H
+
+#include "cache.h"
+
+/* A shared mapping of a part of the cache, mapped by PTEs whatever the folios' order. */
+struct mapping {
+	char *at;
+	size_t size;
+	char *reserved; /* address space around it */
+	size_t reserved_size;
+};
+
+/* From that offset of the file, half a PMD off PMD alignment. */
+void mapping_create(struct mapping *mapping, const struct cache *cache, size_t offset,
+		    size_t size);
+void mapping_remove(struct mapping *mapping);
+
+/* Reads the first of every so many pages. */
+void mapping_touch(const struct mapping *mapping, size_t every);
+
+/*
+ * Makes every entry of this process old and every folio it maps unreferenced, and leaves no
+ * translation cached: the next access marks its entry young.
+ */
+void mapping_clear_young(void);
+
+#endif

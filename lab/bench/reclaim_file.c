@@ -1,0 +1,85 @@
+/*
+ * Reclaim of a mapped file: how much work a reclaimed page is.
+ */
+#include "cache.h"
+#include "cgroup.h"
+#include "clock.h"
+#include "entries.h"
+#include "folios.h"
+#include "lru.h"
+#include "mapper.h"
+#include "mapping.h"
+#include "record.h"
+#include "scenarios.h"
+
+#include <string.h>
+
+struct plan {
+	const struct options *options;
+	const char *lru;
+	bool running, young;
+	size_t bytes; /* to reclaim */
+	struct cache cache;
+};
+
+/* In the mapping process. */
+static uint64_t map_file(void *argument)
+{
+	const struct plan *plan = argument;
+	struct mapping mapping;
+
+	cache_fill(&plan->cache);
+	mapping_create(&mapping, &plan->cache, plan->cache.offset, plan->cache.size);
+	mapping_touch(&mapping, 1);
+	if (!plan->young)
+		mapping_clear_young();
+	return (uint64_t)mapping.at;
+}
+
+static void sample(struct plan *plan)
+{
+	const char *cgroup = plan->options->cgroup;
+	struct lru_generations generations;
+	struct cgroup_stat before, after;
+	struct mapper mapper;
+	uint64_t start, end;
+	bool walks;
+
+	cgroup_create(cgroup);
+	cache_create(&plan->cache, plan->options->dir, plan->cache.size, plan->cache.order);
+	mapper_start(&mapper, cgroup, plan->running, map_file, plan);
+	folios_check(mapper.pid, mapper.address, plan->cache.size, plan->cache.order);
+	entries_record("before", mapper.pid, mapper.address, plan->cache.size);
+	walks = strcmp(plan->lru, "classic") && lru_generations(cgroup, &generations);
+	cgroup_stat(cgroup, &before);
+	start = clock_now();
+	cgroup_reclaim(cgroup, plan->bytes);
+	end = clock_now();
+	cgroup_stat(cgroup, &after);
+	clock_record(plan->options, "reclaim", "4K page", end - start,
+		     cgroup_pages_stolen(&before, &after) * (page_size() / 4096));
+	cgroup_record(&before, &after);
+	if (walks)
+		lru_record_walks(cgroup, &generations);
+	entries_record("after", mapper.pid, mapper.address, plan->cache.size);
+	mapper_stop(&mapper);
+	cache_remove(&plan->cache);
+	cgroup_remove(cgroup);
+}
+
+void reclaim_file(const struct options *options)
+{
+	struct plan plan = { .options = options };
+
+	plan.cache.order = field_number("order", "4", 13);
+	plan.lru = field_choice("lru", "classic", "classic|mglru|mglru-no-walks");
+	plan.running = !strcmp(field_choice("process", "asleep", "asleep|running"), "running");
+	plan.young = !strcmp(field_choice("young", "all", "all|none"), "all");
+	plan.cache.size = field_size("size", "1GiB");
+	plan.bytes = plan.cache.size / 100 * field_percent("reclaim", "80%");
+	options_end();
+	lru_select(plan.lru);
+	for (int run = 0; run < options->runs; run++)
+		sample(&plan);
+	record_print();
+}

@@ -1,0 +1,12 @@
+#ifndef SCENARIOS_H
+#define SCENARIOS_H
+
+#include "options.h"
+
+/* Each reads its fields, runs its samples and fills the record. */
+void reclaim_file(const struct options *options);
+void age_file(const struct options *options);
+void mixed_mappings(const struct options *options);
+void helper_calls(const struct options *options);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * PID 1 of the test machine: mounts what the benchmark needs, runs each line of /plan as arguments
+ * of /bench, and ends the machine. Its own lines on the console begin with "lab: ".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BLOCK 4096
+#define MAX_ARGUMENTS 64
+
+/* /xfs.blocks is a list of these: the blocks of the file system's image that are not zero. */
+struct block {
+	uint64_t offset; /* little endian, as the machines of the lab are */
+	char bytes[BLOCK];
+};
+
+static void end(void)
+{
+	fflush(NULL);
+	reboot(RB_AUTOBOOT);
+	_exit(1); /* PID 1 gone: the kernel panics, which ends the machine too */
+}
+
+static void fail(const char *what)
+{
+	printf("lab: error: %s: %s\n", what, strerror(errno));
+	end();
+}
+
+static void mount_at(const char *type, const char *source, const char *path)
+{
+	if (mkdir(path, 0755) && errno != EEXIST)
+		fail(path);
+	if (mount(source, path, type, 0, NULL))
+		fail(path);
+}
+
+/* devtmpfs comes after the kernel opened no console for us, so the descriptors are made here. */
+static void open_console(void)
+{
+	int fd = open("/dev/console", O_RDWR);
+
+	if (fd < 0)
+		end();
+	for (int standard = 0; standard < 3; standard++)
+		dup2(fd, standard);
+	if (fd > 2)
+		close(fd);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+static void write_image(const char *from, const char *to)
+{
+	static struct block block;
+	FILE *in = fopen(from, "r");
+	int out = open(to, O_WRONLY);
+
+	if (!in)
+		fail(from);
+	if (out < 0)
+		fail(to);
+	while (fread(&block, sizeof(block), 1, in) == 1)
+		if (pwrite(out, block.bytes, BLOCK, block.offset) != BLOCK)
+			fail(to);
+	if (ferror(in))
+		fail(from);
+	fclose(in);
+	if (close(out))
+		fail(to);
+}
+
+static void run(char *line)
+{
+	char *arguments[MAX_ARGUMENTS + 2] = { "/bench" };
+	int n = 1, status;
+	pid_t child;
+
+	for (char *word = strtok(line, " \n"); word && n <= MAX_ARGUMENTS; word = strtok(NULL, " \n"))
+		arguments[n++] = word;
+	fflush(NULL);
+	child = fork();
+	if (child < 0)
+		fail("fork");
+	if (!child) {
+		execv(arguments[0], arguments);
+		perror("lab: error: /bench");
+		_exit(127);
+	}
+	if (waitpid(child, &status, 0) < 0)
+		fail("wait");
+	printf("lab: exit %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+int main(void)
+{
+	char line[4096];
+	FILE *plan;
+
+	mkdir("/dev", 0755);
+	if (mount("devtmpfs", "/dev", "devtmpfs", 0, NULL))
+		end();
+	open_console();
+	mount_at("proc", "proc", "/proc");
+	mount_at("sysfs", "sysfs", "/sys");
+	mount_at("debugfs", "debugfs", "/sys/kernel/debug");
+	mount_at("cgroup2", "cgroup2", "/sys/fs/cgroup");
+	write_image("/xfs.blocks", "/dev/ram0");
+	mount_at("xfs", "/dev/ram0", "/mnt");
+	plan = fopen("/plan", "r");
+	if (!plan)
+		fail("/plan");
+	while (fgets(line, sizeof(line), plan))
+		run(line);
+	printf("lab: done\n");
+	end();
+}

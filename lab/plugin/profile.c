@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Counts guest instructions, calls, atomics and invalidations under one function of the kernel, by
+ * call path. A plugin for QEMU (interface version 1) with one CPU:
+ *
+ *   cc -O2 -Wall -Wextra -shared -fPIC -fvisibility=hidden -o profile.so profile.c
+ *   qemu-system-... -plugin profile.so,symbols=FILE,out=FILE[,root=SYMBOL]
+ *
+ * symbols has lines `hexaddress name`, text symbols by ascending address. out gets a line a path:
+ *
+ *   root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB
+ *
+ * and at the end `# lost-returns NUMBER`, returns to where no frame waited: with any, paths are
+ * not to be trusted. The counts of a line are its last function's own.
+ *
+ * A plugin sees neither registers nor memory. Where the CPU is follows from the addresses of the
+ * blocks it runs, and how each ended: a call pushes a frame, a return pops to the frame that waits
+ * for its target, any other way into another function replaces the top one (a tail call). Each
+ * instruction adds one to a counter before it runs, so that a block left early, by a fault or a
+ * device access, is counted as far as it got; one that faults and is tried again counts twice.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode.h"
+#include "plugin-api.h"
+
+int qemu_plugin_version = 1;
+
+/* The columns after KIND_NONE's place, in the order they are written. */
+enum { INSNS, CALLS, KINDS, COUNTS = KINDS + KIND_NONE };
+
+/* Whether a function is where the CPU goes by itself. An asynchronous one is nobody's callee. */
+enum entry { ENTRY_NONE, ENTRY_SYNC, ENTRY_ASYNC };
+
+struct function {
+	uint64_t start;
+	char *name;
+	/* What a name ending in .cold belongs to; otherwise itself. */
+	uint32_t whole;
+	enum entry entry;
+	/* Whether it is a table of stubs, each of them an entry, and not only its start. */
+	bool stubs;
+};
+
+/* A path: a function, and the path that called it. */
+struct node {
+	struct node *parent, *sibling, *children, *recent;
+	uint32_t function;
+	uint64_t counts[COUNTS];
+};
+
+struct event {
+	uint16_t at;
+	uint8_t kind;
+};
+
+/* A run of instructions without a branch between, as translated. */
+struct block {
+	struct block *chain;
+	uint64_t start, after;
+	uint32_t function;
+	enum end end;
+	enum entry entry;
+	bool starts_function;
+	uint16_t insns, n_events;
+	struct event events[];
+};
+
+struct frame {
+	struct node *node;
+	/* 0 where it is not known. */
+	uint64_t returns_to;
+	bool exception;
+	/* Of an exception: the block it came after, NULL where that one was not through. */
+	const struct block *interrupted;
+};
+
+/* A thread inside the root function. */
+struct thread {
+	struct thread *next;
+	/* Where its registers are saved while another thread runs. */
+	uint64_t context;
+	size_t depth, room;
+	struct frame *frames;
+};
+
+static bool arm64;
+static FILE *out;
+static struct function *functions;
+static size_t n_functions;
+static uint32_t root = UINT32_MAX, switches = UINT32_MAX, vectors = UINT32_MAX;
+/* Where a new thread begins. */
+static uint32_t birth = UINT32_MAX;
+
+static struct block nowhere;
+static struct block *blocks[1 << 14];
+static const struct block *last = &nowhere;
+/*
+ * Instructions run by the kernel; how many when the last block began, and of those, how many have
+ * been put to a path.
+ */
+static uint64_t executed, begun, settled;
+
+static struct node *root_node;
+static struct thread *running, *waiting;
+static bool saving;
+static uint64_t saved;
+static uint64_t lost_returns;
+
+static void *allocate(void *old, size_t size)
+{
+	void *memory = realloc(old, size);
+
+	if (!memory) {
+		fputs("profile: out of memory\n", stderr);
+		abort();
+	}
+	return memory;
+}
+
+/* The path of `function` called from `parent`. */
+static struct node *child(struct node *parent, uint32_t function)
+{
+	struct node **link = &parent->children;
+
+	if (parent->recent && parent->recent->function == function)
+		return parent->recent;
+	while (*link && (*link)->function != function)
+		link = &(*link)->sibling;
+	if (!*link) {
+		*link = allocate(NULL, sizeof(**link));
+		**link = (struct node){ .parent = parent, .function = function };
+	}
+	return parent->recent = *link;
+}
+
+static struct frame *top(void)
+{
+	return &running->frames[running->depth - 1];
+}
+
+static void push(struct frame frame)
+{
+	if (running->depth == running->room) {
+		running->room = 2 * running->room + 64;
+		running->frames = allocate(running->frames, running->room * sizeof(frame));
+	}
+	running->frames[running->depth++] = frame;
+	frame.node->counts[CALLS]++;
+}
+
+/* Puts what ran since the last time to the running thread's path. */
+static void settle(void)
+{
+	if (running) {
+		uint64_t *counts = top()->node->counts;
+
+		counts[INSNS] += executed - settled;
+		for (size_t i = 0; i < last->n_events; i++) {
+			uint64_t at = begun + last->events[i].at;
+
+			if (at >= settled && at < executed)
+				counts[KINDS + last->events[i].kind]++;
+		}
+	}
+	settled = executed;
+}
+
+static void enter_root(const struct block *from)
+{
+	if (!root_node) {
+		root_node = allocate(NULL, sizeof(*root_node));
+		*root_node = (struct node){ .function = root };
+	}
+	running = allocate(NULL, sizeof(*running));
+	*running = (struct thread){ 0 };
+	push((struct frame){ .node = root_node,
+			     .returns_to = from && from->end == END_CALL ? from->after : 0 });
+}
+
+static void leave_root(void)
+{
+	free(running->frames);
+	free(running);
+	running = NULL;
+}
+
+/* Pops to the caller that goes on at `pc`; a return never crosses an exception. */
+static bool pop_to(uint64_t pc)
+{
+	if (!top()->returns_to && !top()->exception) {
+		running->depth--;
+		return true;
+	}
+	for (size_t i = running->depth; i-- && !running->frames[i].exception;) {
+		if (running->frames[i].returns_to == pc) {
+			running->depth = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Ends the innermost exception; what it interrupted goes on as if nothing had been. */
+static bool pop_exception(const struct block **from)
+{
+	for (size_t i = running->depth; i--;) {
+		if (running->frames[i].exception) {
+			*from = running->frames[i].interrupted;
+			running->depth = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Follows the running thread from the end of a block, NULL where that was not reached, to `to`. */
+static void follow(const struct block *from, const struct block *to)
+{
+	if (to->entry && !last->entry) {
+		struct node *caller = to->entry == ENTRY_ASYNC ? root_node : top()->node;
+
+		push((struct frame){ .node = child(caller, to->function), .exception = true,
+				     .interrupted = from });
+		return;
+	}
+	while (from && from->end == END_EXCEPTION_RETURN && pop_exception(&from))
+		;
+	if (from && from->end == END_CALL &&
+	    (to->starts_function || to->function != top()->node->function)) {
+		push((struct frame){ .node = child(top()->node, to->function),
+				     .returns_to = from->after });
+		return;
+	}
+	if (from && from->end == END_RETURN && !pop_to(to->start) && !to->starts_function)
+		lost_returns++;
+	if (!running->depth) {
+		leave_root();
+	} else if (top()->node->function != to->function) {
+		struct node *caller = top()->node->parent;
+
+		top()->node = child(caller ? caller : root_node, to->function);
+		top()->node->counts[CALLS] += to->starts_function;
+	}
+}
+
+static void on_block(unsigned int cpu, void *data)
+{
+	const struct block *block = data;
+	const struct block *from = executed - begun == last->insns ? last : NULL;
+
+	(void)cpu;
+	settle();
+	/* A thread that died inside the root leaves its place in memory to a new one. */
+	if (running && block->function == birth && block->starts_function)
+		leave_root();
+	if (running)
+		follow(from, block);
+	else if (block->function == root && block->starts_function)
+		enter_root(from);
+	last = block;
+	begun = executed;
+}
+
+/*
+ * The switch function saves the registers of the thread that leaves, then loads the other's. The
+ * first address of each names the thread.
+ */
+static void on_save(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+	(void)cpu, (void)info, (void)data;
+	if (!saving)
+		saved = address;
+	saving = true;
+}
+
+static void on_load(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+	(void)cpu, (void)info, (void)data;
+	if (!saving)
+		return;
+	saving = false;
+	settle();
+	if (running) {
+		running->context = saved;
+		running->next = waiting;
+		waiting = running;
+		running = NULL;
+	}
+	for (struct thread **link = &waiting; *link; link = &(*link)->next) {
+		if ((*link)->context == address) {
+			running = *link;
+			*link = running->next;
+			return;
+		}
+	}
+}
+
+/* The function at an address; addresses below the first count as its own. */
+static uint32_t function_at(uint64_t address)
+{
+	size_t low = 0, high = n_functions;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions[middle].start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static enum entry entry_at(uint32_t function, uint64_t address)
+{
+	const struct function *at = &functions[function];
+
+	if (!arm64)
+		return address == at->start || at->stubs ? at->entry : ENTRY_NONE;
+	/* Four groups of entries, by where from; the first of a group is the synchronous one. */
+	if (function != vectors || address & 0x7f)
+		return ENTRY_NONE;
+	return address & 0x180 ? ENTRY_ASYNC : ENTRY_SYNC;
+}
+
+/* The block kept for all translations of the same instructions. */
+static struct block *intern(const struct block *block, const struct event *events)
+{
+	size_t size = block->n_events * sizeof(*events);
+	struct block **link = &blocks[block->start / 4 % (sizeof(blocks) / sizeof(*blocks))];
+
+	for (; *link; link = &(*link)->chain) {
+		struct block *known = *link;
+
+		if (known->start == block->start && known->after == block->after &&
+		    known->insns == block->insns && known->end == block->end &&
+		    known->n_events == block->n_events && !memcmp(known->events, events, size))
+			return known;
+	}
+	*link = allocate(NULL, sizeof(*block) + size);
+	**link = *block;
+	memcpy((*link)->events, events, size);
+	return *link;
+}
+
+/* Prepares an instruction to be counted, and to tell of a context switch. */
+static struct insn prepare(struct qemu_plugin_insn *insn, bool in_switch)
+{
+	const uint8_t *bytes = qemu_plugin_insn_data(insn);
+	size_t size = qemu_plugin_insn_size(insn);
+	struct insn decoded = arm64 ? arm64_insn(bytes, size) : x86_insn(bytes, size);
+
+	qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &executed, 1);
+	/* Both directions are asked for: QEMU 7.2 takes a load for a store where only one is. */
+	if (in_switch && decoded.transfer == TRANSFER_SAVE)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_save, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_RW, NULL);
+	if (in_switch && decoded.transfer == TRANSFER_LOAD)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_RW, NULL);
+	return decoded;
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	static struct event events[UINT16_MAX];
+	uint64_t start = qemu_plugin_tb_vaddr(tb);
+	struct block block = { .start = start, .insns = qemu_plugin_tb_n_insns(tb) };
+
+	(void)id;
+	/* The kernel has the upper half of the addresses. */
+	if (!(start >> 63))
+		return;
+	uint32_t function = function_at(start);
+
+	block.function = functions[function].whole;
+	block.starts_function = functions[function].start == start && block.function == function;
+	block.entry = entry_at(function, start);
+	for (uint16_t i = 0; i < block.insns; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		struct insn decoded = prepare(insn, function == switches);
+
+		if (decoded.kind != KIND_NONE)
+			events[block.n_events++] = (struct event){ i, decoded.kind };
+		block.end = decoded.end;
+		block.after = qemu_plugin_insn_vaddr(insn) + qemu_plugin_insn_size(insn);
+	}
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
+					     intern(&block, events));
+}
+
+static void write_path(const struct node *node)
+{
+	if (node->parent) {
+		write_path(node->parent);
+		fputc(';', out);
+	}
+	fputs(functions[node->function].name, out);
+}
+
+static void write_node(const struct node *node)
+{
+	write_path(node);
+	for (int i = 0; i < COUNTS; i++)
+		fprintf(out, " %" PRIu64, node->counts[i]);
+	fputc('\n', out);
+	for (node = node->children; node; node = node->sibling)
+		write_node(node);
+}
+
+static void on_exit_of_qemu(qemu_plugin_id_t id, void *data)
+{
+	(void)id, (void)data;
+	settle();
+	if (root_node)
+		write_node(root_node);
+	fprintf(out, "# lost-returns %" PRIu64 "\n", lost_returns);
+	if (fclose(out))
+		perror("profile: out");
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
+/* The x86-64 kernel's stubs that the CPU enters; arm64 has its vector table. */
+static enum entry x86_entry(const char *name)
+{
+	if (starts_with(name, "asm_sysvec_") || !strcmp(name, "asm_exc_nmi") ||
+	    !strcmp(name, "asm_common_interrupt") || !strcmp(name, "asm_spurious_interrupt") ||
+	    !strcmp(name, "irq_entries_start") || !strcmp(name, "spurious_entries_start"))
+		return ENTRY_ASYNC;
+	return starts_with(name, "asm_exc_") ? ENTRY_SYNC : ENTRY_NONE;
+}
+
+/* Of the names of one address, aliases for early code and names of sections say least. */
+static bool is_poor_name(const char *name)
+{
+	return starts_with(name, "__pi_") || ends_with(name, "text_start") ||
+	       ends_with(name, "text_end");
+}
+
+static void add_function(uint64_t start, const char *name, const char *root_name)
+{
+	struct function *function = n_functions ? &functions[n_functions - 1] : NULL;
+	bool is_root = !strcmp(name, root_name);
+
+	if (!function || function->start != start) {
+		functions = allocate(functions, (n_functions + 1) * sizeof(*functions));
+		function = &functions[n_functions];
+		*function = (struct function){ .start = start, .name = strdup(name),
+					       .whole = n_functions };
+		n_functions++;
+	} else if (is_root || (n_functions - 1 != root && is_poor_name(function->name))) {
+		free(function->name);
+		function->name = strdup(name);
+	}
+	if (x86_entry(name))
+		function->entry = x86_entry(name);
+	if (ends_with(name, "_entries_start"))
+		function->stubs = true;
+	if (is_root)
+		root = n_functions - 1;
+	if (!strcmp(name, arm64 ? "cpu_switch_to" : "__switch_to_asm"))
+		switches = n_functions - 1;
+	if (!strcmp(name, arm64 ? "ret_from_fork" : "ret_from_fork_asm"))
+		birth = n_functions - 1;
+	if (!strcmp(name, "vectors"))
+		vectors = n_functions - 1;
+}
+
+/* What the compiler moved out of the way is still its function's. */
+static void join_cold_parts(void)
+{
+	for (size_t i = 0; i < n_functions; i++) {
+		size_t length = strlen(functions[i].name) - strlen(".cold");
+
+		if (!ends_with(functions[i].name, ".cold"))
+			continue;
+		for (size_t j = 0; j < n_functions; j++)
+			if (!strncmp(functions[j].name, functions[i].name, length) &&
+			    !functions[j].name[length])
+				functions[i].whole = j;
+	}
+}
+
+static int fail(const char *why, const char *what)
+{
+	fprintf(stderr, "profile: %s: %s\n", what, why);
+	return -1;
+}
+
+static int read_symbols(const char *path, const char *root_name)
+{
+	FILE *file = fopen(path, "r");
+	uint64_t start, before = 0;
+	char name[512];
+	int fields;
+
+	if (!file)
+		return fail(strerror(errno), path);
+	while ((fields = fscanf(file, "%" SCNx64 " %511s", &start, name)) == 2 && start >= before) {
+		add_function(start, name, root_name);
+		before = start;
+	}
+	fclose(file);
+	if (fields != EOF)
+		return fail("not lines of `hexaddress name`, ascending", path);
+	if (root == UINT32_MAX)
+		return fail("no such function", root_name);
+	if (functions[root].entry || root == vectors)
+		return fail("entered by the CPU, not called", root_name);
+	if (switches == UINT32_MAX || (arm64 && vectors == UINT32_MAX))
+		return fail("no switch function or no vector table", path);
+	join_cold_parts();
+	return 0;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	const char *symbols = NULL, *path = NULL, *root_name = "try_to_free_mem_cgroup_pages";
+
+	for (int i = 0; i < argc; i++) {
+		if (starts_with(argv[i], "symbols="))
+			symbols = strchr(argv[i], '=') + 1;
+		else if (starts_with(argv[i], "root="))
+			root_name = strchr(argv[i], '=') + 1;
+		else if (starts_with(argv[i], "out="))
+			path = strchr(argv[i], '=') + 1;
+		else
+			return fail("not symbols=FILE, root=SYMBOL or out=FILE", argv[i]);
+	}
+	arm64 = !strcmp(info->target_name, "aarch64");
+	if (!arm64 && strcmp(info->target_name, "x86_64"))
+		return fail("neither aarch64 nor x86_64", info->target_name);
+	if (!info->system_emulation || info->system.smp_vcpus != 1)
+		return fail("not a machine with one CPU", info->target_name);
+	if (!symbols || !path)
+		return fail("missing", symbols ? "out=FILE" : "symbols=FILE");
+	if (read_symbols(symbols, root_name))
+		return -1;
+	out = fopen(path, "w");
+	if (!out)
+		return fail(strerror(errno), path);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
+	return 0;
+}

@@ -1,0 +1,189 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Measures page reclaim of the kernel that runs on this machine, and prints records that
+# `pageout compare` reads. Self-contained: the benchmark's source is below; it takes a C compiler.
+# Run it under each kernel, then: pageout compare before.json after.json
+set -eu
+
+usage() {
+    cat <<'EOF'
+usage: sudo sh measure.sh [OPTION]... [SCENARIO] [FIELD=VALUE]...
+
+  --dir DIR       a directory on a file system with large folios, such as XFS [default: .]
+  --kernel NAME   the name of this kernel in the records [default: uname -r]
+  --runs N        samples a scenario [default: 7]
+  --output FILE   where the records go [default: standard output]
+  --dry-run       check this machine and compile the benchmark, but measure nothing
+  --help          this text
+
+Without a scenario: reclaim-file order=4 under the classic LRU, and under the multi-generational
+one where the kernel has it. Scenarios and fields are those of `pageout lab run`, such as:
+  sudo sh measure.sh --dir /mnt/xfs --output before.json
+  sudo sh measure.sh --dir /mnt/xfs reclaim-file order=4 lru=classic size=10GiB
+
+It maps size bytes of a sparse file from a cgroup of its own and asks memory.reclaim for them back.
+It sets read_ahead_kb of DIR's disk and lru_gen/enabled while it runs, and puts both back.
+EOF
+}
+
+say() { printf 'measure.sh: %s\n' "$*" >&2; }
+
+die() {
+    say "error: $*"
+    exit 2
+}
+
+# --- arguments ------------------------------------------------------------------------------------
+
+dir=. kernel=$(uname -r) runs=7 output='' dry_run=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage && exit 0 ;;
+    --dry-run) dry_run=yes && shift && continue ;;
+    --dir | --kernel | --runs | --output) [ $# -ge 2 ] || die "$1 needs a value" ;;
+    -*) die "unknown option $1 (--help lists them)" ;;
+    *) break ;;
+    esac
+    case $1 in
+    --dir) dir=$2 ;;
+    --kernel) kernel=$2 ;;
+    --runs) runs=$2 ;;
+    --output) output=$2 ;;
+    esac
+    shift 2
+done
+case $runs in '' | *[!0-9]* | 0*) die "--runs $runs: a number from 1 is accepted" ;; esac
+case $kernel in '' | *[!A-Za-z0-9._+~:-]*)
+    die "--kernel $kernel: letters, digits and . _ + ~ : - are accepted" ;;
+esac
+dir=$(cd "$dir" 2>/dev/null && pwd) || die "--dir: no such directory"
+
+# --- what this machine must have ------------------------------------------------------------------
+
+missing=0
+need() {
+    say "missing: $*"
+    missing=$((missing + 1))
+}
+
+file_system=$(stat -f -c %T "$dir")
+cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+memory_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+lru_gen=/sys/kernel/mm/lru_gen/enabled
+[ "$(uname -s)" = Linux ] || need "Linux"
+[ "$(id -u)" = 0 ] || need "root (run it with sudo)"
+command -v cc >/dev/null || need "a C compiler, cc (Debian: gcc and libc6-dev)"
+[ -n "$cgroups" ] || need "cgroup v2, mounted (systemd.unified_cgroup_hierarchy=1)"
+[ -z "$cgroups" ] || grep -qw memory "$cgroups/cgroup.controllers" ||
+    need "the memory controller in cgroup v2 ($cgroups/cgroup.controllers has none)"
+case $file_system in
+xfs | btrfs | bcachefs) ;;
+ext2/ext3) say "note: $dir is on ext4, which has large folios since Linux 6.16; XFS is safe" ;;
+*) need "a file system with large folios for --dir ($dir is on $file_system; XFS is safe)" ;;
+esac
+[ "$memory_kb" -ge 1572864 ] || need "1.5 GiB of available memory ($((memory_kb / 1024)) MiB are)"
+awk '{ exit !($1 > 0.5) }' /proc/loadavg &&
+    say "note: other work is running (load $(cut -d' ' -f1 /proc/loadavg)); times will vary"
+governor=$(cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor 2>/dev/null || true)
+case $governor in '' | performance) ;;
+*) say "note: the CPU's frequency may change (its governor is $governor)" ;;
+esac
+
+# --- cleaning up, whatever happens ----------------------------------------------------------------
+
+work='' cgroup='' lru_before='' bench=''
+clean_up() {
+    status=$?
+    trap '' HUP INT TERM
+    if [ -n "$bench" ] && kill "$bench" 2>/dev/null; then
+        wait "$bench" || true
+    fi
+    if [ -n "$cgroup" ] && [ -d "$cgroup" ]; then
+        echo 1 >"$cgroup/cgroup.kill" 2>/dev/null || true
+        sleep 1
+        rmdir "$cgroup" || say "could not remove the cgroup $cgroup"
+    fi
+    [ -z "$lru_before" ] || echo "$lru_before" >"$lru_gen"
+    [ -z "$work" ] || rm -rf "$work"
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# --- the benchmark --------------------------------------------------------------------------------
+
+compile() {
+    work=$(mktemp -d "$dir/pageout-measure.XXXXXX")
+    (cd "$work" && unpack && cc -O2 -std=gnu11 -Wall -o bench ./*.c) ||
+        die "the benchmark does not compile (cc's message is above)"
+}
+
+unpack() {
+    :
+@BENCH_SOURCES@
+}
+
+# One scenario; its records go to $work/records, one a line.
+measure() {
+    say "measuring: $*"
+    "$work/bench" "$@" kernel="$kernel" clock=time runs="$runs" dir="$work" cgroup="$cgroup" \
+        >"$work/out" &
+    bench=$!
+    if wait "$bench"; then bench=''; else
+        bench=''
+        die "the benchmark failed: $* (its message is above)"
+    fi
+    sed -n 's/^record //p' "$work/out" >>"$work/records"
+}
+
+# A text as JSON has it: nothing that would need an escape is left in it.
+text() { printf '"%s"' "$(printf %s "$1" | tr -d '\000-\037"\134')"; }
+
+cpu_name() {
+    name=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
+    [ -n "$name" ] || name=$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)
+    printf %s "${name:-unknown}"
+}
+
+print_records() {
+    printf '{\n  "schema": "pageout-record",\n  "version": 1,\n  "run": {\n'
+    printf '    "tool": "pageout lab script",\n    "machine": {\n'
+    printf '      "cpu": %s,\n      "arch": %s,\n' "$(text "$(cpu_name)")" "$(text "$(uname -m)")"
+    printf '      "cores": %d,\n' "$(getconf _NPROCESSORS_ONLN)"
+    total_kb=$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)
+    printf '      "memory_mib": %d,\n' "$((total_kb / 1024))"
+    printf '      "os": %s\n    }\n  },\n  "records": [\n' "$(text "Linux $(uname -r)")"
+    sed '$!s/$/,/; s/^/    /' "$work/records"
+    printf '  ]\n}\n'
+}
+
+compile_and_check() {
+    compile
+    [ "$missing" = 0 ] || die "$missing thing(s) missing, listed above; nothing was measured"
+}
+
+if [ "$dry_run" = yes ]; then
+    command -v cc >/dev/null && compile && say "the benchmark compiles"
+    say "would measure ${*:-reclaim-file order=4, classic and mglru} as kernel=$kernel in $dir"
+    [ "$missing" = 0 ] || say "$missing thing(s) missing, listed above; a real run would stop here"
+    exit 0
+fi
+
+compile_and_check
+cgroup=$cgroups/pageout-measure.$$
+if [ -e "$lru_gen" ]; then lru_before=$(cat "$lru_gen"); fi
+if [ $# -gt 0 ]; then
+    measure "$@"
+else
+    measure reclaim-file order=4 lru=classic
+    [ -z "$lru_before" ] || measure reclaim-file order=4 lru=mglru
+fi
+if [ -n "$output" ]; then
+    print_records >"$work/complete.json" && mv "$work/complete.json" "$output"
+    say "records are in $output"
+else
+    print_records
+fi

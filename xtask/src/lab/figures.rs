@@ -1,0 +1,132 @@
+//! The figures: every kernel of the series in every situation, in one table, held against those
+//! that are stored.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use pageout_record::schema::{Record, RecordSet};
+
+use super::checks::{show, title};
+use super::{Call, none, read, results, stage};
+use crate::cmd;
+
+/// What is stored of the figures, and how far a new run may be from it: another compiler makes
+/// other code.
+const STORED: &str = "lab/records/linux-6.12.json";
+const TOLERANCE: f64 = 0.03;
+
+/// The figures that lead: run twice, from two boots.
+const LEADING: Call = Call {
+    name: "arm64-4k-order-4",
+    words: "lab compare stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru",
+};
+
+const FIGURES: [Call; 8] = [
+    Call {
+        name: "arm64-4k",
+        words: "lab compare stock s1 s2 s3 reclaim-file order=0,5,8,9 lru=classic,mglru --runs 1",
+    },
+    Call {
+        name: "no-walks",
+        words: "lab compare stock s1 s2 s3 reclaim-file order=0,4 lru=mglru-no-walks --runs 1",
+    },
+    Call {
+        name: "running",
+        words: "lab compare stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru \
+            process=running --runs 1",
+    },
+    Call {
+        name: "neoverse-n1",
+        words: "lab compare stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru \
+            --cpu neoverse-n1 --runs 1",
+    },
+    Call {
+        name: "arm64-64k",
+        words: "lab compare stock s1 s2 s3 reclaim-file order=0,5 lru=classic,mglru \
+            --config arm64-64k --runs 1",
+    },
+    Call {
+        name: "x86-64",
+        words: "lab compare stock s1 s2 s3 reclaim-file order=0,4,9 \
+            lru=classic,mglru,mglru-no-walks --config x86-64 --runs 1",
+    },
+    Call {
+        name: "aging",
+        words: "lab compare stock s1 s2 s3 age-file order=0,4 young=all,none,1/256 \
+            --config arm64-4k --config x86-64 --runs 1",
+    },
+    Call {
+        name: "young-flush",
+        words: "lab compare s4 s4+young_flush=sync s4+young_flush=nosync s4+young_flush=none \
+            reclaim-file order=4 lru=classic --runs 1",
+    },
+];
+
+/// Runs all of them, prints the table and compares with what is stored.
+pub(super) fn run(update: bool) -> Result<()> {
+    stage("figures");
+    let first = LEADING.records()?;
+    let again = Call { name: "arm64-4k-order-4-again", ..LEADING }.records()?;
+    none(&differing(&first.records, &again.records, 0.0), "two boots differ")?;
+    println!("two boots of each kernel are bit-identical");
+    let mut sets = vec![(LEADING.name.to_owned(), first)];
+    for call in &FIGURES {
+        sets.push((call.name.to_owned(), call.records()?));
+    }
+    let all = RecordSet::pool(sets)?;
+    let path = results().join("all.json");
+    fs::write(&path, all.to_json()?).context("the records of all figures")?;
+    let (by_kernel, by_flush): (Vec<_>, Vec<_>) =
+        all.records.iter().cloned().partition(|record| !kernel(record).starts_with("s4"));
+    for (name, records, base) in
+        [("by-kernel", by_kernel, "kernel=stock"), ("by-flush", by_flush, "kernel=s4")]
+    {
+        let path = results().join(name).with_extension("json");
+        fs::write(&path, RecordSet::new(all.run.clone(), records).to_json()?)?;
+        show(&format!("compare {} --base {base}", path.display()))?;
+    }
+    if update {
+        fs::write(stored(), all.to_json()?).context("the stored records")?;
+        println!("\n{STORED} is written");
+        return Ok(());
+    }
+    let old = read(&stored())?;
+    let far = differing(&old.records, &all.records, TOLERANCE);
+    none(&far, &format!("more than {}% from {STORED}", 100.0 * TOLERANCE))?;
+    println!("\nall figures are within {}% of {STORED}", 100.0 * TOLERANCE);
+    Ok(())
+}
+
+fn kernel(record: &Record) -> &str {
+    record.variant.get("kernel").map_or("", String::as_str)
+}
+
+fn stored() -> PathBuf {
+    cmd::root().join(STORED)
+}
+
+/// The metrics of `old` that `new` lacks, or has further off than `tolerance` of the old value.
+fn differing(old: &[Record], new: &[Record], tolerance: f64) -> Vec<String> {
+    let mut found = Vec::new();
+    for a in old {
+        let same = |b: &&Record| {
+            (&a.scenario, &a.fields, &a.variant) == (&b.scenario, &b.fields, &b.variant)
+        };
+        let Some(b) = new.iter().find(same) else {
+            found.push(format!("{}: is missing", title(a)));
+            continue;
+        };
+        for was in &a.metrics {
+            let is = b.metrics.iter().find(|metric| metric.name == was.name);
+            let values = is.map_or(&[][..], |metric| &metric.values);
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs();
+            let alike = values.len() == was.values.len();
+            if !alike || !was.values.iter().zip(values).all(near) {
+                let (title, name) = (title(a), &was.name);
+                found.push(format!("{title}: {name} {:?}, was {:?}", values, was.values));
+            }
+        }
+    }
+    found
+}
