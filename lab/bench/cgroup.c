@@ -72,7 +72,7 @@ void cgroup_join(const char *path)
 	write_text(file_of(path, "cgroup.procs"), "0");
 }
 
-/* The kernel folds its per-CPU counts into memory.stat every two seconds, and sooner only if they are large. */
+/* The kernel adds up its per-CPU counts every two seconds, and sooner only if they are large. */
 void cgroup_stat(const char *path, struct cgroup_stat *stat)
 {
 	char text[8192], name[64];

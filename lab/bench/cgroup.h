@@ -9,7 +9,7 @@ void cgroup_create(const char *path);
 void cgroup_remove(const char *path);
 void cgroup_join(const char *path);
 
-/* Counters of memory.stat; before subtracted from after by record_reclaim_counts. */
+/* Counters of memory.stat, and what was added between two readings. */
 #define CGROUP_COUNTERS 7
 
 struct cgroup_stat {

@@ -12,6 +12,10 @@
 
 #define LAB_FILE "/proc/pageout_lab"
 
+struct entries {
+	uint64_t present, young, dirty, contiguous;
+};
+
 bool entries_command(const char *command, char *answer, size_t size)
 {
 	int fd = open(LAB_FILE, O_RDWR | O_CLOEXEC);
@@ -31,7 +35,7 @@ bool entries_command(const char *command, char *answer, size_t size)
 	return true;
 }
 
-bool entries_count(pid_t pid, uint64_t address, size_t size, struct entries *entries)
+static bool count(pid_t pid, uint64_t address, size_t size, struct entries *entries)
 {
 	char command[96], answer[256];
 
@@ -57,7 +61,7 @@ void entries_record(const char *prefix, pid_t pid, uint64_t address, size_t size
 {
 	struct entries entries;
 
-	if (!entries_count(pid, address, size, &entries))
+	if (!count(pid, address, size, &entries))
 		return;
 	record_one(prefix, "present", entries.present);
 	record_one(prefix, "young", entries.young);

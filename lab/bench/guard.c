@@ -15,7 +15,7 @@
 #define MAX_UNDO 8
 #define PATH_SIZE 256
 
-/* Shared with the child, which fills it in; count grows after an entry is complete. */
+/* Shared with the child, which fills it in; an entry counts only once it is complete. */
 static struct {
 	struct undo {
 		char path[PATH_SIZE], text[64];

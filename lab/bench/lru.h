@@ -25,7 +25,7 @@ struct lru_generations {
 /* False where the kernel does not tell (no debugfs, say). */
 bool lru_generations(const char *cgroup, struct lru_generations *generations);
 
-/* Records generations made and what walks saw since then; nothing where the kernel does not tell. */
+/* Records generations made and what walks saw since then, if the kernel tells. */
 void lru_record_walks(const char *cgroup, const struct lru_generations *before);
 
 /* Makes one new generation on each node, walking every process whether it ran or not. */

@@ -103,7 +103,7 @@ static void lock(const struct mapping *mapping, size_t folio)
 			fail("cannot lock", "mixed mappings");
 }
 
-/* Write-protected by userfaultfd from the middle of each folio on, faults resolved by the kernel. */
+/* From the middle of each folio on, write-protected by userfaultfd; the kernel resolves faults. */
 static void protect(const struct mapping *mapping, size_t folio)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_WP_ASYNC };
@@ -171,9 +171,9 @@ static void sample(struct plan *plan)
 	cgroup_create(cgroup);
 	cache_create(&plan->cache, plan->options->dir, plan->cache.size, plan->cache.order);
 	mapper_start(&mapper, cgroup, false, map_all, plan);
-	count(plan, &mapper, "before");
 	walks = strcmp(plan->lru, "classic") && lru_generations(cgroup, &generations);
 	cgroup_stat(cgroup, &before);
+	count(plan, &mapper, "before");
 	cgroup_reclaim(cgroup, plan->bytes);
 	cgroup_stat(cgroup, &after);
 	cgroup_record(&before, &after);

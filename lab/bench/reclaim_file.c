@@ -49,9 +49,9 @@ static void sample(struct plan *plan)
 	cache_create(&plan->cache, plan->options->dir, plan->cache.size, plan->cache.order);
 	mapper_start(&mapper, cgroup, plan->running, map_file, plan);
 	folios_check(mapper.pid, mapper.address, plan->cache.size, plan->cache.order);
-	entries_record("before", mapper.pid, mapper.address, plan->cache.size);
 	walks = strcmp(plan->lru, "classic") && lru_generations(cgroup, &generations);
 	cgroup_stat(cgroup, &before);
+	entries_record("before", mapper.pid, mapper.address, plan->cache.size);
 	start = clock_now();
 	cgroup_reclaim(cgroup, plan->bytes);
 	end = clock_now();

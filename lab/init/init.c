@@ -44,7 +44,7 @@ static void mount_at(const char *type, const char *source, const char *path)
 		fail(path);
 }
 
-/* devtmpfs comes after the kernel opened no console for us, so the descriptors are made here. */
+/* The initrd has no /dev/console, so the kernel started us without descriptors. */
 static void open_console(void)
 {
 	int fd = open("/dev/console", O_RDWR);

@@ -122,7 +122,7 @@ pub(crate) enum Benchmark {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Common {
-    /// Where it runs: host (model, guest and linux are not implemented yet)
+    /// Where it runs: host (linux is `pageout lab`; model and guest are not implemented yet)
     #[arg(long, default_value = "host")]
     pub ground: String,
     /// The trace of scenario trace [default: the sample that comes with the program]

@@ -75,7 +75,8 @@ impl Plan {
     ) -> Result<Self, CliError> {
         match common.ground.as_str() {
             "host" => {}
-            "model" | "guest" | "linux" => {
+            "linux" => return Err(CliError::GroundIsTheLab),
+            "model" | "guest" => {
                 return Err(CliError::GroundNotYet(common.ground.clone()));
             }
             _ => return Err(CliError::UnknownGround(common.ground.clone())),

@@ -23,6 +23,8 @@ pub(crate) enum CliError {
     UnknownGround(String),
     #[error("ground {0} is not implemented yet: expected host")]
     GroundNotYet(String),
+    #[error("ground linux has scenarios and kernels of its own: see `pageout lab --help`")]
+    GroundIsTheLab,
     #[error("{variant} is compared with itself: give --base or --new another choice on some axis")]
     SameVariant { variant: String },
     #[error(transparent)]
@@ -82,10 +84,12 @@ pub(crate) enum CliError {
 impl CliError {
     /// The exit status: 1 for a check that failed, 2 for anything else.
     pub(crate) fn status(&self) -> u8 {
-        let wrong = matches!(
-            self,
-            Self::Lab(LabError::Boot(BootError::Fault { fault: Fault::Wrong { .. }, .. }))
-        );
+        let wrong = match self {
+            Self::Lab(LabError::Boot(BootError::Failed(failed))) => {
+                matches!(failed.fault, Fault::Wrong { .. })
+            }
+            _ => false,
+        };
         if wrong { 1 } else { 2 }
     }
 

@@ -22,9 +22,9 @@ Scenarios and their fields (all of them take comma-separated lists):
   age-file        one aging pass over them, forced through lru_gen
                     order=4  young=all (or none, or 1/N: one page in N)  size=1GiB
   mixed-mappings  unfolded blocks, holes, a misaligned mapping, mlock, uffd-wp, reclaimed
-                    lru=classic (or mglru)
+                    order=4  lru=classic (or mglru, mglru-no-walks)  size=32MiB  reclaim=50%
   helper-calls    random calls of the kernel's young helpers, held against a model
-                    calls=100000  seed=1
+                    order=7  calls=100000  seed=1
 The machine is deterministic and counts one nanosecond an instruction: its times are instructions.
 
 Examples:

@@ -29,7 +29,7 @@ impl Progress for Told {
             }
             Self::Bars(bars) => {
                 let bar = bars.add(ProgressBar::no_length());
-                let style = ProgressStyle::with_template("{prefix}, {elapsed}, {pos}  {wide_msg}");
+                let style = ProgressStyle::with_template("{prefix}, {elapsed}  {wide_msg}");
                 bar.set_style(style.expect("the template is valid"));
                 bar.set_prefix(what.to_owned());
                 bar.enable_steady_tick(Duration::from_millis(200));
@@ -41,11 +41,15 @@ impl Progress for Told {
 
 impl Task for Bar {
     fn tell(&self, done: u64, of: Option<u64>, now: &str) {
-        if self.0.length() != of {
+        let Some(of) = of else {
+            let step = if done > 0 { format!("step {done}: ") } else { String::new() };
+            return self.0.set_message(step + now);
+        };
+        if self.0.length() != Some(of) {
             let style = "{prefix}, {elapsed} [{bar:20}] {percent:>3}%  {wide_msg}";
             let style = ProgressStyle::with_template(style).expect("the template is valid");
             self.0.set_style(style.progress_chars("=> "));
-            self.0.set_length(of.unwrap_or(0));
+            self.0.set_length(of);
         }
         self.0.set_position(done);
         self.0.set_message(now.to_owned());

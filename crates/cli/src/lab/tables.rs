@@ -46,8 +46,14 @@ fn tenths(value: f64) -> f64 {
 /// What was built and booted.
 pub(super) fn provenance(builds: &Builds, measured: &Measured) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
+    grid.row(["stock", &builds.source]);
     for kernel in kernels(builds) {
-        grid.row([kernel.name.clone(), description(kernel, &builds.source)]);
+        let patches = kernel.patches.iter().map(|patch| format!("+ {}", patch.subject()));
+        let parameters = kernel.parameters.iter().map(|with| format!("booted with {with}"));
+        let name = std::iter::once(kernel.name.as_str()).chain(std::iter::repeat(""));
+        for (name, line) in name.zip(patches.chain(parameters)) {
+            grid.row([name, &line]);
+        }
     }
     for (what, all) in [("compiler", &compilers(builds)), ("emulator", &measured.emulators)] {
         grid.row([what.to_owned(), all.join("; ")]);
@@ -64,15 +70,6 @@ fn kernels(builds: &Builds) -> Vec<&Kernel> {
         }
     }
     kernels
-}
-
-/// What a kernel is made of.
-fn description(kernel: &Kernel, source: &str) -> String {
-    let mut text = source.to_owned();
-    for patch in &kernel.patches {
-        text += &format!("\n+ {}", patch.subject());
-    }
-    text
 }
 
 /// Every compiler once.

@@ -29,10 +29,11 @@ fn commands_and_options() {
 
 #[test]
 fn grounds() {
-    for ground in ["model", "guest", "linux"] {
+    for ground in ["model", "guest"] {
         let words = format!("compare age-file --ground {ground}");
         refused(&words, &[ground, "not implemented yet", "host"]);
     }
+    refused("run age-file --ground linux", &["linux", "pageout lab --help"]);
     refused("run age-file --ground moon", &["`moon`", "expected host"]);
     refused("run age-file --ground=", &["ground", "expected host"]);
 }

@@ -288,7 +288,7 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab run stock", &["no scenario", "reclaim-file, age-file"]);
     refused("lab run stock order=4", &["`order=4`", "without a scenario", "helper-calls"]);
     refused("lab run reclaim", &["`reclaim`", "stock", "or a scenario", "reclaim-file"]);
-    refused("lab run stock reclaim-file order=12", &["`order`", "`12`", "0 to 11"]);
+    refused("lab run stock reclaim-file order=14", &["`order`", "`14`", "2 to 13"]);
     refused("lab run stock reclaim-file colour=red", &["`colour`", "order, lru, process"]);
     refused("lab run stock reclaim-file --cpu m1", &["'m1'", "neoverse-n1"]);
     refused("lab run stock reclaim-file --time-limit 0", &["--time-limit", "'0'"]);

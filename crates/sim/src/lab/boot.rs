@@ -68,17 +68,22 @@ pub enum BootError {
         source: io::Error,
     },
     /// It started, and what it said is no result.
-    #[error("{title}: {fault}\nthe log is {}; it says:\n{}", log.display(), last.join("\n"))]
-    Fault {
-        /// Which machine.
-        title: String,
-        /// What is wrong.
-        fault: Fault,
-        /// All of its words.
-        log: PathBuf,
-        /// The last of them.
-        last: Vec<String>,
-    },
+    #[error(transparent)]
+    Failed(#[from] Box<Failed>),
+}
+
+/// A machine that gave no result.
+#[derive(Debug, thiserror::Error)]
+#[error("{title}: {fault}\nthe log is {}; it says:\n{}", log.display(), last.join("\n"))]
+pub struct Failed {
+    /// Which machine.
+    title: String,
+    /// What is wrong.
+    pub fault: Fault,
+    /// All of its words.
+    log: PathBuf,
+    /// The last of them.
+    last: Vec<String>,
 }
 
 /// The emulator's process, which does not outlive this value, nor the thread that made it: on its
@@ -134,7 +139,7 @@ impl Boot<'_> {
             Ok(records) => Ok(Ended { records, warnings }),
             Err(fault) => {
                 let (title, log) = (self.title.to_owned(), self.log.to_owned());
-                Err(BootError::Fault { title, fault, log, last })
+                Err(Box::new(Failed { title, fault, log, last }).into())
             }
         }
     }
@@ -211,11 +216,11 @@ mod tests {
         fn fault(&self, script: &str, limit: Duration) -> (Fault, String) {
             let error = self.boot(script, limit).unwrap_err();
             let message = error.to_string();
-            let BootError::Fault { fault, log, .. } = error else {
+            let BootError::Failed(failed) = error else {
                 panic!("{message}");
             };
-            assert!(message.contains(&log.display().to_string()), "{message}");
-            (fault, message)
+            assert!(message.contains(&failed.log.display().to_string()), "{message}");
+            (failed.fault, message)
         }
 
         fn is_gone(&self) -> bool {

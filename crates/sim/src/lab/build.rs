@@ -10,7 +10,7 @@ use super::cache::{Cache, CacheError};
 use super::digest::Name;
 use super::kconfig::NotTaken;
 use super::kernel::Kernel;
-use super::mirror::{MirrorError, Staged, mirror};
+use super::mirror::{MirrorError, Patched, Staged, mirror};
 use super::patches::{PatchError, stage};
 use super::progress::Progress;
 use super::source::{Pristine, SourceError};
@@ -105,9 +105,9 @@ impl Builder<'_> {
         let compiler = version(&config.arch().compiler())?;
         let options = config.options();
         let mut key = Name::default().part(&source.id).part(&options).part(&compiler);
-        for (path, content) in &staged {
-            let path = path.as_os_str().as_encoded_bytes();
-            key = key.part(path).part(content.as_deref().unwrap_or_default());
+        for (path, patched) in &staged {
+            let content = patched.as_ref().map_or(&[][..], |patched| &patched.content);
+            key = key.part(path.as_os_str().as_encoded_bytes()).part(content);
         }
         let directory = self.cache.place("kernels", &key.finish());
         let (kernel, compiler) = (kernel.clone(), compiler);
@@ -159,7 +159,7 @@ fn add_proc_file(tree: &Path, staged: &mut Staged) -> Result<(), CacheError> {
     const HELPERS: [&str; 2] = ["clear_flush_young_ptes", "test_and_clear_young_ptes"];
     let path = PathBuf::from("mm/Makefile");
     let makefile = match staged.remove(&path).flatten() {
-        Some(patched) => patched,
+        Some(patched) => patched.content,
         None => fs::read(tree.join(&path)).map_err(CacheError::at(&tree.join(&path)))?,
     };
     let mut makefile = String::from_utf8_lossy(&makefile).into_owned();
@@ -171,8 +171,9 @@ fn add_proc_file(tree: &Path, staged: &mut Staged) -> Result<(), CacheError> {
             helper.to_uppercase()
         );
     }
-    staged.insert(path, Some(makefile.into_bytes()));
-    staged.insert("mm/pageout_lab.c".into(), Some(assets::PROC_FILE.into()));
+    let file = |content: Vec<u8>| Some(Patched { content, mode: 0o644 });
+    staged.insert(path, file(makefile.into_bytes()));
+    staged.insert("mm/pageout_lab.c".into(), file(assets::PROC_FILE.into()));
     Ok(())
 }
 
@@ -327,14 +328,15 @@ mod tests {
         fs::write(directory.path().join("mm/Makefile"), "obj-y := a.o\n").unwrap();
         let text = |staged: &Staged| {
             let makefile = staged[Path::new("mm/Makefile")].clone().unwrap();
-            String::from_utf8(makefile).unwrap()
+            String::from_utf8(makefile.content).unwrap()
         };
         let mut staged = Staged::new();
         add_proc_file(directory.path(), &mut staged).unwrap();
         assert!(text(&staged).starts_with("obj-y := a.o\n\nobj-y += pageout_lab.o\n"));
         assert!(text(&staged).contains("-DHAVE_TEST_AND_CLEAR_YOUNG_PTES)\n"));
         assert!(staged[Path::new("mm/pageout_lab.c")].is_some());
-        let mut staged = Staged::from([("mm/Makefile".into(), Some(b"obj-y := b.o\n".to_vec()))]);
+        let patched = Patched { content: b"obj-y := b.o\n".to_vec(), mode: 0o644 };
+        let mut staged = Staged::from([("mm/Makefile".into(), Some(patched))]);
         add_proc_file(directory.path(), &mut staged).unwrap();
         assert!(text(&staged).starts_with("obj-y := b.o\n"));
     }

@@ -4,10 +4,18 @@ use std::env;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use tempfile::TempDir;
+use tempfile::{TempDir, TempPath};
 
 use super::progress::Progress;
+
+/// Its directory of work that is not complete.
+const UNFINISHED: &str = "tmp";
+/// Its directory of machines' logs.
+const RUNS: &str = "runs";
+/// How long a log is kept: a week.
+const KEEP_LOGS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The directory.
 #[derive(Clone, Debug)]
@@ -72,10 +80,24 @@ impl Cache {
         Ok(path)
     }
 
-    /// A directory for work that is not complete, on the same file system.
+    /// A directory for work that is not complete, on the same file system. The cache is locked.
     pub(super) fn scratch(&self) -> Result<TempDir, CacheError> {
-        let directory = self.directory("tmp")?;
+        let directory = self.directory(UNFINISHED)?;
         TempDir::new_in(&directory).map_err(CacheError::at(&directory))
+    }
+
+    /// A directory for the time that a machine runs, which takes no lock.
+    pub(super) fn run(&self) -> Result<TempDir, CacheError> {
+        let directory = self.directory(RUNS)?;
+        TempDir::new_in(&directory).map_err(CacheError::at(&directory))
+    }
+
+    /// A file for a machine's words, with a name that says whose they are.
+    pub(super) fn log(&self, of: &str) -> Result<TempPath, CacheError> {
+        let directory = self.directory(RUNS)?;
+        let mut file = tempfile::Builder::new();
+        let file = file.prefix(&format!("{of}-")).suffix(".log").tempfile_in(&directory);
+        Ok(file.map_err(CacheError::at(&directory))?.into_temp_path())
     }
 
     /// Where things of a kind are kept under a key.
@@ -113,7 +135,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Waits until no other process changes the cache.
+    /// Waits until no other process changes the cache, and clears away what processes left that
+    /// were ended before their time.
     pub(super) fn lock(&self, progress: &dyn Progress) -> Result<Lock, CacheError> {
         let path = self.root.join("lock");
         let failed = || CacheError::at(&path);
@@ -126,6 +149,67 @@ impl Cache {
             }
             Err(TryLockError::Error(source)) => return Err(failed()(source)),
         }
+        sweep(&self.directory(UNFINISHED)?, Duration::ZERO);
+        sweep(&self.directory(RUNS)?, KEEP_LOGS);
         Ok(Lock { _file: file })
+    }
+}
+
+/// Removes what is in a directory and has not changed for so long, as far as it can be removed.
+fn sweep(directory: &Path, unchanged: Duration) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let modified = fs::symlink_metadata(&path).and_then(|metadata| metadata.modified());
+        let age = modified.ok().and_then(|modified| modified.elapsed().ok());
+        if age.is_some_and(|age| age >= unchanged) {
+            let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::progress::Silent;
+    use super::*;
+    use std::time::SystemTime;
+    use tempfile::tempdir;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_kept_replaces_what_was_there() {
+        let directory = tempdir().unwrap();
+        let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
+        let place = cache.place("kernels", "key");
+        for text in ["first", "second"] {
+            let complete = cache.scratch().unwrap();
+            fs::write(complete.path().join("Image"), text).unwrap();
+            cache.keep(complete, &place).unwrap();
+            assert_eq!(fs::read_to_string(place.join("Image")).unwrap(), text);
+        }
+        let made = cache.made("kernels", "key", |_| -> Result<(), CacheError> { unreachable!() });
+        assert_eq!(made.unwrap(), place);
+        assert_eq!(names(&cache.directory(UNFINISHED).unwrap()), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_left_is_cleared_away() {
+        let directory = tempdir().unwrap();
+        let cache = Cache::open(Some(directory.path())).unwrap();
+        let left = cache.scratch().unwrap().keep();
+        let [old, new] = ["old", "new"].map(|name| cache.log(name).unwrap().keep().unwrap());
+        let long_ago = SystemTime::now() - KEEP_LOGS;
+        File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+        let lock = cache.lock(&Silent).unwrap();
+        assert!(!left.exists() && !old.exists() && new.exists());
+        let other = File::open(directory.path().join("lock")).unwrap();
+        assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
+        drop(lock);
+        assert!(other.try_lock().is_ok());
     }
 }

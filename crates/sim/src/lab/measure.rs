@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use pageout_record::schema::{Record, RecordSet};
-use tempfile::TempPath;
 
 use super::boot::Boot;
 use super::build::{Built, version};
@@ -166,7 +165,7 @@ impl Lab<'_> {
         let (runs, kernel) = (common.runs, &machine.built.kernel);
         let plan: Vec<String> =
             runs.plan.iter().map(|bench| bench.line(&kernel.name, runs.samples)).collect();
-        let scratch = self.cache.scratch()?;
+        let scratch = self.cache.run()?;
         let [initrd, symbols, out] =
             ["initrd", "symbols", "profile"].map(|n| scratch.path().join(n));
         machine.guest.write_initrd(&plan, &initrd)?;
@@ -177,7 +176,7 @@ impl Lab<'_> {
             }
             None => None,
         };
-        let log = self.log(machine)?;
+        let log = self.cache.log(&machine.file_name())?;
         let emulated = Machine {
             config: machine.built.config,
             cpu: machine.cpu,
@@ -209,23 +208,17 @@ impl Lab<'_> {
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
         Ok(Brought { records, profile, warned })
     }
-
-    /// A place for a machine's words.
-    fn log(&self, machine: &ToBoot<'_>) -> Result<TempPath, CacheError> {
-        let directory = self.cache.directory("runs")?;
-        let ToBoot { built, cpu, .. } = machine;
-        let file = tempfile::Builder::new()
-            .prefix(&format!("{}-{}-{cpu}-", built.kernel.name, built.config))
-            .suffix(".log")
-            .tempfile_in(&directory);
-        Ok(file.map_err(CacheError::at(&directory))?.into_temp_path())
-    }
 }
 
 impl ToBoot<'_> {
     /// What messages call it.
     fn title(&self) -> String {
         format!("{}, {}, cpu {}", self.built.kernel.name, self.built.config, self.cpu)
+    }
+
+    /// What its log is called, but for what tells it from others.
+    fn file_name(&self) -> String {
+        format!("{}-{}-{}", self.built.kernel.build, self.built.config, self.cpu)
     }
 
     /// Writes the symbols for the plugin; the root has to be one of them.

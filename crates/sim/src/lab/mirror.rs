@@ -14,9 +14,15 @@ use ignore::WalkBuilder;
 
 use super::source::Pristine;
 
-/// What patches make of files: a file's path in the tree, and its content, or nothing where it is
-/// deleted.
-pub(super) type Staged = BTreeMap<PathBuf, Option<Vec<u8>>>;
+/// What patches make of files, by their paths in the tree: a file, or nothing where it is deleted.
+pub(super) type Staged = BTreeMap<PathBuf, Option<Patched>>;
+
+/// A file that patches made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Patched {
+    pub(super) content: Vec<u8>,
+    pub(super) mode: u32,
+}
 
 /// A file or directory of the tree that could not be brought about.
 #[derive(Debug, thiserror::Error)]
@@ -52,11 +58,10 @@ pub(super) fn mirror(from: &Pristine, staged: &Staged, to: &Path) -> Result<(), 
         same(entry.path(), &place).map_err(MirrorError::at(&place))?;
         wanted.insert(path.to_owned());
     }
-    for (path, content) in staged {
-        let Some(content) = content else { continue };
+    for (path, patched) in staged {
+        let Some(Patched { content, mode }) = patched else { continue };
         let place = to.join(path);
-        let mode = fs::metadata(from.directory.join(path)).map_or(0o644, |old| old.mode());
-        put(&place, content, mode).map_err(MirrorError::at(&place))?;
+        put(&place, content, *mode).map_err(MirrorError::at(&place))?;
         wanted.extend(path.ancestors().map(Path::to_owned));
     }
     remove_others(to, to, &wanted)
@@ -200,9 +205,8 @@ mod tests {
         }
 
         fn mirror(&self, staged: &[(&str, Option<&str>)]) {
-            let staged = staged.iter().map(|(path, text)| {
-                (PathBuf::from(path), text.map(|text| text.as_bytes().to_vec()))
-            });
+            let patched = |text: &str| Patched { content: text.into(), mode: 0o755 };
+            let staged = staged.iter().map(|(path, text)| (PathBuf::from(path), text.map(patched)));
             mirror(&self.from, &staged.collect(), &self.to("")).unwrap();
         }
 
@@ -264,9 +268,27 @@ mod tests {
         assert_eq!(trees.text("was-dir"), "file");
         assert!(trees.to("was-file").is_dir());
         assert_eq!(fs::read_link(trees.to("link")).unwrap(), Path::new("was-dir"));
-        fs::set_permissions(from.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         trees.mirror(&[("run.sh", Some("y"))]);
         assert_eq!(fs::metadata(trees.to("run.sh")).unwrap().mode() & 0o777, 0o755);
+    }
+
+    #[test]
+    fn from_another_file_system_files_are_copied_with_their_times() {
+        let mut trees = Trees::new(&[]);
+        let elsewhere = TempDir::new_in("/dev/shm").unwrap();
+        trees.from.directory = elsewhere.path().to_owned();
+        let original = elsewhere.path().join("a.c");
+        fs::write(&original, "a").unwrap();
+        let old = SystemTime::now() - Duration::from_secs(3600);
+        File::options().write(true).open(&original).unwrap().set_modified(old).unwrap();
+        trees.mirror(&[]);
+        assert!(trees.text("a.c") == "a" && !trees.is_fresh("a.c"));
+        let copied = trees.inode("a.c").1;
+        trees.mirror(&[]);
+        assert_eq!(trees.inode("a.c").1, copied, "the same, so it stays");
+        fs::write(&original, "b").unwrap();
+        trees.mirror(&[]);
+        assert!(trees.text("a.c") == "b" && trees.is_fresh("a.c"));
     }
 
     #[test]

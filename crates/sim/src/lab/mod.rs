@@ -28,7 +28,7 @@ mod target;
 mod tools;
 mod transcript;
 
-pub use boot::BootError;
+pub use boot::{BootError, Failed};
 pub use build::{BuildError, Built};
 pub use cache::{Cache, CacheError};
 pub use initrd::InitrdError;

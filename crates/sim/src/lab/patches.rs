@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 
 use super::cache::{Cache, CacheError};
 use super::kernel::Patch;
-use super::mirror::Staged;
+use super::mirror::{Patched, Staged};
 
 /// Why a patch was not applied.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +51,7 @@ pub enum PatchError {
     },
     /// `patch` does not run.
     #[error("cannot run `patch`")]
-    Run(#[source] std::io::Error),
+    Run(#[source] io::Error),
     /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -78,10 +79,14 @@ pub(super) fn stage(tree: &Path, patches: &[Patch], cache: &Cache) -> Result<Sta
     let mut staged = Staged::new();
     for path in touched {
         let place = scratch.path().join(&path);
-        let content = place.is_file().then(|| fs::read(&place)).transpose();
-        staged.insert(path, content.map_err(CacheError::at(&place))?);
+        let patched = place.is_file().then(|| read(&place)).transpose();
+        staged.insert(path, patched.map_err(CacheError::at(&place))?);
     }
     Ok(staged)
+}
+
+fn read(place: &Path) -> io::Result<Patched> {
+    Ok(Patched { content: fs::read(place)?, mode: fs::metadata(place)?.mode() })
 }
 
 /// A file that a patch touches.
@@ -300,7 +305,7 @@ diff --git a/mm/a.c b/mm/b.c\nsimilarity index 100%\nrename from mm/a.c\nrename 
 
     fn file<'a>(staged: &'a Staged, path: &str) -> Option<&'a str> {
         let content = staged.get(Path::new(path)).expect("staged");
-        content.as_ref().map(|content| std::str::from_utf8(content).unwrap())
+        content.as_ref().map(|patched| std::str::from_utf8(&patched.content).unwrap())
     }
 
     #[test]

@@ -21,8 +21,8 @@ pub enum Scenario {
 /// A field of a scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Field {
-    Order,
-    Lru { walks: bool },
+    Order { most: u64 },
+    Lru,
     Process,
     Young { part: bool },
     Size,
@@ -64,8 +64,8 @@ impl Scenario {
         match self {
             Self::ReclaimFile => (
                 &[
-                    Field::Order,
-                    Field::Lru { walks: true },
+                    Field::Order { most: 13 },
+                    Field::Lru,
                     Field::Process,
                     Field::Young { part: false },
                     Field::Size,
@@ -73,11 +73,17 @@ impl Scenario {
                 ],
                 "order, lru, process, young, size, reclaim",
             ),
-            Self::AgeFile => {
-                (&[Field::Order, Field::Young { part: true }, Field::Size], "order, young, size")
+            Self::AgeFile => (
+                &[Field::Order { most: 13 }, Field::Young { part: true }, Field::Size],
+                "order, young, size",
+            ),
+            Self::MixedMappings => (
+                &[Field::Order { most: 13 }, Field::Lru, Field::Size, Field::Reclaim],
+                "order, lru, size, reclaim",
+            ),
+            Self::HelperCalls => {
+                (&[Field::Order { most: 9 }, Field::Calls, Field::Seed], "order, calls, seed")
             }
-            Self::MixedMappings => (&[Field::Lru { walks: false }], "lru"),
-            Self::HelperCalls => (&[Field::Calls, Field::Seed], "calls, seed"),
         }
     }
 }
@@ -85,8 +91,8 @@ impl Scenario {
 impl Field {
     const fn name(self) -> &'static str {
         match self {
-            Self::Order => "order",
-            Self::Lru { .. } => "lru",
+            Self::Order { .. } => "order",
+            Self::Lru => "lru",
             Self::Process => "process",
             Self::Young { .. } => "young",
             Self::Size => "size",
@@ -98,15 +104,16 @@ impl Field {
 
     const fn accepted(self) -> &'static str {
         match self {
-            Self::Order => "a number from 0 to 11",
-            Self::Lru { walks: true } => "classic, mglru or mglru-no-walks",
-            Self::Lru { walks: false } => "classic or mglru",
+            // Read-ahead makes no folios of order 1, nor do file systems.
+            Self::Order { most: 9 } => "0, or a number from 2 to 9",
+            Self::Order { .. } => "0, or a number from 2 to 13",
+            Self::Lru => "classic, mglru or mglru-no-walks",
             Self::Process => "asleep or running",
             Self::Young { part: true } => "all, none, or 1/N for one page in N",
             Self::Young { part: false } => "all or none",
             Self::Size => "a size from 2MiB to 1TiB, such as 1GiB",
             Self::Reclaim => "a percentage from 1% to 100%",
-            Self::Calls => "a number from 1",
+            Self::Calls => "a number from 1 to 2^40",
             Self::Seed => "a number",
         }
     }
@@ -118,10 +125,10 @@ impl Field {
         };
         let as_it_is = |number: u64| number.to_string();
         let value = match self {
-            Self::Order => within(0, 11)(text).map(as_it_is),
-            Self::Lru { walks } => ["classic", "mglru", "mglru-no-walks"][..2 + usize::from(walks)]
-                .contains(&text)
-                .then(|| text.to_owned()),
+            Self::Order { most } => within(0, most)(text).filter(|order| *order != 1).map(as_it_is),
+            Self::Lru => {
+                ["classic", "mglru", "mglru-no-walks"].contains(&text).then(|| text.to_owned())
+            }
             Self::Process => ["asleep", "running"].contains(&text).then(|| text.to_owned()),
             Self::Young { .. } if ["all", "none"].contains(&text) => Some(text.to_owned()),
             Self::Young { part } => {
@@ -136,7 +143,7 @@ impl Field {
                 let percent = text.strip_suffix('%').and_then(within(1, 100));
                 percent.map(|percent| format!("{percent}%"))
             }
-            Self::Calls => within(1, u32::MAX.into())(text).map(as_it_is),
+            Self::Calls => within(1, 1 << 40)(text).map(as_it_is),
             Self::Seed => within(0, u64::MAX)(text).map(as_it_is),
         };
         value.ok_or_else(|| bad(self.name(), text, self.accepted()))
@@ -240,10 +247,16 @@ mod tests {
             lines(Scenario::AgeFile, "lru=classic").unwrap_err().contains("order, young, size")
         );
         assert!(lines(Scenario::ReclaimFile, "young=1/4").is_err());
-        assert!(lines(Scenario::MixedMappings, "lru=mglru-no-walks").is_err());
-        for bad in
-            ["order=12", "order=4,4", "size=1MiB", "reclaim=0%", "reclaim=101%", "reclaim=80"]
-        {
+        assert!(lines(Scenario::HelperCalls, "order=10").is_err());
+        for bad in [
+            "order=14",
+            "order=1",
+            "order=4,4",
+            "size=1MiB",
+            "reclaim=0%",
+            "reclaim=101%",
+            "reclaim=80",
+        ] {
             assert!(lines(Scenario::ReclaimFile, bad).is_err(), "{bad}");
         }
         for bad in ["young=1/1", "young=1/", "young=2/3"] {

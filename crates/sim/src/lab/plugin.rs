@@ -59,7 +59,7 @@ pub(super) fn text_symbols(system_map: &str) -> String {
     let symbols = system_map.lines().filter_map(|line| {
         let mut words = line.split(' ');
         let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
-        ["t", "T", "w", "W"].contains(&kind).then(|| (address, name))
+        ["t", "T", "w", "W"].contains(&kind).then_some((address, name))
     });
     let mut symbols: Vec<_> = symbols.collect();
     // Addresses have all their digits.

@@ -30,12 +30,8 @@ enum What {
 
 /// What is not there.
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "missing {}\ninstall with: apt-get install {}{}",
-    listed.join(", "),
-    packages.join(" "),
-    if *without_source { "\n(or name a kernel source tree of your own with --tree DIR)" } else { "" }
-)]
+#[error("missing {}\ninstall with: apt-get install {}{}",
+    listed.join(", "), packages.join(" "), or_tree(*without_source))]
 pub struct Missing {
     /// Each with its package.
     listed: Vec<String>,
@@ -43,6 +39,11 @@ pub struct Missing {
     packages: Vec<&'static str>,
     /// Whether kernel source is among it.
     without_source: bool,
+}
+
+/// What else helps where the source is missing.
+fn or_tree(without_source: bool) -> &'static str {
+    if without_source { "\n(or name a kernel source tree of your own with --tree DIR)" } else { "" }
 }
 
 /// What it takes to build a kernel.
