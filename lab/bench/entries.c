@@ -53,7 +53,7 @@ static void record_one(const char *prefix, const char *what, uint64_t count)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s_%s", prefix, what);
+	snprintf(name, sizeof(name), "%s: %s", prefix, what);
 	record_count(name, "entries", count);
 }
 

@@ -21,7 +21,7 @@
 
 /* What the kernel answers, in its order. */
 static const char *const names[] = {
-	"calls", "partial_blocks", "first_not_contiguous", "contiguous_inside", "several_blocks",
+	"calls", "partial blocks", "first not contiguous", "contiguous inside", "several blocks",
 	"wrong",
 };
 

@@ -132,10 +132,10 @@ void lru_record_walks(const char *cgroup, const struct lru_generations *before)
 	static const struct {
 		const char *name, *unit;
 	} metrics[LRU_WALK_COUNTS] = {
-		{ "walk_entries", "entries" },
-		{ "walk_young", "entries" },
-		{ "walk_tables", "tables" },
-		{ "walk_tables_added", "tables" },
+		{ "walk: entries", "entries" },
+		{ "walk: young", "entries" },
+		{ "walk: tables", "tables" },
+		{ "walk: tables added", "tables" },
 	};
 	struct walks walks = { .before = before };
 	struct reader reader = { .walk = add_walk, .context = &walks };

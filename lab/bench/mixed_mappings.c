@@ -44,7 +44,7 @@ static const struct kind {
 	{ "holes", 2, 0, make_holes },
 	{ "split", 3, 0, split },
 	{ "locked", 4, 0, lock },
-	{ "uffd_wp", 5, 0, protect },
+	{ "uffd-wp", 5, 0, protect },
 	{ "twice", 6, 0, leave },
 	{ "shifted", 6, 1, leave },
 };
@@ -154,7 +154,7 @@ static void count(const struct plan *plan, const struct mapper *mapper, const ch
 	char prefix[32];
 
 	for (int i = 0; i < KINDS; i++) {
-		snprintf(prefix, sizeof(prefix), "%s_%s", kinds[i].name, when);
+		snprintf(prefix, sizeof(prefix), "%s %s", kinds[i].name, when);
 		entries_record(prefix, mapper->pid, (uintptr_t)plan->mappings[i].at,
 			       plan->mappings[i].size);
 	}

@@ -15,9 +15,10 @@ pub(crate) const NIGHTLY: &str = "nightly-2026-05-20";
 const TARGETS: [&str; 3] =
     ["x86_64-unknown-linux-gnu", "aarch64-unknown-none", "riscv64gc-unknown-none-elf"];
 
-/// Programs that tests run, and their Debian packages: one records the page traces of real
-/// programs, the other lints the script for real machines.
-const TEST_PROGRAMS: [(&str, &str); 2] = [("valgrind", "valgrind"), ("shellcheck", "shellcheck")];
+/// Programs that tests run, and their Debian packages: what records the page traces of real
+/// programs, what lints the script for real machines, what patches kernels.
+const TEST_PROGRAMS: [(&str, &str); 3] =
+    [("valgrind", "valgrind"), ("shellcheck", "shellcheck"), ("patch", "patch")];
 
 /// Programs that build and boot kernels, and their Debian packages.
 const LAB_PROGRAMS: [(&str, &str); 12] = [

@@ -7,18 +7,27 @@ use pageout_record::schema::{Metric, Record};
 use super::{Call, none, pageout, stage};
 use crate::cmd;
 
-const HELPERS: Call = Call {
-    name: "helper-calls",
-    words: "lab run stock s1 s2 s3 s4 helper-calls calls=100000 \
-        --config arm64-4k --config arm64-64k --config x86-64",
-};
+/// With 64K pages the kernels whose helpers differ.
+const HELPERS: [Call; 2] = [
+    Call {
+        name: "helper-calls",
+        words: "lab run stock s1 s2 s3 s4 helper-calls calls=100000 --config arm64-4k,x86-64",
+    },
+    Call {
+        name: "helper-calls-64k",
+        words: "lab run stock s1 s3 helper-calls calls=100000 --config arm64-64k",
+    },
+];
 
 /// Random calls of the young helpers on every kernel; none may be wrong.
 pub(super) fn helpers() -> Result<()> {
     stage("random helper calls, none of them wrong");
-    let set = HELPERS.records()?;
+    let mut records = Vec::new();
+    for call in &HELPERS {
+        records.extend(call.records()?.records);
+    }
     let mut wrong = Vec::new();
-    for record in &set.records {
+    for record in &records {
         let (calls, bad) = (value(record, "calls")?, value(record, "wrong")?);
         println!("{}: {calls} calls, {bad} wrong", title(record));
         if calls < 1e5 || bad != 0.0 {
@@ -48,7 +57,7 @@ pub(super) fn mistake() -> Result<()> {
 const MIXED: Call = Call {
     name: "mixed-mappings",
     words: "lab compare stock s1 s2 s3 mixed-mappings lru=classic,mglru \
-        --config arm64-4k --config x86-64",
+        --config arm64-4k,x86-64",
 };
 
 /// Mixed mappings end alike before and after each patch.

@@ -62,7 +62,7 @@ impl Checks {
     /// Every mapped page is found young once; pages are reclaimed when they are found old.
     fn of(record: &Record) -> Result<Self> {
         let reclaimed = value(record, "pgsteal")?;
-        let young = value(record, "young entries before")? / reclaimed;
+        let young = value(record, "before: young")? / reclaimed;
         Ok(Self { young, old: value(record, "pgscan")? / reclaimed - young })
     }
 }

@@ -43,7 +43,7 @@ const FIGURES: [Call; 8] = [
     },
     Call {
         name: "arm64-64k",
-        words: "lab compare stock s1 s2 s3 reclaim-file order=0,5 lru=classic,mglru \
+        words: "lab compare stock s1 s3 reclaim-file order=0,5 lru=classic,mglru \
             --config arm64-64k --runs 1",
     },
     Call {
@@ -54,7 +54,7 @@ const FIGURES: [Call; 8] = [
     Call {
         name: "aging",
         words: "lab compare stock s1 s2 s3 age-file order=0,4 young=all,none,1/256 \
-            --config arm64-4k --config x86-64 --runs 1",
+            --config arm64-4k,x86-64 --runs 1",
     },
     Call {
         name: "young-flush",

@@ -84,10 +84,11 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, |set| {
-        let comparison = compare_records(set, &base)?;
+        let comparison = compare_records(&tables::differing(set), &base)?;
         let table = render::comparison(&comparison, Options::default());
+        let alike = tables::alike(set);
         let provenance = tables::provenance(&builds, &measured);
-        Ok(format!("{table}\n{}{provenance}", tables::saved(&comparison)))
+        Ok(format!("{table}\n{alike}{}{provenance}", tables::saved(&comparison)))
     })?;
     eprintln!("built and compared in {}", elapsed(since));
     Ok(())
@@ -114,7 +115,7 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
     }
     let records = measured.profiles.iter().flat_map(|profiled| {
         let record = profiled.records.iter().take(1);
-        record.flat_map(|record| profiled.profile.records(record, profiled.pages()))
+        record.flat_map(|record| profiled.profile.records(record, profiled.pages))
     });
     let set = RecordSet::new(this_run(), records.collect());
     output::emit(&args.output, &set, |_| Ok(tables::profiles(&measured.profiles, FUNCTIONS)))

@@ -2,12 +2,52 @@
 
 use pageout_record::compare::Comparison;
 use pageout_record::render::{Align, Grid, exact};
+use pageout_record::schema::{Better, Labels, Metric, RecordSet};
 use pageout_sim::lab::{Builds, Kernel, Measured, Profiled};
+use std::collections::BTreeSet;
 
 const CAUTION: &str = "\
 Times are instructions under QEMU, one nanosecond each: no cache misses, no cost of TLBI or DSB.
 Gains from skipping work therefore look larger than on silicon; `pageout lab script` measures there.
 ";
+
+/// The set without what is the same on every kernel and no improvement either way: scans, entries
+/// and the like, which are there to show that kernels decide alike.
+pub(super) fn differing(set: &RecordSet) -> RecordSet {
+    let mut differing = set.clone();
+    for record in &mut differing.records {
+        let fields = record.fields.clone();
+        record.metrics.retain(|metric| !is_alike(set, &fields, metric));
+    }
+    differing
+}
+
+/// The metrics that [`differing`] leaves out everywhere, named.
+pub(super) fn alike(set: &RecordSet) -> String {
+    let all = set.records.iter().flat_map(|record| {
+        record.metrics.iter().map(|metric| (is_alike(set, &record.fields, metric), &metric.name))
+    });
+    let (mut alike, mut differing) = (BTreeSet::new(), BTreeSet::new());
+    for (is_alike, name) in all {
+        if is_alike {
+            alike.insert(name.as_str())
+        } else {
+            differing.insert(name.as_str())
+        };
+    }
+    let names: Vec<&str> = alike.difference(&differing).copied().collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!("the same on every kernel (--json has the values): {}\n\n", names.join(", "))
+}
+
+/// Whether every record with these fields has this metric with the same samples, and no direction
+/// of it is better.
+fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
+    let mut siblings = set.records.iter().filter(|record| record.fields == *fields);
+    metric.better == Better::Neither && siblings.all(|record| record.metrics.contains(metric))
+}
 
 /// What each kernel saves, in instructions a page.
 pub(super) fn saved(of: &Comparison) -> String {
@@ -95,7 +135,7 @@ pub(super) fn built(builds: &Builds) -> String {
 /// The functions of each machine that cost most.
 pub(super) fn profiles(all: &[Profiled], functions: usize) -> String {
     let table = |of: &Profiled| {
-        let table = of.profile.table(functions, of.pages());
+        let table = of.profile.table(functions, of.pages);
         format!("{}\n\n{table}\n", of.title)
     };
     all.iter().map(table).collect::<String>() + CAUTION

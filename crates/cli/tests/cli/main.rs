@@ -11,3 +11,4 @@ mod lab;
 mod record_files;
 mod records;
 mod replay;
+mod script;

@@ -17,6 +17,8 @@ use super::transcript::{Fault, Transcript};
 const GRACE: Duration = Duration::from_secs(10);
 /// How many of the last lines, or of those up to a panic, a message shows.
 const SHOWN_LINES: usize = 10;
+/// How many characters of a line.
+const SHOWN_COLUMNS: usize = 160;
 /// How often it is asked whether to stop.
 const TICK: Duration = Duration::from_millis(100);
 /// How many lines may wait to be understood.
@@ -118,7 +120,7 @@ impl Boot<'_> {
                     let line = line.trim_end_matches(['\r', '\n']);
                     if !over {
                         last.drain(..(last.len() + 1).saturating_sub(SHOWN_LINES));
-                        last.push(format!("  {}", line.escape_debug()));
+                        last.push(shown(line));
                     }
                     transcript.take(line);
                     tell(transcript.runs_done(), line);
@@ -164,6 +166,12 @@ impl Boot<'_> {
         };
         start().map_err(failed)
     }
+}
+
+/// A line as messages show it: what fits, and nothing that a terminal would obey.
+fn shown(line: &str) -> String {
+    let printable = line.chars().filter(|c| !c.is_control());
+    format!("  {}", printable.take(SHOWN_COLUMNS).collect::<String>())
 }
 
 /// The lines of a pipe, until it ends.
@@ -280,6 +288,12 @@ mod tests {
         let (fault, message) = fake.fault("echo 'qemu: no such machine' >&2; exit 1", LONG);
         assert_eq!(fault, Fault::Early { done: 0, of: 1 });
         assert!(message.ends_with("qemu: no such machine"), "{message}");
+    }
+
+    #[test]
+    fn lines_are_shown_without_what_a_terminal_obeys() {
+        assert_eq!(shown("\u{1b}[2Ja \"b\"\t"), "  [2Ja \"b\"");
+        assert_eq!(shown(&"x".repeat(1000)).len(), 2 + SHOWN_COLUMNS);
     }
 
     #[test]

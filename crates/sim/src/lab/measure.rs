@@ -17,7 +17,7 @@ use super::plugin::{self, Plugin};
 use super::profile::Profile;
 use super::qemu::{self, Machine};
 use super::session::{Builds, Lab, LabError};
-use super::target::Cpu;
+use super::target::{Config, Cpu};
 use crate::this_machine::{available_memory, this_run};
 
 /// Seconds that a machine gets to boot, and again for each run of the benchmark and each GiB that
@@ -65,6 +65,9 @@ pub struct Profiled {
     pub records: Vec<Record>,
     /// Where its instructions went.
     pub profile: Profile,
+    /// The 4K pages that its counts are divided by: those reclaimed in all samples, or those mapped
+    /// where none are.
+    pub pages: u64,
 }
 
 /// A machine to boot.
@@ -103,19 +106,23 @@ impl Lab<'_> {
     /// The first failure; the other machines are stopped.
     pub fn run(&self, builds: &Builds, runs: &Runs) -> Result<Measured, LabError> {
         let (machines, common) = self.prepare(builds, runs)?;
-        let memory = qemu::memory(common.file_size);
+        let memory = machines.iter().map(|m| qemu::memory(m.built.config, common.file_size));
+        let memory = memory.max().unwrap_or(1);
         let fitting = available_memory().map_or(usize::MAX, |bytes| (bytes / memory) as usize);
-        let brought = parallel::each(&machines, self.jobs.min(fitting), |machine, stop| {
-            self.boot(machine, &common, stop)
-        })?;
+        let jobs = self.jobs.min(fitting).max(1);
+        let brought =
+            parallel::each(&machines, jobs, |machine, stop| self.boot(machine, &common, stop))?;
         let mut measured = Measured::default();
         for (machine, brought) in machines.iter().zip(brought) {
             let Brought { records, profile, warned } = brought;
             let (title, kernel) = (machine.title(), machine.built.kernel.name.clone());
             measured.warned.extend(warned.map(|log| (title.clone(), log)));
             measured.records.extend(records.iter().cloned());
-            let profiled = |profile| Profiled { title, kernel, records, profile };
-            measured.profiles.extend(profile.map(profiled));
+            if let Some(profile) = profile {
+                let pages = pages(machine.built.config, &records)
+                    .ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
+                measured.profiles.push(Profiled { title, kernel, records, profile, pages });
+            }
             if !measured.emulators.contains(&machine.emulator) {
                 measured.emulators.push(machine.emulator.clone());
             }
@@ -241,17 +248,15 @@ impl ToBoot<'_> {
     }
 }
 
-impl Profiled {
-    /// The pages that its counts are divided by: those reclaimed in all samples, or those mapped
-    /// where none are.
-    pub fn pages(&self) -> u64 {
-        let sum = |name: &str| {
-            let metrics = self.records.iter().flat_map(|record| &record.metrics);
-            let values = metrics.filter(|metric| metric.name == name).flat_map(|m| &m.values);
-            values.sum::<f64>() as u64
-        };
-        [sum("pgsteal"), sum("before_present"), 1].into_iter().find(|n| *n > 0).unwrap_or(1)
-    }
+/// The 4K pages reclaimed in all samples, or those mapped where none are.
+fn pages(config: Config, records: &[Record]) -> Option<u64> {
+    let sum = |name: &str| {
+        let metrics = records.iter().flat_map(|record| &record.metrics);
+        let values = metrics.filter(|metric| metric.name == name).flat_map(|m| &m.values);
+        values.sum::<f64>() as u64
+    };
+    let pages = ["pgsteal", "before: present"].map(sum).into_iter().find(|pages| *pages > 0);
+    pages.map(|pages| pages * config.small_pages())
 }
 
 /// How long a machine with this plan may take.

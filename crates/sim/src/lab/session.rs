@@ -50,6 +50,12 @@ pub enum LabError {
         /// The function.
         root: String,
     },
+    /// A profile of a scenario that neither reclaims nor ages pages.
+    #[error("{machine}: nothing was reclaimed or aged that a profile could be divided by")]
+    NoPages {
+        /// Which machine.
+        machine: String,
+    },
     /// A processor that no configuration given runs on.
     #[error("no processor for {config}: {} is for arm64 alone, expected max", Cpu::NeoverseN1)]
     NoCpu {

@@ -114,6 +114,14 @@ impl Config {
         Self::ALL.into_iter().find(|config| config.name() == name)
     }
 
+    /// 4K pages in a page.
+    pub const fn small_pages(self) -> u64 {
+        match self {
+            Self::Arm64_4K | Self::X86_64 => 1,
+            Self::Arm64_64K => 16,
+        }
+    }
+
     /// The architecture.
     pub const fn arch(self) -> Arch {
         match self {
