@@ -34,6 +34,8 @@ enum Task {
     Asm,
     /// Run what is claimed of real kernels on real kernels: builds and boots, for most of an hour.
     Lab {
+        /// Run these stages alone, in the order of the whole run.
+        stages: Vec<lab::Stage>,
         /// Store the figures as those that later runs are held against.
         #[arg(long)]
         update: bool,
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().task {
         Task::Test { steps } => suite::run(&steps),
         Task::Tidy => tidy::run(),
-        Task::Lab { update } => lab::run(update),
+        Task::Lab { stages, update } => lab::run(&stages, update),
         Task::Asm => setup::targets().and_then(|()| asm::run()),
     };
     match result {

@@ -4,8 +4,7 @@
 use anyhow::{Result, bail};
 use pageout_record::schema::{Metric, Record};
 
-use super::{Call, none, pageout, stage};
-use crate::cmd;
+use super::{Call, begin, none, pageout};
 
 /// With 64K pages the kernels whose helpers differ.
 const HELPERS: [Call; 2] = [
@@ -21,7 +20,7 @@ const HELPERS: [Call; 2] = [
 
 /// Random calls of the young helpers on every kernel; none may be wrong.
 pub(super) fn helpers() -> Result<()> {
-    stage("random helper calls, none of them wrong");
+    begin("random helper calls, none of them wrong");
     let mut records = Vec::new();
     for call in &HELPERS {
         records.extend(call.records()?.records);
@@ -39,7 +38,7 @@ pub(super) fn helpers() -> Result<()> {
 
 /// A kernel whose helper looks at the first entry alone has to be caught.
 pub(super) fn mistake() -> Result<()> {
-    stage("a wrong helper, which has to be caught");
+    begin("a wrong helper, which has to be caught");
     let words = "lab run s1 --patch lab/mistakes/first-entry-decides.patch \
         helper-calls calls=100000";
     let output = pageout(words).output()?;
@@ -60,9 +59,14 @@ const MIXED: Call = Call {
         --config arm64-4k,x86-64",
 };
 
-/// Mixed mappings end alike before and after each patch.
+/// What batching changes by its nature: MGLRU counts every young entry of a contiguous block, where
+/// it counted the one that the walk met first, so tables pass the threshold of the Bloom filter
+/// that did not before.
+const COUNTED_OTHERWISE: [&str; 2] = ["walk: young", "walk: tables added"];
+
+/// Mixed mappings end alike before and after each patch, but for what is counted otherwise.
 pub(super) fn mixed_mappings() -> Result<()> {
-    stage("mixed mappings, the same before and after each patch");
+    begin("mixed mappings, the same before and after each patch");
     let set = MIXED.records()?;
     let mut differing = Vec::new();
     let is_stock = |record: &&Record| record.variant.get("kernel").is_some_and(|k| k == "stock");
@@ -75,20 +79,26 @@ pub(super) fn mixed_mappings() -> Result<()> {
             differing.extend(differences(stock, record));
         }
     }
-    none(&differing, "batching changed what was decided")?;
-    println!("{} records alike", set.records.len());
+    let (explained, decided): (Vec<_>, Vec<_>) =
+        differing.into_iter().partition(|(metric, _)| COUNTED_OTHERWISE.contains(&&metric[..]));
+    let told = |found: Vec<(String, String)>| found.into_iter().map(|(_, told)| told);
+    none(&told(decided).collect::<Vec<_>>(), "batching changed what was decided")?;
+    println!("{} records decide alike; counted otherwise, since blocks count", set.records.len());
+    told(explained).for_each(|told| println!("  {told}"));
     Ok(())
 }
 
-fn differences(stock: &Record, record: &Record) -> Vec<String> {
+/// The metrics in which a record differs from stock's, each with words that say so.
+fn differences(stock: &Record, record: &Record) -> Vec<(String, String)> {
     let differ = |(a, b): &(&Metric, &Metric)| a != b;
     let told = |(a, b): (&Metric, &Metric)| {
-        format!("{}: {} {:?}, stock {:?}", title(record), a.name, b.values, a.values)
+        let (title, name) = (title(record), &a.name);
+        (name.clone(), format!("{title}: {name} {:?}, stock {:?}", b.values, a.values))
     };
-    let mut all: Vec<String> =
+    let mut all: Vec<_> =
         stock.metrics.iter().zip(&record.metrics).filter(differ).map(told).collect();
     if stock.metrics.len() != record.metrics.len() {
-        all.push(format!("{}: other metrics than stock", title(record)));
+        all.push((String::new(), format!("{}: other metrics than stock", title(record))));
     }
     all
 }
@@ -106,9 +116,4 @@ pub(super) fn value(record: &Record, name: &str) -> Result<f64> {
         Some(metric) => Ok(metric.values[0]),
         None => bail!("{} has no metric {name}", title(record)),
     }
-}
-
-/// Runs the program and shows what it prints.
-pub(super) fn show(words: &str) -> Result<()> {
-    cmd::run(&mut pageout(words))
 }

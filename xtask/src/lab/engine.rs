@@ -6,7 +6,7 @@ use pageout_record::render::{Align, Grid};
 use pageout_record::schema::{Record, RecordSet};
 
 use super::checks::value;
-use super::{Call, stage};
+use super::{Call, begin};
 
 /// A kernel, and the family that does what it does.
 const PAIRS: [(&str, &str); 2] = [("stock", "per-entry"), ("s1", "batched")];
@@ -34,7 +34,7 @@ struct Checks {
 
 /// Prints both, a line a count.
 pub(super) fn beside() -> Result<()> {
-    stage("the engine's counts beside the kernel's: arm64-4k, order 4, classic LRU");
+    begin("the engine's counts beside the kernel's: arm64-4k, order 4, classic LRU");
     let reclaimed = RECLAIM.records()?;
     let mut columns = vec![("under folio_referenced, per reclaimed page".to_owned(), Align::Left)];
     let mut counts = Vec::new();

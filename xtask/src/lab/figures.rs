@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use pageout_record::schema::{Record, RecordSet};
 
-use super::checks::{show, title};
-use super::{Call, none, read, results, stage};
+use super::checks::title;
+use super::{Call, begin, none, pageout, read, results};
 use crate::cmd;
 
 /// What is stored of the figures, and how far a new run may be from it: another compiler makes
@@ -53,19 +53,19 @@ const FIGURES: [Call; 8] = [
     },
     Call {
         name: "aging",
-        words: "lab compare stock s1 s2 s3 age-file order=0,4 young=all,none,1/256 \
+        words: "lab compare stock s1 s2 s3 age-file order=0,4,8 young=all,none,1/256 \
             --config arm64-4k,x86-64 --runs 1",
     },
     Call {
         name: "young-flush",
         words: "lab compare s4 s4+young_flush=sync s4+young_flush=nosync s4+young_flush=none \
-            reclaim-file order=4 lru=classic --runs 1",
+            reclaim-file order=0,4 lru=classic --config arm64-4k,x86-64 --runs 1",
     },
 ];
 
 /// Runs all of them, prints the table and compares with what is stored.
 pub(super) fn run(update: bool) -> Result<()> {
-    stage("figures");
+    begin("figures");
     let first = LEADING.records()?;
     let again = Call { name: "arm64-4k-order-4-again", ..LEADING }.records()?;
     none(&differing(&first.records, &again.records, 0.0), "two boots differ")?;
@@ -77,30 +77,39 @@ pub(super) fn run(update: bool) -> Result<()> {
     let all = RecordSet::pool(sets)?;
     let path = results().join("all.json");
     fs::write(&path, all.to_json()?).context("the records of all figures")?;
-    let (by_kernel, by_flush): (Vec<_>, Vec<_>) =
-        all.records.iter().cloned().partition(|record| !kernel(record).starts_with("s4"));
-    for (name, records, base) in
-        [("by-kernel", by_kernel, "kernel=stock"), ("by-flush", by_flush, "kernel=s4")]
-    {
-        let path = results().join(name).with_extension("json");
-        fs::write(&path, RecordSet::new(all.run.clone(), records).to_json()?)?;
-        show(&format!("compare {} --base {base}", path.display()))?;
+    let mut tables = String::new();
+    for (series, base) in [(SERIES, "kernel=stock"), (FLUSHES, "kernel=s4")] {
+        let path = results().join(base).with_extension("json");
+        fs::write(&path, instructions(&all, series).to_json()?)?;
+        let words = format!("compare {} --base {base}", path.display());
+        tables += &(cmd::output(&mut pageout(&words))? + "\n");
     }
+    println!("{tables}");
     if update {
         fs::write(stored(), all.to_json()?).context("the stored records")?;
-        println!("\n{STORED} is written");
+        fs::write(stored().with_extension("txt"), tables).context("the stored tables")?;
+        println!("{STORED} is written, and its tables beside it");
         return Ok(());
     }
     let old = read(&stored())?;
     let far = differing(&old.records, &all.records, TOLERANCE);
     none(&far, &format!("more than {}% from {STORED}", 100.0 * TOLERANCE))?;
-    println!("\nall figures are within {}% of {STORED}", 100.0 * TOLERANCE);
+    println!("all figures are within {}% of {STORED}", 100.0 * TOLERANCE);
     Ok(())
 }
 
-fn kernel(record: &Record) -> &str {
-    record.variant.get("kernel").map_or("", String::as_str)
+/// What the tables show: instructions, of kernels whose names `belong`.
+fn instructions(all: &RecordSet, belong: fn(&str) -> bool) -> RecordSet {
+    let mut set = all.clone();
+    set.records.retain(|record| record.variant.get("kernel").is_some_and(|name| belong(name)));
+    for record in &mut set.records {
+        record.metrics.retain(|metric| metric.unit.starts_with("instructions"));
+    }
+    set
 }
+
+const SERIES: fn(&str) -> bool = |kernel| !kernel.starts_with("s4");
+const FLUSHES: fn(&str) -> bool = |kernel| kernel.starts_with("s4");
 
 fn stored() -> PathBuf {
     cmd::root().join(STORED)

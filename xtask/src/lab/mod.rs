@@ -12,6 +12,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use pageout_record::schema::RecordSet;
 
 use crate::{cmd, setup};
@@ -22,17 +23,37 @@ struct Call {
     words: &'static str,
 }
 
-/// Builds and boots everything; with `update`, its records become the stored ones.
-pub(crate) fn run(update: bool) -> Result<()> {
+/// One part of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Stage {
+    /// Call the young helpers of every kernel at random.
+    Helpers,
+    /// See that a wrong helper is caught.
+    Mistake,
+    /// Reclaim mixed mappings on every kernel.
+    Mixed,
+    /// Count what the kernel does beside what the engine does.
+    Engine,
+    /// Count the instructions of every situation.
+    Figures,
+}
+
+/// Builds and boots for the given stages, or for all; with `update`, the figures are stored.
+pub(crate) fn run(chosen: &[Stage], update: bool) -> Result<()> {
     let since = Instant::now();
     setup::lab()?;
     cmd::run(&mut cmd::cargo(&["build", "--release"]))?;
     fs::create_dir_all(results()).context("a place for the records")?;
-    checks::helpers()?;
-    checks::mistake()?;
-    checks::mixed_mappings()?;
-    engine::beside()?;
-    figures::run(update)?;
+    let stages = Stage::value_variants().iter();
+    for stage in stages.filter(|stage| chosen.is_empty() || chosen.contains(stage)) {
+        match stage {
+            Stage::Helpers => checks::helpers()?,
+            Stage::Mistake => checks::mistake()?,
+            Stage::Mixed => checks::mixed_mappings()?,
+            Stage::Engine => engine::beside()?,
+            Stage::Figures => figures::run(update)?,
+        }
+    }
     println!(
         "\nrecords are in {}; all took {} min",
         results().display(),
@@ -73,7 +94,7 @@ fn read(path: &Path) -> Result<RecordSet> {
 }
 
 /// Prints a stage's title.
-fn stage(title: &str) {
+fn begin(title: &str) {
     println!("\n== {title}");
 }
 
