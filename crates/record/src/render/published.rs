@@ -58,7 +58,7 @@ pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
         ]);
     }
     let base: Vec<String> = base.iter().map(|(axis, choice)| format!("{axis}={choice}")).collect();
-    let mut text = "figures of real kernels, quoted; not runs of this tool\n".to_owned();
+    let mut text = "figures of real kernels, quoted; not of this run\n".to_owned();
     if !base.is_empty() {
         text += &format!("before: {}\n", base.join(","));
     }

@@ -67,13 +67,14 @@ pub(super) fn mirror(from: &Pristine, staged: &Staged, to: &Path) -> Result<(), 
     remove_others(to, to, &wanted)
 }
 
-/// The files of the pristine tree; of a user's, those that its rules for version control do not
-/// ignore: what a build in the tree left would be taken for this build's.
+/// The files of the pristine tree; of a user's under version control, those that its rules do not
+/// ignore: what a build in the tree left would be taken for this build's. Without a repository the
+/// rules say nothing: those of Debian's source package ignore all of the kernel.
 fn walk(from: &Pristine) -> ignore::Walk {
     WalkBuilder::new(&from.directory)
         .standard_filters(false)
         .git_ignore(from.is_users)
-        .require_git(false)
+        .require_git(true)
         .filter_entry(|entry| entry.file_name() != ".git")
         .build()
 }
@@ -310,5 +311,13 @@ mod tests {
             assert!(!trees.to(path).exists(), "{path}");
         }
         assert!(trees.to("mm/a.c").exists() && trees.to(".keep").exists());
+    }
+
+    #[test]
+    fn a_users_tree_without_a_repository_is_taken_whole() {
+        let mut trees = Trees::new(&[(".gitignore", "/*\n!/debian/\n"), ("Makefile", "all:\n")]);
+        trees.from.is_users = true;
+        trees.mirror(&[]);
+        assert!(trees.to("Makefile").exists());
     }
 }
