@@ -9,7 +9,7 @@
 //! ```
 
 use core::array::from_fn;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::Arm64_4K;
 use pageout_paging::table::{HostTable, HostTables};
@@ -19,8 +19,8 @@ use pageout_paging::young::Family;
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table, VirtAddr};
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, Mapping, MappingKind,
-    Maps, Memory, Mm, MmId, NewFolio, NewVma, Refs, Sizes, VmFlags, Vma, WriteGuard,
-    folio_check_references, folio_referenced, map_folio,
+    Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
+    WriteGuard, folio_check_references, folio_referenced, map_folio,
 };
 
 /// Pages of a folio: one contiguous block.
@@ -40,6 +40,7 @@ const SIZES: Sizes = Sizes::for_limits(&Limits {
     vmas: 2,
     mms: 2,
     mappings: 1,
+    ..Limits::NOTHING
 });
 
 /// How this system checks young bits.
@@ -175,6 +176,11 @@ pub(crate) fn run() -> ([Round; 2], u32) {
         vmas: &mut from_fn::<_, { SIZES.vmas }, _>(|_| Vma::default()),
         mms: &mut from_fn::<_, { SIZES.mms }, _>(|_| Mm::default()),
         mappings: &mut from_fn::<_, { SIZES.mappings }, _>(|_| Mapping::default()),
+        pages: &mut from_fn::<_, { SIZES.pages }, _>(|_| AtomicU8::new(0)),
+        memcgs: &mut from_fn::<_, { SIZES.memcgs }, _>(|_| Memcg::default()),
+        buckets: &mut from_fn::<_, { SIZES.buckets }, _>(|_| AtomicU32::new(0)),
+        shadows: &mut from_fn::<_, { SIZES.shadows }, _>(|_| ShadowEntry::default()),
+        slots: &mut from_fn::<_, { SIZES.slots }, _>(|_| Slot::default()),
     };
     let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
     let tables = HostTables::new(&tables, FIRST_TABLE);

@@ -1,9 +1,12 @@
 //! Folios: the unit of reclaim, 2^order frames with one state.
 
 use crate::lock::{Lock, WriteGuard};
+use crate::memcg::MemcgId;
 use crate::rmap::MappingId;
+use crate::swap::SwapSlot;
 use core::sync::atomic::{
-    AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+    AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire,
+    Ordering::Relaxed, Ordering::Release,
 };
 use pageout_paging::{Order, Pfn};
 
@@ -25,6 +28,36 @@ bitflags::bitflags! {
         const ZONE_DEVICE = 1 << 5;
         /// Anonymous memory.
         const ANON = 1 << 6;
+        /// Content differs from what backs it.
+        const DIRTY = 1 << 7;
+        /// Being written out.
+        const WRITEBACK = 1 << 8;
+        /// Being read in.
+        const READING = 1 << 9;
+        /// Content is valid.
+        const UPTODATE = 1 << 10;
+        /// In the swap cache: [`Folio::swap`] is its first slot.
+        const SWAPCACHE = 1 << 11;
+        /// Reclaim it as soon as its write-out ends.
+        const RECLAIM = 1 << 12;
+        /// Its last write-out failed.
+        const ERROR = 1 << 13;
+    }
+}
+
+bitflags::bitflags! {
+    /// Where a folio stands among the LRU lists. Written under the lock of its lruvec, or by
+    /// whoever isolated it.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct LruFlags: u32 {
+        /// On a list.
+        const LRU = 1 << 0;
+        /// Active: of the active list, or to be put there.
+        const ACTIVE = 1 << 1;
+        /// Of the unevictable list, or to be put there.
+        const UNEVICTABLE = 1 << 2;
+        /// Was active before: part of a working set.
+        const WORKINGSET = 1 << 3;
     }
 }
 
@@ -32,8 +65,10 @@ bitflags::bitflags! {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FolioId(pub u32);
 
-/// One folio's state, 40 bytes. Flags are plain stores by whoever holds the folio's lock.
+/// One folio's state, one cache line of 64 bytes. Flags are plain stores by whoever holds the
+/// folio's lock; the list's state, by whoever holds the lruvec's lock or has isolated the folio.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub struct Folio {
     index: AtomicU64,
     pfn: AtomicU64,
@@ -43,6 +78,14 @@ pub struct Folio {
     refs: AtomicU32,
     flags: AtomicU32,
     lock: Lock,
+    lru: AtomicU32,
+    /// Neighbours on the list it is on; see `list`.
+    pub(crate) prev: AtomicU32,
+    pub(crate) next: AtomicU32,
+    /// The next folio of its bucket in the file index.
+    pub(crate) chain: AtomicU32,
+    swap: AtomicU32,
+    memcg: AtomicU16,
     order: AtomicU8,
 }
 
@@ -68,6 +111,8 @@ impl Folio {
         self.flags.store(flags.bits(), Relaxed);
         self.mapcount.store(0, Relaxed);
         self.refs.store(1, Relaxed);
+        self.lru.store(0, Relaxed);
+        self.memcg.store(MemcgId::ROOT.0, Relaxed);
         self.mapping.store(mapping.0, Relaxed);
     }
 
@@ -101,8 +146,9 @@ impl Folio {
         self.mapcount.load(Relaxed)
     }
 
-    /// References: one a mapping entry, one of whoever allocated the folio. Whoever holds the last
-    /// one and reads 1 sees all that was done under the others.
+    /// References: one a mapping entry, one of the file index or the swap cache, one of whoever
+    /// isolated it from a list, one of whoever allocated it until that is given up. Whoever holds
+    /// the last one and reads 1 sees all that was done under the others.
     #[inline]
     pub fn refs(&self) -> u32 {
         self.refs.load(Acquire)
@@ -112,6 +158,38 @@ impl Folio {
     #[inline]
     pub fn flags(&self) -> FolioFlags {
         FolioFlags::from_bits_retain(self.flags.load(Relaxed))
+    }
+
+    /// Where it stands among the LRU lists.
+    #[inline]
+    pub fn lru(&self) -> LruFlags {
+        LruFlags::from_bits_retain(self.lru.load(Relaxed))
+    }
+
+    /// Changes where it stands. The caller holds the lruvec's lock, or has isolated the folio.
+    #[inline]
+    pub(crate) fn update_lru(&self, set: LruFlags, clear: LruFlags) {
+        self.lru.store(((self.lru() | set) - clear).bits(), Relaxed);
+    }
+
+    /// The cgroup it is charged to.
+    #[inline]
+    pub fn memcg(&self) -> MemcgId {
+        MemcgId(self.memcg.load(Relaxed))
+    }
+
+    pub(crate) fn set_memcg(&self, memcg: MemcgId) {
+        self.memcg.store(memcg.0, Relaxed);
+    }
+
+    /// Its first swap slot, while [`FolioFlags::SWAPCACHE`] is set.
+    #[inline]
+    pub fn swap(&self) -> SwapSlot {
+        SwapSlot(self.swap.load(Relaxed))
+    }
+
+    pub(crate) fn set_swap(&self, slot: SwapSlot) {
+        self.swap.store(slot.0, Relaxed);
     }
 
     /// Takes the folio's lock if it is free.
@@ -129,6 +207,31 @@ impl Folio {
     pub(crate) fn add_mappings(&self, nr: u32) {
         self.refs.fetch_add(nr, Relaxed);
         self.mapcount.fetch_add(nr, Relaxed);
+    }
+
+    /// Takes a reference, unless there is none left: then the folio is being freed.
+    #[inline]
+    pub(crate) fn try_get(&self) -> bool {
+        let taken = self
+            .refs
+            .fetch_update(Relaxed, Relaxed, |refs| if refs == 0 { None } else { Some(refs + 1) });
+        taken.is_ok()
+    }
+
+    /// Gives up `nr` references; whether they were the last, so that the caller frees the folio.
+    #[inline]
+    #[must_use]
+    pub(crate) fn put(&self, nr: u32) -> bool {
+        let before = self.refs.fetch_sub(nr, AcqRel);
+        debug_assert!(before >= nr, "{before} references cover the {nr} given up");
+        before == nr
+    }
+
+    /// Drops all `expected` references at once, so that no one can take another; false, and
+    /// nothing changed, if there are more (the kernel's `folio_ref_freeze`).
+    #[inline]
+    pub(crate) fn freeze(&self, expected: u32) -> bool {
+        self.refs.compare_exchange(expected, 0, AcqRel, Relaxed).is_ok()
     }
 
     pub(crate) fn remove_mappings(&self, nr: u32) {

@@ -9,26 +9,39 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod cache;
 mod cpu;
 mod decision;
 mod fault;
 mod folio;
+mod list;
 mod lock;
+mod lruvec;
 mod maps;
+mod memcg;
 mod mm;
 mod notifier;
 mod referenced;
 mod rmap;
+mod swap;
 mod vma;
+mod vmstat;
+mod world;
 
+pub use cache::ShadowEntry;
 pub use cpu::{CpuCtx, Events, Rank};
 pub use decision::{FolioRef, folio_check_references};
 pub use fault::{MapAs, MapError, ZapError, Zapped, map_folio, zap_folio};
-pub use folio::{Folio, FolioFlags, FolioGuard, FolioId};
+pub use folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
 pub use lock::{Lock, ReadGuard, WriteGuard};
+pub use lruvec::LruList;
 pub use maps::{Limits, Maps, Memory, MemoryError, NewFolio, OutOfTable, Sizes, TableKind};
+pub use memcg::{Memcg, MemcgId};
 pub use mm::{Mm, MmId, MmapError};
 pub use notifier::Subscribers;
 pub use referenced::{Aging, Referenced, Refs, folio_referenced};
 pub use rmap::{Mapping, MappingId, MappingKind};
+pub use swap::{Slot, SwapSlot};
 pub use vma::{NewVma, VmFlags, Vma, VmaId};
+pub use vmstat::{Counter, VmStat};
+pub use world::{Backing, Frames, Io, Place, Submitted, World};

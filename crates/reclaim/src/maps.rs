@@ -1,18 +1,23 @@
 //! The engine's tables: folios, frames, VMAs, address spaces and mappings in the caller's memory.
 
+use crate::cache::ShadowEntry;
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::lock::Lock;
+use crate::memcg::Memcg;
 use crate::mm::{Mm, MmId};
 use crate::rmap::{Mapping, MappingId, MappingKind};
+use crate::swap::Slot;
 use crate::vma::{Vma, VmaId};
 use crate::{CpuCtx, Rank};
 use core::fmt;
-use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{
+    AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Env, Order, Pfn};
 
 /// No entry: the end of a list, a frame without a folio.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// How much an engine is to hold.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +32,26 @@ pub struct Limits {
     pub mms: usize,
     /// Mappings (files, anonymous areas) at once.
     pub mappings: usize,
+    /// Cgroups at once, besides the root.
+    pub memcgs: usize,
+    /// Shadows of evicted pages of files remembered at once.
+    pub shadows: usize,
+    /// Swap slots.
+    pub slots: usize,
+}
+
+impl Limits {
+    /// Room for nothing: what a struct update starts from.
+    pub const NOTHING: Self = Self {
+        frames: 0,
+        folios: 0,
+        vmas: 0,
+        mms: 0,
+        mappings: 0,
+        memcgs: 0,
+        shadows: 0,
+        slots: 0,
+    };
 }
 
 /// Lengths of the slices that [`Memory`] takes.
@@ -34,7 +59,9 @@ pub struct Limits {
 pub struct Sizes {
     /// Length of [`Memory::frames`]: 4 bytes a page.
     pub frames: usize,
-    /// Length of [`Memory::folios`]: 40 bytes a folio.
+    /// Length of [`Memory::pages`]: 1 byte a page.
+    pub pages: usize,
+    /// Length of [`Memory::folios`]: 64 bytes a folio.
     pub folios: usize,
     /// Length of [`Memory::vmas`]: 40 bytes a VMA.
     pub vmas: usize,
@@ -42,30 +69,48 @@ pub struct Sizes {
     pub mms: usize,
     /// Length of [`Memory::mappings`]: 12 bytes a mapping.
     pub mappings: usize,
+    /// Length of [`Memory::memcgs`], the root included.
+    pub memcgs: usize,
+    /// Length of [`Memory::buckets`], a power of two: 4 bytes each, one a folio or two.
+    pub buckets: usize,
+    /// Length of [`Memory::shadows`]: 24 bytes a shadow.
+    pub shadows: usize,
+    /// Length of [`Memory::slots`]: 24 bytes a swap slot.
+    pub slots: usize,
 }
 
 const _: () = assert!(size_of::<Folio>() <= 64, "at most 64 bytes a folio");
-const _: () = assert!(size_of::<AtomicU32>() <= 6, "at most 6 bytes a page");
+const _: () = assert!(size_of::<AtomicU32>() + size_of::<AtomicU8>() <= 6, "6 bytes a page");
 
 impl Sizes {
     /// What `limits` need.
     pub const fn for_limits(limits: &Limits) -> Self {
         Self {
             frames: limits.frames,
+            pages: limits.frames,
             folios: limits.folios,
             vmas: limits.vmas,
             mms: limits.mms,
             mappings: limits.mappings,
+            memcgs: limits.memcgs + 1,
+            buckets: if limits.folios < 2 { 1 } else { 1 << limits.folios.ilog2() },
+            shadows: limits.shadows,
+            slots: limits.slots,
         }
     }
 
     /// Bytes in all.
     pub const fn bytes(&self) -> usize {
         self.frames * size_of::<AtomicU32>()
+            + self.pages * size_of::<AtomicU8>()
             + self.folios * size_of::<Folio>()
             + self.vmas * size_of::<Vma>()
             + self.mms * size_of::<Mm>()
             + self.mappings * size_of::<Mapping>()
+            + self.memcgs * size_of::<Memcg>()
+            + self.buckets * size_of::<AtomicU32>()
+            + self.shadows * size_of::<ShadowEntry>()
+            + self.slots * size_of::<Slot>()
     }
 }
 
@@ -74,6 +119,8 @@ impl Sizes {
 pub struct Memory<'m> {
     /// Folio of each frame.
     pub frames: &'m mut [AtomicU32],
+    /// State of each anonymous page.
+    pub pages: &'m mut [AtomicU8],
     /// Folios.
     pub folios: &'m mut [Folio],
     /// VMAs.
@@ -82,6 +129,14 @@ pub struct Memory<'m> {
     pub mms: &'m mut [Mm],
     /// Mappings.
     pub mappings: &'m mut [Mapping],
+    /// Cgroups.
+    pub memcgs: &'m mut [Memcg],
+    /// Buckets of the file index.
+    pub buckets: &'m mut [AtomicU32],
+    /// Shadows of evicted pages of files.
+    pub shadows: &'m mut [ShadowEntry],
+    /// Swap slots.
+    pub slots: &'m mut [Slot],
 }
 
 /// A slice that [`Maps::new`] cannot number: it has 2^32 − 1 entries or more.
@@ -102,6 +157,12 @@ pub enum TableKind {
     Mms,
     /// [`Memory::mappings`].
     Mappings,
+    /// [`Memory::memcgs`].
+    Memcgs,
+    /// [`Memory::shadows`].
+    Shadows,
+    /// [`Memory::slots`].
+    Slots,
 }
 
 impl fmt::Display for TableKind {
@@ -112,6 +173,9 @@ impl fmt::Display for TableKind {
             Self::Vmas => "VMAs",
             Self::Mms => "address spaces",
             Self::Mappings => "mappings",
+            Self::Memcgs => "cgroups",
+            Self::Shadows => "shadows",
+            Self::Slots => "swap slots",
         })
     }
 }
@@ -145,6 +209,11 @@ pub struct Maps<'m> {
     vmas: &'m [Vma],
     mms: &'m [Mm],
     mappings: &'m [Mapping],
+    pub(crate) pages: &'m [AtomicU8],
+    pub(crate) memcgs: &'m [Memcg],
+    pub(crate) buckets: &'m [AtomicU32],
+    pub(crate) shadows: &'m [ShadowEntry],
+    pub(crate) slots: &'m [Slot],
     free: FreeLists,
 }
 
@@ -156,6 +225,7 @@ struct FreeLists {
     vmas: AtomicU32,
     mms: AtomicU32,
     mappings: AtomicU32,
+    slots: AtomicU32,
 }
 
 impl<'m> Maps<'m> {
@@ -164,23 +234,40 @@ impl<'m> Maps<'m> {
     /// # Errors
     /// [`MemoryError`] names a slice too long to number.
     pub fn new(memory: Memory<'m>, base: Pfn) -> Result<Self, MemoryError> {
-        let Memory { frames, folios, vmas, mms, mappings } = memory;
+        let Memory { frames, pages, folios, vmas, mms, mappings, memcgs, buckets, shadows, slots } =
+            memory;
         let lengths = [
             (frames.len(), TableKind::Frames),
             (folios.len(), TableKind::Folios),
             (vmas.len(), TableKind::Vmas),
             (mms.len(), TableKind::Mms),
             (mappings.len(), TableKind::Mappings),
+            (slots.len(), TableKind::Slots),
         ];
         if let Some((_, kind)) = lengths.into_iter().find(|(len, _)| *len >= NONE as usize) {
             return Err(MemoryError(kind));
         }
-        let maps = Self { base, frames, folios, vmas, mms, mappings, free: FreeLists::default() };
+        let free = FreeLists::default();
+        let maps = Self {
+            base,
+            frames,
+            pages,
+            folios,
+            vmas,
+            mms,
+            mappings,
+            memcgs,
+            buckets,
+            shadows,
+            slots,
+            free,
+        };
         maps.frames.iter().for_each(|frame| frame.store(NONE, Relaxed));
         chain(maps.folios.iter().map(|folio| &folio.mapping), &maps.free.folios);
         chain(maps.vmas.iter().map(|vma| &vma.next), &maps.free.vmas);
         chain(maps.mms.iter().map(|mm| &mm.state), &maps.free.mms);
         chain(maps.mappings.iter().map(|mapping| &mapping.head), &maps.free.mappings);
+        chain(maps.slots.iter().map(|slot| &slot.folio), &maps.free.slots);
         Ok(maps)
     }
 

@@ -6,11 +6,12 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
-    Memory, Mm, MmId, NewFolio, NewVma, Refs, Sizes, VmFlags, Vma, folio_referenced, map_folio,
+    Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
+    folio_referenced, map_folio,
 };
 use std::cell::Cell;
 use std::iter::repeat_with;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Where the file is mapped: aligned to any folio, so that whole blocks are contiguous.
 const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
@@ -25,6 +26,11 @@ pub struct Arena {
     vmas: Vec<Vma>,
     mms: Vec<Mm>,
     mappings: Vec<Mapping>,
+    pages: Vec<AtomicU8>,
+    memcgs: Vec<Memcg>,
+    buckets: Vec<AtomicU32>,
+    shadows: Vec<ShadowEntry>,
+    slots: Vec<Slot>,
 }
 
 /// An arena in use: the environment over its tables, and the engine's maps.
@@ -52,6 +58,11 @@ impl Arena {
             vmas: filled(sizes.vmas),
             mms: filled(sizes.mms),
             mappings: filled(sizes.mappings),
+            pages: filled(sizes.pages),
+            memcgs: filled(sizes.memcgs),
+            buckets: filled(sizes.buckets),
+            shadows: filled(sizes.shadows),
+            slots: filled(sizes.slots),
         }
     }
 
@@ -72,6 +83,11 @@ impl Arena {
             vmas: &mut self.vmas,
             mms: &mut self.mms,
             mappings: &mut self.mappings,
+            pages: &mut self.pages,
+            memcgs: &mut self.memcgs,
+            buckets: &mut self.buckets,
+            shadows: &mut self.shadows,
+            slots: &mut self.slots,
         };
         let maps = Maps::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
         Ground {
@@ -146,6 +162,7 @@ impl FileSpec {
             vmas: processes,
             mms: processes,
             mappings: 1,
+            ..Limits::NOTHING
         }
     }
 

@@ -295,6 +295,7 @@ impl Needs {
             vmas: self.intervals,
             mms: 1,
             mappings: self.intervals,
+            ..Limits::NOTHING
         }
     }
 

@@ -14,7 +14,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use std::ops::Range;
 
-const SMALL: Limits = Limits { frames: 32, folios: 5, vmas: 5, mms: 2, mappings: 1 };
+const SMALL: Limits =
+    Limits { frames: 32, folios: 5, vmas: 5, mms: 2, mappings: 1, ..Limits::NOTHING };
 
 /// Each VMA has its own part of the address space, from here on and this long.
 const SLOT: u64 = 32;

@@ -52,6 +52,7 @@ fn any_single_process_makes_a_shared_folio_young<F: Format>(family: Family) {
             vmas: processes as usize,
             mms: processes as usize,
             mappings: 1,
+            ..Limits::NOTHING
         });
         let mut world = arena.world::<F>();
         let (folio, sharers) = shared(&mut world, processes);

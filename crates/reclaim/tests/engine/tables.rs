@@ -6,15 +6,16 @@ use pageout_paging::pte::{Arm64_4K, SmallX86};
 use pageout_paging::young::Family;
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::{
-    Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId, MappingKind, Maps, Memory, Mm,
-    MmapError, NewFolio, NewVma, OutOfTable, Refs, Sizes, TableKind, VmFlags, Vma,
+    Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId, MappingKind, Maps, Memcg,
+    Memory, Mm, MmapError, NewFolio, NewVma, OutOfTable, Refs, Sizes, TableKind, VmFlags, Vma,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU32;
 
 type W<'a> = World<'a, SmallX86>;
 
-const TWO: Limits = Limits { frames: 16, folios: 2, vmas: 2, mms: 2, mappings: 2 };
+const TWO: Limits =
+    Limits { frames: 16, folios: 2, vmas: 2, mms: 2, mappings: 2, ..Limits::NOTHING };
 
 fn new_folio(pfn: u64, order: u8, mapping: MappingId) -> NewFolio {
     NewFolio {
@@ -55,7 +56,7 @@ fn sizes_are_what_the_slices_take() {
 
 #[test]
 fn an_engine_without_room_refuses_everything() {
-    let none = Limits { frames: 0, folios: 0, vmas: 0, mms: 0, mappings: 0 };
+    let none = Limits { frames: 0, folios: 0, vmas: 0, mms: 0, mappings: 0, ..Limits::NOTHING };
     let mut arena = Arena::new::<SmallX86>(&none);
     let mut world: W<'_> = arena.world();
     assert_eq!(world.try_process(), full(TableKind::Mms));
@@ -90,6 +91,11 @@ fn frames_are_numbered_from_the_base() {
         vmas: &mut [],
         mms: &mut [],
         mappings: &mut mappings,
+        pages: &mut [],
+        memcgs: &mut [Memcg::default()],
+        buckets: &mut [AtomicU32::new(0)],
+        shadows: &mut [],
+        slots: &mut [],
     };
     let maps = Maps::new(memory, Pfn::new(64)).expect("small tables");
     let mut arena = Arena::new::<SmallX86>(&TWO);

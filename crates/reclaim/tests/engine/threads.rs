@@ -134,7 +134,7 @@ fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
 /// playing one, can show otherwise.
 #[test]
 fn a_folio_found_by_its_frame_is_initialised() {
-    let limits = Limits { frames: 16, folios: 1, vmas: 0, mms: 0, mappings: 1 };
+    let limits = Limits { frames: 16, folios: 1, vmas: 0, mms: 0, mappings: 1, ..Limits::NOTHING };
     for _ in 0..20 {
         let mut arena = Arena::new::<SmallX86>(&limits);
         let mut world = arena.world::<SmallX86>();

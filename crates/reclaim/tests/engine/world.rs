@@ -9,17 +9,18 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, MapError, Mapping, MappingId,
-    MappingKind, Maps, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable, Referenced, Sizes, VmFlags,
-    Vma, VmaId, ZapError, Zapped, folio_referenced, map_folio, zap_folio,
+    MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable, Referenced,
+    ShadowEntry, Sizes, Slot, VmFlags, Vma, VmaId, ZapError, Zapped, folio_referenced, map_folio,
+    zap_folio,
 };
 use std::cell::Cell;
 use std::iter::repeat_with;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Room for anything a test makes but the largest.
 pub(crate) const LIMITS: Limits =
-    Limits { frames: 4096, folios: 32, vmas: 16, mms: 8, mappings: 4 };
+    Limits { frames: 4096, folios: 32, vmas: 16, mms: 8, mappings: 4, ..Limits::NOTHING };
 
 /// Page tables for each address space.
 const TABLES: usize = 8;
@@ -37,6 +38,11 @@ pub(crate) struct Arena {
     vmas: Vec<Vma>,
     mms: Vec<Mm>,
     mappings: Vec<Mapping>,
+    pages: Vec<AtomicU8>,
+    memcgs: Vec<Memcg>,
+    buckets: Vec<AtomicU32>,
+    shadows: Vec<ShadowEntry>,
+    slots: Vec<Slot>,
 }
 
 fn filled<T: Default>(len: usize) -> Vec<T> {
@@ -58,6 +64,11 @@ impl Arena {
             vmas: filled(sizes.vmas),
             mms: filled(sizes.mms),
             mappings: filled(sizes.mappings),
+            pages: filled(sizes.pages),
+            memcgs: filled(sizes.memcgs),
+            buckets: filled(sizes.buckets),
+            shadows: filled(sizes.shadows),
+            slots: filled(sizes.slots),
         }
     }
 
@@ -68,6 +79,11 @@ impl Arena {
             vmas: &mut self.vmas,
             mms: &mut self.mms,
             mappings: &mut self.mappings,
+            pages: &mut self.pages,
+            memcgs: &mut self.memcgs,
+            buckets: &mut self.buckets,
+            shadows: &mut self.shadows,
+            slots: &mut self.slots,
         };
         World {
             maps: Maps::new(memory, Pfn::new(0)).expect("small tables"),

@@ -1,0 +1,76 @@
+//! What reclaim needs of the world besides page tables and their MMU: frames, and storage.
+
+use crate::folio::FolioId;
+use crate::rmap::MappingId;
+use crate::swap::SwapSlot;
+use pageout_paging::{Env, Order, Pfn};
+
+/// Physical memory: where frames come from, and what is done to their content.
+pub trait Frames {
+    /// A free run of 2^`order` frames, aligned to its size, content undefined. `None` if there is
+    /// none now.
+    fn alloc(&self, order: Order) -> Option<Pfn>;
+    /// Takes back what [`Frames::alloc`] gave.
+    fn free(&self, pfn: Pfn, order: Order);
+    /// A frame that holds an empty page table.
+    fn alloc_table(&self) -> Option<Pfn>;
+    /// Takes back a page table that is empty again.
+    fn free_table(&self, frame: Pfn);
+    /// Fills `nr` frames with zeros.
+    fn zero(&self, pfn: Pfn, nr: usize);
+    /// Copies `nr` frames.
+    fn copy(&self, from: Pfn, to: Pfn, nr: usize);
+    /// Frames free now, in pages: what watermarks are compared with.
+    fn free_pages(&self) -> usize;
+}
+
+/// What backs a folio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Pages of a file from this page offset on.
+    File(MappingId, u64),
+    /// Swap slots from this one on.
+    Swap(SwapSlot),
+}
+
+/// A transfer between frames and what backs them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Io {
+    /// Whose frames; named again when the transfer ends.
+    pub folio: FolioId,
+    /// The other end.
+    pub place: Place,
+    /// First frame.
+    pub pfn: Pfn,
+    /// Pages.
+    pub nr: usize,
+}
+
+/// What became of a transfer at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Submitted {
+    /// It is complete.
+    Done,
+    /// It goes on; its end is told by [`Maps::read_done`](crate::Maps::read_done) or
+    /// [`Maps::write_done`](crate::Maps::write_done).
+    Pending,
+    /// It failed.
+    Failed,
+}
+
+/// Storage. Nothing here waits: a transfer is started, and the engine told of its end.
+pub trait Backing {
+    /// Starts to fill frames from what backs them.
+    fn read(&self, io: Io) -> Submitted;
+    /// Starts to write frames to what backs them. Content is taken from the frames between this
+    /// call and the end of the transfer.
+    fn write(&self, io: Io) -> Submitted;
+}
+
+/// All that reclaim and faults stand on.
+pub trait World: Env + Frames + Backing {
+    /// Whether the calling task is to give up what can be given up (EINTR).
+    fn signal_pending(&self) -> bool {
+        false
+    }
+}
