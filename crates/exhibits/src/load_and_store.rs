@@ -44,6 +44,12 @@ impl<T: Table> Table for TornTable<T> {
         Ok(())
     }
 
+    fn swap(self, i: usize, new: Pte) -> Pte {
+        let old = self.0.load(i);
+        self.0.set(i, new);
+        old
+    }
+
     fn set(self, i: usize, pte: Pte) {
         self.0.set(i, pte);
     }

@@ -42,7 +42,7 @@ struct Tlb {
 
 impl Mmu for Tlb {
     fn caps(&self) -> Caps {
-        Caps { hardware_af: true, hardware_dirty: true, nonleaf_af: false, range_limit: 1 << 21 }
+        Caps { range_limit: 1 << 21, ..Caps::IDEAL }
     }
 
     fn invalidate(&self, _what: Invalidate) {
@@ -90,14 +90,10 @@ impl<'t> Env for Hypervisor<'t> {
 impl Hypervisor<'_> {
     /// Maps all of the guest's memory, contiguous blocks where they fit.
     fn map_guest(&self) {
-        let mut next_free = TABLES.get();
-        let mut zeroed = || {
-            next_free += 1;
-            Some(Pfn::new(next_free))
-        };
+        let mut frames = TABLES.add(1)..Pfn::new(u64::MAX);
         for start in (0..GUEST).step_by(RANGE as usize) {
             let addr = VirtAddr::new(start);
-            let table = make_table(self, TABLES, addr, Level::Pte, &mut zeroed);
+            let table = make_table(self, TABLES, addr, Level::Pte, &mut frames);
             let table = table.expect("there is room for every table");
             let first = Pfn::new(start >> Arm64_4K::PAGE_SHIFT);
             let leaf = Arm64_4K::leaf(Level::Pte, first, Prot::WRITE);

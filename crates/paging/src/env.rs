@@ -4,6 +4,7 @@ use crate::mmu::Mmu;
 use crate::notifier::Notifier;
 use crate::pte::Format;
 use crate::rules::Rules;
+use crate::stage::Stage;
 use crate::table::Table;
 use crate::{Pfn, mmu::Asid};
 
@@ -35,6 +36,10 @@ pub trait Env {
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier>;
     /// Called between two tries for a lock: spin, wait for an event, or yield.
     fn relax(&self);
+    /// Told what the engine does from here on, so that a ground can attribute time. Nothing depends
+    /// on it, and by default it is nothing.
+    #[inline]
+    fn enter(&self, _stage: Stage) {}
 }
 
 /// A table whose lock is held. Whatever changes entries demands one.

@@ -23,6 +23,9 @@ pub enum Invalidate {
     },
     /// Every translation of the address space.
     AddressSpace(Asid),
+    /// Every translation of user address spaces, on every CPU: the one round of interrupts by which
+    /// x86 flushes a batch of several address spaces.
+    Everything,
 }
 
 /// Order of memory and invalidations.
@@ -30,8 +33,20 @@ pub enum Invalidate {
 pub enum Barrier {
     /// Entries written before are seen by walks after (arm64 DSB ISHST; nothing on x86).
     Publish,
-    /// Invalidations issued before on this CPU have taken effect everywhere (arm64 DSB ISH).
+    /// Invalidations issued before *on this CPU* have taken effect everywhere (arm64 DSB ISH). Those
+    /// that another CPU issued are not waited for: only that CPU's own barrier completes them.
     Complete,
+}
+
+/// How a deferred invalidation reaches other CPUs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shootdown {
+    /// Invalidations are issued as entries are cleared, and hardware broadcasts them; one barrier
+    /// completes them all (arm64).
+    Broadcast,
+    /// Nothing is sent before the flush, which is one round of interprocessor interrupts (x86,
+    /// riscv).
+    Ipi,
 }
 
 /// What the memory-management hardware does by itself, on the CPUs that matter.
@@ -46,6 +61,25 @@ pub struct Caps {
     /// Entries at or above which a range becomes an invalidation of the whole address space.
     /// arm64 without range TLBI: 512 at 4K pages; with it 2^21 + 1; x86: 34; riscv: 65 [7.1.5].
     pub range_limit: usize,
+    /// How deferred invalidations reach other CPUs.
+    pub shootdown: Shootdown,
+    /// Contiguous blocks may be converted without a flush in between: hardware returns the old
+    /// translation or the new, never a mixture, and raises no fault (arm64 FEAT_BBM level 2 on CPUs
+    /// known not to abort).
+    pub bbml2_noabort: bool,
+}
+
+impl Caps {
+    /// Hardware that sets the bits of leaf entries, invalidates ranges of any length by broadcast,
+    /// and has nothing beyond.
+    pub const IDEAL: Self = Self {
+        hardware_af: true,
+        hardware_dirty: true,
+        nonleaf_af: false,
+        range_limit: usize::MAX,
+        shootdown: Shootdown::Broadcast,
+        bbml2_noabort: false,
+    };
 }
 
 /// TLB maintenance: broadcast to every CPU that may hold a translation.
@@ -56,4 +90,15 @@ pub trait Mmu {
     fn invalidate(&self, what: Invalidate);
     /// Orders memory and invalidations.
     fn barrier(&self, barrier: Barrier);
+    /// Makes this CPU's TLB forget, and waits for it (arm64: a local TLBI between local barriers).
+    fn invalidate_local(&self, what: Invalidate) {
+        self.barrier(Barrier::Publish);
+        self.invalidate(what);
+        self.barrier(Barrier::Complete);
+    }
+    /// Whether a CPU other than this one may hold translations of the address space. x86 defers an
+    /// invalidation only then (Linux 7.1.5, should_defer_flush).
+    fn remote(&self, _asid: Asid) -> bool {
+        true
+    }
 }

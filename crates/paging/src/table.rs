@@ -30,6 +30,8 @@ pub trait Table: Copy {
     /// # Errors
     /// The entry found, if it differs (or, on some machines, spuriously equal).
     fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte>;
+    /// Replaces entry `i` in one atomic operation; what it was.
+    fn swap(self, i: usize, new: Pte) -> Pte;
     /// Stores entry `i`: only where hardware cannot write, that is over an invalid entry.
     fn set(self, i: usize, pte: Pte);
     /// Hints that the line of entry `i` will be written.
@@ -93,6 +95,11 @@ impl<F: Format> Table for HostTable<'_, F> {
     fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
         let entry = self.entry(i);
         entry.compare_exchange_weak(old.0, new.0, Relaxed, Relaxed).map(|_| ()).map_err(Pte)
+    }
+
+    #[inline]
+    fn swap(self, i: usize, new: Pte) -> Pte {
+        Pte(self.entry(i).swap(new.0, Relaxed))
     }
 
     #[inline]

@@ -66,6 +66,23 @@ pub fn flush_young<E: Env>(
     if flush == YoungFlush::None {
         return;
     }
+    let whole = issue(env, asid, start, nr, level);
+    if whole || flush == YoungFlush::Sync {
+        env.mmu().barrier(Barrier::Complete);
+    }
+}
+
+/// Makes every TLB forget `nr` entries of `level` from `start` on, or the whole address space where
+/// [`Caps::range_limit`](crate::mmu::Caps) says so, and waits for it.
+pub fn flush_range<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) {
+    issue(env, asid, start, nr, level);
+    env.mmu().barrier(Barrier::Complete);
+}
+
+/// Publishes what was written and issues the invalidation of `nr` entries of `level` from `start`
+/// on; whether it is one of the whole address space. The range is in the entries' own units; how it
+/// ends is the rules' to say.
+pub fn issue<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) -> bool {
     let mmu = env.mmu();
     let whole = nr >= mmu.caps().range_limit;
     let end = E::Rules::range_end::<E::Format>(start, nr * E::Format::nr_pages(level));
@@ -75,7 +92,5 @@ pub fn flush_young<E: Env>(
         true => Invalidate::AddressSpace(asid),
         false => Invalidate::Range { asid, start, nr, level },
     });
-    if whole || flush == YoungFlush::Sync {
-        mmu.barrier(Barrier::Complete);
-    }
+    whole
 }

@@ -6,6 +6,8 @@ use crate::env::{Env, LockedTable};
 use crate::pte::{Entry, Format, Level, Pte, SwapKind};
 use crate::table::Table;
 use crate::{Pfn, VirtAddr, VirtRange};
+use core::ops::Range;
+use core::sync::atomic::{Ordering::Release, fence};
 
 /// Where a descent from the root ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,15 +41,40 @@ pub fn descend<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Descent {
     }
 }
 
+/// Where frames of new page tables come from.
+pub trait TableFrames {
+    /// A frame that holds an empty table; `None` if there is no more (ENOMEM).
+    fn take(&mut self) -> Option<Pfn>;
+    /// Takes back the frame taken last, still an empty table: another CPU has made that table.
+    fn give_back(&mut self, frame: Pfn);
+}
+
+/// Empty tables in consecutive frames.
+impl TableFrames for Range<Pfn> {
+    fn take(&mut self) -> Option<Pfn> {
+        let frame = self.start;
+        (frame < self.end).then(|| {
+            self.start = frame.add(1);
+            frame
+        })
+    }
+
+    fn give_back(&mut self, frame: Pfn) {
+        assert!(frame.add(1) == self.start, "the frame given back is the one taken last");
+        self.start = frame;
+    }
+}
+
 /// The frame of the table of `level` that covers `addr`, making the tables that miss on the way.
-/// `zeroed` supplies frames that hold empty tables. `None` if it has no more, or if a leaf stands
-/// in the way; tables already made stay. The caller keeps others from changing the same path.
+/// `None` if there is no frame for one, or if a leaf stands in the way; tables already made stay.
+/// Several CPUs may make the same table at once: one's is installed, the others give theirs back
+/// (Linux 7.1.5, pmd_install and its like).
 pub fn make_table<E: Env>(
     env: &E,
     root: Pfn,
     addr: VirtAddr,
     level: Level,
-    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+    frames: &mut dyn TableFrames,
 ) -> Option<Pfn> {
     let mut frame = root;
     let mut at = Level::Pgd;
@@ -55,18 +82,30 @@ pub fn make_table<E: Env>(
         let table = env.table(frame);
         let i = E::Format::index(at, addr);
         let pte = table.load(i);
-        frame = if E::Format::is_table(pte) {
-            E::Format::pfn(pte)
-        } else if pte.is_none() {
-            let below = zeroed()?;
-            table.set(i, E::Format::table(below));
-            below
-        } else {
+        let found = if pte.is_none() { install::<E>(table, i, frames)? } else { pte };
+        if !E::Format::is_table(found) {
             return None;
-        };
+        }
+        frame = E::Format::pfn(found);
         at = at.below()?;
     }
     Some(frame)
+}
+
+/// Makes entry `i`, found empty, lead to a new table, unless another CPU has filled it: the entry
+/// as it is then. `None` if there is no frame.
+fn install<E: Env>(table: E::Table, i: usize, frames: &mut dyn TableFrames) -> Option<Pte> {
+    let frame = frames.take()?;
+    let new = E::Format::table(frame);
+    // The table's emptiness is seen before the entry that leads to it.
+    fence(Release);
+    while let Err(found) = table.cas(i, Pte::NONE, new) {
+        if !found.is_none() {
+            frames.give_back(frame);
+            return Some(found);
+        }
+    }
+    Some(new)
 }
 
 /// A part of a range that one table's entries map.

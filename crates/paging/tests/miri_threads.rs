@@ -28,7 +28,7 @@ struct NoTlb;
 
 impl Mmu for NoTlb {
     fn caps(&self) -> Caps {
-        Caps { hardware_af: true, hardware_dirty: true, nonleaf_af: false, range_limit: usize::MAX }
+        Caps::IDEAL
     }
 
     fn invalidate(&self, _what: Invalidate) {}

@@ -14,6 +14,8 @@ const ROOT: Pfn = FIRST_TABLE;
 /// Pages that one PTE table maps here; a PMD table eight times as many, and so on.
 const PTES: u64 = 8;
 
+const TABLES: u64 = 40;
+
 /// An address space in tables of 8.
 struct Space<F> {
     world: World<F>,
@@ -30,7 +32,7 @@ fn pages(range: std::ops::Range<u64>) -> VirtRange {
 
 impl<F: Format> Space<F> {
     fn new() -> Self {
-        Self { world: World::new(40), tables: Cell::new(1) }
+        Self { world: World::new(TABLES as usize), tables: Cell::new(1) }
     }
 
     fn env(&self) -> Ground<'_, Engine, F> {
@@ -39,12 +41,10 @@ impl<F: Format> Space<F> {
 
     /// The frame of the table of `level` for page `number`, made if it misses.
     fn table(&self, number: u64, level: Level) -> Pfn {
-        let mut next = || {
-            let frame = FIRST_TABLE.add(self.tables.get());
-            self.tables.set(self.tables.get() + 1);
-            Some(frame)
-        };
-        make_table(&self.env(), ROOT, page(number), level, &mut next).expect("no leaf in the way")
+        let mut frames = FIRST_TABLE.add(self.tables.get())..FIRST_TABLE.add(TABLES);
+        let made = make_table(&self.env(), ROOT, page(number), level, &mut frames);
+        self.tables.set(frames.start.offset_from(FIRST_TABLE));
+        made.expect("no leaf in the way")
     }
 
     fn set(&self, number: u64, level: Level, pte: Pte) {
@@ -284,20 +284,20 @@ fn descent_says_where_it_ended() {
 fn make_table_makes_what_misses_and_no_more() {
     let space = Space::<SmallX86>::new();
     let env = space.env();
-    let mut supply = (1..).map(|n| FIRST_TABLE.add(n)).take(2);
-    let mut zeroed = || supply.next();
+    let frames = |from| FIRST_TABLE.add(from)..FIRST_TABLE.add(3);
+    let none = FIRST_TABLE..FIRST_TABLE;
     // Three tables are wanted and two are to be had: those two stay.
-    assert_eq!(make_table(&env, ROOT, page(0), Level::Pte, &mut zeroed), None);
+    assert_eq!(make_table(&env, ROOT, page(0), Level::Pte, &mut frames(1)), None);
     assert_eq!(descend(&env, ROOT, page(0)), Descent::Absent(Level::Pmd));
-    let pmd = make_table(&env, ROOT, page(0), Level::Pmd, &mut || None);
+    let pmd = make_table(&env, ROOT, page(0), Level::Pmd, &mut none.clone());
     assert_eq!(pmd, Some(FIRST_TABLE.add(2)));
     let pte = FIRST_TABLE.add(3);
-    let made = make_table(&env, ROOT, page(0), Level::Pte, &mut || Some(pte));
+    let made = make_table(&env, ROOT, page(0), Level::Pte, &mut (pte..pte.add(1)));
     assert_eq!(made, Some(pte));
-    assert_eq!(make_table(&env, ROOT, page(7), Level::Pte, &mut || None), Some(pte));
+    assert_eq!(make_table(&env, ROOT, page(7), Level::Pte, &mut none.clone()), Some(pte));
     // A leaf is in the way of a table, not of its own level's.
     space.set(8, Level::Pmd, SmallX86::leaf(Level::Pmd, BASE, Prot::READ));
-    let mut plenty = || Some(FIRST_TABLE.add(9));
+    let mut plenty = FIRST_TABLE.add(4)..FIRST_TABLE.add(9);
     assert_eq!(make_table(&env, ROOT, page(8), Level::Pte, &mut plenty), None);
     assert_eq!(make_table(&env, ROOT, page(8), Level::Pmd, &mut plenty), pmd);
     assert_eq!(make_table(&env, ROOT, page(8), Level::Pgd, &mut plenty), Some(ROOT));

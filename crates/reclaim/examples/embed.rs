@@ -14,7 +14,7 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::Arm64_4K;
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::walk::{Descent, descend};
+use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::Family;
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table, VirtAddr};
 use pageout_reclaim::{
@@ -61,7 +61,7 @@ struct Tlbs {
 
 impl Mmu for Tlbs {
     fn caps(&self) -> Caps {
-        Caps { hardware_af: true, hardware_dirty: true, nonleaf_af: false, range_limit: 512 }
+        Caps { range_limit: 512, ..Caps::IDEAL }
     }
 
     fn invalidate(&self, _what: Invalidate) {
@@ -120,11 +120,7 @@ struct SharedFile {
 }
 
 fn share_a_file(maps: &Maps<'_>, os: &Os<'_>, cpu: &mut CpuCtx) -> SharedFile {
-    let mut next = 0;
-    let mut zeroed = || {
-        next += 1;
-        (next <= TABLES as u64).then(|| FIRST_TABLE.add(next - 1))
-    };
+    let mut frames = FIRST_TABLE..FIRST_TABLE.add(TABLES as u64);
     let sized = "the limits hold all of it";
     let order = Order::new(ORDER).expect("a small order");
     let file = maps.add_mapping(os, cpu, MappingKind::File).expect(sized);
@@ -136,14 +132,14 @@ fn share_a_file(maps: &Maps<'_>, os: &Os<'_>, cpu: &mut CpuCtx) -> SharedFile {
     });
     let bytes = (FOLIOS as u64) << ORDER << Arm64_4K::PAGE_SHIFT;
     let mms = [VmFlags::READ, VmFlags::READ | VmFlags::EXEC].map(|flags| {
-        let root = zeroed().expect(sized);
+        let root = frames.take().expect(sized);
         let mm = maps.add_mm(os, cpu, root, Asid(root.offset_from(FIRST_TABLE) as u32));
         let mm = mm.expect(sized);
         let range = START..START.add(bytes);
         let new = NewVma { mm, range, flags, mapping: file, pgoff: 0 };
         let vma = maps.mmap(os, cpu, &new).expect(sized);
         for folio in folios {
-            map_folio(maps, os, cpu, vma, folio, MapAs::Ptes, &mut zeroed).expect(sized);
+            map_folio(maps, os, cpu, vma, folio, MapAs::Ptes, &mut frames).expect(sized);
         }
         mm
     });

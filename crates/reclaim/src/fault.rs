@@ -7,7 +7,7 @@ use crate::{CpuCtx, Rank};
 use pageout_paging::contig;
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::Prot;
-use pageout_paging::walk::{self, Descent, Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::walk::{self, Descent, Hit, LockWhen, MappedWalk, Match, TableFrames, Where};
 use pageout_paging::{Env, Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
 
 /// By what entries a folio is mapped.
@@ -54,10 +54,9 @@ pub struct Zapped {
 }
 
 /// Maps the pages of the folio that lie in the VMA: old, clean entries, writable and executable as
-/// the VMA is. `zeroed` supplies frames of empty page tables.
+/// the VMA is. `frames` supplies page tables.
 ///
-/// The caller keeps others from mapping in the same address space meanwhile, since both might make
-/// the same table, and holds the folio and the VMA in being. Reclaim may go on beside it.
+/// The caller keeps others from mapping the same pages meanwhile, and holds the folio and the VMA in being. Reclaim may go on beside it.
 ///
 /// # Errors
 /// [`MapError`]. Page tables made stay; on [`MapError::Busy`] and [`MapError::NoTable`] entries set
@@ -69,7 +68,7 @@ pub fn map_folio<E: Env>(
     vma: VmaId,
     id: FolioId,
     map_as: MapAs,
-    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+    frames: &mut dyn TableFrames,
 ) -> Result<(), MapError> {
     let vma = maps.vma(vma);
     let folio = maps.folio(id);
@@ -84,8 +83,8 @@ pub fn map_folio<E: Env>(
     let first = folio.pfn().add(skipped as u64);
     cpu.enter(Rank::PageTable);
     let done = match map_as {
-        MapAs::Ptes => map_ptes(env, root, range, first, prot, folio, zeroed),
-        MapAs::PmdLeaf => map_pmd(env, root, &range, prot, folio, zeroed),
+        MapAs::Ptes => map_ptes(env, root, range, first, prot, folio, frames),
+        MapAs::PmdLeaf => map_pmd(env, root, &range, prot, folio, frames),
     };
     cpu.leave(Rank::PageTable);
     done
@@ -98,7 +97,7 @@ fn map_ptes<E: Env>(
     first: Pfn,
     prot: Prot,
     folio: &Folio,
-    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+    frames: &mut dyn TableFrames,
 ) -> Result<(), MapError> {
     let mut addr = range.start;
     let mut pfn = first;
@@ -106,7 +105,7 @@ fn map_ptes<E: Env>(
         let i = E::Format::index(Level::Pte, addr);
         let left = ((range.end.get() - addr.get()) >> E::Format::PAGE_SHIFT) as usize;
         let nr = left.min(E::Format::PTES - i);
-        let pt = LockedTable::lock(env, table_for(env, root, addr, Level::Pte, zeroed)?);
+        let pt = LockedTable::lock(env, table_for(env, root, addr, Level::Pte, frames)?);
         if (i..i + nr).any(|k| !pt.table().load(k).is_none()) {
             return Err(MapError::Busy);
         }
@@ -125,7 +124,7 @@ fn map_pmd<E: Env>(
     range: &VirtRange,
     prot: Prot,
     folio: &Folio,
-    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+    frames: &mut dyn TableFrames,
 ) -> Result<(), MapError> {
     let size = 1 << E::Format::shift(Level::Pmd);
     let whole = range.end.get() - range.start.get() == size;
@@ -133,7 +132,7 @@ fn map_pmd<E: Env>(
     if !whole || !sized || !range.start.get().is_multiple_of(size) {
         return Err(MapError::NotPmdSized);
     }
-    let pt = LockedTable::lock(env, table_for(env, root, range.start, Level::Pmd, zeroed)?);
+    let pt = LockedTable::lock(env, table_for(env, root, range.start, Level::Pmd, frames)?);
     let i = E::Format::index(Level::Pmd, range.start);
     if !pt.table().load(i).is_none() {
         return Err(MapError::Busy);
@@ -149,9 +148,9 @@ fn table_for<E: Env>(
     root: Pfn,
     addr: VirtAddr,
     level: Level,
-    zeroed: &mut dyn FnMut() -> Option<Pfn>,
+    frames: &mut dyn TableFrames,
 ) -> Result<Pfn, MapError> {
-    let made = walk::make_table(env, root, addr, level, zeroed);
+    let made = walk::make_table(env, root, addr, level, frames);
     made.ok_or_else(|| match walk::descend(env, root, addr) {
         Descent::PmdLeaf(_) => MapError::Busy,
         _ => MapError::NoTable,

@@ -1,7 +1,7 @@
 //! The counting environment: the same operations as `host`, each counted. For runs of their own,
 //! never timed.
 
-use crate::host::{HostEnv, IDEAL};
+use crate::host::HostEnv;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::table::{HostTable, LINE};
 use pageout_paging::{Env, Format, Notifier, Pfn, Pte, Sound, Table};
@@ -87,7 +87,7 @@ impl Counter {
 
 impl Mmu for Counter {
     fn caps(&self) -> Caps {
-        IDEAL
+        Caps::IDEAL
     }
 
     fn invalidate(&self, _what: Invalidate) {
@@ -140,6 +140,11 @@ impl<F: Format> Table for CountingTable<'_, F> {
     fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
         self.counter.count(|counts| counts.atomics += 1);
         self.table.cas(i, old, new)
+    }
+
+    fn swap(self, i: usize, new: Pte) -> Pte {
+        self.counter.count(|counts| counts.atomics += 1);
+        self.table.swap(i, new)
     }
 
     fn set(self, i: usize, pte: Pte) {

@@ -63,18 +63,13 @@ impl<'a, F: Format> Env for HostEnv<'a, F> {
     }
 }
 
-/// No TLB: invalidations and barriers cost nothing here and are not executed.
+/// No TLB, and the hardware that the ideal walker plays: invalidations and barriers cost nothing here and are not executed.
 #[derive(Clone, Copy, Debug)]
 pub struct NoTlb;
 
-/// Capabilities of the hardware that the ideal walker plays: it sets accessed and dirty bits of
-/// leaves, and invalidates ranges of any length.
-pub const IDEAL: Caps =
-    Caps { hardware_af: true, hardware_dirty: true, nonleaf_af: false, range_limit: usize::MAX };
-
 impl Mmu for NoTlb {
     fn caps(&self) -> Caps {
-        IDEAL
+        Caps::IDEAL
     }
 
     fn invalidate(&self, _what: Invalidate) {}

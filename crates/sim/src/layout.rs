@@ -3,6 +3,7 @@
 
 use crate::host::{FIRST_TABLE, HostEnv};
 use pageout_paging::mmu::Asid;
+use pageout_paging::walk::TableFrames;
 use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
@@ -123,6 +124,17 @@ impl<F: Format> Ground<'_, F> {
     }
 }
 
+impl<F: Format> TableFrames for &Ground<'_, F> {
+    fn take(&mut self) -> Option<Pfn> {
+        self.zeroed_table()
+    }
+
+    fn give_back(&mut self, frame: Pfn) {
+        let next = frame.offset_from(FIRST_TABLE);
+        assert!(self.next_table.replace(next) == next + 1, "the frame taken last comes back");
+    }
+}
+
 /// How a file is mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileSpec {
@@ -221,8 +233,7 @@ impl<'a, F: Format> FileLayout<'a, F> {
                 NewVma { mm, range: range.clone(), flags: VmFlags::READ, mapping: file, pgoff: 0 };
             let vma = maps.mmap(&env, cpu, &new).expect(sized);
             for folio in &folios {
-                let zeroed = &mut || ground.zeroed_table();
-                map_folio(maps, &env, cpu, vma, *folio, spec.map_as, zeroed).expect(sized);
+                map_folio(maps, &env, cpu, vma, *folio, spec.map_as, &mut &ground).expect(sized);
             }
             mms.push(mm);
         }

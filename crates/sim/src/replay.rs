@@ -339,8 +339,7 @@ impl<'a, F: Format> Program<'a, F> {
             flags: FolioFlags::empty(),
         };
         let folio = maps.add_folio(env, cpu, new).expect(SIZED);
-        let zeroed = &mut || self.ground.zeroed_table();
-        map_folio(maps, env, cpu, vma, folio, MapAs::Ptes, zeroed).expect(SIZED);
+        map_folio(maps, env, cpu, vma, folio, MapAs::Ptes, &mut &self.ground).expect(SIZED);
         self.list.insert(self.next_fault, (folio, vma));
         self.faulted.insert(placed.page, self.next_fault);
         self.next_fault += 1;

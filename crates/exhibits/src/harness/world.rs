@@ -20,7 +20,7 @@ pub struct Counts {
     pub bit_clears: u64,
     /// Atomic clears that return nothing.
     pub clears: u64,
-    /// Compare-and-swaps, failed ones too.
+    /// Exchanges, and compare-and-swaps, failed ones too.
     pub swaps: u64,
     /// Plain stores.
     pub stores: u64,
@@ -144,12 +144,7 @@ impl<F: Format> World<F> {
             hardware: RefCell::default(),
             due: Cell::new(usize::MAX),
             weak_failures: Cell::new(0),
-            caps: Cell::new(Caps {
-                hardware_af: true,
-                hardware_dirty: true,
-                nonleaf_af: false,
-                range_limit: usize::MAX,
-            }),
+            caps: Cell::new(Caps::IDEAL),
             secondary: Cell::new(None),
             format: PhantomData,
         }
@@ -183,6 +178,11 @@ impl<F: Format> World<F> {
     /// Entries from which a range becomes a flush of the address space.
     pub fn set_range_limit(&self, range_limit: usize) {
         self.caps.set(Caps { range_limit, ..self.caps.get() });
+    }
+
+    /// Whether blocks may be converted without a flush in between.
+    pub fn set_bbml2(&self, bbml2_noabort: bool) {
+        self.caps.set(Caps { bbml2_noabort, ..self.caps.get() });
     }
 
     /// Attaches a secondary MMU that answers `young`, or detaches it.
@@ -397,6 +397,11 @@ impl<F: Format> Table for WorldTable<'_, F> {
         let found = Pte(self.change(i, swap));
         // Outside the table everything succeeds, or a compare-and-swap loop would never end.
         if i >= F::PTES || (found == old && weak == 0) { Ok(()) } else { Err(found) }
+    }
+
+    fn swap(self, i: usize, new: Pte) -> Pte {
+        self.world.count(|counts| counts.swaps += 1);
+        Pte(self.change(i, |_| new.0))
     }
 
     fn set(self, i: usize, pte: Pte) {

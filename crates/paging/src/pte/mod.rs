@@ -273,6 +273,17 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     fn advance(pte: Pte, nr: usize) -> Pte {
         Pte(pte.0.wrapping_add(Self::step(pte).wrapping_mul(nr as u64)))
     }
+    /// The last-level entry that stands in memory as `raw` at index `i` of its table. Only a format
+    /// whose contiguous entries don't hold their own frame differs from what stands there.
+    #[inline]
+    fn decode(raw: Pte, _i: usize) -> Pte {
+        raw
+    }
+    /// How a last-level entry stands in memory: what [`Format::decode`] undoes.
+    #[inline]
+    fn encode(pte: Pte) -> Pte {
+        pte
+    }
     /// The index of `addr` in a table of `level`.
     #[inline]
     fn index(level: Level, addr: VirtAddr) -> usize {

@@ -19,7 +19,7 @@ use crate::env::{Env, LockedTable};
 use crate::mmu::Asid;
 use crate::pte::{Format, Level, Pte, YoungClear};
 use crate::tlb::{FlushPolicy, YoungFlush, flush_young};
-use crate::{Rules, Table, VirtAddr, VirtRange};
+use crate::{Rules, Stage, Table, VirtAddr, VirtRange};
 use core::ops::Range;
 
 /// How the young bits of a run are checked.
@@ -205,11 +205,13 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         pte: Pte,
         max_nr: usize,
     ) -> (usize, bool) {
+        self.env.enter(Stage::Young);
         let (nr, young) = if self.family == Family::PerEntry || max_nr == 1 {
             (1, self.ptep_clear_flush_young(pt, addr))
         } else {
             self.clear_flush_batch(pt, addr, pte, max_nr)
         };
+        self.env.enter(Stage::RmapWalk);
         (nr, young | self.notify(After::Flush, addr, nr))
     }
 

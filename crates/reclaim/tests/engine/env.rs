@@ -41,7 +41,7 @@ impl MmuLog {
 
 impl Mmu for MmuLog {
     fn caps(&self) -> Caps {
-        Caps { hardware_af: true, hardware_dirty: true, nonleaf_af: false, range_limit: usize::MAX }
+        Caps::IDEAL
     }
 
     fn invalidate(&self, what: Invalidate) {
@@ -198,6 +198,10 @@ impl<F: Format> Table for CountedTable<'_, F> {
 
     fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
         self.counted().cas(i, old, new)
+    }
+
+    fn swap(self, i: usize, new: Pte) -> Pte {
+        self.counted().swap(i, new)
     }
 
     fn set(self, i: usize, pte: Pte) {

@@ -59,7 +59,7 @@ fn churn<F: Format>(world: &Parts<'_, '_, F>, done: &AtomicBool) {
     while !done.load(Relaxed) {
         let vma = world.maps.mmap(world.env, cpu, &new).expect("room");
         for folio in world.folios {
-            let none = &mut || None;
+            let none = &mut (Pfn::new(0)..Pfn::new(0));
             let mapped = map_folio(world.maps, world.env, cpu, vma, *folio, MapAs::Ptes, none);
             mapped.expect("its tables are there");
         }

@@ -4,7 +4,7 @@ use crate::env::{FIRST_TABLE, MmuLog, Secondary, TableCounts, TestEnv};
 use pageout_paging::mmu::Asid;
 use pageout_paging::table::HostTables;
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::walk::{Descent, descend};
+use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
@@ -113,8 +113,10 @@ impl Tables {
     pub(crate) fn made(&self) -> u64 {
         self.next.get()
     }
+}
 
-    fn take(&self) -> Option<Pfn> {
+impl TableFrames for Tables {
+    fn take(&mut self) -> Option<Pfn> {
         match self.left.get() {
             Some(0) => return None,
             Some(left) => self.left.set(Some(left - 1)),
@@ -122,6 +124,10 @@ impl Tables {
         }
         let number = self.next.replace(self.next.get() + 1);
         Some(FIRST_TABLE.add(number))
+    }
+
+    fn give_back(&mut self, _frame: Pfn) {
+        panic!("no other CPU makes tables here");
     }
 }
 
@@ -209,9 +215,8 @@ impl<F: Format> World<'_, F> {
         folio: FolioId,
         map_as: MapAs,
     ) -> Result<(), MapError> {
-        let zeroed = &mut || self.tables.take();
         let (env, cpu) = (&self.env, &mut self.cpu);
-        map_folio(&self.maps, env, cpu, vma, folio, map_as, zeroed)
+        map_folio(&self.maps, env, cpu, vma, folio, map_as, &mut self.tables)
     }
 
     pub(crate) fn map(&mut self, vma: VmaId, folio: FolioId) {

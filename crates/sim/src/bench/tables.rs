@@ -49,15 +49,11 @@ impl SweepTables {
             return range;
         }
         self.memory.iter().for_each(|entry| entry.store(0, Relaxed));
-        let mut next = 1;
-        let mut zeroed = || {
-            next += 1;
-            Some(FIRST_TABLE.add(next - 1))
-        };
+        let mut frames = FIRST_TABLE.add(1)..FIRST_TABLE.add(self.locks.len() as u64);
         let (env, root) = self.env::<F>();
         for page in (0..self.entries() as u64).step_by(nr) {
             let addr = VirtAddr::new(page << F::PAGE_SHIFT);
-            let frame = make_table(&env, root, addr, Level::Pte, &mut zeroed);
+            let frame = make_table(&env, root, addr, Level::Pte, &mut frames);
             let pt = LockedTable::lock(&env, frame.expect("there is room for every table"));
             let pte = F::leaf(Level::Pte, Pfn::new(page), Prot::READ);
             contig::set_ptes::<F, _>(pt.table(), F::index(Level::Pte, addr), pte, nr);

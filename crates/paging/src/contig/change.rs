@@ -1,0 +1,56 @@
+//! Taking entries out, and write-protecting them. What only a part of a block undergoes, its other
+//! entries must not: blocks that a range covers in part are unfolded first, whole ones stay.
+
+use super::{convert, merge};
+use crate::VirtAddr;
+use crate::env::{Env, LockedTable};
+use crate::mmu::Asid;
+use crate::pte::{Format, Level, Pte};
+use crate::table::Table;
+
+/// Takes out `nr` entries from the one that maps `addr` on; the first as it was, young and dirty if
+/// any of them was (Linux 7.1.5, get_and_clear_ptes). TLBs still hold them: the flush is the
+/// caller's. Precondition: they are present and lie in this table.
+pub fn get_and_clear_ptes<E: Env>(
+    env: &E,
+    pt: &LockedTable<'_, E>,
+    asid: Asid,
+    addr: VirtAddr,
+    nr: usize,
+) -> Pte {
+    convert::unfold_edges(env, pt, asid, addr, nr);
+    let table = pt.table();
+    let i = E::Format::index(Level::Pte, addr);
+    let first = E::Format::decode(table.swap(i, Pte::NONE), i);
+    (i + 1..i + nr).fold(first, |all, k| merge::<E::Format>(all, table.swap(k, Pte::NONE)))
+}
+
+/// Write-protects `nr` entries from the one that maps `addr` on; dirty ones stay dirty (Linux
+/// 7.1.5, wrprotect_ptes). TLBs may still permit writes, which make entries dirty no more: the
+/// flush is the caller's. Precondition: they are present and lie in this table.
+pub fn wrprotect_ptes<E: Env>(
+    env: &E,
+    pt: &LockedTable<'_, E>,
+    asid: Asid,
+    addr: VirtAddr,
+    nr: usize,
+) {
+    convert::unfold_edges(env, pt, asid, addr, nr);
+    let i = E::Format::index(Level::Pte, addr);
+    for k in i..i + nr {
+        change::<E::Format, _>(pt.table(), k, E::Format::wrprotect);
+    }
+}
+
+/// Makes of entry `i` what `new` makes of it, hardware's changes meanwhile included; whether that
+/// is anything else.
+pub(super) fn change<F: Format, T: Table>(table: T, i: usize, new: impl Fn(Pte) -> Pte) -> bool {
+    let mut old = table.load(i);
+    while new(old) != old {
+        match table.cas(i, old, new(old)) {
+            Ok(()) => return true,
+            Err(found) => old = found,
+        }
+    }
+    false
+}
