@@ -9,6 +9,8 @@ pub enum Rank {
     Folio,
     /// A mapping's reverse map.
     Rmap,
+    /// The reverse map of a VMA's anonymous pages, while its file's is held too.
+    RmapOfAnon,
     /// A page table's lock.
     PageTable,
     /// A free list: innermost, held for a few stores.

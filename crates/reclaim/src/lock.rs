@@ -44,6 +44,16 @@ impl Lock {
         taken.ok().map(|_| WriteGuard(self))
     }
 
+    /// Takes the lock to read, calling `relax` between tries.
+    pub fn read(&self, relax: impl Fn()) -> ReadGuard<'_> {
+        loop {
+            if let Some(guard) = self.try_read() {
+                return guard;
+            }
+            relax();
+        }
+    }
+
     /// Takes the lock to write, calling `relax` between tries.
     pub fn write(&self, relax: impl Fn()) -> WriteGuard<'_> {
         loop {

@@ -63,11 +63,11 @@ pub struct Sizes {
     pub pages: usize,
     /// Length of [`Memory::folios`]: 64 bytes a folio.
     pub folios: usize,
-    /// Length of [`Memory::vmas`]: 40 bytes a VMA.
+    /// Length of [`Memory::vmas`]: 56 bytes a VMA.
     pub vmas: usize,
-    /// Length of [`Memory::mms`]: 16 bytes an address space.
+    /// Length of [`Memory::mms`]: 48 bytes an address space.
     pub mms: usize,
-    /// Length of [`Memory::mappings`]: 12 bytes a mapping.
+    /// Length of [`Memory::mappings`]: 16 bytes a mapping.
     pub mappings: usize,
     /// Length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,
@@ -314,6 +314,7 @@ impl<'m> Maps<'m> {
     pub fn remove_mapping<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MappingId) {
         let mapping = self.mapping(id);
         assert_eq!(mapping.head.load(Relaxed), NONE, "a mapping that is freed has no VMA");
+        assert_eq!(mapping.users.load(Relaxed), 0, "no address space keeps its copies there");
         self.put(env, cpu, &self.free.mappings, &mapping.head, id.0);
     }
 

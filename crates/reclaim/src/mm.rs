@@ -1,24 +1,34 @@
 //! Address spaces.
 
-use crate::maps::{Maps, OutOfTable};
+use crate::lock::Lock;
+use crate::maps::NONE;
+use crate::memcg::MemcgId;
 use crate::rmap::MappingId;
-use crate::vma::{NewVma, VmaId};
-use crate::{CpuCtx, Rank};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use pageout_paging::Pfn;
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Env, Format, Pfn};
 
 /// Index of an address space in the caller's table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MmId(pub u32);
 
-/// One address space, 16 bytes.
+/// One address space, 48 bytes.
 #[derive(Debug, Default)]
 pub struct Mm {
     root: AtomicU64,
     asid: AtomicU32,
     /// Whether it is exiting; for a free one, the next free.
     pub(crate) state: AtomicU32,
+    /// The mmap lock: held to read VMAs, and to write by whoever changes them.
+    pub(crate) lock: Lock,
+    /// First VMA, by address.
+    pub(crate) head: AtomicU32,
+    /// The VMA found last.
+    pub(crate) found: AtomicU32,
+    /// The reverse map of private copies of files' pages, shared with the family by forking.
+    anon: AtomicU32,
+    fault_around: AtomicU32,
+    memcg: AtomicU16,
 }
 
 impl Mm {
@@ -26,6 +36,11 @@ impl Mm {
         self.root.store(root.get(), Relaxed);
         self.asid.store(asid.0, Relaxed);
         self.state.store(0, Relaxed);
+        self.head.store(NONE, Relaxed);
+        self.found.store(NONE, Relaxed);
+        self.anon.store(NONE, Relaxed);
+        self.fault_around.store(0, Relaxed);
+        self.memcg.store(MemcgId::ROOT.0, Relaxed);
     }
 
     /// Frame of the root table.
@@ -48,76 +63,40 @@ impl Mm {
     pub fn is_exiting(&self) -> bool {
         self.state.load(Relaxed) != 0
     }
-}
 
-/// Why [`Maps::mmap`] refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum MmapError {
-    /// The range is empty, or not page-aligned, or ends past the last page offset.
-    #[error("the range is empty, not page-aligned or too far into the mapping")]
-    BadRange,
-    /// The caller's table of VMAs is full (ENOMEM).
-    #[error(transparent)]
-    OutOfTable(OutOfTable),
-}
-
-impl Maps<'_> {
-    /// Adds a VMA. Nothing is mapped yet. Ranges of one address space must not overlap; that is the
-    /// caller's to keep.
-    ///
-    /// # Errors
-    /// [`MmapError`]; nothing is changed then.
-    pub fn mmap<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        new: &NewVma,
-    ) -> Result<VmaId, MmapError> {
-        let aligned = |addr: u64| addr.is_multiple_of(E::Format::PAGE_SIZE);
-        let (start, end) = (new.range.start, new.range.end);
-        if start >= end || !aligned(start.get()) || !aligned(end.get()) {
-            return Err(MmapError::BadRange);
-        }
-        let pages = (end.get() - start.get()) >> E::Format::PAGE_SHIFT;
-        new.pgoff.checked_add(pages).ok_or(MmapError::BadRange)?;
-        let id = self.take_vma(env, cpu).map_err(MmapError::OutOfTable)?;
-        self.vma(id).init(new);
-        self.link(env, cpu, id, new.mapping, new.pgoff);
-        Ok(id)
+    /// The cgroup that its faults are charged to; the root at first.
+    pub fn memcg(&self) -> MemcgId {
+        MemcgId(self.memcg.load(Relaxed))
     }
 
-    /// Removes a VMA whose folios are no longer mapped by it. Once this returns, no reverse map
-    /// leads reclaim to the VMA's page tables: those that map nothing else may be freed.
-    ///
-    /// # Panics
-    /// If it is not one of its mapping's VMAs.
-    pub fn munmap<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
-        let mapping = self.mapping(MappingId(self.vma(id).mapping.load(Relaxed)));
-        cpu.enter(Rank::Rmap);
-        let guard = mapping.lock.write(|| env.relax());
-        let mut link = &mapping.head;
-        while link.load(Relaxed) != id.0 {
-            let next = self.vma_at(link);
-            link = &next.expect("a VMA to remove is in its mapping's list").next;
-        }
-        link.store(self.vma(id).next.load(Relaxed), Relaxed);
-        drop(guard);
-        cpu.leave(Rank::Rmap);
-        self.put_vma(env, cpu, id);
+    /// Moves the process to another cgroup. What it was charged stays where it is.
+    pub fn set_memcg(&self, memcg: MemcgId) {
+        self.memcg.store(memcg.0, Relaxed);
     }
 
-    /// Inserts a VMA into its mapping's list, which is sorted by page offset.
-    fn link<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId, mapping: MappingId, pgoff: u64) {
-        cpu.enter(Rank::Rmap);
-        let mapping = self.mapping(mapping);
-        let guard = mapping.lock.write(|| env.relax());
-        let mut link = &mapping.head;
-        while let Some(next) = self.vma_at(link).filter(|next| next.pgoff() < pgoff) {
-            link = &next.next;
-        }
-        self.vma(id).next.store(link.load(Relaxed), Relaxed);
-        link.store(id.0, Relaxed);
-        drop(guard);
-        cpu.leave(Rank::Rmap);
+    /// Bytes around a fault on a file's page that are mapped along with it if they are in memory
+    /// (Linux: 64 KiB, `fault_around_bytes`); 0, the default, for none.
+    pub fn fault_around(&self) -> u64 {
+        self.fault_around.load(Relaxed).into()
+    }
+
+    /// Sets [`Mm::fault_around`] to `bytes`, rounded down to a power of two.
+    pub fn set_fault_around(&self, bytes: u32) {
+        self.fault_around.store(bytes.checked_ilog2().map_or(0, |log| 1 << log), Relaxed);
+    }
+
+    pub(crate) fn anon(&self) -> Option<MappingId> {
+        let id = self.anon.load(Relaxed);
+        (id != NONE).then_some(MappingId(id))
+    }
+
+    pub(crate) fn set_anon(&self, mapping: Option<MappingId>) {
+        self.anon.store(mapping.map_or(NONE, |id| id.0), Relaxed);
+    }
+
+    /// Sets the reverse map of private copies unless there is one; the one there is then.
+    pub(crate) fn propose_anon(&self, mapping: MappingId) -> MappingId {
+        let set = self.anon.compare_exchange(NONE, mapping.0, Relaxed, Relaxed);
+        set.map_or_else(MappingId, |_| mapping)
     }
 }

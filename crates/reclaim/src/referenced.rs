@@ -103,13 +103,11 @@ fn ask_vmas<E: Env>(
     let past = folio.index() + folio.nr_pages() as u64;
     let mut tally = Tally { mapcount: folio.mapcount(), vmas: 0, vm_flags: VmFlags::empty() };
     let mut refs = None;
-    let mut next = maps.vma_at(&mapping.head);
-    while let Some(vma) = next.filter(|vma| vma.pgoff() < past) {
+    for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
         if let ControlFlow::Break(known) = ask_vma(maps, env, cpu, folio, vma, aging, &mut tally) {
             refs = known;
             break;
         }
-        next = maps.vma_at(&vma.next);
     }
     drop(guard);
     cpu.leave(Rank::Rmap);

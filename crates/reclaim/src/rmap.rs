@@ -1,8 +1,12 @@
 //! Reverse maps: from a mapping's pages to the VMAs that map them.
 
 use crate::folio::FolioFlags;
-use crate::lock::Lock;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use crate::lock::{Lock, WriteGuard};
+use crate::maps::{Maps, NONE};
+use crate::vma::{Vma, VmaId};
+use crate::{CpuCtx, Rank};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use pageout_paging::{Env, Order};
 
 /// Index of a mapping in the caller's table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -13,7 +17,8 @@ pub struct MappingId(pub u32);
 pub enum MappingKind {
     /// Pages of a file, shared by every VMA that maps them (the kernel's `address_space`).
     File,
-    /// Anonymous memory of one process (its `anon_vma`).
+    /// Anonymous memory of one process and those forked from it. Kernels have an `anon_vma` a
+    /// process, chained; one for the family only makes walks visit VMAs that map none of a folio.
     Anon,
 }
 
@@ -34,15 +39,31 @@ pub struct Mapping {
     pub(crate) lock: Lock,
     /// First VMA, or for a free mapping the next free one.
     pub(crate) head: AtomicU32,
-    anon: AtomicU32,
+    /// Address spaces whose private copies of files' pages are here.
+    pub(crate) users: AtomicU32,
+    anon: AtomicU8,
+    order: AtomicU8,
 }
 
 impl Mapping {
     pub(crate) fn init(&self, kind: MappingKind) {
-        self.anon.store(u32::from(kind == MappingKind::Anon), Relaxed);
+        self.anon.store(u8::from(kind == MappingKind::Anon), Relaxed);
+        self.order.store(0, Relaxed);
+        self.users.store(0, Relaxed);
+    }
+
+    /// The largest order of the folios that faults make for it; 0 at first.
+    pub fn order(&self) -> Order {
+        Order::new(self.order.load(Relaxed)).unwrap_or_default()
+    }
+
+    /// Sets the largest order of the folios that faults make for it from now on.
+    pub fn set_order(&self, order: Order) {
+        self.order.store(order.get(), Relaxed);
     }
 
     /// What the pages are.
+    #[inline]
     pub fn kind(&self) -> MappingKind {
         match self.anon.load(Relaxed) {
             0 => MappingKind::File,
@@ -54,5 +75,82 @@ impl Mapping {
     /// it, and keeps a folio whose reverse map is locked.
     pub fn lock(&self) -> &Lock {
         &self.lock
+    }
+}
+
+/// The locks of the reverse maps of one VMA, held.
+#[derive(Debug)]
+pub(crate) struct RmapGuards<'m> {
+    _file: Option<WriteGuard<'m>>,
+    _anon: Option<WriteGuard<'m>>,
+}
+
+impl<'m> Maps<'m> {
+    /// The VMAs of a mapping, by page offset. The caller holds the mapping's lock.
+    #[inline]
+    pub(crate) fn vmas_of(&self, mapping: &Mapping) -> impl Iterator<Item = &'m Vma> {
+        let kind = mapping.kind();
+        let first = self.vma_at(&mapping.head);
+        core::iter::successors(first, move |vma| self.vma_at(vma.next_of(kind)))
+    }
+
+    /// Takes the locks of the VMA's reverse maps for writing, the file's first.
+    pub(crate) fn lock_rmaps<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        vma: &Vma,
+    ) -> RmapGuards<'m> {
+        let mut take = |rank, id: Option<MappingId>| {
+            cpu.enter(rank);
+            id.map(|id| self.mapping(id).lock.write(|| env.relax()))
+        };
+        let file = take(Rank::Rmap, vma.file());
+        RmapGuards { _file: file, _anon: take(Rank::RmapOfAnon, vma.anon()) }
+    }
+
+    /// Gives them up.
+    pub(crate) fn unlock_rmaps(cpu: &mut CpuCtx, guards: RmapGuards<'m>) {
+        drop(guards);
+        cpu.leave(Rank::RmapOfAnon);
+        cpu.leave(Rank::Rmap);
+    }
+
+    /// Lists a VMA in both its reverse maps, whose locks are held.
+    pub(crate) fn rmap_insert(&self, id: VmaId) {
+        let vma = self.vma(id);
+        for mapping in [vma.file(), vma.anon()].into_iter().flatten() {
+            self.rmap_insert_in(mapping, id);
+        }
+    }
+
+    /// Lists a VMA in one of its reverse maps, whose lock is held.
+    pub(crate) fn rmap_insert_in(&self, mapping: MappingId, id: VmaId) {
+        let (mapping, vma) = (self.mapping(mapping), self.vma(id));
+        let kind = mapping.kind();
+        let mut link = &mapping.head;
+        while let Some(next) = self.vma_at(link).filter(|next| next.pgoff() < vma.pgoff()) {
+            link = next.next_of(kind);
+        }
+        vma.next_of(kind).store(link.load(Relaxed), Relaxed);
+        link.store(id.0, Relaxed);
+    }
+
+    /// Takes a VMA off both its reverse maps, whose locks are held.
+    ///
+    /// # Panics
+    /// If it is not listed.
+    pub(crate) fn rmap_remove(&self, id: VmaId) {
+        let vma = self.vma(id);
+        for mapping in [vma.file(), vma.anon()].into_iter().flatten().map(|m| self.mapping(m)) {
+            let kind = mapping.kind();
+            let mut link = &mapping.head;
+            while link.load(Relaxed) != id.0 {
+                let next = self.vma_at(link).expect("a VMA to remove is in its mapping's list");
+                link = next.next_of(kind);
+            }
+            link.store(vma.next_of(kind).load(Relaxed), Relaxed);
+            vma.next_of(kind).store(NONE, Relaxed);
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! VMAs: ranges of an address space that map a run of a mapping's pages.
 
 use crate::folio::Folio;
+use crate::maps::NONE;
 use crate::mm::MmId;
-use crate::rmap::MappingId;
+use crate::rmap::{MappingId, MappingKind};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Format, VirtAddr, VirtRange};
 
@@ -24,6 +25,10 @@ bitflags::bitflags! {
         const RAND_READ = 1 << 5;
         /// The file behind it was opened or advised for one use only (FMODE_NOREUSE).
         const NOREUSE = 1 << 6;
+        /// Stores reach the file (MAP_SHARED); otherwise they make private copies.
+        const SHARED = 1 << 7;
+        /// userfaultfd write-protects pages of it.
+        const UFFD_WP = 1 << 8;
     }
 }
 
@@ -36,8 +41,12 @@ impl VmFlags {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VmaId(pub u32);
 
-/// One VMA, 40 bytes. Written before it is listed in its mapping; listed, taken off and walked
-/// under that mapping's lock.
+/// One VMA, 56 bytes: listed in its address space by address, and in the reverse maps of its file
+/// and of its anonymous pages by page offset. Changed with the mmap lock held for writing and the
+/// locks of its reverse maps, so either kind of lock keeps it as it is.
+///
+/// Anonymous pages count offsets as the file does, and in anonymous memory from the page number of
+/// the address it was first mapped at, so one offset serves both reverse maps.
 #[derive(Debug, Default)]
 pub struct Vma {
     start: AtomicU64,
@@ -45,9 +54,12 @@ pub struct Vma {
     pgoff: AtomicU64,
     flags: AtomicU32,
     mm: AtomicU32,
-    pub(crate) mapping: AtomicU32,
-    /// The next VMA of the mapping, or for a free one the next free.
+    file: AtomicU32,
+    anon: AtomicU32,
+    /// The next VMA of the address space, or for a free one the next free.
     pub(crate) next: AtomicU32,
+    next_of_file: AtomicU32,
+    next_of_anon: AtomicU32,
 }
 
 /// What a new VMA maps.
@@ -66,13 +78,68 @@ pub struct NewVma {
 }
 
 impl Vma {
-    pub(crate) fn init(&self, new: &NewVma) {
-        self.start.store(new.range.start.get(), Relaxed);
-        self.end.store(new.range.end.get(), Relaxed);
-        self.pgoff.store(new.pgoff, Relaxed);
-        self.flags.store(new.flags.bits(), Relaxed);
+    pub(crate) fn init(&self, new: &NewVma, kind: MappingKind) {
+        self.set_range(&new.range, new.pgoff);
+        self.set_flags(new.flags);
         self.mm.store(new.mm.0, Relaxed);
-        self.mapping.store(new.mapping.0, Relaxed);
+        let (file, anon) = match kind {
+            MappingKind::File => (new.mapping.0, NONE),
+            MappingKind::Anon => (NONE, new.mapping.0),
+        };
+        self.file.store(file, Relaxed);
+        self.anon.store(anon, Relaxed);
+    }
+
+    /// Makes this VMA map `range` from page `pgoff` on, otherwise as `other` does.
+    pub(crate) fn init_like(&self, other: &Vma, mm: MmId, range: &VirtRange, pgoff: u64) {
+        self.set_range(range, pgoff);
+        self.set_flags(other.flags());
+        self.mm.store(mm.0, Relaxed);
+        self.file.store(other.file.load(Relaxed), Relaxed);
+        self.anon.store(other.anon.load(Relaxed), Relaxed);
+    }
+
+    pub(crate) fn set_range(&self, range: &VirtRange, pgoff: u64) {
+        self.start.store(range.start.get(), Relaxed);
+        self.end.store(range.end.get(), Relaxed);
+        self.pgoff.store(pgoff, Relaxed);
+    }
+
+    pub(crate) fn set_flags(&self, flags: VmFlags) {
+        self.flags.store(flags.bits(), Relaxed);
+    }
+
+    /// The link to the next VMA in the reverse map of its file, or of its anonymous pages.
+    #[inline]
+    pub(crate) fn next_of(&self, kind: MappingKind) -> &AtomicU32 {
+        match kind {
+            MappingKind::File => &self.next_of_file,
+            MappingKind::Anon => &self.next_of_anon,
+        }
+    }
+
+    /// The file it maps; none for anonymous memory.
+    #[inline]
+    pub fn file(&self) -> Option<MappingId> {
+        let id = self.file.load(Relaxed);
+        (id != NONE).then_some(MappingId(id))
+    }
+
+    /// The reverse map of its anonymous pages; none before a file's VMA has the first.
+    #[inline]
+    pub fn anon(&self) -> Option<MappingId> {
+        let id = self.anon.load(Relaxed);
+        (id != NONE).then_some(MappingId(id))
+    }
+
+    pub(crate) fn set_anon(&self, mapping: MappingId) {
+        self.anon.store(mapping.0, Relaxed);
+    }
+
+    /// Whether a store makes a private copy of the page.
+    #[inline]
+    pub fn is_private(&self) -> bool {
+        !self.flags().contains(VmFlags::SHARED)
     }
 
     /// First address.
@@ -98,6 +165,16 @@ impl Vma {
     /// The address space.
     pub fn mm(&self) -> MmId {
         MmId(self.mm.load(Relaxed))
+    }
+
+    /// Addresses.
+    pub fn range(&self) -> VirtRange {
+        self.start()..self.end()
+    }
+
+    /// Page of the mapping at `addr`, which lies in the VMA or at its end.
+    pub fn pgoff_at<F: Format>(&self, addr: VirtAddr) -> u64 {
+        self.pgoff() + ((addr.get() - self.start().get()) >> F::PAGE_SHIFT)
     }
 
     /// Where the VMA maps the folio's pages, were they all mapped: the intersection of both, with

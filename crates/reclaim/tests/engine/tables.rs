@@ -7,10 +7,11 @@ use pageout_paging::young::Family;
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::{
     Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId, MappingKind, Maps, Memcg,
-    Memory, Mm, MmapError, NewFolio, NewVma, OutOfTable, Refs, Sizes, TableKind, VmFlags, Vma,
+    Memory, Mm, MmapError, NewFolio, NewVma, OutOfTable, Refs, ShadowEntry, Sizes, Slot, TableKind,
+    VmFlags, Vma,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 type W<'a> = World<'a, SmallX86>;
 
@@ -47,11 +48,16 @@ fn sizes_are_what_the_slices_take() {
         + of(sizes.folios, size_of::<Folio>())
         + of(sizes.vmas, size_of::<Vma>())
         + of(sizes.mms, size_of::<Mm>())
-        + of(sizes.mappings, size_of::<Mapping>());
+        + of(sizes.mappings, size_of::<Mapping>())
+        + of(sizes.pages, size_of::<AtomicU8>())
+        + of(sizes.memcgs, size_of::<Memcg>())
+        + of(sizes.buckets, size_of::<AtomicU32>())
+        + of(sizes.shadows, size_of::<ShadowEntry>())
+        + of(sizes.slots, size_of::<Slot>());
     assert_eq!(sizes.bytes(), bytes);
     // The sizes that their documentation names.
     let each = [size_of::<Folio>(), size_of::<Vma>(), size_of::<Mm>(), size_of::<Mapping>()];
-    assert_eq!(each, [40, 40, 16, 12]);
+    assert_eq!(each, [64, 56, 48, 16]);
 }
 
 #[test]

@@ -1,0 +1,253 @@
+//! The VMAs of an address space: found, added, removed, split and merged.
+
+use crate::lock::WriteGuard;
+use crate::maps::{Maps, NONE, OutOfTable};
+use crate::mm::{Mm, MmId};
+use crate::vma::{NewVma, Vma, VmaId};
+use crate::{CpuCtx, Rank};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use pageout_paging::{Env, Format, VirtAddr, VirtRange};
+
+/// Why [`Maps::mmap`] refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MmapError {
+    /// The range is empty, or not page-aligned, or ends past the last page offset.
+    #[error("the range is empty, not page-aligned or too far into the mapping")]
+    BadRange,
+    /// A VMA of the address space is in the way.
+    #[error("a VMA of the address space is in the way")]
+    Overlap,
+    /// The caller's table of VMAs is full (ENOMEM).
+    #[error(transparent)]
+    OutOfTable(OutOfTable),
+}
+
+/// Whether `range` is a page or more, page-aligned.
+pub(crate) fn is_pages<F: Format>(range: &VirtRange) -> bool {
+    let aligned = |addr: VirtAddr| addr.get().is_multiple_of(F::PAGE_SIZE);
+    range.start < range.end && aligned(range.start) && aligned(range.end)
+}
+
+impl<'m> Maps<'m> {
+    /// Adds a VMA. Nothing is mapped yet.
+    ///
+    /// # Errors
+    /// [`MmapError`]; nothing is changed then.
+    pub fn mmap<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        new: &NewVma,
+    ) -> Result<VmaId, MmapError> {
+        if !is_pages::<E::Format>(&new.range) {
+            return Err(MmapError::BadRange);
+        }
+        let pages = (new.range.end.get() - new.range.start.get()) >> E::Format::PAGE_SHIFT;
+        new.pgoff.checked_add(pages).ok_or(MmapError::BadRange)?;
+        let mm = self.mm(new.mm);
+        let guard = self.lock_mmap(env, cpu, mm);
+        let made = self.add_vma(env, cpu, new);
+        self.unlock_mmap(cpu, guard);
+        made
+    }
+
+    fn add_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx, new: &NewVma) -> Result<VmaId, MmapError> {
+        if self.first_vma_after(self.mm(new.mm), new.range.start, new.range.end).is_some() {
+            return Err(MmapError::Overlap);
+        }
+        let id = self.take_vma(env, cpu).map_err(MmapError::OutOfTable)?;
+        self.vma(id).init(new, self.mapping(new.mapping).kind());
+        self.list_vma(env, cpu, id);
+        Ok(id)
+    }
+
+    /// Removes a VMA whose folios are no longer mapped by it. Once this returns, no reverse map
+    /// leads reclaim to the VMA's page tables: those that map nothing else may be freed.
+    ///
+    /// # Panics
+    /// If it is not one of its address space's VMAs.
+    pub fn munmap<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
+        let mm = self.mm(self.vma(id).mm());
+        let guard = self.lock_mmap(env, cpu, mm);
+        self.remove_vma(env, cpu, id);
+        self.unlock_mmap(cpu, guard);
+    }
+
+    /// Takes the mmap lock for writing.
+    pub(crate) fn lock_mmap<'a, E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        mm: &'a Mm,
+    ) -> WriteGuard<'a> {
+        cpu.enter(Rank::Mmap);
+        mm.lock.write(|| env.relax())
+    }
+
+    /// Gives it up.
+    pub(crate) fn unlock_mmap(&self, cpu: &mut CpuCtx, guard: WriteGuard<'_>) {
+        drop(guard);
+        cpu.leave(Rank::Mmap);
+    }
+
+    /// The VMA that holds `addr`. The caller holds the mmap lock.
+    pub(crate) fn find_vma(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaId> {
+        let holds = |id: &VmaId| self.vma(*id).start() <= addr && addr < self.vma(*id).end();
+        let last = mm.found.load(Relaxed);
+        if let Some(id) = (last != NONE).then_some(VmaId(last)).filter(holds) {
+            return Some(id);
+        }
+        let id = self.vma_ids(mm).find(|id| self.vma(*id).end() > addr).filter(holds)?;
+        mm.found.store(id.0, Relaxed);
+        Some(id)
+    }
+
+    /// The VMAs of an address space by address. The caller holds the mmap lock.
+    pub(crate) fn vma_ids<'a>(&'a self, mm: &Mm) -> impl Iterator<Item = VmaId> + use<'a, 'm> {
+        let id = |link: &AtomicU32| {
+            let id = link.load(Relaxed);
+            (id != NONE).then_some(VmaId(id))
+        };
+        core::iter::successors(id(&mm.head), move |vma| id(&self.vma(*vma).next))
+    }
+
+    /// The first VMA that ends after `start`, if it begins before `end`. Stepping by its end visits
+    /// the VMAs of a range while the caller changes them.
+    pub(crate) fn first_vma_after(&self, mm: &Mm, start: VirtAddr, end: VirtAddr) -> Option<VmaId> {
+        let found = self.vma_ids(mm).find(|id| self.vma(*id).end() > start)?;
+        (self.vma(found).start() < end).then_some(found)
+    }
+
+    /// Lists a VMA in its address space and in its reverse maps.
+    pub(crate) fn list_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
+        let vma = self.vma(id);
+        self.insert_by_address(id);
+        let guards = self.lock_rmaps(env, cpu, vma);
+        self.rmap_insert(id);
+        Self::unlock_rmaps(cpu, guards);
+    }
+
+    fn insert_by_address(&self, id: VmaId) {
+        let vma = self.vma(id);
+        let mut link = &self.mm(vma.mm()).head;
+        while let Some(next) = self.vma_at(link).filter(|next| next.start() < vma.start()) {
+            link = &next.next;
+        }
+        vma.next.store(link.load(Relaxed), Relaxed);
+        link.store(id.0, Relaxed);
+    }
+
+    fn remove_by_address(&self, id: VmaId) {
+        let mm = self.mm(self.vma(id).mm());
+        let mut link = &mm.head;
+        while link.load(Relaxed) != id.0 {
+            let next = self.vma_at(link);
+            link = &next.expect("a VMA to remove is in its address space's list").next;
+        }
+        link.store(self.vma(id).next.load(Relaxed), Relaxed);
+        mm.found.store(NONE, Relaxed);
+    }
+
+    /// Takes a VMA off all lists and frees it. The caller holds the mmap lock.
+    pub(crate) fn remove_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
+        self.remove_by_address(id);
+        let guards = self.lock_rmaps(env, cpu, self.vma(id));
+        self.rmap_remove(id);
+        Self::unlock_rmaps(cpu, guards);
+        self.put_vma(env, cpu, id);
+    }
+
+    /// Makes `addr` an edge between VMAs, if it lies inside one.
+    ///
+    /// # Errors
+    /// The table of VMAs is full; nothing is changed then.
+    fn split_at<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        mm: &Mm,
+        addr: VirtAddr,
+    ) -> Result<(), OutOfTable> {
+        let inside = |id: &VmaId| self.vma(*id).start() < addr;
+        let Some(id) = self.find_vma(mm, addr).filter(inside) else {
+            return Ok(());
+        };
+        let (vma, upper) = (self.vma(id), self.take_vma(env, cpu)?);
+        let pgoff = vma.pgoff_at::<E::Format>(addr);
+        let guards = self.lock_rmaps(env, cpu, vma);
+        self.vma(upper).init_like(vma, vma.mm(), &(addr..vma.end()), pgoff);
+        vma.set_range(&(vma.start()..addr), vma.pgoff());
+        self.rmap_insert(upper);
+        Self::unlock_rmaps(cpu, guards);
+        self.insert_by_address(upper);
+        Ok(())
+    }
+
+    /// Makes both ends of `range` edges between VMAs, so that each VMA lies inside or outside. The
+    /// caller holds the mmap lock for writing.
+    ///
+    /// # Errors
+    /// The table of VMAs is full; nothing is changed then.
+    pub(crate) fn split_range<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        mm: &Mm,
+        range: &VirtRange,
+    ) -> Result<(), OutOfTable> {
+        self.split_at(env, cpu, mm, range.start)?;
+        let split = self.split_at(env, cpu, mm, range.end);
+        if split.is_err() {
+            self.merge_at(env, cpu, mm, range.start);
+        }
+        split
+    }
+
+    /// Merges the VMAs that meet in `range` or at its ends where one could be the other's
+    /// continuation. The caller holds the mmap lock for writing.
+    pub(crate) fn merge_range<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        mm: &Mm,
+        range: &VirtRange,
+    ) {
+        let mut edge = range.start;
+        while edge <= range.end {
+            self.merge_at(env, cpu, mm, edge);
+            let Some(next) = self.first_vma_after(mm, edge, VirtAddr::new(u64::MAX)) else {
+                return;
+            };
+            edge = self.vma(next).end();
+        }
+    }
+
+    /// Merges the two VMAs that meet at `edge` if they are alike; whether it did.
+    fn merge_at<E: Env>(&self, env: &E, cpu: &mut CpuCtx, mm: &Mm, edge: VirtAddr) -> bool {
+        let Some(upper) = self.find_vma(mm, edge).filter(|id| self.vma(*id).start() == edge) else {
+            return false;
+        };
+        let lower = self.vma_ids(mm).find(|id| self.vma(*id).end() == edge);
+        let Some(lower) = lower.map(|id| self.vma(id)) else {
+            return false;
+        };
+        let next = self.vma(upper);
+        if !continues::<E::Format>(lower, next) {
+            return false;
+        }
+        self.remove_by_address(upper);
+        let guards = self.lock_rmaps(env, cpu, next);
+        self.rmap_remove(upper);
+        lower.set_range(&(lower.start()..next.end()), lower.pgoff());
+        Self::unlock_rmaps(cpu, guards);
+        self.put_vma(env, cpu, upper);
+        true
+    }
+}
+
+/// Whether `next`, which begins where `vma` ends, could be a part of it.
+fn continues<F: Format>(vma: &Vma, next: &Vma) -> bool {
+    let alike = vma.flags() == next.flags();
+    let mapped = (vma.file(), vma.anon()) == (next.file(), next.anon());
+    alike && mapped && vma.pgoff_at::<F>(vma.end()) == next.pgoff()
+}
