@@ -5,8 +5,8 @@ use crate::maps::NONE;
 use crate::memcg::MemcgId;
 use crate::rmap::MappingId;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
-use pageout_paging::Pfn;
 use pageout_paging::mmu::Asid;
+use pageout_paging::{FlushBatch, Pfn};
 
 /// Index of an address space in the caller's table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -28,6 +28,8 @@ pub struct Mm {
     /// The reverse map of private copies of files' pages, shared with the family by forking.
     anon: AtomicU32,
     fault_around: AtomicU32,
+    /// Deferred invalidations that are not known to be complete.
+    pub(crate) flush_batch: FlushBatch,
     memcg: AtomicU16,
 }
 
