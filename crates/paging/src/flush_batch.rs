@@ -45,7 +45,7 @@ impl FlushBatch {
     /// flush may have missed. Precondition: the address space was flushed after the question.
     pub fn mark_flushed(&self, seen: Pending) {
         let last = seen.0 & MASK;
-        let word = last | last << FLUSHED_SHIFT;
+        let word = last | (last << FLUSHED_SHIFT);
         // Where it fails, something is still pending: the next to ask flushes once more.
         let _ = self.0.compare_exchange(seen.0, word, AcqRel, Acquire);
     }

@@ -33,8 +33,8 @@ pub enum Invalidate {
 pub enum Barrier {
     /// Entries written before are seen by walks after (arm64 DSB ISHST; nothing on x86).
     Publish,
-    /// Invalidations issued before *on this CPU* have taken effect everywhere (arm64 DSB ISH). Those
-    /// that another CPU issued are not waited for: only that CPU's own barrier completes them.
+    /// Invalidations issued before *on this CPU* have taken effect everywhere (arm64 DSB ISH).
+    /// Another CPU's are not waited for: only that CPU's own barrier completes them.
     Complete,
 }
 

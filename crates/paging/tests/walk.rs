@@ -5,7 +5,7 @@ use pageout_exhibits::harness::{BASE, Engine, Event, FIRST_TABLE, Ground, World}
 use pageout_paging::contig::Getter;
 use pageout_paging::pte::{Prot, SmallArm4, SmallX86, SwapEntry, SwapKind};
 use pageout_paging::walk::{
-    Descent, Hit, LockWhen, MappedWalk, Match, Span, Where, descend, make_table, spans,
+    Descent, Hit, LockWhen, MappedWalk, Match, Span, TableFrames, Where, descend, make_table, spans,
 };
 use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, VirtRange};
 use std::cell::Cell;
@@ -278,6 +278,38 @@ fn descent_says_where_it_ended() {
     space.set(8, Level::Pmd, SmallX86::leaf(Level::Pmd, BASE, Prot::READ));
     assert_eq!(at(8), Descent::PmdLeaf(pmd));
     assert_eq!(space.table(0, Level::Pud), pud);
+}
+
+/// Supplies one frame, and while it does another CPU fills the entry that the table was for.
+struct Rival<'s> {
+    space: &'s Space<SmallX86>,
+    first: Pte,
+    given_back: Option<Pfn>,
+}
+
+impl TableFrames for Rival<'_> {
+    fn take(&mut self) -> Option<Pfn> {
+        let pmd = self.space.table(0, Level::Pmd);
+        self.space.env().table(pmd).set(SmallX86::index(Level::Pmd, page(0)), self.first);
+        Some(FIRST_TABLE.add(20))
+    }
+
+    fn give_back(&mut self, frame: Pfn) {
+        assert_eq!(self.given_back.replace(frame), None);
+    }
+}
+
+#[test]
+fn of_two_cpus_that_make_a_table_one_gives_its_frame_back() {
+    let theirs = FIRST_TABLE.add(21);
+    let leaf = SmallX86::leaf(Level::Pmd, BASE, Prot::READ);
+    for (first, made) in [(SmallX86::table(theirs), Some(theirs)), (leaf, None)] {
+        let space = Space::<SmallX86>::new();
+        space.table(0, Level::Pmd);
+        let mut rival = Rival { space: &space, first, given_back: None };
+        assert_eq!(make_table(&space.env(), ROOT, page(0), Level::Pte, &mut rival), made);
+        assert_eq!(rival.given_back, Some(FIRST_TABLE.add(20)));
+    }
 }
 
 #[test]

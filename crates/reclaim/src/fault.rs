@@ -56,7 +56,8 @@ pub struct Zapped {
 /// Maps the pages of the folio that lie in the VMA: old, clean entries, writable and executable as
 /// the VMA is. `frames` supplies page tables.
 ///
-/// The caller keeps others from mapping the same pages meanwhile, and holds the folio and the VMA in being. Reclaim may go on beside it.
+/// The caller keeps others from mapping the same pages meanwhile, and holds the folio and the VMA
+/// in being. Reclaim may go on beside it.
 ///
 /// # Errors
 /// [`MapError`]. Page tables made stay; on [`MapError::Busy`] and [`MapError::NoTable`] entries set

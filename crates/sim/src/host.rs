@@ -63,7 +63,8 @@ impl<'a, F: Format> Env for HostEnv<'a, F> {
     }
 }
 
-/// No TLB, and the hardware that the ideal walker plays: invalidations and barriers cost nothing here and are not executed.
+/// No TLB, and the hardware that the ideal walker plays: invalidations and barriers cost nothing
+/// here and are not executed.
 #[derive(Clone, Copy, Debug)]
 pub struct NoTlb;
 

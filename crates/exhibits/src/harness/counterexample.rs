@@ -60,11 +60,14 @@ fn describe<F: Decode>(case: &Case, i: usize) -> String {
 
 fn step(event: &Event) -> String {
     match event {
-        Event::Accessed { entry, write: true } => format!("hardware writes through entry {entry}"),
+        Event::Accessed { entry, write: true, .. } => {
+            format!("hardware writes through entry {entry}")
+        }
         Event::Accessed { entry, .. } => format!("hardware reads through entry {entry}"),
         Event::Cleared(i) => format!("the young bit of entry {i} is cleared"),
         Event::Outside(i) => format!("entry {i} is used: it lies outside the table"),
         Event::Invalidate(what) => format!("invalidate {what:?}"),
+        Event::InvalidateLocal(what) => format!("invalidate {what:?} on this CPU"),
         Event::Barrier(barrier) => format!("barrier {barrier:?}"),
         Event::Lock(frame) => format!("lock the table in {frame:?}"),
         Event::Unlock(frame) => format!("unlock the table in {frame:?}"),

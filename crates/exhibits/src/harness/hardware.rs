@@ -133,7 +133,7 @@ impl History {
             Self { ever_young: F::is_young(was), accessed: false, wrote: false, young_last: false };
         for event in events {
             match event {
-                Event::Accessed { entry, write } if *entry == i => {
+                Event::Accessed { entry, write, .. } if *entry == i => {
                     history.accessed = true;
                     history.ever_young = true;
                     history.wrote |= write;

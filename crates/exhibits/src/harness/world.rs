@@ -93,6 +93,8 @@ pub enum Event {
         entry: usize,
         /// Whether it wrote.
         write: bool,
+        /// Whether the entry was contiguous then: any page of its block may be meant.
+        cont: bool,
     },
     /// The young bit of an entry of the first table went from set to clear.
     Cleared(usize),
@@ -101,6 +103,8 @@ pub enum Event {
     Outside(usize),
     /// An invalidation was issued.
     Invalidate(Invalidate),
+    /// An invalidation of this CPU's TLB alone was made.
+    InvalidateLocal(Invalidate),
     /// A barrier.
     Barrier(Barrier),
     /// A table's lock was taken.
@@ -183,6 +187,11 @@ impl<F: Format> World<F> {
     /// Whether blocks may be converted without a flush in between.
     pub fn set_bbml2(&self, bbml2_noabort: bool) {
         self.caps.set(Caps { bbml2_noabort, ..self.caps.get() });
+    }
+
+    /// Whether blocks may be.
+    pub fn bbml2(&self) -> bool {
+        self.caps.get().bbml2_noabort
     }
 
     /// Attaches a secondary MMU that answers `young`, or detaches it.
@@ -288,7 +297,7 @@ impl<F: Format> World<F> {
         };
         if let Some(used) = used {
             self.entries[entry].set(F::mkyoung(used).0);
-            self.record(Event::Accessed { entry, write });
+            self.record(Event::Accessed { entry, write, cont: F::is_cont(pte) });
         }
     }
 }
@@ -300,6 +309,10 @@ impl<F: Format> Mmu for World<F> {
 
     fn invalidate(&self, what: Invalidate) {
         self.record(Event::Invalidate(what));
+    }
+
+    fn invalidate_local(&self, what: Invalidate) {
+        self.record(Event::InvalidateLocal(what));
     }
 
     fn barrier(&self, barrier: Barrier) {

@@ -61,7 +61,7 @@ pub fn set_access_flags<E: Env>(
     };
     let nr = run.len();
     let grant = |pte| flags.grant::<E::Format>(pte);
-    let changed = run.fold(false, |any, k| change::<E::Format, _>(table, k, grant) | any);
+    let changed = run.fold(false, |any, k| change(table, k, grant) | any);
     if changed && flags != AccessFlags::Young {
         env.mmu().invalidate_local(Invalidate::Range { asid, start, nr, level: Level::Pte });
     }

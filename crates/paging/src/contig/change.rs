@@ -38,13 +38,13 @@ pub fn wrprotect_ptes<E: Env>(
     convert::unfold_edges(env, pt, asid, addr, nr);
     let i = E::Format::index(Level::Pte, addr);
     for k in i..i + nr {
-        change::<E::Format, _>(pt.table(), k, E::Format::wrprotect);
+        change(pt.table(), k, E::Format::wrprotect);
     }
 }
 
 /// Makes of entry `i` what `new` makes of it, hardware's changes meanwhile included; whether that
 /// is anything else.
-pub(super) fn change<F: Format, T: Table>(table: T, i: usize, new: impl Fn(Pte) -> Pte) -> bool {
+pub(super) fn change<T: Table>(table: T, i: usize, new: impl Fn(Pte) -> Pte) -> bool {
     let mut old = table.load(i);
     while new(old) != old {
         match table.cas(i, old, new(old)) {

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::vec::Vec;
 
 fn at(pending: u32, flushed: u32) -> FlushBatch {
-    FlushBatch(AtomicU32::new(pending | flushed << FLUSHED_SHIFT))
+    FlushBatch(AtomicU32::new(pending | (flushed << FLUSHED_SHIFT)))
 }
 
 /// Numbers around both ends of the field and around the reset.
@@ -23,7 +23,7 @@ fn a_deferral_is_pending_whatever_came_before() {
             batch.note_deferral();
             assert!(batch.pending().is_some(), "{pending} {flushed}");
             let reset = pending > LAST;
-            let word = if reset { 1 } else { pending + 1 | flushed << FLUSHED_SHIFT };
+            let word = if reset { 1 } else { (pending + 1) | (flushed << FLUSHED_SHIFT) };
             assert_eq!(batch.0.load(SeqCst), word, "{pending} {flushed}");
         }
     }
