@@ -5,6 +5,8 @@
 pub enum Rank {
     /// An address space's mmap lock.
     Mmap,
+    /// The tree of cgroups, for as long as one pass of reclaim walks it.
+    Memcgs,
     /// A folio's lock.
     Folio,
     /// A mapping's reverse map.
@@ -13,6 +15,10 @@ pub enum Rank {
     RmapOfAnon,
     /// A page table's lock.
     PageTable,
+    /// The file index and the swap cache.
+    Index,
+    /// The LRU lists of one cgroup.
+    Lru,
     /// A free list: innermost, held for a few stores.
     FreeList,
 }
@@ -34,7 +40,7 @@ pub struct CpuCtx {
     /// Events since the context was made.
     pub events: Events,
     /// One bit a [`Rank`] held.
-    held: u8,
+    held: u16,
 }
 
 impl CpuCtx {
@@ -49,7 +55,7 @@ impl CpuCtx {
     /// In debug builds, if a lock of this rank or a later one is held.
     #[inline]
     pub(crate) fn enter(&mut self, rank: Rank) {
-        let bit = 1 << rank as u8;
+        let bit = 1 << rank as u16;
         debug_assert!(self.held < bit, "lock order: {rank:?} after {:#b}", self.held);
         self.held |= bit;
     }
@@ -57,7 +63,7 @@ impl CpuCtx {
     /// Notes that the lock of `rank` was given up, or could not be had.
     #[inline]
     pub(crate) fn leave(&mut self, rank: Rank) {
-        self.held &= !(1 << rank as u8);
+        self.held &= !(1 << rank as u16);
     }
 }
 

@@ -112,7 +112,7 @@ impl Folio {
         self.mapcount.store(0, Relaxed);
         self.refs.store(1, Relaxed);
         self.lru.store(0, Relaxed);
-        self.memcg.store(MemcgId::ROOT.0, Relaxed);
+        self.memcg.store(MemcgId::NONE.0, Relaxed);
         self.mapping.store(mapping.0, Relaxed);
     }
 
@@ -120,6 +120,12 @@ impl Folio {
     #[inline]
     pub fn pfn(&self) -> Pfn {
         Pfn::new(self.pfn.load(Relaxed))
+    }
+
+    /// Size.
+    #[inline]
+    pub fn order(&self) -> Order {
+        Order::new(self.order.load(Relaxed)).expect("a folio's order is one")
     }
 
     /// Pages, a power of two.
@@ -172,14 +178,29 @@ impl Folio {
         self.lru.store(((self.lru() | set) - clear).bits(), Relaxed);
     }
 
-    /// The cgroup it is charged to.
+    /// The cgroup it is charged to; the root for a folio that is charged to none.
     #[inline]
     pub fn memcg(&self) -> MemcgId {
-        MemcgId(self.memcg.load(Relaxed))
+        match MemcgId(self.memcg.load(Relaxed)) {
+            MemcgId::NONE => MemcgId::ROOT,
+            memcg => memcg,
+        }
     }
 
     pub(crate) fn set_memcg(&self, memcg: MemcgId) {
         self.memcg.store(memcg.0, Relaxed);
+    }
+
+    /// Moves the charge from one cgroup to another, unless it is no longer there.
+    pub(crate) fn move_memcg(&self, from: MemcgId, to: MemcgId) -> bool {
+        self.memcg.compare_exchange(from.0, to.0, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Takes the charge away: whose it was.
+    #[inline]
+    pub(crate) fn take_memcg(&self) -> Option<MemcgId> {
+        let memcg = MemcgId(self.memcg.swap(MemcgId::NONE.0, Relaxed));
+        (memcg != MemcgId::NONE).then_some(memcg)
     }
 
     /// Its first swap slot, while [`FolioFlags::SWAPCACHE`] is set.

@@ -10,12 +10,15 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod charge;
 mod cpu;
 mod decision;
 mod fault;
 mod folio;
+mod free;
 mod list;
 mod lock;
+mod lru;
 mod lruvec;
 mod maps;
 mod memcg;
@@ -24,9 +27,12 @@ mod mmap;
 mod notifier;
 mod referenced;
 mod rmap;
+mod scan;
 mod swap;
+mod tuning;
 mod vma;
 mod vmstat;
+mod workingset;
 mod world;
 
 pub use cache::ShadowEntry;
@@ -43,7 +49,10 @@ pub use mmap::MmapError;
 pub use notifier::Subscribers;
 pub use referenced::{Aging, Referenced, Refs, folio_referenced};
 pub use rmap::{Mapping, MappingId, MappingKind};
+pub use scan::{Agent, ScanControl};
 pub use swap::{Slot, SwapSlot};
+pub use tuning::{ShootdownWhen, Tuning, UnmapBy, Unmapping};
 pub use vma::{NewVma, VmFlags, Vma, VmaId};
 pub use vmstat::{Counter, VmStat};
+pub use workingset::Shadow;
 pub use world::{Backing, Frames, Io, Place, Submitted, World};

@@ -1,8 +1,13 @@
 //! The LRU lists of one cgroup on one node, and the numbers reclaim balances them by.
 
+use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::Ends;
-use crate::lock::Lock;
-use core::sync::atomic::AtomicU64;
+use crate::lock::{Lock, WriteGuard};
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::{CpuCtx, Rank};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use pageout_paging::Env;
 
 /// The classic lists, in the kernel's order (`enum lru_list`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -28,19 +33,164 @@ impl LruList {
         Self::ActiveFile,
         Self::Unevictable,
     ];
+    /// Those that reclaim takes from, in the order it does.
+    pub const EVICTABLE: [Self; 4] =
+        [Self::InactiveAnon, Self::ActiveAnon, Self::InactiveFile, Self::ActiveFile];
+
+    /// Whether swap has no part in it: folios of files, and anonymous ones given up lazily.
+    pub const fn is_file(self) -> bool {
+        matches!(self, Self::InactiveFile | Self::ActiveFile)
+    }
+
+    /// Whether it is an active list.
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::ActiveAnon | Self::ActiveFile)
+    }
+
+    /// The list a folio belongs on, as it stands now.
+    pub(crate) fn of(folio: &Folio) -> Self {
+        let lru = folio.lru();
+        if lru.contains(LruFlags::UNEVICTABLE) {
+            return Self::Unevictable;
+        }
+        let file = !folio.flags().contains(FolioFlags::SWAPBACKED);
+        match (file, lru.contains(LruFlags::ACTIVE)) {
+            (false, false) => Self::InactiveAnon,
+            (false, true) => Self::ActiveAnon,
+            (true, false) => Self::InactiveFile,
+            (true, true) => Self::ActiveFile,
+        }
+    }
 }
 
-/// All list state of a cgroup on a node. Lists and sizes change under `lock` alone.
+/// All list state of a cgroup on a node. Lists change under `lock` alone, and so do its own sizes;
+/// sums over the subtree change with any of its lists.
 #[derive(Debug, Default)]
 pub(crate) struct Lruvec {
     pub(crate) lock: Lock,
     pub(crate) lists: [Ends; 5],
     /// Pages on each list.
-    pub(crate) nr_pages: [AtomicU64; 5],
-    /// What reclaiming each type cost lately (`anon_cost`, `file_cost`).
+    nr_pages: [AtomicU64; 5],
+    /// Pages on each list of this cgroup and all below.
+    subtree: [AtomicU64; 5],
+    /// What reclaiming each type cost lately (`anon_cost`, `file_cost`), of the subtree.
     pub(crate) cost: [AtomicU64; 2],
-    /// Pages evicted or activated so far: the clock that shadows read.
+    /// Pages evicted or activated so far in the subtree: the clock that shadows read.
     pub(crate) nonresident_age: AtomicU64,
     /// `workingset_activate` of each type when reclaim last looked.
     pub(crate) refaults: [AtomicU64; 2],
+}
+
+impl Lruvec {
+    pub(crate) fn clear(&self) {
+        self.lists.iter().for_each(Ends::clear);
+        let sizes = self.nr_pages.iter().chain(&self.subtree);
+        sizes.chain(&self.cost).chain(&self.refaults).for_each(|n| n.store(0, Relaxed));
+        // Shadows of the entry's last owner may still be about; a clock that goes on makes them
+        // look old rather than from the future.
+    }
+
+    /// Pages on a list of this cgroup itself.
+    pub(crate) fn size(&self, list: LruList) -> u64 {
+        self.nr_pages[list as usize].load(Relaxed)
+    }
+
+    /// Pages on the lists of one kind of this cgroup and all below.
+    pub(crate) fn subtree_size(&self, list: LruList) -> u64 {
+        self.subtree[list as usize].load(Relaxed)
+    }
+}
+
+/// A lruvec's lock, held, and whose it is.
+#[derive(Debug)]
+pub(crate) struct LruGuard<'a> {
+    pub(crate) memcg: MemcgId,
+    _lock: WriteGuard<'a>,
+}
+
+impl Maps<'_> {
+    /// Pages on a list of a cgroup and of all below it.
+    pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> u64 {
+        self.memcg(memcg).lruvec.subtree_size(list)
+    }
+
+    /// Locks the lists of one cgroup.
+    pub(crate) fn lock_lruvec<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+    ) -> LruGuard<'_> {
+        cpu.enter(Rank::Lru);
+        let lock = self.memcg(memcg).lruvec.lock.write(|| env.relax());
+        LruGuard { memcg, _lock: lock }
+    }
+
+    /// Locks the lists the folio is on or would be put on. While the lock is held it stays charged
+    /// to the same cgroup.
+    pub(crate) fn lock_lruvec_of<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        folio: &Folio,
+    ) -> LruGuard<'_> {
+        loop {
+            let guard = self.lock_lruvec(env, cpu, folio.memcg());
+            if folio.memcg() == guard.memcg {
+                return guard;
+            }
+            self.unlock_lruvec(cpu, guard);
+        }
+    }
+
+    pub(crate) fn unlock_lruvec(&self, cpu: &mut CpuCtx, guard: LruGuard<'_>) {
+        drop(guard);
+        cpu.leave(Rank::Lru);
+    }
+
+    /// Puts a folio that is on no list at the head of the one its flags say.
+    pub(crate) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {
+        let folio = self.folio(id);
+        let list = self.settle(folio);
+        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
+        self.resize(guard, list, folio.nr_pages() as u64);
+    }
+
+    /// Puts a folio that is on no list at the tail, where reclaim takes it next.
+    pub(crate) fn lru_link_tail(&self, guard: &LruGuard<'_>, id: FolioId) {
+        let folio = self.folio(id);
+        let list = self.settle(folio);
+        self.memcg(guard.memcg).lruvec.lists[list as usize].push_tail(self, id);
+        self.resize(guard, list, folio.nr_pages() as u64);
+    }
+
+    /// Marks the folio as being on a list, the unevictable one if it is mlocked: which one.
+    pub(crate) fn settle(&self, folio: &Folio) -> LruList {
+        debug_assert!(!folio.lru().contains(LruFlags::LRU), "a folio is on one list");
+        if folio.flags().contains(FolioFlags::MLOCKED) {
+            folio.update_lru(LruFlags::LRU | LruFlags::UNEVICTABLE, LruFlags::ACTIVE);
+        } else {
+            folio.update_lru(LruFlags::LRU, LruFlags::UNEVICTABLE);
+        }
+        LruList::of(folio)
+    }
+
+    /// Takes a folio off the list it is on.
+    pub(crate) fn lru_unlink(&self, guard: &LruGuard<'_>, id: FolioId) {
+        let folio = self.folio(id);
+        debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
+        let list = LruList::of(folio);
+        self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self, id);
+        folio.update_lru(LruFlags::empty(), LruFlags::LRU);
+        self.resize(guard, list, (folio.nr_pages() as u64).wrapping_neg());
+    }
+
+    /// Adds pages to a list's sizes; fewer pages wrap around.
+    pub(crate) fn resize(&self, guard: &LruGuard<'_>, list: LruList, by: u64) {
+        let own = &self.memcg(guard.memcg).lruvec.nr_pages[list as usize];
+        own.store(own.load(Relaxed).wrapping_add(by), Relaxed);
+        for memcg in self.ancestors(guard.memcg) {
+            memcg.lruvec.subtree[list as usize].fetch_add(by, Relaxed);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::cache::ShadowEntry;
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::lock::Lock;
-use crate::memcg::Memcg;
+use crate::memcg::{Memcg, MemcgId, MemcgTree};
 use crate::mm::{Mm, MmId};
 use crate::rmap::{Mapping, MappingId, MappingKind};
 use crate::swap::Slot;
@@ -139,10 +139,16 @@ pub struct Memory<'m> {
     pub slots: &'m mut [Slot],
 }
 
-/// A slice that [`Maps::new`] cannot number: it has 2^32 − 1 entries or more.
+/// What [`Maps::new`] cannot work in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the table of {0} is too long to number with 32 bits")]
-pub struct MemoryError(pub TableKind);
+pub enum MemoryError {
+    /// A slice has more entries than can be numbered: 2^32 − 1, of cgroups 2^16 − 1.
+    #[error("the table of {0} is too long to number its entries")]
+    TooLong(TableKind),
+    /// There is no room for the root cgroup.
+    #[error("the table of cgroups has no room for the root")]
+    NoRoot,
+}
 
 /// One of the caller's tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -211,6 +217,7 @@ pub struct Maps<'m> {
     mappings: &'m [Mapping],
     pub(crate) pages: &'m [AtomicU8],
     pub(crate) memcgs: &'m [Memcg],
+    pub(crate) tree: MemcgTree,
     pub(crate) buckets: &'m [AtomicU32],
     pub(crate) shadows: &'m [ShadowEntry],
     pub(crate) slots: &'m [Slot],
@@ -245,7 +252,13 @@ impl<'m> Maps<'m> {
             (slots.len(), TableKind::Slots),
         ];
         if let Some((_, kind)) = lengths.into_iter().find(|(len, _)| *len >= NONE as usize) {
-            return Err(MemoryError(kind));
+            return Err(MemoryError::TooLong(kind));
+        }
+        if memcgs.len() >= usize::from(MemcgId::NONE.0) {
+            return Err(MemoryError::TooLong(TableKind::Memcgs));
+        }
+        if memcgs.is_empty() {
+            return Err(MemoryError::NoRoot);
         }
         let free = FreeLists::default();
         let maps = Self {
@@ -257,6 +270,7 @@ impl<'m> Maps<'m> {
             mms,
             mappings,
             memcgs,
+            tree: MemcgTree::default(),
             buckets,
             shadows,
             slots,
@@ -268,6 +282,7 @@ impl<'m> Maps<'m> {
         chain(maps.mms.iter().map(|mm| &mm.state), &maps.free.mms);
         chain(maps.mappings.iter().map(|mapping| &mapping.head), &maps.free.mappings);
         chain(maps.slots.iter().map(|slot| &slot.folio), &maps.free.slots);
+        maps.init_memcgs();
         Ok(maps)
     }
 
@@ -350,13 +365,19 @@ impl<'m> Maps<'m> {
         Ok(FolioId(id))
     }
 
-    /// Frees a folio to which the caller holds the last reference.
+    /// Frees a folio that is on no list and to which the caller holds the last reference. Its
+    /// frames are the caller's.
     ///
     /// # Panics
     /// If there are others, which includes an entry that maps it.
     pub fn remove_folio<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
+        assert_eq!(self.folio(id).refs(), 1, "a folio that is freed is used nowhere");
+        self.forget_folio(env, cpu, id);
+    }
+
+    /// Makes the folio's entry free, and its frames belong to no folio.
+    pub(crate) fn forget_folio<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
-        assert_eq!(folio.refs(), 1, "a folio that is freed is used nowhere");
         let first = folio.pfn().offset_from(self.base) as usize;
         for frame in &self.frames[first..first + folio.nr_pages()] {
             frame.store(NONE, Relaxed);

@@ -2,34 +2,136 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What is counted of a cgroup, in pages unless named otherwise. Hierarchical figures are sums
-/// over the subtree, taken when they are read.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Counter {
-    /// Pages examined by background reclaim.
-    PgscanKswapd,
-    /// Pages examined by direct reclaim.
-    PgscanDirect,
+macro_rules! counters {
+    ($($(#[$doc:meta])* $counter:ident = $name:literal,)*) => {
+        /// What is counted of a cgroup, in pages unless named otherwise. Hierarchical figures are
+        /// sums over the subtree, taken when they are read.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Counter {
+            $($(#[$doc])* $counter,)*
+        }
+
+        impl Counter {
+            /// Every counter, in the kernel's order.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$counter),*];
+
+            /// The kernel's name in `/proc/vmstat` or `memory.stat`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$counter => $name,)*
+                }
+            }
+        }
+    };
 }
 
-/// Number of [`Counter`]s.
-const COUNTERS: usize = Counter::PgscanDirect as usize + 1;
+counters! {
+    /// Pages charged now that hold anonymous memory.
+    Anon = "anon",
+    /// Pages charged now that hold a file's.
+    File = "file",
+    /// Anonymous pages faulted in again that left a shadow.
+    WorkingsetRefaultAnon = "workingset_refault_anon",
+    /// File pages faulted in again that left a shadow.
+    WorkingsetRefaultFile = "workingset_refault_file",
+    /// Anonymous refaults near enough to be made active at once.
+    WorkingsetActivateAnon = "workingset_activate_anon",
+    /// File refaults near enough to be made active at once.
+    WorkingsetActivateFile = "workingset_activate_file",
+    /// Anonymous refaults of what had been a working set.
+    WorkingsetRestoreAnon = "workingset_restore_anon",
+    /// File refaults of what had been a working set.
+    WorkingsetRestoreFile = "workingset_restore_file",
+    /// Anonymous pages written out by reclaim.
+    NrVmscanWrite = "nr_vmscan_write",
+    /// Dirty or written-out pages met by reclaim and marked for reclaim at the end of write-out.
+    NrVmscanImmediateReclaim = "nr_vmscan_immediate_reclaim",
+    /// Pages reclaimed by background reclaim.
+    PgstealKswapd = "pgsteal_kswapd",
+    /// Pages reclaimed by direct reclaim.
+    PgstealDirect = "pgsteal_direct",
+    /// Pages reclaimed because user space asked.
+    PgstealProactive = "pgsteal_proactive",
+    /// Pages examined by background reclaim.
+    PgscanKswapd = "pgscan_kswapd",
+    /// Pages examined by direct reclaim.
+    PgscanDirect = "pgscan_direct",
+    /// Pages examined because user space asked.
+    PgscanProactive = "pgscan_proactive",
+    /// Anonymous pages examined.
+    PgscanAnon = "pgscan_anon",
+    /// File pages examined.
+    PgscanFile = "pgscan_file",
+    /// Anonymous pages reclaimed.
+    PgstealAnon = "pgsteal_anon",
+    /// File pages reclaimed.
+    PgstealFile = "pgsteal_file",
+    /// Active pages examined.
+    Pgrefill = "pgrefill",
+    /// Pages read from swap.
+    Pswpin = "pswpin",
+    /// Pages written to swap.
+    Pswpout = "pswpout",
+    /// Direct reclaims (calls) of the whole machine.
+    Allocstall = "allocstall_normal",
+    /// Pages made active.
+    Pgactivate = "pgactivate",
+    /// Pages made inactive.
+    Pgdeactivate = "pgdeactivate",
+    /// Anonymous pages that their process gave up lazily.
+    Pglazyfree = "pglazyfree",
+    /// Faults.
+    Pgfault = "pgfault",
+    /// Faults that waited for a read.
+    Pgmajfault = "pgmajfault",
+    /// Pages given up lazily that were freed unwritten.
+    Pglazyfreed = "pglazyfreed",
+    /// Background reclaims (calls).
+    Pageoutrun = "pageoutrun",
+    /// Pages moved to the tail of their list when their write-out ended.
+    Pgrotated = "pgrotated",
+    /// Reclaims (calls) below the low protection, because nothing else was left.
+    EventLow = "low",
+    /// Charges (calls) that met the limit.
+    EventMax = "max",
+    /// Charges (calls) that failed.
+    EventOom = "oom",
+}
 
 /// The counters of one cgroup.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct VmStat {
-    counters: [AtomicU64; COUNTERS],
+    counters: [AtomicU64; Counter::ALL.len()],
+}
+
+impl Default for VmStat {
+    fn default() -> Self {
+        Self { counters: [const { AtomicU64::new(0) }; Counter::ALL.len()] }
+    }
 }
 
 impl VmStat {
     /// Adds to a counter.
+    #[inline]
     pub(crate) fn add(&self, counter: Counter, nr: u64) {
-        self.counters[counter as usize].fetch_add(nr, Relaxed);
+        if nr != 0 {
+            self.counters[counter as usize].fetch_add(nr, Relaxed);
+        }
+    }
+
+    /// Takes from a counter that tells a state.
+    #[inline]
+    pub(crate) fn sub(&self, counter: Counter, nr: u64) {
+        self.counters[counter as usize].fetch_sub(nr, Relaxed);
     }
 
     /// A counter.
     pub fn get(&self, counter: Counter) -> u64 {
         self.counters[counter as usize].load(Relaxed)
+    }
+
+    pub(crate) fn clear(&self) {
+        self.counters.iter().for_each(|counter| counter.store(0, Relaxed));
     }
 }

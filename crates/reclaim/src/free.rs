@@ -1,0 +1,25 @@
+//! The end of a folio.
+
+use crate::CpuCtx;
+use crate::folio::{FolioFlags, FolioId};
+use crate::maps::Maps;
+use crate::world::World;
+
+impl Maps<'_> {
+    /// Frees a folio to which there is no reference left, and gives its frames back. No flush of
+    /// an entry that mapped it may be owed any more.
+    ///
+    /// # Panics
+    /// If there is a reference; in debug builds, if it is in the swap cache, which holds one.
+    pub(crate) fn free_folio<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId) {
+        let folio = self.folio(id);
+        assert_eq!(folio.refs(), 0, "a folio that is freed is used nowhere");
+        let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
+        debug_assert!(!cached, "the swap cache holds a reference");
+        self.lru_del(world, cpu, id);
+        self.uncharge_folio(folio);
+        let (pfn, order) = (folio.pfn(), folio.order());
+        self.forget_folio(world, cpu, id);
+        world.free(pfn, order);
+    }
+}

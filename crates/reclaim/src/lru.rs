@@ -1,0 +1,230 @@
+//! What moves folios among the LRU lists: adding, isolating, putting back, activating.
+
+use crate::CpuCtx;
+use crate::folio::{FolioFlags, FolioGuard, FolioId, LruFlags};
+use crate::list::FolioList;
+use crate::lruvec::{LruGuard, LruList};
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::vmstat::Counter;
+use crate::world::World;
+use pageout_paging::Env;
+
+/// What [`Maps::isolate`] did, in pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Scanned {
+    /// Examined.
+    pub(crate) scanned: u64,
+    /// Taken off their list.
+    pub(crate) taken: u64,
+}
+
+impl Maps<'_> {
+    /// Puts a folio that was never on a list on the one its flags say: the inactive one of its
+    /// type, the active one if it refaulted soon enough, the unevictable one if it is mlocked.
+    ///
+    /// # Panics
+    /// In debug builds, if it is on a list.
+    pub fn lru_add<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
+        let guard = self.lock_lruvec_of(env, cpu, self.folio(id));
+        self.lru_link(&guard, id);
+        self.unlock_lruvec(cpu, guard);
+    }
+
+    /// Takes a folio that no one can find any more off the list it may be on.
+    pub(crate) fn lru_del<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
+        let folio = self.folio(id);
+        // Whoever isolates takes a reference, and there is none to take it by.
+        if !folio.lru().contains(LruFlags::LRU) {
+            return;
+        }
+        let guard = self.lock_lruvec_of(env, cpu, folio);
+        self.lru_unlink(&guard, id);
+        self.unlock_lruvec(cpu, guard);
+    }
+
+    /// Takes folios from the tail of a list, with a reference to each, until `nr_to_scan` pages
+    /// were examined or as many taken as there are; a folio on its way to being freed goes to the
+    /// head (Linux 7.1.5, `isolate_lru_folios`).
+    pub(crate) fn isolate<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        list: LruList,
+        nr_to_scan: u64,
+        out: &mut FolioList,
+    ) -> Scanned {
+        let guard = self.lock_lruvec(env, cpu, memcg);
+        let lruvec = &self.memcg(memcg).lruvec;
+        let ends = &lruvec.lists[list as usize];
+        let mut seen = Scanned::default();
+        while seen.scanned < nr_to_scan {
+            let Some(id) = ends.pop_tail(self) else {
+                break;
+            };
+            let folio = self.folio(id);
+            seen.scanned += folio.nr_pages() as u64;
+            if folio.try_get() {
+                folio.update_lru(LruFlags::empty(), LruFlags::LRU);
+                seen.taken += folio.nr_pages() as u64;
+                out.push(self, id);
+            } else {
+                ends.push_head(self, id);
+            }
+        }
+        if seen.taken > 0 {
+            self.resize(&guard, list, seen.taken.wrapping_neg());
+        }
+        self.unlock_lruvec(cpu, guard);
+        seen
+    }
+
+    /// Takes one folio off its list, with a reference; false if it is on none.
+    pub(crate) fn isolate_one<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
+        let folio = self.folio(id);
+        let guard = self.lock_lruvec_of(env, cpu, folio);
+        let taken = folio.lru().contains(LruFlags::LRU) && folio.try_get();
+        if taken {
+            self.lru_unlink(&guard, id);
+        }
+        self.unlock_lruvec(cpu, guard);
+        taken
+    }
+
+    /// Puts isolated folios on the lists their flags say and gives up the references that
+    /// isolating took; those to which there is no other are freed (Linux 7.1.5,
+    /// `move_folios_to_lru`).
+    pub(crate) fn putback<W: World>(&self, world: &W, cpu: &mut CpuCtx, list: &mut FolioList) {
+        let mut dead = FolioList::default();
+        let mut held: Option<LruGuard<'_>> = None;
+        while let Some(id) = list.pop(self) {
+            let folio = self.folio(id);
+            let guard = match held.take() {
+                Some(guard) if guard.memcg == folio.memcg() => guard,
+                other => {
+                    if let Some(guard) = other {
+                        self.unlock_lruvec(cpu, guard);
+                    }
+                    self.lock_lruvec_of(world, cpu, folio)
+                }
+            };
+            self.lru_link(&guard, id);
+            if folio.put(1) {
+                self.lru_unlink(&guard, id);
+                dead.push(self, id);
+            }
+            held = Some(guard);
+        }
+        if let Some(guard) = held {
+            self.unlock_lruvec(cpu, guard);
+        }
+        while let Some(id) = dead.pop(self) {
+            self.free_folio(world, cpu, id);
+        }
+    }
+
+    /// Changes a folio's standing on the lists and moves it to the head of the one it then belongs
+    /// on, if it is on one that can be reclaimed from and `wanted` says so.
+    fn relist<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        id: FolioId,
+        wanted: impl Fn(LruFlags) -> bool,
+        change: impl Fn(),
+        counter: Counter,
+    ) -> bool {
+        let folio = self.folio(id);
+        let guard = self.lock_lruvec_of(env, cpu, folio);
+        let lru = folio.lru();
+        let evictable = lru & (LruFlags::LRU | LruFlags::UNEVICTABLE) == LruFlags::LRU;
+        let moves = evictable && wanted(lru);
+        if moves {
+            self.lru_unlink(&guard, id);
+            change();
+            self.lru_link(&guard, id);
+            self.memcg(guard.memcg).vmstat.add(counter, folio.nr_pages() as u64);
+        }
+        self.unlock_lruvec(cpu, guard);
+        moves
+    }
+
+    /// Moves an inactive folio to the head of its active list; whether it was on the inactive one
+    /// (Linux 7.1.5, `folio_activate`).
+    pub fn activate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
+        let folio = self.folio(id);
+        let inactive = |lru: LruFlags| !lru.contains(LruFlags::ACTIVE);
+        let change = || folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+        self.relist(env, cpu, id, inactive, change, Counter::Pgactivate)
+    }
+
+    /// Moves an active folio to the head of its inactive list; whether it was on the active one
+    /// (Linux 7.1.5, `folio_deactivate`). Its `REFERENCED` flag is the caller's to clear, who
+    /// holds its lock.
+    pub fn deactivate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
+        let folio = self.folio(id);
+        let active = |lru: LruFlags| lru.contains(LruFlags::ACTIVE);
+        let change = || folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
+        self.relist(env, cpu, id, active, change, Counter::Pgdeactivate)
+    }
+
+    /// Gives a locked anonymous folio up lazily: without swap behind it, it joins the inactive
+    /// file list; false if it is on no list that can be reclaimed from (Linux 7.1.5,
+    /// `lru_lazyfree`).
+    pub fn lazyfree<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        held: &FolioGuard<'_>,
+        id: FolioId,
+    ) -> bool {
+        let folio = self.folio(id);
+        debug_assert!(core::ptr::eq(held.folio(), folio), "the folio's own lock");
+        let backed = FolioFlags::SWAPBACKED;
+        let kind = FolioFlags::ANON | backed | FolioFlags::SWAPCACHE;
+        let wanted = |_| folio.flags() & kind == FolioFlags::ANON | backed;
+        let change = || {
+            folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
+            folio.update_flags(FolioFlags::empty(), backed | FolioFlags::REFERENCED);
+        };
+        self.relist(env, cpu, id, wanted, change, Counter::Pglazyfree)
+    }
+
+    /// Moves an inactive folio whose write-out ended to the tail of its list, where reclaim takes
+    /// it next (Linux 7.1.5, `folio_rotate_reclaimable`).
+    pub(crate) fn rotate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
+        let folio = self.folio(id);
+        let guard = self.lock_lruvec_of(env, cpu, folio);
+        let place = LruFlags::LRU | LruFlags::ACTIVE | LruFlags::UNEVICTABLE;
+        if folio.lru() & place == LruFlags::LRU {
+            self.lru_unlink(&guard, id);
+            self.lru_link_tail(&guard, id);
+            self.memcg(guard.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
+        }
+        self.unlock_lruvec(cpu, guard);
+    }
+
+    /// Notes an access that leaves no young bit: the first sets `REFERENCED`, the next makes the
+    /// folio active (Linux 7.1.5, `folio_mark_accessed`). A caller that holds the folio's lock
+    /// shows it; otherwise it is tried, and the access is not noted if someone else holds it.
+    pub fn mark_accessed<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        id: FolioId,
+        held: Option<&FolioGuard<'_>>,
+    ) {
+        let folio = self.folio(id);
+        let tried = if held.is_some() { None } else { folio.try_lock() };
+        let Some(guard) = held.or(tried.as_ref()) else {
+            return;
+        };
+        if !folio.flags().contains(FolioFlags::REFERENCED) {
+            guard.set(FolioFlags::REFERENCED);
+        } else if self.activate(env, cpu, id) {
+            guard.test_and_clear(FolioFlags::REFERENCED);
+            self.age_nonresident(folio.memcg(), folio.nr_pages() as u64);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What a variant says: passed down from the entry points to every place where it matters.
+
+use crate::referenced::Aging;
+
+/// How many entries are taken out at once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnmapBy {
+    /// One at a time, as kernels did before file folios were unmapped in batches.
+    PerEntry,
+    /// A run of one folio's entries at a time, where that is sound (Linux 7.1.5,
+    /// folio_unmap_pte_batch).
+    Batched,
+}
+
+/// When other CPUs are told of entries taken out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ShootdownWhen {
+    /// At once, and waited for.
+    Immediate,
+    /// Before anything relies on it (the kernel's TTU_BATCH_FLUSH).
+    Deferred,
+}
+
+/// How entries are taken out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Unmapping {
+    /// How many at once.
+    pub by: UnmapBy,
+    /// When other CPUs are told.
+    pub shootdown: ShootdownWhen,
+}
+
+/// All that a variant decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuning {
+    /// How young bits are checked.
+    pub aging: Aging,
+    /// How entries are taken out.
+    pub unmapping: Unmapping,
+}
