@@ -99,7 +99,7 @@ fn merge_into<F: Format>(copy: &mut Pte, next: Pte, flags: BatchFlags) {
 }
 
 /// [`folio_pte_batch`] eight entries at a time, and in the same pass the young bits of the batch
-/// cleared: the entries found, and whether any was young. `pte` is entry `i` as it stands; the
+/// cleared: the entries found, and whether any was young. `pte` is entry `i`, by either getter; the
 /// table's lock is held. Clears nothing past the batch; does not widen.
 #[inline]
 pub fn batch_and_clear_young<F: Format, T: Table>(

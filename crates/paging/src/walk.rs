@@ -245,8 +245,7 @@ impl<'e, E: Env> MappedWalk<'e, E> {
             if let Some(pt) = &self.locked {
                 while self.addr < self.locked_end {
                     let addr = self.addr;
-                    let i = E::Format::index(Level::Pte, addr);
-                    let pte = self.target.getter.get::<E::Format, _>(pt.table(), i);
+                    let pte = self.target.getter.get::<E::Format, _>(pt.table(), self.index());
                     self.addr = addr.add(E::Format::PAGE_SIZE);
                     if self.matches(pte) {
                         return Some(Hit::Pte(addr, pte));
@@ -332,7 +331,7 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         let end = table_end.min(self.target.range.end);
         if self.target.lock == LockWhen::Plausible {
             let table = self.env.table(frame);
-            while !self.matches(table.load(E::Format::index(Level::Pte, self.addr))) {
+            while !self.matches(Getter::Raw.get::<E::Format, _>(table, self.index())) {
                 self.addr = self.addr.add(E::Format::PAGE_SIZE);
                 if self.addr >= end {
                     self.crossed |= self.addr < self.target.range.end;
@@ -342,6 +341,12 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         }
         self.locked_end = end;
         self.locked = Some(LockedTable::lock(self.env, frame));
+    }
+
+    /// The index of the next address in its PTE table.
+    #[inline]
+    fn index(&self) -> usize {
+        E::Format::index(Level::Pte, self.addr)
     }
 
     #[inline]

@@ -6,7 +6,9 @@ use pageout_exhibits::harness::{
     Call, Case, Counterexample, Decode, Engine, Expected, Op, World, case_numbers, check_call,
     each_edge_case, each_small_case, random_case,
 };
-use pageout_paging::pte::{Arm64_4K, SmallArm2, SmallArm4, SmallX86, X86_64};
+use pageout_paging::pte::{
+    Arm64_4K, Arm64_16K, Arm64_64K, Riscv64, SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64,
+};
 use pageout_paging::tlb::YoungFlush;
 
 const FLUSHES: [YoungFlush; 3] = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None];
@@ -48,12 +50,22 @@ fn small_arm_blocks_of_4_all() {
     every_small_case::<SmallArm4>(SMALL * 5);
 }
 
+#[test]
+fn small_riscv_all() {
+    every_small_case::<SmallRiscv>(SMALL * 5);
+}
+
 fn every_edge_case<F: Decode>() {
     let world = World::<F>::new(1);
     let nosync = [YoungFlush::Nosync];
     let tried = each_edge_case::<F>(|case, expected| check_all(&world, case, expected, &nosync));
     let tried = tried.unwrap_or_else(|wrong| panic!("{wrong}"));
     assert!(tried > 50_000, "{tried} cases");
+}
+
+#[test]
+fn riscv64_edges() {
+    every_edge_case::<Riscv64>();
 }
 
 #[test]
@@ -94,4 +106,20 @@ fn x86_64_random() {
 #[test]
 fn arm64_4k_random() {
     random_cases::<Arm64_4K>("arm64_4k_random", RANDOM);
+}
+
+#[test]
+fn riscv64_random() {
+    random_cases::<Riscv64>("riscv64_random", RANDOM);
+}
+
+/// Of larger tables, a case takes so much longer.
+#[test]
+fn arm64_16k_random() {
+    random_cases::<Arm64_16K>("arm64_16k_random", RANDOM / 40);
+}
+
+#[test]
+fn arm64_64k_random() {
+    random_cases::<Arm64_64K>("arm64_64k_random", RANDOM / 160);
 }

@@ -3,11 +3,15 @@
 
 use pageout_exhibits::harness::Decode;
 use pageout_paging::pte::{
-    Arm64_4K, Entry, Level, Prot, SmallArm2, SmallX86, SwapEntry, SwapKind, X86_64,
+    Arm64_4K, Arm64_16K, Arm64_64K, Entry, Level, Prot, Riscv64, SmallArm2, SmallRiscv, SmallX86,
+    SwapEntry, SwapKind, X86_64,
 };
 use pageout_paging::{Format, Pfn, Pte, VirtAddr};
 
-const PFNS: [u64; 5] = [0, 1, 0x8_0000, 0x1234_5678, (1 << 36) - 1];
+/// Frames up to the last of 48-bit physical addresses.
+fn pfns<F: Format>() -> [Pfn; 5] {
+    [0, 1, 0x8_0000, 0x1234_5678, (1 << (48 - F::PAGE_SHIFT)) - 1].map(Pfn::new)
+}
 
 fn prots() -> impl Iterator<Item = Prot> {
     (0..8).map(|bits: u32| Prot { write: bits & 1 != 0, exec: bits & 2 != 0, none: bits & 4 != 0 })
@@ -41,7 +45,7 @@ fn states<F: Format>(level: Level, pfn: Pfn) -> Vec<Pte> {
 /// The format's getters equal what the bit numbers say, and each setter sets what it says and keeps
 /// the rest.
 fn laws<F: Decode>() {
-    for pfn in PFNS.map(Pfn::new) {
+    for pfn in pfns::<F>() {
         for pte in states::<F>(Level::Pte, pfn) {
             let bits = F::bits(pte);
             assert_eq!(F::is_present(pte), bits.present, "{pte:?}");
@@ -110,6 +114,10 @@ fn every_state_obeys_the_laws() {
     laws::<Arm64_4K>();
     laws::<SmallX86>();
     laws::<SmallArm2>();
+    laws::<Arm64_16K>();
+    laws::<Arm64_64K>();
+    laws::<Riscv64>();
+    laws::<SmallRiscv>();
 }
 
 /// The entry `nr` pages on is the entry of that page: PROT_NONE too, whose address x86 inverts.
@@ -132,6 +140,9 @@ fn advances<F: Decode>() {
 fn advancing_names_the_next_frames() {
     advances::<X86_64>();
     advances::<Arm64_4K>();
+    advances::<Arm64_16K>();
+    advances::<Arm64_64K>();
+    advances::<Riscv64>();
 }
 
 /// Leaves and tables above the last level.
@@ -153,6 +164,9 @@ fn upper_levels<F: Format>() {
 fn tables_and_pmd_leaves_are_told_apart() {
     upper_levels::<X86_64>();
     upper_levels::<Arm64_4K>();
+    upper_levels::<Arm64_16K>();
+    upper_levels::<Arm64_64K>();
+    upper_levels::<Riscv64>();
 }
 
 fn kinds() -> Vec<SwapKind> {
@@ -200,6 +214,9 @@ fn swap_round_trip<F: Format>(keeps_soft_dirty: bool) {
 fn swap_entries_come_back() {
     swap_round_trip::<X86_64>(true);
     swap_round_trip::<Arm64_4K>(false);
+    swap_round_trip::<Arm64_16K>(false);
+    swap_round_trip::<Arm64_64K>(false);
+    swap_round_trip::<Riscv64>(true);
     for kind in kinds() {
         let too_far = (1 << SwapEntry::OFFSET_BITS) - 1;
         assert_eq!(SwapEntry::new(kind, too_far), None);
@@ -275,6 +292,14 @@ fn literal_bits() {
     let x86 = X86_64::leaf(Level::Pte, Pfn::new(0x42), Prot::WRITE);
     assert_eq!(x86.0, 0x42 << 12 | 1 << 63 | 7);
     assert_eq!(X86_64::YOUNG, 1 << 5);
+    let riscv = Riscv64::leaf(Level::Pte, Pfn::new(0x42), Prot::WRITE);
+    assert_eq!(riscv.0, 0x42 << 10 | 1 << 4 | 7);
+    assert_eq!(Riscv64::table(Pfn::new(3)).0, 3 << 10 | 1);
+    assert_eq!((Riscv64::YOUNG, Riscv64::CONT), (1 << 6, 1 << 63));
+    let none = Riscv64::leaf(Level::Pte, Pfn::new(0x42), Prot::NONE);
+    assert_eq!(none.0, 0x42 << 10 | 1 << 5 | 2);
+    let large = Arm64_64K::leaf(Level::Pte, Pfn::new(0x42), Prot::READ);
+    assert_eq!(large.0 & 0xffff_ffff_0000, 0x42 << 16);
     let huge = X86_64::leaf(Level::Pmd, Pfn::new(0x200), Prot::EXEC);
     assert_eq!(huge.0, 0x200 << 12 | 1 << 7 | 5);
 }
@@ -282,6 +307,11 @@ fn literal_bits() {
 #[test]
 fn geometry() {
     assert_eq!((Arm64_4K::PTES, Arm64_4K::CONT_PTES, Arm64_4K::PAGE_SIZE), (512, 16, 4096));
+    assert_eq!((Arm64_16K::PTES, Arm64_16K::CONT_PTES, Arm64_16K::PAGE_SIZE), (2048, 128, 16384));
+    assert_eq!((Arm64_64K::PTES, Arm64_64K::CONT_PTES, Arm64_64K::PAGE_SIZE), (8192, 32, 65536));
+    assert_eq!((Riscv64::PTES, Riscv64::CONT_PTES, Riscv64::PAGE_SIZE), (512, 16, 4096));
+    assert_eq!(Arm64_16K::shift(Level::Pmd), 25);
+    assert_eq!(Arm64_64K::shift(Level::Pmd), 29);
     assert_eq!((X86_64::PTES, X86_64::CONT_PTES, X86_64::PAGE_SIZE), (512, 1, 4096));
     assert_eq!((SmallArm2::PTES, SmallArm2::CONT_PTES), (8, 2));
     let addr = VirtAddr::new(3 << 39 | 5 << 30 | 7 << 21 | 9 << 12 | 1);
@@ -293,4 +323,23 @@ fn geometry() {
         levels.map(Level::below),
         [Some(Level::Pud), Some(Level::Pmd), Some(Level::Pte), None]
     );
+}
+
+/// Svnapot: all entries of a block stand in memory as one and the same, which tells the block's
+/// order (the specification's 64 KiB form is x...x1000); read, each has its own frame.
+#[test]
+fn riscv_blocks_hold_one_value() {
+    let leaf = Riscv64::mkcont(Riscv64::leaf(Level::Pte, Pfn::new(0x8_0020), Prot::WRITE));
+    for k in 0..16 {
+        let page = Riscv64::advance(leaf, k);
+        let raw = Riscv64::encode(page);
+        assert_eq!(raw.0, 1 << 63 | 0x8_0028 << 10 | 1 << 4 | 7);
+        assert_eq!(Riscv64::decode(raw, 32 + k), page);
+        let young = Riscv64::mkyoung(Riscv64::mkdirty(page));
+        assert_eq!(Riscv64::decode(Riscv64::encode(young), 32 + k), young);
+    }
+    let small = SmallRiscv::mkcont(SmallRiscv::leaf(Level::Pte, Pfn::new(4), Prot::READ));
+    assert_eq!(SmallRiscv::pfn(SmallRiscv::encode(small)), Pfn::new(4 | 2));
+    let single = Riscv64::mknoncont(leaf);
+    assert_eq!((Riscv64::encode(single), Riscv64::decode(single, 5)), (single, single));
 }

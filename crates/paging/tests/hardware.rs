@@ -6,7 +6,9 @@ use pageout_exhibits::harness::{
     Access, Call, Case, Decode, Engine, Expected, World, case_numbers, check_hardware,
     each_small_case, random_case, try_every_access,
 };
-use pageout_paging::pte::{Arm64_4K, SmallArm2, SmallArm4, SmallX86, X86_64};
+use pageout_paging::pte::{
+    Arm64_4K, Arm64_16K, Arm64_64K, Riscv64, SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64,
+};
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::{Format, Pte};
 
@@ -46,6 +48,11 @@ fn small_arm_blocks_of_2_every_moment_and_entry() {
 #[test]
 fn small_arm_blocks_of_4_every_moment_and_entry() {
     every_access::<SmallArm4>();
+}
+
+#[test]
+fn small_riscv_every_moment_and_entry() {
+    every_access::<SmallRiscv>();
 }
 
 /// Up to eight accesses in and around the run, at any moments, and compare-and-swaps that fail for
@@ -89,4 +96,20 @@ fn x86_64_random() {
 #[test]
 fn arm64_4k_random() {
     random_accesses::<Arm64_4K>("arm64_4k_random", RANDOM);
+}
+
+#[test]
+fn riscv64_random() {
+    random_accesses::<Riscv64>("riscv64_random", RANDOM);
+}
+
+/// Of larger tables, a case takes so much longer.
+#[test]
+fn arm64_16k_random() {
+    random_accesses::<Arm64_16K>("arm64_16k_random", RANDOM / 40);
+}
+
+#[test]
+fn arm64_64k_random() {
+    random_accesses::<Arm64_64K>("arm64_64k_random", RANDOM / 160);
 }

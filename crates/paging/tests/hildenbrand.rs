@@ -4,15 +4,16 @@
 //! alone is in the exhibits' tests.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::harness::{Call, Case, Engine, Expected, Layout, World, check_call};
-use pageout_paging::pte::Arm64_4K;
+use pageout_exhibits::harness::{Call, Case, Decode, Engine, Expected, Layout, World, check_call};
+use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Riscv64};
 use pageout_paging::tlb::YoungFlush;
+use std::ops::Range;
 
 /// Every family's every check of `case`, and what the oracle expects: whether any was young, and
 /// the entries that must be old.
-fn holds(case: &Case, young: bool, old: std::ops::Range<usize>) {
-    let world = World::<Arm64_4K>::new(1);
-    let expected = Expected::of::<Arm64_4K>(case);
+fn holds<F: Decode>(case: &Case, young: bool, old: &Range<usize>) {
+    let world = World::<F>::new(1);
+    let expected = Expected::of::<F>(case);
     assert_eq!(expected.young, young);
     for (i, must) in expected.must.iter().enumerate() {
         assert_eq!(*must, old.contains(&i), "entry {i}");
@@ -25,55 +26,56 @@ fn holds(case: &Case, young: bool, old: std::ops::Range<usize>) {
     }
 }
 
-#[test]
-fn a_range_over_several_blocks_whole() {
-    for young in [16, 31, 32, 40, 63] {
-        let case = Layout::folio(u64::MAX).case::<Arm64_4K>(16..64, |i| i == young);
-        holds(&case, true, 16..64);
+/// The check of `run`, `cont` naming the contiguous blocks, finds each of the entries `young` if it
+/// alone is young, makes `old` old, and neither sees nor touches the entries beside that.
+fn each<F: Decode>(cont: u64, run: Range<usize>, young: &[usize], old: Range<usize>) {
+    for young in young {
+        let case = Layout::folio(cont).case::<F>(run.clone(), |i| i == *young);
+        holds::<F>(&case, true, &old);
     }
-    let beside = Layout::folio(u64::MAX).case::<Arm64_4K>(16..64, |i| i == 15 || i == 64);
-    holds(&beside, false, 16..64);
+    let beside = Layout::folio(cont).case::<F>(run, |i| i + 1 == old.start || i == old.end);
+    holds::<F>(&beside, false, &old);
 }
 
-#[test]
-fn a_range_over_several_blocks_partial_at_both_ends() {
-    // 20..60 takes part of the block at 16, all of 32, part of 48.
-    for young in [16, 19, 20, 31, 47, 59, 60, 63] {
-        let case = Layout::folio(u64::MAX).case::<Arm64_4K>(20..60, |i| i == young);
-        holds(&case, true, 16..64);
-    }
-    let beside = Layout::folio(u64::MAX).case::<Arm64_4K>(20..60, |i| i == 15 || i == 64);
-    holds(&beside, false, 16..64);
+/// Runs a case, said in multiples of its block, in every format that has blocks.
+macro_rules! in_every_format {
+    ($($name:ident: $case:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            fn in_format<F: Decode>() {
+                let case: fn(usize) -> (u64, Range<usize>, Vec<usize>, Range<usize>) = $case;
+                let (cont, run, young, old) = case(F::CONT_PTES);
+                each::<F>(cont, run, &young, old);
+            }
+            in_format::<Arm64_4K>();
+            in_format::<Arm64_16K>();
+            in_format::<Arm64_64K>();
+            in_format::<Riscv64>();
+        }
+    )*};
 }
 
-#[test]
-fn a_first_entry_not_contiguous_before_whole_blocks() {
-    // The block at 16 is not contiguous; those at 32 and 48 are.
-    for young in [20, 31, 32, 47, 48, 63] {
-        let case = Layout::folio(0b1100).case::<Arm64_4K>(20..64, |i| i == young);
-        holds(&case, true, 20..64);
-    }
-    let beside = Layout::folio(0b1100).case::<Arm64_4K>(20..64, |i| i == 19 || i == 64);
-    holds(&beside, false, 20..64);
-}
-
-#[test]
-fn a_first_entry_not_contiguous_before_a_trailing_part_of_a_block() {
-    // The run ends at 37, inside the block at 32; hardware may have set the bit past its end.
-    for young in [20, 32, 36, 37, 47] {
-        let case = Layout::folio(0b100).case::<Arm64_4K>(20..37, |i| i == young);
-        holds(&case, true, 20..48);
-    }
-    let beside = Layout::folio(0b100).case::<Arm64_4K>(20..37, |i| i == 19 || i == 48);
-    holds(&beside, false, 20..48);
-}
-
-#[test]
-fn a_first_entry_contiguous_before_a_last_that_is_not() {
-    for young in [32, 35, 47, 48, 52] {
-        let case = Layout::folio(0b100).case::<Arm64_4K>(35..53, |i| i == young);
-        holds(&case, true, 32..53);
-    }
-    let beside = Layout::folio(0b100).case::<Arm64_4K>(35..53, |i| i == 31 || i == 53);
-    holds(&beside, false, 32..53);
+in_every_format! {
+    a_range_over_several_blocks_whole: |b| {
+        (u64::MAX, b..4 * b, vec![b, 2 * b - 1, 2 * b, 2 * b + 8, 4 * b - 1], b..4 * b)
+    };
+    // It takes part of the block at b, all of 2b, part of 3b.
+    a_range_over_several_blocks_partial_at_both_ends: |b| {
+        let young = [b, b + 3, b + 4, 2 * b - 1, 3 * b - 1, 4 * b - 5, 4 * b - 4, 4 * b - 1];
+        (u64::MAX, b + 4..4 * b - 4, young.to_vec(), b..4 * b)
+    };
+    // The block at b is not contiguous; those at 2b and 3b are.
+    a_first_entry_not_contiguous_before_whole_blocks: |b| {
+        let young = [b + 4, 2 * b - 1, 2 * b, 3 * b - 1, 3 * b, 4 * b - 1];
+        (0b1100, b + 4..4 * b, young.to_vec(), b + 4..4 * b)
+    };
+    // The run ends inside the block at 2b; hardware may have set the bit past its end.
+    a_first_entry_not_contiguous_before_a_trailing_part_of_a_block: |b| {
+        let young = [b + 4, 2 * b, 2 * b + 4, 2 * b + 5, 3 * b - 1];
+        (0b100, b + 4..2 * b + 5, young.to_vec(), b + 4..3 * b)
+    };
+    a_first_entry_contiguous_before_a_last_that_is_not: |b| {
+        let young = [2 * b, 2 * b + 3, 3 * b - 1, 3 * b, 3 * b + 4];
+        (0b100, 2 * b + 3..3 * b + 5, young.to_vec(), 2 * b..3 * b + 5)
+    };
 }

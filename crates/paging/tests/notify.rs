@@ -1,7 +1,7 @@
 //! Flush policies beyond a run of PTEs, PMD leaves, and the secondary MMUs' part in the answer.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::harness::{Engine, Event, FIRST_TABLE, Ground, Layout, World};
+use pageout_exhibits::harness::{Decode, Engine, Event, FIRST_TABLE, Ground, Layout, World};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::{Prot, SmallArm4, SmallX86};
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
@@ -30,7 +30,7 @@ fn maintenance<F: Format>(world: &World<F>) -> Vec<Event> {
 }
 
 /// A table of eight, entry `young` young.
-fn one_young<F: Format>(young: usize) -> World<F> {
+fn one_young<F: Decode>(young: usize) -> World<F> {
     let world = World::<F>::new(1);
     let case = Layout::folio(0).case::<F>(0..8, |i| i == young);
     world.reset(&case.entries);

@@ -1,5 +1,6 @@
 //! The tables that checks run on.
 
+use super::Decode;
 use pageout_paging::pte::{Level, Prot, SwapEntry, SwapKind};
 use pageout_paging::{Format, Pfn, Pte};
 use std::ops::Range;
@@ -30,14 +31,14 @@ pub enum PageKind {
 pub enum Outside {
     /// More pages of the folio.
     Folio,
-    /// Swap entries with bit 52 and the young bit's place in use.
+    /// Swap entries whose contiguous and young bits' places are in use.
     Swap,
 }
 
 /// A table's contents but for the young bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Bit b: block b is contiguous.
+    /// Bit b: block b is contiguous, and so are the 64th after it and so on.
     pub cont: u64,
     /// What pages.
     pub kind: PageKind,
@@ -52,7 +53,7 @@ impl Layout {
     }
 
     /// The case of `run` with the entries young that `young` names.
-    pub fn case<F: Format>(&self, run: Range<usize>, young: impl Fn(usize) -> bool) -> Case {
+    pub fn case<F: Decode>(&self, run: Range<usize>, young: impl Fn(usize) -> bool) -> Case {
         let (first, last) = (run.start, run.end - 1);
         let pages = [self.pages::<F>(false), self.pages::<F>(true)];
         let junk = junk::<F>();
@@ -63,7 +64,7 @@ impl Layout {
             let inside = run.contains(&i) || touched(first) || touched(last);
             let pte = match self.outside {
                 Outside::Swap if !inside => junk,
-                _ => F::advance(pages[usize::from(cont)][i % 3], i),
+                _ => F::stored(F::advance(pages[usize::from(cont)][i % 3], i)),
             };
             Pte(pte.0 | if young(i) { F::YOUNG } else { 0 })
         };
@@ -71,7 +72,7 @@ impl Layout {
     }
 
     fn is_cont<F: Format>(&self, i: usize) -> bool {
-        F::CONT_SHIFT > 0 && self.cont >> (i / F::CONT_PTES) & 1 == 1
+        F::CONT_SHIFT > 0 && self.cont >> (i / F::CONT_PTES % 64) & 1 == 1
     }
 
     /// Old entries for the page of entry 0: clean, and dirty in each of the format's ways.
@@ -84,7 +85,7 @@ impl Layout {
 }
 
 fn junk<F: Format>() -> Pte {
-    let bit_52_in_any_format = 1 << 40 | 1 << 43;
-    let swap = SwapEntry::new(SwapKind::Device(3), bit_52_in_any_format);
+    let bit_52_or_63_in_any_format = 1 << 40 | 1 << 43 | 1 << 49;
+    let swap = SwapEntry::new(SwapKind::Device(3), bit_52_or_63_in_any_format);
     F::swap(swap.expect("the offset fits"))
 }

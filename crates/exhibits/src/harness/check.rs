@@ -44,8 +44,8 @@ impl Call {
     }
 }
 
-/// Virtual address of entry 0 of the checked table.
-const START: VirtAddr = VirtAddr::new(0x40_0000);
+/// Virtual address of entry 0 of the checked table, in every format.
+const START: VirtAddr = VirtAddr::new(1 << 40);
 const ASID: Asid = Asid(5);
 
 /// What a check answered.

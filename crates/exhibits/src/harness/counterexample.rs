@@ -42,7 +42,7 @@ impl Counterexample {
 }
 
 fn describe<F: Decode>(case: &Case, i: usize) -> String {
-    let pte = case.entries[i];
+    let pte = F::read(case.entries[i], i);
     let bits = F::bits(pte);
     if !bits.present {
         return format!("{pte:?} (no page)");

@@ -1,7 +1,7 @@
 //! Entries read by the bit numbers of the manuals and kernel headers (Linux 7.1.5), not by the
 //! formats' own code: what the oracle trusts.
 
-use pageout_paging::pte::{Arm64, X86};
+use pageout_paging::pte::{Arm64, Riscv, X86};
 use pageout_paging::{Format, Pte};
 
 /// An entry, decoded.
@@ -39,6 +39,14 @@ pub struct Bits {
 pub trait Decode: Format {
     /// Decodes a last-level entry.
     fn bits(pte: Pte) -> Bits;
+    /// The entry that stands in memory as `raw` at index `i`: with its own frame.
+    fn read(raw: Pte, _i: usize) -> Pte {
+        raw
+    }
+    /// How an entry stands in memory.
+    fn stored(pte: Pte) -> Pte {
+        pte
+    }
 }
 
 #[inline]
@@ -46,7 +54,8 @@ const fn bit(pte: Pte, number: u32) -> bool {
     pte.0 >> number & 1 == 1
 }
 
-const ARM64_ADDRESS: u64 = 0x0000_ffff_ffff_f000;
+const ARM64_ADDRESS: u64 = 0x0000_ffff_ffff_ffff;
+const RISCV_PFN: u64 = 0x003f_ffff_ffff_fc00;
 const X86_ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 
 impl<const P: u32, const T: u32, const C: u32> Decode for Arm64<P, T, C> {
@@ -54,6 +63,7 @@ impl<const P: u32, const T: u32, const C: u32> Decode for Arm64<P, T, C> {
     fn bits(pte: Pte) -> Bits {
         let valid = bit(pte, 0);
         let mutable = 1 << 10 | 1 << 55 | 1 << 51 | 1 << 7;
+        let address = ARM64_ADDRESS & !0 << P;
         Bits {
             valid,
             present: valid || bit(pte, 11),
@@ -65,9 +75,9 @@ impl<const P: u32, const T: u32, const C: u32> Decode for Arm64<P, T, C> {
             special: bit(pte, 56),
             exec: !bit(pte, 54),
             cont: valid && bit(pte, 52),
-            pfn: (pte.0 & ARM64_ADDRESS) >> 12,
+            pfn: (pte.0 & address) >> P,
             dirty_form: bit(pte, 55),
-            rest: pte.0 & !ARM64_ADDRESS & !mutable,
+            rest: pte.0 & !address & !mutable,
         }
     }
 }
@@ -93,5 +103,46 @@ impl<const T: u32> Decode for X86<T> {
             dirty_form: false,
             rest: pte.0 & !X86_ADDRESS & !mutable,
         }
+    }
+}
+
+impl<const T: u32, const C: u32> Decode for Riscv<T, C> {
+    #[inline]
+    fn bits(pte: Pte) -> Bits {
+        let valid = bit(pte, 0);
+        let mutable = 1 << 6 | 1 << 7 | 1 << 2 | 1 << 59;
+        Bits {
+            valid,
+            present: valid || bit(pte, 5),
+            young: bit(pte, 6),
+            dirty: bit(pte, 7),
+            write: bit(pte, 2),
+            soft_dirty: bit(pte, 59),
+            uffd_wp: bit(pte, 60),
+            special: bit(pte, 8),
+            exec: bit(pte, 3),
+            cont: valid && bit(pte, 63),
+            pfn: (pte.0 & RISCV_PFN) >> 10,
+            dirty_form: false,
+            rest: pte.0 & !RISCV_PFN & !mutable,
+        }
+    }
+
+    /// Svnapot: a block of 2^n pages is told by the lowest set bit of its entries' frame number,
+    /// which is bit n - 1. The bits up to it count the page.
+    fn read(raw: Pte, i: usize) -> Pte {
+        if !bit(raw, 0) || !bit(raw, 63) {
+            return raw;
+        }
+        let order = ((raw.0 & RISCV_PFN) >> 10).trailing_zeros() + 1;
+        let frame = (raw.0 >> 10 >> order << order) | (i as u64 % (1 << order));
+        Pte((frame << 10) | (raw.0 & 0x3ff))
+    }
+
+    fn stored(pte: Pte) -> Pte {
+        if !bit(pte, 0) || !bit(pte, 63) {
+            return pte;
+        }
+        Pte((pte.0 >> (10 + C) << (10 + C)) | (1 << (10 + C - 1)) | (pte.0 & 0x3ff))
     }
 }

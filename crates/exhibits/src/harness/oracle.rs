@@ -64,7 +64,7 @@ fn block_of<F: Decode>(entries: &[Pte], i: usize) -> Range<usize> {
 
 /// Entry `i` with young and dirty gathered over its contiguous block.
 pub fn gathered<F: Decode>(entries: &[Pte], i: usize) -> Pte {
-    let mut pte = entries[i];
+    let mut pte = F::read(entries[i], i);
     if !F::bits(pte).cont {
         return pte;
     }

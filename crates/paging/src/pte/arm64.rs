@@ -10,6 +10,12 @@ pub struct Arm64<const PAGE_SHIFT: u32, const TABLE_SHIFT: u32, const CONT_SHIFT
 /// 4K granule: tables of 512, contiguous blocks of 16 entries.
 pub type Arm64_4K = Arm64<12, 9, 4>;
 
+/// 16K granule: tables of 2048, contiguous blocks of 128 entries.
+pub type Arm64_16K = Arm64<14, 11, 7>;
+
+/// 64K granule: tables of 8192, contiguous blocks of 32 entries.
+pub type Arm64_64K = Arm64<16, 13, 5>;
+
 const VALID: u64 = 1 << 0;
 /// With VALID: a table above the last level, a page at the last level. Alone it is not a leaf.
 const TABLE_OR_PAGE: u64 = 1 << 1;
@@ -24,7 +30,6 @@ const WRITE: u64 = 1 << 51;
 const PXN: u64 = 1 << 53;
 const UXN: u64 = 1 << 54;
 const SW_DIRTY: u64 = 1 << 55;
-const ADDRESS: u64 = 0x0000_ffff_ffff_f000;
 
 // Swap entries, ours: bits 1:0 and 11 clear (neither valid nor PROT_NONE), 2 exclusive, 3 uffd-wp,
 // 10:6 type, 61:12 offset. Bit 52 is payload here: it never means contiguous.
@@ -34,7 +39,8 @@ const SWAP_TYPE_SHIFT: u32 = 6;
 const SWAP_OFFSET_SHIFT: u32 = 12;
 
 impl<const P: u32, const T: u32, const C: u32> Arm64<P, T, C> {
-    const IS_4K: bool = P == 12 && T == 9 && C == 4;
+    /// Bits 47 to the page shift: 48-bit physical addresses, no LPA.
+    const ADDRESS: u64 = ((1 << 48) - 1) >> P << P;
 
     const fn hardware_writable(pte: Pte) -> bool {
         pte.has(WRITE) && !pte.has(RDONLY)
@@ -42,7 +48,12 @@ impl<const P: u32, const T: u32, const C: u32> Arm64<P, T, C> {
 }
 
 impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
-    const NAME: &'static str = if Self::IS_4K { "arm64-4k" } else { "arm64-small" };
+    const NAME: &'static str = match (P, T, C) {
+        (12, 9, 4) => "arm64-4k",
+        (14, 11, 7) => "arm64-16k",
+        (16, 13, 5) => "arm64-64k",
+        _ => "arm64-small",
+    };
     const PAGE_SHIFT: u32 = P;
     const TABLE_SHIFT: u32 = T;
     const CONT_SHIFT: u32 = C;
@@ -66,13 +77,13 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
         let user = if prot.none { 0 } else { USER };
         let write = if prot.write { WRITE } else { 0 };
         let exec = if prot.exec { PXN } else { PXN | UXN };
-        let address = (pfn.get() << P) & ADDRESS;
+        let address = (pfn.get() << P) & Self::ADDRESS;
         Pte(kind | user | RDONLY | INNER_SHAREABLE | NG | write | exec | address)
     }
 
     #[inline]
     fn table(pfn: Pfn) -> Pte {
-        Pte(VALID | TABLE_OR_PAGE | ((pfn.get() << P) & ADDRESS))
+        Pte(VALID | TABLE_OR_PAGE | ((pfn.get() << P) & Self::ADDRESS))
     }
 
     fn swap(entry: SwapEntry) -> Pte {
@@ -107,12 +118,7 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
 
     #[inline]
     fn pfn(pte: Pte) -> Pfn {
-        Pfn::new((pte.0 & ADDRESS) >> P)
-    }
-
-    #[inline]
-    fn step(_pte: Pte) -> u64 {
-        Self::PAGE_SIZE
+        Pfn::new((pte.0 & Self::ADDRESS) >> P)
     }
 
     #[inline]

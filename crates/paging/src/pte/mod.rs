@@ -1,12 +1,14 @@
 //! Entry formats: one file a format, one trait for what they share.
 
 mod arm64;
+mod riscv64;
 mod small;
 mod swap;
 mod x86_64;
 
-pub use arm64::{Arm64, Arm64_4K};
-pub use small::{SmallArm2, SmallArm4, SmallX86};
+pub use arm64::{Arm64, Arm64_4K, Arm64_16K, Arm64_64K};
+pub use riscv64::{Riscv, Riscv64};
+pub use small::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
 pub use swap::{SwapEntry, SwapKind};
 pub use x86_64::{X86, X86_64};
 
@@ -146,6 +148,8 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     const CONT: u64;
     /// How merged kernels clear [`Format::YOUNG`].
     const CLEAR: YoungClear;
+    /// What to add to a valid last-level entry to map the next frame.
+    const STEP: u64 = Self::PAGE_SIZE;
 
     /// Entries in a table.
     const PTES: usize = 1 << Self::TABLE_SHIFT;
@@ -178,7 +182,10 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// The frame of a present entry or a table entry.
     fn pfn(pte: Pte) -> Pfn;
     /// What to add (wrapping) to a present last-level entry to map the next frame.
-    fn step(pte: Pte) -> u64;
+    #[inline]
+    fn step(_pte: Pte) -> u64 {
+        Self::STEP
+    }
 
     /// Whether the entry is dirty, by hardware's bits or software's.
     fn is_dirty(pte: Pte) -> bool;

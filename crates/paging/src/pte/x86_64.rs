@@ -117,7 +117,7 @@ impl<const T: u32> Format for X86<T> {
     #[inline]
     fn step(pte: Pte) -> u64 {
         // Wrapping: adding minus one page to an inverted frame number counts it up.
-        if pte.has(PRESENT) { Self::PAGE_SIZE } else { Self::PAGE_SIZE.wrapping_neg() }
+        if pte.has(PRESENT) { Self::STEP } else { Self::STEP.wrapping_neg() }
     }
 
     #[inline]

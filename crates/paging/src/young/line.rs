@@ -83,16 +83,16 @@ pub(crate) fn batch<F: Format, T: Table>(
     max_nr: usize,
 ) -> (usize, bool) {
     let run = i..i + max_nr;
-    let before = F::PAGE_SIZE.wrapping_mul((i % LINE) as u64);
+    let before = F::STEP.wrapping_mul((i % LINE) as u64);
     let mut expected = ignore::<F>(pte, BatchFlags::NONE).0.wrapping_sub(before);
     let mut young = false;
     let mut base = align_down(i, LINE);
     while base < run.end {
         let wanted = within(&run, base);
         let entries = table.line(base);
-        let odd = differences::<F>(&entries, expected).fold(0, |or, odd| or | odd);
+        let odd = differences::<F>(&entries, base, expected).fold(0, |or, odd| or | odd);
         if odd != 0 || wanted != WHOLE {
-            let odd = mask(differences::<F>(&table.line(base), expected)) & wanted;
+            let odd = mask(differences::<F>(&table.line(base), base, expected)) & wanted;
             let same = if odd == 0 { wanted } else { wanted & !(!0 << odd.trailing_zeros()) };
             young |= clear_in_line(table, base, same, F::YOUNG);
             if odd != 0 {
@@ -102,7 +102,7 @@ pub(crate) fn batch<F: Format, T: Table>(
             young |= clear_in_line(table, base, WHOLE, F::YOUNG);
         }
         base += LINE;
-        expected = expected.wrapping_add(F::PAGE_SIZE * LINE as u64);
+        expected = expected.wrapping_add(F::STEP * LINE as u64);
     }
     (max_nr, young)
 }
@@ -118,12 +118,17 @@ fn within(run: &Range<usize>, base: usize) -> u32 {
     (WHOLE >> (LINE - to)) & (WHOLE << from)
 }
 
-/// How each entry differs from `expected` and the pages after it, but for what batches ignore.
+/// How each entry of the line at `base` differs from `expected` and the pages after it, but for
+/// what batches ignore.
 #[inline]
-fn differences<F: Format>(entries: &[u64; LINE], expected: u64) -> impl Iterator<Item = u64> {
-    entries.iter().zip(0..).map(move |(entry, k)| {
-        let kept = ignore::<F>(Pte(*entry), BatchFlags::NONE);
-        kept.0 ^ expected.wrapping_add(F::PAGE_SIZE * k)
+fn differences<F: Format>(
+    entries: &[u64; LINE],
+    base: usize,
+    expected: u64,
+) -> impl Iterator<Item = u64> {
+    entries.iter().enumerate().map(move |(k, entry)| {
+        let kept = ignore::<F>(F::decode(Pte(*entry), base + k), BatchFlags::NONE);
+        kept.0 ^ expected.wrapping_add(F::STEP * k as u64)
     })
 }
 
