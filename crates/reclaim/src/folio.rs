@@ -5,7 +5,7 @@ use crate::memcg::MemcgId;
 use crate::rmap::MappingId;
 use crate::swap::SwapSlot;
 use core::sync::atomic::{
-    AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire,
+    AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire,
     Ordering::Relaxed, Ordering::Release,
 };
 use pageout_paging::{Order, Pfn};
@@ -87,6 +87,8 @@ pub struct Folio {
     swap: AtomicU32,
     memcg: AtomicU16,
     order: AtomicU8,
+    /// A dirty entry was taken out by someone without the folio's lock.
+    dirtied: AtomicBool,
 }
 
 /// A folio's lock, held.
@@ -109,6 +111,7 @@ impl Folio {
         self.order.store(order.get(), Relaxed);
         self.index.store(index, Relaxed);
         self.flags.store(flags.bits(), Relaxed);
+        self.dirtied.store(false, Relaxed);
         self.mapcount.store(0, Relaxed);
         self.refs.store(1, Relaxed);
         self.lru.store(0, Relaxed);
@@ -255,9 +258,41 @@ impl Folio {
         self.refs.compare_exchange(expected, 0, AcqRel, Relaxed).is_ok()
     }
 
-    pub(crate) fn remove_mappings(&self, nr: u32) {
+    /// Gives back the references that [`Folio::freeze`] dropped.
+    #[inline]
+    pub(crate) fn unfreeze(&self, refs: u32) {
+        self.refs.store(refs, Release);
+    }
+
+    /// Takes `nr` references. The caller holds one, so the folio is in being.
+    #[inline]
+    pub(crate) fn get(&self, nr: u32) {
+        self.refs.fetch_add(nr, Relaxed);
+    }
+
+    /// Notes that an entry was found dirty as it was taken out, before its reference is given up:
+    /// whoever then holds all references that are left sees it. Needs no lock, since the table's is
+    /// held.
+    #[inline]
+    pub(crate) fn note_dirty(&self) {
+        self.dirtied.store(true, Release);
+    }
+
+    /// Whether [`Folio::note_dirty`] was called since the flags were last brought up to date.
+    #[inline]
+    pub(crate) fn is_dirtied(&self) -> bool {
+        self.dirtied.load(Acquire)
+    }
+
+    /// Counts `nr` mapping entries less. Their references pass to the caller.
+    #[inline]
+    pub(crate) fn take_mappings(&self, nr: u32) {
         let before = self.mapcount.fetch_sub(nr, Relaxed);
         assert!(before >= nr, "mapcount {before} covers the {nr} entries removed");
+    }
+
+    pub(crate) fn remove_mappings(&self, nr: u32) {
+        self.take_mappings(nr);
         // After all else: from here on the folio may be freed and used anew.
         self.refs.fetch_sub(nr, Release);
     }
@@ -279,5 +314,15 @@ impl<'a> FolioGuard<'a> {
         let were = self.folio.flags() & flags;
         self.folio.update_flags(FolioFlags::empty(), flags);
         were
+    }
+
+    /// Brings [`FolioFlags::DIRTY`] up to date with entries taken out meanwhile; whether it is set.
+    #[inline]
+    pub fn is_dirty(&self) -> bool {
+        if self.folio.is_dirtied() {
+            self.folio.dirtied.store(false, Relaxed);
+            self.set(FolioFlags::DIRTY);
+        }
+        self.folio.flags().contains(FolioFlags::DIRTY)
     }
 }

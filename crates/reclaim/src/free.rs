@@ -2,6 +2,7 @@
 
 use crate::CpuCtx;
 use crate::folio::{FolioFlags, FolioId};
+use crate::list::FolioList;
 use crate::maps::Maps;
 use crate::world::World;
 
@@ -21,5 +22,12 @@ impl Maps<'_> {
         let (pfn, order) = (folio.pfn(), folio.order());
         self.forget_folio(world, cpu, id);
         world.free(pfn, order);
+    }
+
+    /// Frees folios without references that are off every list, all at once.
+    pub(crate) fn free_folios<W: World>(&self, world: &W, cpu: &mut CpuCtx, mut dead: FolioList) {
+        while let Some(id) = dead.pop(self) {
+            self.free_folio(world, cpu, id);
+        }
     }
 }

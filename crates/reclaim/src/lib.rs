@@ -9,13 +9,14 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-mod cache;
+pub mod cache;
 mod charge;
 mod cpu;
 mod decision;
 mod fault;
 mod folio;
 mod free;
+mod gather;
 mod list;
 mod lock;
 mod lru;
@@ -28,18 +29,20 @@ mod notifier;
 mod referenced;
 mod rmap;
 mod scan;
-mod swap;
+pub mod swap;
 mod tuning;
 mod vma;
 mod vmstat;
 mod workingset;
 mod world;
+mod writeback;
 
-pub use cache::ShadowEntry;
+pub use cache::{Exists, ShadowEntry};
 pub use cpu::{CpuCtx, Events, Rank};
 pub use decision::{FolioRef, folio_check_references};
 pub use fault::{MapAs, MapError, ZapError, Zapped, map_folio, zap_folio};
 pub use folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
+pub use gather::{Gather, flush_tlb_batched_pending};
 pub use lock::{Lock, ReadGuard, WriteGuard};
 pub use lruvec::LruList;
 pub use maps::{Limits, Maps, Memory, MemoryError, NewFolio, OutOfTable, Sizes, TableKind};

@@ -67,7 +67,7 @@ pub struct Sizes {
     pub vmas: usize,
     /// Length of [`Memory::mms`]: 48 bytes an address space.
     pub mms: usize,
-    /// Length of [`Memory::mappings`]: 16 bytes a mapping.
+    /// Length of [`Memory::mappings`]: 20 bytes a mapping.
     pub mappings: usize,
     /// Length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,
@@ -145,6 +145,9 @@ pub enum MemoryError {
     /// A slice has more entries than can be numbered: 2^32 − 1, of cgroups 2^16 − 1.
     #[error("the table of {0} is too long to number its entries")]
     TooLong(TableKind),
+    /// There is no bucket for the file index.
+    #[error("the file index needs at least one bucket")]
+    NoBuckets,
     /// There is no room for the root cgroup.
     #[error("the table of cgroups has no room for the root")]
     NoRoot,
@@ -221,6 +224,15 @@ pub struct Maps<'m> {
     pub(crate) buckets: &'m [AtomicU32],
     pub(crate) shadows: &'m [ShadowEntry],
     pub(crate) slots: &'m [Slot],
+    /// Guards the file index and the swap cache, and the three numbers below.
+    pub(crate) index: Lock,
+    /// Shadows stored so far.
+    pub(crate) shadow_clock: AtomicU32,
+    pub(crate) free_slots: AtomicU32,
+    /// Where the last search for free slots ended.
+    pub(crate) slot_cursor: AtomicU32,
+    /// Gathers that were dropped, not finished.
+    pub(crate) dropped_gathers: AtomicU32,
     free: FreeLists,
 }
 
@@ -232,7 +244,6 @@ struct FreeLists {
     vmas: AtomicU32,
     mms: AtomicU32,
     mappings: AtomicU32,
-    slots: AtomicU32,
 }
 
 impl<'m> Maps<'m> {
@@ -260,6 +271,8 @@ impl<'m> Maps<'m> {
         if memcgs.is_empty() {
             return Err(MemoryError::NoRoot);
         }
+        let used = buckets.len().checked_ilog2().ok_or(MemoryError::NoBuckets)?;
+        let buckets = &buckets[..1 << used];
         let free = FreeLists::default();
         let maps = Self {
             base,
@@ -274,6 +287,11 @@ impl<'m> Maps<'m> {
             buckets,
             shadows,
             slots,
+            index: Lock::default(),
+            shadow_clock: AtomicU32::new(0),
+            free_slots: AtomicU32::new(slots.len() as u32),
+            slot_cursor: AtomicU32::new(0),
+            dropped_gathers: AtomicU32::new(0),
             free,
         };
         maps.frames.iter().for_each(|frame| frame.store(NONE, Relaxed));
@@ -281,7 +299,9 @@ impl<'m> Maps<'m> {
         chain(maps.vmas.iter().map(|vma| &vma.next), &maps.free.vmas);
         chain(maps.mms.iter().map(|mm| &mm.state), &maps.free.mms);
         chain(maps.mappings.iter().map(|mapping| &mapping.head), &maps.free.mappings);
-        chain(maps.slots.iter().map(|slot| &slot.folio), &maps.free.slots);
+        maps.buckets.iter().for_each(|bucket| bucket.store(NONE, Relaxed));
+        maps.shadows.iter().for_each(ShadowEntry::clear);
+        maps.slots.iter().for_each(Slot::clear);
         maps.init_memcgs();
         Ok(maps)
     }

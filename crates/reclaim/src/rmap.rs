@@ -41,6 +41,8 @@ pub struct Mapping {
     pub(crate) head: AtomicU32,
     /// Address spaces whose private copies of files' pages are here.
     pub(crate) users: AtomicU32,
+    /// Orders of the folios that the file index ever had of it, a bit each.
+    pub(crate) orders: AtomicU32,
     anon: AtomicU8,
     order: AtomicU8,
 }
@@ -50,6 +52,7 @@ impl Mapping {
         self.anon.store(u8::from(kind == MappingKind::Anon), Relaxed);
         self.order.store(0, Relaxed);
         self.users.store(0, Relaxed);
+        self.orders.store(0, Relaxed);
     }
 
     /// The largest order of the folios that faults make for it; 0 at first.

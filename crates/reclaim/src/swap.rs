@@ -1,20 +1,260 @@
 //! Swap slots: where anonymous pages go, how many entries name each, and the swap cache.
+//!
+//! A slot is in use while an entry names it or the swap cache has a folio for it. A folio of
+//! several pages has as many slots in a row.
 
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
+use crate::CpuCtx;
+use crate::cache::{Exists, Locked};
+use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::maps::{Maps, NONE};
+use crate::memcg::MemcgId;
+use crate::workingset::Shadow;
+use core::num::NonZeroU64;
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use pageout_paging::Env;
+use pageout_paging::pte::{SwapEntry, SwapKind};
 
 /// Index of a slot, one page, in the caller's table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SwapSlot(pub u32);
 
+impl SwapSlot {
+    /// The entry that names it. Slot 0 has offset 1: offset 0 is a swap device's header.
+    pub fn entry(self) -> SwapEntry {
+        let entry = SwapEntry::new(SwapKind::Device(0), u64::from(self.0) + 1);
+        entry.expect("32 bits fit an offset of 50, and are not 0")
+    }
+
+    /// The slot that an entry names, if it names one.
+    pub fn named_by(entry: SwapEntry) -> Option<Self> {
+        let slot = u32::try_from(entry.offset.checked_sub(1)?).ok()?;
+        matches!(entry.kind, SwapKind::Device(0)).then_some(Self(slot))
+    }
+
+    /// The `k`-th slot after this one.
+    #[must_use]
+    pub fn add(self, k: usize) -> Self {
+        Self(self.0 + k as u32)
+    }
+}
+
 /// One swap slot, 16 bytes.
 #[derive(Debug, Default)]
 pub struct Slot {
     /// The shadow of the page last evicted here, 0 if there is none.
-    pub(crate) shadow: AtomicU64,
-    /// The folio in the swap cache, or for a free slot the next free one.
-    pub(crate) folio: AtomicU32,
+    shadow: AtomicU64,
+    /// The folio in the swap cache.
+    folio: AtomicU32,
     /// Page-table entries that name the slot.
-    pub(crate) entries: AtomicU16,
+    entries: AtomicU16,
     /// The cgroup its page was charged to.
-    pub(crate) memcg: AtomicU16,
+    memcg: AtomicU16,
+}
+
+impl Slot {
+    pub(crate) fn clear(&self) {
+        self.shadow.store(0, Relaxed);
+        self.folio.store(NONE, Relaxed);
+        self.entries.store(0, Relaxed);
+    }
+
+    fn is_free(&self) -> bool {
+        self.entries.load(Relaxed) == 0 && self.folio.load(Relaxed) == NONE
+    }
+}
+
+impl Maps<'_> {
+    /// Swap slots that are free (the kernel's `get_nr_swap_pages`).
+    pub fn free_slots(&self) -> usize {
+        self.free_slots.load(Relaxed) as usize
+    }
+
+    /// The cgroup that the page in a slot was charged to.
+    pub fn slot_memcg(&self, slot: SwapSlot) -> MemcgId {
+        MemcgId(self.slots[slot.0 as usize].memcg.load(Relaxed))
+    }
+
+    /// Page-table entries that name a slot.
+    pub fn slot_entries(&self, slot: SwapSlot) -> u32 {
+        self.slots[slot.0 as usize].entries.load(Relaxed).into()
+    }
+
+    fn slots_at(&self, slot: SwapSlot, nr: usize) -> &[Slot] {
+        &self.slots[slot.0 as usize..][..nr]
+    }
+
+    fn release_slot(&self, slot: &Slot) {
+        slot.shadow.store(0, Relaxed);
+        self.free_slots.store(self.free_slots.load(Relaxed) + 1, Relaxed);
+    }
+}
+
+/// Gives a locked anonymous folio that is not in the swap cache slots of its own and puts it there:
+/// the cache takes a reference, and the folio is dirty, since its slots hold nothing yet. False if
+/// there are not so many free slots in a row.
+pub fn add_to_swap<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    guard: &FolioGuard<'_>,
+    id: FolioId,
+) -> bool {
+    let folio = guard.folio();
+    debug_assert!(!folio.flags().contains(FolioFlags::SWAPCACHE), "in the swap cache once");
+    let nr = folio.nr_pages();
+    let locked = maps.lock_index(env, cpu);
+    let first = find_free(maps, nr);
+    if let Some(slot) = first {
+        for slot in maps.slots_at(slot, nr) {
+            slot.memcg.store(folio.memcg().0, Relaxed);
+            slot.folio.store(id.0, Relaxed);
+        }
+        let left = maps.free_slots.load(Relaxed) - nr as u32;
+        maps.free_slots.store(left, Relaxed);
+        folio.set_swap(slot);
+        folio.get(1);
+        guard.set(FolioFlags::SWAPCACHE | FolioFlags::DIRTY);
+    }
+    Maps::unlock_index(cpu, locked);
+    first.is_some()
+}
+
+/// `nr` free slots in a row, aligned to their number, from where the last search ended on.
+fn find_free(maps: &Maps<'_>, nr: usize) -> Option<SwapSlot> {
+    if (maps.free_slots.load(Relaxed) as usize) < nr {
+        return None;
+    }
+    let runs = maps.slots.len() / nr;
+    let cursor = maps.slot_cursor.load(Relaxed) as usize / nr;
+    let free = |run: &usize| maps.slots[run * nr..(run + 1) * nr].iter().all(Slot::is_free);
+    let first = (cursor..runs).chain(0..cursor.min(runs)).find(free)? * nr;
+    maps.slot_cursor.store((first + nr) as u32, Relaxed);
+    Some(SwapSlot(first as u32))
+}
+
+/// Counts one more entry for each of `nr` slots that are in use; false, and nothing changed, if one
+/// of them has as many as can be counted (ENOMEM).
+pub fn dup<E: Env>(maps: &Maps<'_>, env: &E, cpu: &mut CpuCtx, slot: SwapSlot, nr: usize) -> bool {
+    let locked = maps.lock_index(env, cpu);
+    let slots = maps.slots_at(slot, nr);
+    let room = slots.iter().all(|slot| slot.entries.load(Relaxed) < u16::MAX);
+    if room {
+        for slot in slots {
+            debug_assert!(!slot.is_free(), "a slot that an entry is to name is in use");
+            slot.entries.store(slot.entries.load(Relaxed) + 1, Relaxed);
+        }
+    }
+    Maps::unlock_index(cpu, locked);
+    room
+}
+
+/// Counts one entry less for each of `nr` slots, and frees those that nothing uses any more.
+pub fn free_entries<E: Env>(maps: &Maps<'_>, env: &E, cpu: &mut CpuCtx, slot: SwapSlot, nr: usize) {
+    let locked = maps.lock_index(env, cpu);
+    for slot in maps.slots_at(slot, nr) {
+        let entries = slot.entries.load(Relaxed);
+        assert!(entries > 0, "an entry that is taken out was counted");
+        slot.entries.store(entries - 1, Relaxed);
+        if slot.is_free() {
+            maps.release_slot(slot);
+        }
+    }
+    Maps::unlock_index(cpu, locked);
+}
+
+/// The folio that the swap cache has for a slot, with a reference that the caller gives up. Its
+/// page is the one at the slot's distance from [`Folio::swap`](crate::Folio::swap).
+pub fn find<E: Env>(maps: &Maps<'_>, env: &E, cpu: &mut CpuCtx, slot: SwapSlot) -> Option<FolioId> {
+    let locked = maps.lock_index(env, cpu);
+    let id = maps.slots[slot.0 as usize].folio.load(Relaxed);
+    let found = (id != NONE && maps.folio(FolioId(id)).try_get()).then_some(FolioId(id));
+    Maps::unlock_index(cpu, locked);
+    found
+}
+
+/// Puts a locked folio into the swap cache, to be filled from the slots that entries name: the
+/// cache takes a reference. The shadow of what was last evicted there, forgotten hereby.
+///
+/// # Errors
+/// [`Exists`] if the cache has a folio for one of them, or no entry names it any more; nothing is
+/// changed then.
+pub fn insert<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    guard: &FolioGuard<'_>,
+    id: FolioId,
+    slot: SwapSlot,
+) -> Result<Option<Shadow>, Exists> {
+    let folio = guard.folio();
+    let slots = maps.slots_at(slot, folio.nr_pages());
+    let locked = maps.lock_index(env, cpu);
+    let awaited = |slot: &Slot| slot.folio.load(Relaxed) == NONE && !slot.is_free();
+    let done = if slots.iter().all(awaited) {
+        let mut shadow = None;
+        for slot in slots {
+            slot.folio.store(id.0, Relaxed);
+            shadow = NonZeroU64::new(slot.shadow.load(Relaxed)).map(Shadow).or(shadow);
+            slot.shadow.store(0, Relaxed);
+        }
+        folio.set_swap(slot);
+        folio.get(1);
+        guard.set(FolioFlags::SWAPCACHE);
+        Ok(shadow)
+    } else {
+        Err(Exists)
+    };
+    Maps::unlock_index(cpu, locked);
+    done
+}
+
+/// Takes a locked folio out of the swap cache and frees its slots, unless entries name them or it
+/// is being written there. It is dirty then, and the cache's reference given up. True if it is in
+/// the cache no more. The caller holds a reference.
+pub fn try_to_free_swap<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    guard: &FolioGuard<'_>,
+) -> bool {
+    let folio = guard.folio();
+    if !folio.flags().contains(FolioFlags::SWAPCACHE) {
+        return true;
+    }
+    if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
+        return false;
+    }
+    let locked = maps.lock_index(env, cpu);
+    let slots = maps.slots_at(folio.swap(), folio.nr_pages());
+    let free = slots.iter().all(|slot| slot.entries.load(Relaxed) == 0);
+    if free {
+        unlink(maps, &locked, guard, None);
+        guard.set(FolioFlags::DIRTY);
+    }
+    Maps::unlock_index(cpu, locked);
+    if free {
+        let last = folio.put(1);
+        debug_assert!(!last, "the caller holds a reference");
+    }
+    free
+}
+
+/// Takes a locked folio out of the swap cache, leaving a shadow in slots that entries name and
+/// freeing the others. The cache's reference passes to the caller.
+pub(crate) fn unlink(
+    maps: &Maps<'_>,
+    _: &Locked<'_>,
+    guard: &FolioGuard<'_>,
+    shadow: Option<Shadow>,
+) {
+    let folio = guard.folio();
+    for slot in maps.slots_at(folio.swap(), folio.nr_pages()) {
+        slot.folio.store(NONE, Relaxed);
+        if slot.is_free() {
+            maps.release_slot(slot);
+        } else {
+            slot.shadow.store(shadow.map_or(0, |shadow| shadow.0.get()), Relaxed);
+        }
+    }
+    guard.test_and_clear(FolioFlags::SWAPCACHE);
 }

@@ -1,0 +1,227 @@
+//! What is owed: invalidations not complete yet, and the folios that wait for them.
+//!
+//! Frames to free and folios to write move into a [`Gather`] and come out only of its completed
+//! flush, so none can be freed or written too early. All of a gather happens on one CPU: a barrier
+//! completes what that CPU issued.
+
+use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::list::FolioList;
+use crate::maps::Maps;
+use crate::mm::Mm;
+use crate::swap;
+use crate::tuning::ShootdownWhen;
+use crate::world::{Submitted, World};
+use crate::{CpuCtx, Rank};
+use core::mem;
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
+use pageout_paging::{Env, Format, Level, Mmu, Pte, Rules, VirtAddr};
+
+/// Folios freed after one flush (Linux 7.1.5, the size of a `folio_batch`).
+const FREE_BATCH: usize = 31;
+/// Folios whose references wait for one flush.
+const PUTS: usize = 64;
+
+/// The flush owed for entries taken out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Owed {
+    Nothing,
+    /// The barrier after invalidations that were broadcast.
+    Completion,
+    /// One round of interrupts for one address space.
+    AddressSpace(Asid),
+    /// One for several.
+    Everything,
+}
+
+/// Flushes that are owed, and what waits for them. Finish it; dropped, it does the same but is
+/// counted in [`Maps::dropped_gathers`]. Forgotten, it leaks what waits, and nothing is reused.
+#[derive(Debug)]
+#[must_use = "what it owes is paid when it is finished"]
+pub struct Gather<'g, 'm, W: World> {
+    maps: &'g Maps<'m>,
+    world: &'g W,
+    owed: Owed,
+    /// A flush is owed for an entry through which a CPU may still write.
+    writable: bool,
+    /// References to give up.
+    puts: [(FolioId, u32); PUTS],
+    waiting: usize,
+    /// Folios without references.
+    frozen: FolioList,
+}
+
+impl<'g, 'm, W: World> Gather<'g, 'm, W> {
+    /// Owes nothing yet.
+    pub fn new(maps: &'g Maps<'m>, world: &'g W) -> Self {
+        Self {
+            maps,
+            world,
+            owed: Owed::Nothing,
+            writable: false,
+            puts: [(FolioId(0), 0); PUTS],
+            waiting: 0,
+            frozen: FolioList::default(),
+        }
+    }
+
+    /// `nr` entries of `level` from `start` on were taken out of the address space under their
+    /// table's lock, which is still held; `was` is what they were, merged. Nothing is owed for what
+    /// hardware could not reach. Deferred invalidations go out now where hardware broadcasts them
+    /// and are completed later; where they are interrupts, they wait, unless no other CPU may hold
+    /// the translations (Linux 7.1.5, set_tlb_ubc_flush_pending).
+    pub fn cleared(
+        &mut self,
+        mm: &Mm,
+        when: ShootdownWhen,
+        start: VirtAddr,
+        nr: usize,
+        level: Level,
+        was: Pte,
+    ) {
+        if !<W::Format as Format>::is_valid(was) {
+            return;
+        }
+        let (mmu, asid) = (self.world.mmu(), mm.asid());
+        let caps = mmu.caps();
+        let deferred = when == ShootdownWhen::Deferred;
+        if deferred && caps.shootdown == Shootdown::Ipi && mmu.remote(asid) {
+            self.owed = match self.owed {
+                Owed::Nothing => Owed::AddressSpace(asid),
+                Owed::AddressSpace(one) if one == asid => Owed::AddressSpace(one),
+                _ => Owed::Everything,
+            };
+        } else {
+            mmu.barrier(Barrier::Publish);
+            mmu.invalidate(match nr >= caps.range_limit {
+                true => Invalidate::AddressSpace(asid),
+                false => Invalidate::Range { asid, start, nr, level },
+            });
+            if !deferred || caps.shootdown == Shootdown::Ipi {
+                mmu.barrier(Barrier::Complete);
+                return;
+            }
+            self.owed = Owed::Completion;
+        }
+        mm.flush_batch.note_deferral();
+        self.writable |= <W::Format as Format>::is_dirty(was);
+    }
+
+    /// Gives up `refs` references to the folio once nothing is owed for its entries. The caller
+    /// holds no lock.
+    pub fn put_after(&mut self, cpu: &mut CpuCtx, id: FolioId, refs: u32) {
+        if let Some((last, had)) = self.puts[..self.waiting].last_mut().filter(|put| put.0 == id) {
+            debug_assert_eq!(*last, id, "the same folio");
+            *had += refs;
+            return;
+        }
+        if self.waiting == PUTS {
+            self.settle(cpu);
+        }
+        self.puts[self.waiting] = (id, refs);
+        self.waiting += 1;
+    }
+
+    /// Frees a folio once nothing is owed for its entries: it is frozen (without references), off
+    /// every list and index. The caller holds no lock. A full batch is freed at once.
+    pub(crate) fn free_after(&mut self, cpu: &mut CpuCtx, frozen: FolioId) {
+        debug_assert_eq!(self.maps.folio(frozen).refs(), 0, "a frozen folio");
+        self.frozen.push(self.maps, frozen);
+        if self.frozen.len == FREE_BATCH {
+            self.settle(cpu);
+        }
+    }
+
+    /// Starts to write out a locked dirty folio, clean from here on; what is owed for entries
+    /// through which it may still be written is flushed first (Linux 7.1.5,
+    /// try_to_unmap_flush_dirty).
+    pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Submitted {
+        if self.writable && <W::Rules as Rules>::flush_before_write_out() {
+            self.flush();
+        }
+        self.maps.start_write(self.world, guard, id)
+    }
+
+    /// Completes all flushes owed, and what waited for them.
+    pub fn finish(mut self, cpu: &mut CpuCtx) {
+        self.settle(cpu);
+    }
+
+    /// Completes the flushes owed (Linux 7.1.5, try_to_unmap_flush).
+    pub(crate) fn flush(&mut self) {
+        self.writable = false;
+        let mmu = self.world.mmu();
+        let what = match mem::replace(&mut self.owed, Owed::Nothing) {
+            Owed::Nothing => return,
+            Owed::Completion => None,
+            Owed::AddressSpace(asid) => Some(Invalidate::AddressSpace(asid)),
+            Owed::Everything => Some(Invalidate::Everything),
+        };
+        if let Some(what) = what {
+            mmu.barrier(Barrier::Publish);
+            mmu.invalidate(what);
+        }
+        mmu.barrier(Barrier::Complete);
+    }
+
+    /// Flushes, then releases all that waited.
+    fn settle(&mut self, cpu: &mut CpuCtx) {
+        if <W::Rules as Rules>::flush_before_free() {
+            self.flush();
+        }
+        for (id, refs) in &self.puts[..mem::take(&mut self.waiting)] {
+            self.maps.release(self.world, cpu, *id, *refs);
+        }
+        self.maps.free_folios(self.world, cpu, mem::take(&mut self.frozen));
+        self.flush();
+    }
+}
+
+impl<W: World> Drop for Gather<'_, '_, W> {
+    fn drop(&mut self) {
+        let empty = self.waiting == 0 && self.frozen.len == 0 && self.owed == Owed::Nothing;
+        if !empty {
+            self.maps.dropped_gathers.fetch_add(1, Relaxed);
+            self.settle(&mut CpuCtx::new());
+        }
+    }
+}
+
+/// Before anyone relies on entries of the address space, under the lock of their table: completes
+/// what reclaim on another CPU may have put off (Linux 7.1.5).
+pub fn flush_tlb_batched_pending<E: Env>(env: &E, mm: &Mm) {
+    if !E::Rules::flush_pending_before_change() {
+        return;
+    }
+    if let Some(seen) = mm.flush_batch.pending() {
+        env.mmu().barrier(Barrier::Publish);
+        env.mmu().invalidate(Invalidate::AddressSpace(mm.asid()));
+        env.mmu().barrier(Barrier::Complete);
+        mm.flush_batch.mark_flushed(seen);
+    }
+}
+
+impl Maps<'_> {
+    /// Gathers that were dropped with something owed instead of finished: an error of whoever
+    /// dropped them, though nothing was lost.
+    pub fn dropped_gathers(&self) -> u32 {
+        self.dropped_gathers.load(Relaxed)
+    }
+
+    /// Gives up references for whose entries nothing is owed any more. A folio that is left to the
+    /// swap cache alone, with no entry that names its slots, leaves it (Linux 7.1.5,
+    /// free_folio_and_swap_cache).
+    pub fn release<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId, refs: u32) {
+        let folio = self.folio(id);
+        if folio.flags().contains(FolioFlags::SWAPCACHE) && folio.mapcount() == 0 {
+            cpu.enter(Rank::Folio);
+            if let Some(guard) = folio.try_lock() {
+                swap::try_to_free_swap(self, world, cpu, &guard);
+            }
+            cpu.leave(Rank::Folio);
+        }
+        if folio.put(refs) {
+            self.free_folio(world, cpu, id);
+        }
+    }
+}
