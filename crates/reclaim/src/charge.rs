@@ -1,34 +1,127 @@
 //! Charging folios to cgroups.
 
-use crate::folio::{Folio, FolioFlags};
+use crate::CpuCtx;
+use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::list::FolioList;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
+use crate::memcg::{Memcg, MemcgId};
+use crate::reclaim::ReclaimOptions;
+use crate::scan::Agent;
+use crate::tuning::Tuning;
 use crate::vmstat::Counter;
+use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 
+/// How often a charge, or user space's request, tries again after reclaim that got nothing
+/// (`MAX_RECLAIM_RETRIES`).
+pub(crate) const MAX_RECLAIM_RETRIES: u32 = 16;
+
+/// Folios of more pages are not worth insisting on (2^`PAGE_ALLOC_COSTLY_ORDER`).
+const COSTLY: u64 = 8;
+
+/// A cgroup's limit leaves no room, and reclaim made none (ENOMEM; where a kernel would kill).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no room below the limit of the cgroup")]
+pub struct OutOfMemory;
+
 impl Maps<'_> {
+    /// Charges a folio to a cgroup and all above. Where one is at its limit, reclaims from it,
+    /// again and again as long as that frees something or retries are left (Linux 7.1.5,
+    /// `try_charge_memcg`; without its per-CPU stock).
+    ///
+    /// # Errors
+    /// [`OutOfMemory`]; nothing is charged then.
+    ///
+    /// # Panics
+    /// In debug builds, if the folio is charged.
+    pub fn charge<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: FolioId,
+        memcg: MemcgId,
+        tuning: Tuning,
+    ) -> Result<(), OutOfMemory> {
+        let folio = self.folio(id);
+        debug_assert!(!folio.is_charged(), "a folio is charged once");
+        let nr = folio.nr_pages() as u64;
+        let mut retries = MAX_RECLAIM_RETRIES;
+        while let Err(full) = self.try_charge(memcg, nr) {
+            self.memcg(full).vmstat.add(Counter::EventMax, 1);
+            let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
+            let freed = self.try_to_free_mem_cgroup_pages(world, cpu, full, nr, options, tuning);
+            let limit = self.memcg(full);
+            let room = limit.max().saturating_sub(limit.usage()) >= nr;
+            if room || (freed > 0 && nr <= COSTLY) {
+                continue;
+            }
+            if retries == 0 {
+                self.memcg(full).vmstat.add(Counter::EventOom, 1);
+                return Err(OutOfMemory);
+            }
+            retries -= 1;
+        }
+        folio.set_memcg(memcg);
+        self.memcg(memcg).vmstat.add(kind(folio), nr);
+        Ok(())
+    }
+
+    /// Charges `nr` pages, or says which limit is in the way, with nothing charged.
+    fn try_charge(&self, memcg: MemcgId, nr: u64) -> Result<(), MemcgId> {
+        let mut id = memcg;
+        loop {
+            let level = self.memcg(id);
+            if level.usage.fetch_add(nr, Relaxed) + nr > level.max() {
+                uncharge(level, nr);
+                for below in self.ancestors(memcg).take_while(|below| !core::ptr::eq(*below, level))
+                {
+                    uncharge(below, nr);
+                }
+                return Err(id);
+            }
+            if id == MemcgId::ROOT {
+                return Ok(());
+            }
+            id = MemcgId(level.parent.load(Relaxed));
+        }
+    }
+
     /// Takes the charge of a folio away, if there is one.
     pub(crate) fn uncharge_folio(&self, folio: &Folio) {
         if let Some(memcg) = folio.take_memcg() {
             let nr = folio.nr_pages() as u64;
-            self.memcg(memcg).vmstat.sub(Self::kind(folio), nr);
-            self.uncharge(memcg, nr);
+            self.memcg(memcg).vmstat.sub(kind(folio), nr);
+            self.ancestors(memcg).for_each(|level| uncharge(level, nr));
         }
     }
 
-    /// Takes `nr` pages off what a cgroup and all above use.
-    pub(crate) fn uncharge(&self, memcg: MemcgId, nr: u64) {
-        for memcg in self.ancestors(memcg) {
-            let before = memcg.usage.fetch_sub(nr, Relaxed);
-            debug_assert!(before >= nr, "{before} pages charged cover the {nr} given up");
+    /// Moves a folio's charge to the parent, unless it is gone: what is above has it already.
+    pub(crate) fn move_charge(&self, folio: &Folio, from: MemcgId, to: MemcgId) {
+        if folio.move_memcg(from, to) {
+            let nr = folio.nr_pages() as u64;
+            self.memcg(from).vmstat.sub(kind(folio), nr);
+            self.memcg(to).vmstat.add(kind(folio), nr);
+            uncharge(self.memcg(from), nr);
         }
     }
 
-    /// What a folio counts as while it is charged.
-    pub(crate) fn kind(folio: &Folio) -> Counter {
-        match folio.flags().contains(FolioFlags::ANON) {
-            true => Counter::Anon,
-            false => Counter::File,
+    pub(crate) fn move_charges(&self, folios: &FolioList, from: MemcgId, to: MemcgId) {
+        for id in folios.iter(self) {
+            self.move_charge(self.folio(id), from, to);
         }
+    }
+}
+
+/// Takes `nr` pages off what one cgroup uses.
+fn uncharge(memcg: &Memcg, nr: u64) {
+    let before = memcg.usage.fetch_sub(nr, Relaxed);
+    debug_assert!(before >= nr, "{before} pages charged cover the {nr} given up");
+}
+
+/// What a folio counts as while it is charged.
+fn kind(folio: &Folio) -> Counter {
+    match folio.flags().contains(FolioFlags::ANON) {
+        true => Counter::NrAnonPages,
+        false => Counter::NrFilePages,
     }
 }

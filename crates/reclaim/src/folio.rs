@@ -190,6 +190,11 @@ impl Folio {
         }
     }
 
+    /// Whether it is charged to a cgroup.
+    pub(crate) fn is_charged(&self) -> bool {
+        MemcgId(self.memcg.load(Relaxed)) != MemcgId::NONE
+    }
+
     pub(crate) fn set_memcg(&self, memcg: MemcgId) {
         self.memcg.store(memcg.0, Relaxed);
     }

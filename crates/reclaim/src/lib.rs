@@ -9,26 +9,33 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod balance;
 pub mod cache;
 mod charge;
 mod cpu;
 mod decision;
+mod errno;
 mod fault;
 mod folio;
 mod free;
 mod gather;
+mod hierarchy;
 mod list;
 mod lock;
 mod lru;
 mod lruvec;
 mod maps;
 mod memcg;
+mod memory_reclaim;
 mod mm;
 mod mmap;
 mod notifier;
+mod protection;
+mod reclaim;
 mod referenced;
 mod rmap;
 mod scan;
+mod shrink;
 pub mod swap;
 mod tuning;
 mod vma;
@@ -38,18 +45,23 @@ mod world;
 mod writeback;
 
 pub use cache::{Exists, ShadowEntry};
+pub use charge::OutOfMemory;
 pub use cpu::{CpuCtx, Events, Rank};
 pub use decision::{FolioRef, folio_check_references};
+pub use errno::Errno;
 pub use fault::{MapAs, MapError, ZapError, Zapped, map_folio, zap_folio};
 pub use folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
 pub use gather::{Gather, flush_tlb_batched_pending};
+pub use hierarchy::MemcgBusy;
 pub use lock::{Lock, ReadGuard, WriteGuard};
 pub use lruvec::LruList;
 pub use maps::{Limits, Maps, Memory, MemoryError, NewFolio, OutOfTable, Sizes, TableKind};
 pub use memcg::{Memcg, MemcgId};
+pub use memory_reclaim::ReclaimRequest;
 pub use mm::{Mm, MmId};
 pub use mmap::MmapError;
 pub use notifier::Subscribers;
+pub use reclaim::ReclaimOptions;
 pub use referenced::{Aging, Referenced, Refs, folio_referenced};
 pub use rmap::{Mapping, MappingId, MappingKind};
 pub use scan::{Agent, ScanControl};

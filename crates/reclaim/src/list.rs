@@ -106,4 +106,9 @@ impl FolioList {
         self.len -= 1;
         Some(id)
     }
+
+    /// The folios, the last one pushed first.
+    pub(crate) fn iter<'a>(&self, maps: &'a Maps<'_>) -> impl Iterator<Item = FolioId> + use<'a> {
+        self.ends.iter(maps)
+    }
 }

@@ -391,7 +391,9 @@ impl<'m> Maps<'m> {
     /// # Panics
     /// If there are others, which includes an entry that maps it.
     pub fn remove_folio<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-        assert_eq!(self.folio(id).refs(), 1, "a folio that is freed is used nowhere");
+        let folio = self.folio(id);
+        assert_eq!(folio.refs(), 1, "a folio that is freed is used nowhere");
+        self.uncharge_folio(folio);
         self.forget_folio(env, cpu, id);
     }
 
@@ -403,6 +405,11 @@ impl<'m> Maps<'m> {
             frame.store(NONE, Relaxed);
         }
         self.put(env, cpu, &self.free.folios, &folio.mapping, id.0);
+    }
+
+    /// The folios charged to a cgroup itself.
+    pub(crate) fn charged_to(&self, memcg: MemcgId) -> impl Iterator<Item = &'m Folio> {
+        self.folios.iter().filter(move |folio| folio.memcg() == memcg)
     }
 
     /// The folio that holds `pfn`.

@@ -1,8 +1,10 @@
 //! Memory cgroups: who is charged for a folio, what it may use, what is protected.
 
+use crate::errno::Errno;
 use crate::lock::Lock;
 use crate::lruvec::Lruvec;
 use crate::maps::Maps;
+use crate::scan::MAX_SWAPPINESS;
 use crate::vmstat::VmStat;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
 
@@ -27,14 +29,16 @@ pub struct Memcg {
     pub(crate) sibling: AtomicU16,
     /// Where the last partial walk of its subtree stopped.
     pub(crate) walked: AtomicU16,
-    pub(crate) alive: AtomicBool,
     pub(crate) swappiness: AtomicU8,
     /// Charged to it and to all below it.
     pub(crate) usage: AtomicU64,
     pub(crate) min: AtomicU64,
     pub(crate) low: AtomicU64,
     pub(crate) max: AtomicU64,
-    /// Effective protection, computed on the way down in each reclaim walk.
+    /// Protection that its children claim together, and what it is left with itself: both computed
+    /// on the way down in each reclaim walk.
+    pub(crate) children_min: AtomicU64,
+    pub(crate) children_low: AtomicU64,
     pub(crate) emin: AtomicU64,
     pub(crate) elow: AtomicU64,
     pub(crate) lruvec: Lruvec,
@@ -51,22 +55,71 @@ pub(crate) struct MemcgTree {
     /// Whether a child gets a share of what its parent's protection leaves over (the mount
     /// option `memory_recursiveprot`).
     pub(crate) recursive: AtomicBool,
+    /// Free pages at which background reclaim stops.
+    pub(crate) high_watermark: AtomicU64,
 }
 
 impl Memcg {
-    fn init(&self, parent: MemcgId, swappiness: u8) {
+    /// Swappiness of the root until it is set (the kernel's `vm_swappiness`).
+    pub(crate) const SWAPPINESS: u8 = 60;
+
+    pub(crate) fn init(&self, parent: MemcgId, swappiness: u8) {
         self.parent.store(parent.0, Relaxed);
         for link in [&self.child, &self.sibling, &self.walked] {
             link.store(MemcgId::NONE.0, Relaxed);
         }
-        self.alive.store(true, Relaxed);
         self.swappiness.store(swappiness, Relaxed);
         self.max.store(u64::MAX, Relaxed);
-        for amount in [&self.usage, &self.min, &self.low, &self.emin, &self.elow] {
+        let claimed = [&self.children_min, &self.children_low, &self.emin, &self.elow];
+        for amount in claimed.into_iter().chain([&self.usage, &self.min, &self.low]) {
             amount.store(0, Relaxed);
         }
         self.lruvec.clear();
         self.vmstat.clear();
+    }
+
+    /// Pages charged to it and to all below it.
+    pub fn usage(&self) -> u64 {
+        self.usage.load(Relaxed)
+    }
+
+    /// Pages it may use; `u64::MAX` without a limit.
+    pub fn max(&self) -> u64 {
+        self.max.load(Relaxed)
+    }
+
+    /// Limits what it may use, in pages. A limit below its usage holds from the next charge on: it
+    /// frees nothing by itself.
+    pub fn set_max(&self, pages: u64) {
+        self.max.store(pages, Relaxed);
+    }
+
+    /// Protects this many pages from all reclaim from above.
+    pub fn set_min(&self, pages: u64) {
+        self.min.store(pages, Relaxed);
+    }
+
+    /// Protects this many pages from reclaim from above, as long as there is anything else.
+    pub fn set_low(&self, pages: u64) {
+        self.low.store(pages, Relaxed);
+    }
+
+    /// How much rather anonymous memory is reclaimed than files' pages, 0 to 200.
+    pub fn swappiness(&self) -> u8 {
+        self.swappiness.load(Relaxed)
+    }
+
+    /// Sets how much rather anonymous memory is reclaimed than files' pages: at 100 alike, at 0
+    /// not at all for a cgroup's own sake.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] above 200.
+    pub fn set_swappiness(&self, swappiness: u8) -> Result<(), Errno> {
+        if swappiness > MAX_SWAPPINESS {
+            return Err(Errno::EINVAL);
+        }
+        self.swappiness.store(swappiness, Relaxed);
+        Ok(())
     }
 
     /// Counters of what happened in this cgroup itself.
@@ -76,15 +129,20 @@ impl Memcg {
 }
 
 impl Maps<'_> {
-    pub(crate) fn init_memcgs(&self) {
-        self.memcgs[0].init(MemcgId::ROOT, 60);
-        let rest = &self.memcgs[1..];
-        for (next, memcg) in (2..).zip(rest) {
-            let last = usize::from(next) == self.memcgs.len();
-            memcg.parent.store(if last { MemcgId::NONE.0 } else { next }, Relaxed);
-            memcg.alive.store(false, Relaxed);
-        }
-        self.tree.free.store(if rest.is_empty() { MemcgId::NONE.0 } else { 1 }, Relaxed);
+    /// Whether a child gets a share of what its parent's protection leaves over (the mount option
+    /// `memory_recursiveprot`); at first it does not.
+    pub fn set_recursive_protection(&self, on: bool) {
+        self.tree.recursive.store(on, Relaxed);
+    }
+
+    /// Sets how many pages background reclaim is to leave free; at first none.
+    pub fn set_high_watermark(&self, pages: u64) {
+        self.tree.high_watermark.store(pages, Relaxed);
+    }
+
+    /// How many pages background reclaim is to leave free.
+    pub fn high_watermark(&self) -> u64 {
+        self.tree.high_watermark.load(Relaxed)
     }
 
     /// A cgroup.

@@ -48,7 +48,7 @@ pub struct Slot {
     /// Page-table entries that name the slot.
     entries: AtomicU16,
     /// The cgroup its page was charged to.
-    memcg: AtomicU16,
+    pub(crate) memcg: AtomicU16,
 }
 
 impl Slot {

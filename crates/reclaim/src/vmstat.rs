@@ -27,10 +27,6 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Pages charged now that hold anonymous memory.
-    Anon = "anon",
-    /// Pages charged now that hold a file's.
-    File = "file",
     /// Anonymous pages faulted in again that left a shadow.
     WorkingsetRefaultAnon = "workingset_refault_anon",
     /// File pages faulted in again that left a shadow.
@@ -43,6 +39,10 @@ counters! {
     WorkingsetRestoreAnon = "workingset_restore_anon",
     /// File refaults of what had been a working set.
     WorkingsetRestoreFile = "workingset_restore_file",
+    /// Pages charged now that hold anonymous memory.
+    NrAnonPages = "nr_anon_pages",
+    /// Pages charged now that hold a file's.
+    NrFilePages = "nr_file_pages",
     /// Anonymous pages written out by reclaim.
     NrVmscanWrite = "nr_vmscan_write",
     /// Dirty or written-out pages met by reclaim and marked for reclaim at the end of write-out.
@@ -53,6 +53,10 @@ counters! {
     PgstealDirect = "pgsteal_direct",
     /// Pages reclaimed because user space asked.
     PgstealProactive = "pgsteal_proactive",
+    /// Anonymous pages reclaimed.
+    PgstealAnon = "pgsteal_anon",
+    /// File pages reclaimed.
+    PgstealFile = "pgsteal_file",
     /// Pages examined by background reclaim.
     PgscanKswapd = "pgscan_kswapd",
     /// Pages examined by direct reclaim.
@@ -63,10 +67,6 @@ counters! {
     PgscanAnon = "pgscan_anon",
     /// File pages examined.
     PgscanFile = "pgscan_file",
-    /// Anonymous pages reclaimed.
-    PgstealAnon = "pgsteal_anon",
-    /// File pages reclaimed.
-    PgstealFile = "pgsteal_file",
     /// Active pages examined.
     Pgrefill = "pgrefill",
     /// Pages read from swap.
@@ -129,6 +129,13 @@ impl VmStat {
     /// A counter.
     pub fn get(&self, counter: Counter) -> u64 {
         self.counters[counter as usize].load(Relaxed)
+    }
+
+    /// Adds what another counted, which is no more.
+    pub(crate) fn absorb(&self, other: &Self) {
+        for counter in Counter::ALL {
+            self.add(counter, other.get(counter));
+        }
     }
 
     pub(crate) fn clear(&self) {

@@ -1,13 +1,76 @@
 //! Refault distance: what is left of an evicted folio, and what it says when it comes back.
+//!
+//! Each cgroup has a clock that counts pages evicted and activated in its subtree. A folio evicted
+//! leaves the time; one that comes back after fewer pages than the lists could have kept for it is
+//! part of the working set, and made active at once.
 
+use crate::CpuCtx;
+use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
+use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use crate::scan::{FILE, SWAP_CLUSTER_MAX};
+use crate::vmstat::Counter;
 use core::num::NonZeroU64;
 use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::Env;
 
-/// What an evicted folio leaves where it was: when that was, on the clock of evictions.
+/// What an evicted folio leaves where it was: when that was, on whose clock, and whether it had
+/// been part of a working set. The time is 46 bits wide, in pages, and wraps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shadow(pub(crate) NonZeroU64);
+
+const USED: u64 = 1;
+const WORKINGSET: u64 = 1 << 1;
+const MEMCG_SHIFT: u32 = 2;
+const AGE_SHIFT: u32 = MEMCG_SHIFT + u16::BITS;
+const AGE_MASK: u64 = u64::MAX >> AGE_SHIFT;
+
+impl Shadow {
+    pub(crate) fn new(age: u64, memcg: MemcgId, workingset: bool) -> Self {
+        let flags = if workingset { USED | WORKINGSET } else { USED };
+        let packed = age << AGE_SHIFT | u64::from(memcg.0) << MEMCG_SHIFT | flags;
+        Self(NonZeroU64::new(packed).expect("bit 0 is set"))
+    }
+
+    /// Whose clock it was read from.
+    pub(crate) fn memcg(self) -> MemcgId {
+        MemcgId((self.0.get() >> MEMCG_SHIFT) as u16)
+    }
+
+    /// Whether the folio had been part of a working set.
+    pub(crate) fn was_workingset(self) -> bool {
+        self.0.get() & WORKINGSET != 0
+    }
+
+    /// Pages evicted or activated since, if the clock is at `now`.
+    pub(crate) fn distance(self, now: u64) -> u64 {
+        now.wrapping_sub(self.0.get() >> AGE_SHIFT) & AGE_MASK
+    }
+}
+
+/// What of a cgroup's lists a folio that came back could have displaced: with swap both types,
+/// but of its own type the active pages alone, which the inactive ones had to outlive.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ListSizes {
+    pub(crate) inactive: [u64; 2],
+    pub(crate) active: [u64; 2],
+}
+
+/// How far away an eviction may be for its folio to count as part of the working set.
+pub(crate) fn workingset_size(sizes: ListSizes, file: bool, swap: bool) -> u64 {
+    let mut size = sizes.active[1];
+    if !file {
+        size += sizes.inactive[1];
+    }
+    if swap {
+        size += sizes.active[0];
+        if file {
+            size += sizes.inactive[0];
+        }
+    }
+    size
+}
 
 impl Maps<'_> {
     /// Lets the clocks that shadows read go on, of the cgroup and all above (Linux 7.1.5,
@@ -15,6 +78,97 @@ impl Maps<'_> {
     pub(crate) fn age_nonresident(&self, memcg: MemcgId, nr_pages: u64) {
         for memcg in self.ancestors(memcg) {
             memcg.lruvec.nonresident_age.fetch_add(nr_pages, Relaxed);
+        }
+    }
+
+    /// What a folio leaves that is about to be evicted by a reclaim of `target`, on whose clock
+    /// that counts (Linux 7.1.5, `workingset_eviction`).
+    pub fn workingset_eviction(&self, folio: &Folio, target: Option<MemcgId>) -> Shadow {
+        let memcg = target.unwrap_or(MemcgId::ROOT);
+        let age = self.memcg(memcg).lruvec.nonresident_age.load(Relaxed);
+        self.age_nonresident(memcg, folio.nr_pages() as u64);
+        Shadow::new(age, memcg, folio.lru().contains(LruFlags::WORKINGSET))
+    }
+
+    /// Judges a folio that came back and is on no list yet, by what it left: one evicted not too
+    /// long ago is to go to the active list (Linux 7.1.5, `workingset_refault`).
+    pub fn workingset_refault<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        id: FolioId,
+        shadow: Shadow,
+    ) {
+        let folio = self.folio(id);
+        debug_assert!(
+            !folio.lru().contains(LruFlags::LRU),
+            "a folio is judged before it is listed"
+        );
+        let file = !folio.flags().contains(FolioFlags::SWAPBACKED);
+        let (nr, memcg) = (folio.nr_pages() as u64, folio.memcg());
+        let count = |anon: Counter, of_file: Counter| {
+            self.memcg(memcg).vmstat.add(if file { of_file } else { anon }, nr);
+        };
+        count(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile);
+        if !self.is_recent(shadow, file) {
+            return;
+        }
+        folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+        self.age_nonresident(memcg, nr);
+        count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
+        if shadow.was_workingset() {
+            folio.update_lru(LruFlags::WORKINGSET, LruFlags::empty());
+            self.note_cost(env, cpu, memcg, file, nr, 0);
+            count(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile);
+        }
+    }
+
+    /// Whether the folio was evicted so lately that a little more room would have kept it
+    /// (`workingset_test_recent`). The cgroup may have been removed since and its entry used anew;
+    /// the answer is a guess then, as kernels' is.
+    fn is_recent(&self, shadow: Shadow, file: bool) -> bool {
+        let lruvec = &self.memcg(shadow.memcg()).lruvec;
+        let of = |anon, file| [lruvec.subtree_size(anon), lruvec.subtree_size(file)];
+        let sizes = ListSizes {
+            inactive: of(LruList::InactiveAnon, LruList::InactiveFile),
+            active: of(LruList::ActiveAnon, LruList::ActiveFile),
+        };
+        let distance = shadow.distance(lruvec.nonresident_age.load(Relaxed));
+        distance <= workingset_size(sizes, file, self.can_reclaim_anon())
+    }
+
+    /// Notes what reclaiming one type cost a cgroup and all above: `nr_io` pages of transfers,
+    /// `nr_rotated` pages looked at in vain. Halved as soon as it outgrows a quarter of the lists
+    /// (Linux 7.1.5, `lru_note_cost`).
+    pub(crate) fn note_cost<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        file: bool,
+        nr_io: u64,
+        nr_rotated: u64,
+    ) {
+        let cost = nr_io * SWAP_CLUSTER_MAX + nr_rotated;
+        if cost == 0 {
+            return;
+        }
+        let mut id = memcg;
+        loop {
+            let guard = self.lock_lruvec(env, cpu, id);
+            let lruvec = &self.memcg(id).lruvec;
+            let mut costs = lruvec.cost.each_ref().map(|cost| cost.load(Relaxed));
+            costs[if file { FILE } else { 0 }] += cost;
+            let size: u64 = LruList::EVICTABLE.map(|list| lruvec.subtree_size(list)).iter().sum();
+            if costs[0] + costs[1] > size / 4 {
+                costs = costs.map(|cost| cost / 2);
+            }
+            lruvec.cost.iter().zip(costs).for_each(|(to, cost)| to.store(cost, Relaxed));
+            self.unlock_lruvec(cpu, guard);
+            if id == MemcgId::ROOT {
+                return;
+            }
+            id = MemcgId(self.memcg(id).parent.load(Relaxed));
         }
     }
 }

@@ -1,0 +1,27 @@
+//! Error numbers, for interfaces whose errors are Linux's.
+
+/// An error number, under its name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+#[expect(clippy::upper_case_acronyms, reason = "the names everyone knows")]
+pub enum Errno {
+    /// Interrupted by a signal.
+    #[error("interrupted by a signal (EINTR)")]
+    EINTR,
+    /// Less was done than asked.
+    #[error("less was reclaimed than asked (EAGAIN)")]
+    EAGAIN,
+    /// Not understood, or out of range.
+    #[error("not understood, or out of range (EINVAL)")]
+    EINVAL,
+}
+
+impl Errno {
+    /// The number (errno(3), as on all of Linux's architectures we know).
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::EINTR => 4,
+            Self::EAGAIN => 11,
+            Self::EINVAL => 22,
+        }
+    }
+}

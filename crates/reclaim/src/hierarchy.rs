@@ -1,0 +1,200 @@
+//! The tree of cgroups: its shape, and walks over it.
+
+use crate::folio::LruFlags;
+use crate::list::FolioList;
+use crate::lock::ReadGuard;
+use crate::lruvec::LruList;
+use crate::maps::{Maps, OutOfTable, TableKind};
+use crate::memcg::{Memcg, MemcgId};
+use crate::world::World;
+use crate::{CpuCtx, Rank};
+use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use pageout_paging::Env;
+
+/// Why [`Maps::remove_memcg`] refused (EBUSY).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MemcgBusy {
+    /// It is the root.
+    #[error("the root cgroup stays")]
+    Root,
+    /// It has children.
+    #[error("the cgroup has children")]
+    HasChildren,
+}
+
+/// Pages looked at under one hold of a lock.
+const BATCH: u64 = 32;
+
+/// What a link names.
+fn link(link: &AtomicU16) -> Option<MemcgId> {
+    let id = MemcgId(link.load(Relaxed));
+    (id != MemcgId::NONE).then_some(id)
+}
+
+impl Maps<'_> {
+    pub(crate) fn init_memcgs(&self) {
+        self.memcgs[0].init(MemcgId::ROOT, Memcg::SWAPPINESS);
+        let rest = &self.memcgs[1..];
+        for (next, memcg) in (2..).zip(rest) {
+            let last = usize::from(next) == self.memcgs.len();
+            memcg.parent.store(if last { MemcgId::NONE.0 } else { next }, Relaxed);
+        }
+        self.tree.free.store(if rest.is_empty() { MemcgId::NONE.0 } else { 1 }, Relaxed);
+    }
+
+    /// Keeps the tree as it is while it is walked.
+    pub(crate) fn lock_tree<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> ReadGuard<'_> {
+        cpu.enter(Rank::Memcgs);
+        self.tree.lock.read(|| env.relax())
+    }
+
+    pub(crate) fn unlock_tree(&self, cpu: &mut CpuCtx, guard: ReadGuard<'_>) {
+        drop(guard);
+        cpu.leave(Rank::Memcgs);
+    }
+
+    /// Adds a cgroup without limits or protection below `parent`, whose swappiness it takes over.
+    ///
+    /// # Errors
+    /// [`OutOfTable`] if there are as many as fit.
+    pub fn add_memcg<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        parent: MemcgId,
+    ) -> Result<MemcgId, OutOfTable> {
+        cpu.enter(Rank::Memcgs);
+        let guard = self.tree.lock.write(|| env.relax());
+        let added = link(&self.tree.free);
+        if let Some(id) = added {
+            let (memcg, above) = (self.memcg(id), self.memcg(parent));
+            self.tree.free.store(memcg.parent.load(Relaxed), Relaxed);
+            memcg.init(parent, above.swappiness.load(Relaxed));
+            memcg.sibling.store(above.child.load(Relaxed), Relaxed);
+            above.child.store(id.0, Relaxed);
+        }
+        drop(guard);
+        cpu.leave(Rank::Memcgs);
+        added.ok_or(OutOfTable(TableKind::Memcgs))
+    }
+
+    /// Removes a cgroup to which nothing is charged any more from now on: no process is in it. What
+    /// is left of its folios is charged to its parent and joins the parent's lists.
+    ///
+    /// # Errors
+    /// [`MemcgBusy`]; nothing is changed then.
+    pub fn remove_memcg<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: MemcgId,
+    ) -> Result<(), MemcgBusy> {
+        if id == MemcgId::ROOT {
+            return Err(MemcgBusy::Root);
+        }
+        cpu.enter(Rank::Memcgs);
+        let guard = self.tree.lock.write(|| world.relax());
+        let removed = match link(&self.memcg(id).child) {
+            Some(_) => Err(MemcgBusy::HasChildren),
+            None => {
+                let parent = MemcgId(self.memcg(id).parent.load(Relaxed));
+                self.reparent(world, cpu, id, parent);
+                self.take_off_tree(id, parent);
+                Ok(())
+            }
+        };
+        drop(guard);
+        cpu.leave(Rank::Memcgs);
+        removed
+    }
+
+    fn take_off_tree(&self, id: MemcgId, parent: MemcgId) {
+        let memcg = self.memcg(id);
+        let mut at = &self.memcg(parent).child;
+        while at.load(Relaxed) != id.0 {
+            let next = link(at).expect("a cgroup is among its parent's children");
+            at = &self.memcg(next).sibling;
+        }
+        at.store(memcg.sibling.load(Relaxed), Relaxed);
+        for above in self.ancestors(parent) {
+            // A walk that stopped here starts anew.
+            let _ = above.walked.compare_exchange(id.0, MemcgId::NONE.0, Relaxed, Relaxed);
+        }
+        self.memcg(parent).vmstat.absorb(&memcg.vmstat);
+        memcg.parent.store(self.tree.free.load(Relaxed), Relaxed);
+        self.tree.free.store(id.0, Relaxed);
+    }
+
+    /// Moves all that is charged to `from` to its parent. Folios that someone has isolated are
+    /// moved where they are; those about to be freed, waited for. What it has in swap is the parent's
+    /// too.
+    fn reparent<W: World>(&self, world: &W, cpu: &mut CpuCtx, from: MemcgId, to: MemcgId) {
+        while self.memcg(from).usage() > 0 {
+            for list in LruList::ALL {
+                let mut moved = FolioList::default();
+                while self.isolate(world, cpu, from, list, BATCH, &mut moved).taken > 0 {
+                    self.move_charges(&moved, from, to);
+                    self.putback(world, cpu, &mut moved);
+                }
+            }
+            for folio in self.charged_to(from) {
+                let guard = self.lock_lruvec(world, cpu, from);
+                if !folio.lru().contains(LruFlags::LRU) {
+                    self.move_charge(folio, from, to);
+                }
+                self.unlock_lruvec(cpu, guard);
+            }
+            world.relax();
+        }
+        for slot in self.slots {
+            let _ = slot.memcg.compare_exchange(from.0, to.0, Relaxed, Relaxed);
+        }
+    }
+
+    /// The next cgroup of the subtree, parents before children.
+    pub(crate) fn next_memcg(&self, top: MemcgId, at: MemcgId) -> Option<MemcgId> {
+        let child = link(&self.memcg(at).child);
+        if child.is_some() {
+            return child;
+        }
+        let mut id = at;
+        while id != top {
+            let sibling = link(&self.memcg(id).sibling);
+            if sibling.is_some() {
+                return sibling;
+            }
+            id = MemcgId(self.memcg(id).parent.load(Relaxed));
+        }
+        None
+    }
+
+    /// A cgroup and all below it, parents first. The caller holds the tree's lock.
+    pub(crate) fn subtree(&self, top: MemcgId) -> impl Iterator<Item = MemcgId> {
+        core::iter::successors(Some(top), move |at| self.next_memcg(top, *at))
+    }
+
+    /// The children of a cgroup.
+    pub(crate) fn children(&self, id: MemcgId) -> impl Iterator<Item = &Memcg> {
+        let first = link(&self.memcg(id).child);
+        core::iter::successors(first, |id| link(&self.memcg(*id).sibling)).map(|id| self.memcg(id))
+    }
+
+    /// The next cgroup of a walk that goes on where the last one stopped, and ends where the
+    /// subtree does; walks at once share the cgroups among them (Linux 7.1.5, `mem_cgroup_iter`
+    /// with a cookie).
+    pub(crate) fn walk_on(&self, top: MemcgId, first: bool) -> Option<MemcgId> {
+        let walked = &self.memcg(top).walked;
+        loop {
+            let at = walked.load(Relaxed);
+            let next = match MemcgId(at) {
+                MemcgId::NONE => first.then_some(top),
+                at => self.next_memcg(top, at),
+            };
+            let to = next.unwrap_or(MemcgId::NONE).0;
+            let claimed = walked.compare_exchange(at, to, Relaxed, Relaxed).is_ok();
+            if claimed && (next.is_some() || !first) {
+                return next;
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `memory.reclaim`: user space asks for memory back.
+
+use crate::CpuCtx;
+use crate::charge::MAX_RECLAIM_RETRIES;
+use crate::errno::Errno;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::reclaim::ReclaimOptions;
+use crate::scan::{Agent, MAX_SWAPPINESS, SWAPPINESS_ANON_ONLY};
+use crate::tuning::Tuning;
+use crate::world::World;
+use pageout_paging::Format;
+
+/// A request, as written to the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReclaimRequest {
+    /// How much, in bytes.
+    pub bytes: u64,
+    /// 0 to 200, or 201 for `max`: anonymous memory alone. `None` leaves it to the cgroups.
+    pub swappiness: Option<u8>,
+}
+
+impl ReclaimRequest {
+    /// Reads `<bytes>[KMGTPE] [swappiness=N|max]`, as Linux 7.1.5 does: numbers in C's bases, the
+    /// last swappiness counts, a size too large for 64 bits wraps around.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for anything else.
+    pub fn parse(text: &str) -> Result<Self, Errno> {
+        let text = text.trim_matches(is_space);
+        let (bytes, options) = memparse(text).ok_or(Errno::EINVAL)?;
+        let options = options.trim_start_matches(is_space);
+        let mut request = Self { bytes, swappiness: None };
+        for option in options.split(' ').filter(|option| !option.is_empty()) {
+            let value = option.strip_prefix("swappiness=").ok_or(Errno::EINVAL)?;
+            request.swappiness = Some(match value {
+                "max" => SWAPPINESS_ANON_ONLY,
+                number => swappiness(number).ok_or(Errno::EINVAL)?,
+            });
+        }
+        Ok(request)
+    }
+}
+
+/// C's white space.
+fn is_space(c: char) -> bool {
+    c.is_ascii_whitespace() || c == '\x0b'
+}
+
+/// The digits in front of `text` as a number in the base that C gives them, and the rest.
+fn number(text: &str) -> (u64, &str) {
+    let hexadecimal = text.get(..2).is_some_and(|x| x.eq_ignore_ascii_case("0x"))
+        && text[2..].starts_with(|c: char| c.is_ascii_hexdigit());
+    let (radix, digits) = match text {
+        _ if hexadecimal => (16, &text[2..]),
+        _ if text.starts_with('0') => (8, text),
+        _ => (10, text),
+    };
+    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    let add = |n: u64, c: char| {
+        let digit = c.to_digit(radix).expect("only digits are left of the end");
+        n.wrapping_mul(u64::from(radix)).wrapping_add(u64::from(digit))
+    };
+    (digits[..end].chars().fold(0, add), &digits[end..])
+}
+
+/// A size with an optional suffix, and the rest; `None` if there is neither.
+fn memparse(text: &str) -> Option<(u64, &str)> {
+    let (n, rest) = number(text);
+    let suffix = rest.chars().next().map(|c| c.to_ascii_uppercase());
+    let (shift, rest) = match suffix.and_then(|c| "KMGTPE".find(c)) {
+        Some(i) => (10 * (i as u32 + 1), &rest[1..]),
+        None => (0, rest),
+    };
+    (rest.len() < text.len()).then_some((n << shift, rest))
+}
+
+fn swappiness(text: &str) -> Option<u8> {
+    let (n, rest) = number(text);
+    let good = rest.is_empty() && !text.is_empty() && n <= u64::from(MAX_SWAPPINESS);
+    good.then_some(n as u8)
+}
+
+impl Maps<'_> {
+    /// Reclaims from a cgroup and all below it what `text` asks for, in rounds of a quarter of what
+    /// is left; pages reclaimed, which may be more (Linux 7.1.5, `user_proactive_reclaim`; there
+    /// are no per-CPU lists to drain before the last round).
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] if the request cannot be read, [`Errno::EINTR`] if a signal is pending,
+    /// [`Errno::EAGAIN`] if 17 rounds got nothing; what was reclaimed before stays so.
+    pub fn memory_reclaim<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        text: &str,
+        tuning: Tuning,
+    ) -> Result<u64, Errno> {
+        let request = ReclaimRequest::parse(text)?;
+        let wanted = request.bytes >> <W::Format as Format>::PAGE_SHIFT;
+        let options = ReclaimOptions {
+            may_swap: true,
+            swappiness: request.swappiness,
+            agent: Agent::Proactive,
+        };
+        let (mut reclaimed, mut retries) = (0, MAX_RECLAIM_RETRIES);
+        while reclaimed < wanted {
+            if world.signal_pending() {
+                return Err(Errno::EINTR);
+            }
+            let batch = (wanted - reclaimed) / 4;
+            let got = self.try_to_free_mem_cgroup_pages(world, cpu, memcg, batch, options, tuning);
+            if got == 0 {
+                retries = retries.checked_sub(1).ok_or(Errno::EAGAIN)?;
+            }
+            reclaimed += got;
+        }
+        Ok(reclaimed)
+    }
+}

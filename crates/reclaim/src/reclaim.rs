@@ -1,0 +1,275 @@
+//! The ways into reclaim: direct, in the background, for a cgroup.
+
+use crate::CpuCtx;
+use crate::balance::rescale;
+use crate::lruvec::LruList;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::protection::Protected;
+use crate::scan::{ANON, Agent, DEF_PRIORITY, FILE, SWAP_CLUSTER_MAX, ScanControl, ScanState};
+use crate::shrink::{shrink_active_list, shrink_inactive_list};
+use crate::tuning::Tuning;
+use crate::vmstat::Counter;
+use crate::world::World;
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::Format;
+
+/// How a cgroup is reclaimed.
+#[derive(Clone, Copy, Debug)]
+pub struct ReclaimOptions {
+    /// Anonymous folios may be swapped out.
+    pub may_swap: bool,
+    /// Instead of the cgroups' own swappiness: 0 to 200, or 201 for anonymous memory alone.
+    pub swappiness: Option<u8>,
+    /// Who reclaims.
+    pub agent: Agent,
+}
+
+impl Maps<'_> {
+    /// Reclaims some 32 pages from the whole machine, for whoever found no free frame; pages
+    /// reclaimed, 0 if there is nothing to be had (Linux 7.1.5, `try_to_free_pages`).
+    pub fn try_to_free_pages<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> u64 {
+        self.memcg(MemcgId::ROOT).vmstat.add(Counter::Allocstall, 1);
+        let mut sc = ScanControl::new(None, SWAP_CLUSTER_MAX, Agent::Direct, tuning);
+        self.do_try_to_free_pages(world, cpu, &mut sc)
+    }
+
+    /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it; pages
+    /// reclaimed, which may be more (Linux 7.1.5, `try_to_free_mem_cgroup_pages`).
+    pub fn try_to_free_mem_cgroup_pages<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        nr_pages: u64,
+        options: ReclaimOptions,
+        tuning: Tuning,
+    ) -> u64 {
+        let nr_pages = nr_pages.max(SWAP_CLUSTER_MAX);
+        let mut sc = ScanControl {
+            may_swap: options.may_swap,
+            swappiness: options.swappiness,
+            ..ScanControl::new(Some(memcg), nr_pages, options.agent, tuning)
+        };
+        self.do_try_to_free_pages(world, cpu, &mut sc)
+    }
+
+    /// Reclaims in the background until the high watermark is met or nothing more is to be had;
+    /// whether it is met (Linux 7.1.5, `balance_pgdat`, for one zone).
+    pub fn balance<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> bool {
+        self.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
+        let goal = self.high_watermark().max(SWAP_CLUSTER_MAX);
+        let mut sc = ScanControl::new(None, goal, Agent::Kswapd, tuning);
+        let balanced = || world.free_pages() as u64 >= self.high_watermark();
+        while !balanced() && sc.priority > 0 {
+            self.age_active_anon(world, cpu, &mut sc);
+            sc.nr_scanned = 0;
+            let before = sc.nr_reclaimed;
+            self.shrink_node(world, cpu, &mut sc);
+            if sc.nr_scanned < sc.nr_to_reclaim || sc.nr_reclaimed == before {
+                sc.priority -= 1;
+            }
+        }
+        self.snapshot_refaults(world, cpu, MemcgId::ROOT);
+        balanced()
+    }
+
+    /// Reclaims with rising urgency until the goal is met; what gets nothing at all is driven on:
+    /// to every cgroup, to active lists, to what `memory.low` protects.
+    fn do_try_to_free_pages<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        sc: &mut ScanControl,
+    ) -> u64 {
+        loop {
+            self.rising_urgency(world, cpu, sc);
+            self.snapshot_refaults(world, cpu, sc.top());
+            let state = &mut sc.state;
+            if sc.nr_reclaimed > 0 {
+                return sc.nr_reclaimed;
+            } else if !state.memcg_full_walk {
+                state.memcg_full_walk = true;
+            } else if state.skipped_deactivate {
+                state.force_deactivate = true;
+                state.skipped_deactivate = false;
+            } else if state.memcg_low_skipped {
+                state.force_deactivate = false;
+                state.memcg_low_reclaim = true;
+                state.memcg_low_skipped = false;
+            } else {
+                return 0;
+            }
+        }
+    }
+
+    fn rising_urgency<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+        for priority in (0..=DEF_PRIORITY).rev() {
+            sc.priority = priority;
+            sc.nr_scanned = 0;
+            self.shrink_node(world, cpu, sc);
+            if sc.nr_reclaimed >= sc.nr_to_reclaim {
+                return;
+            }
+        }
+    }
+
+    /// One pass over the target's subtree (Linux 7.1.5, `shrink_node`).
+    fn shrink_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+        let tree = self.lock_tree(world, cpu);
+        let before = sc.nr_reclaimed;
+        self.prepare_scan_control(world, sc);
+        self.shrink_memcgs(world, cpu, sc);
+        if sc.nr_reclaimed == before && sc.state.cache_trim_mode {
+            sc.state.cache_trim_mode_failed = true;
+        }
+        self.unlock_tree(cpu, tree);
+    }
+
+    /// Looks at the target as a whole (Linux 7.1.5, `prepare_scan_control`).
+    fn prepare_scan_control<W: World>(&self, world: &W, sc: &mut ScanControl) {
+        let top = sc.top();
+        let lruvec = &self.memcg(top).lruvec;
+        let refaults = self.refaults(top);
+        for kind in [ANON, FILE] {
+            sc.state.cost[kind] = lruvec.cost[kind].load(Relaxed);
+            let page_shift = <W::Format as Format>::PAGE_SHIFT;
+            sc.state.may_deactivate[kind] = sc.state.force_deactivate
+                || refaults[kind] != lruvec.refaults[kind].load(Relaxed)
+                || self.inactive_list_is_low(top, kind == FILE, page_shift);
+        }
+        let ScanState { may_deactivate, cache_trim_mode_failed, .. } = sc.state;
+        let inactive_file = lruvec.subtree_size(LruList::InactiveFile);
+        sc.state.cache_trim_mode =
+            inactive_file >> sc.priority > 0 && !may_deactivate[FILE] && !cache_trim_mode_failed;
+        if !sc.cgroup_reclaim() {
+            let file = inactive_file + lruvec.subtree_size(LruList::ActiveFile);
+            let anon = lruvec.subtree_size(LruList::InactiveAnon);
+            sc.state.file_is_tiny = file + world.free_pages() as u64 <= self.high_watermark()
+                && !may_deactivate[ANON]
+                && anon >> sc.priority > 0;
+        }
+    }
+
+    /// Visits the cgroups of the target's subtree: background reclaim all of them, others until
+    /// they have enough, going on where the last one stopped (Linux 7.1.5, `shrink_node_memcgs`).
+    fn shrink_memcgs<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+        let top = sc.top();
+        let partial = sc.agent != Agent::Kswapd && !sc.state.memcg_full_walk;
+        let mut next = if partial { self.walk_on(top, true) } else { Some(top) };
+        while let Some(id) = next {
+            self.shrink_memcg(world, cpu, id, sc);
+            if partial && sc.nr_reclaimed >= sc.nr_to_reclaim {
+                return;
+            }
+            next = if partial { self.walk_on(top, false) } else { self.next_memcg(top, id) };
+        }
+    }
+
+    fn shrink_memcg<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: MemcgId,
+        sc: &mut ScanControl,
+    ) {
+        self.calculate_protection(sc.top(), id);
+        match self.protected(sc.top(), id) {
+            Protected::BelowMin => return,
+            Protected::BelowLow if !sc.state.memcg_low_reclaim => {
+                sc.state.memcg_low_skipped = true;
+                return;
+            }
+            Protected::BelowLow => self.memcg(id).vmstat.add(Counter::EventLow, 1),
+            Protected::Above => {}
+        }
+        self.shrink_lruvec(world, cpu, id, sc);
+    }
+
+    /// Scans the lists of one cgroup, 32 pages of each in turn (Linux 7.1.5, `shrink_lruvec`).
+    fn shrink_lruvec<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: MemcgId,
+        sc: &mut ScanControl,
+    ) {
+        let targets = self.get_scan_count(id, sc);
+        let mut nr = targets;
+        let mut reclaimed = 0;
+        let [inactive_anon, inactive_file, active_file] =
+            [LruList::InactiveAnon, LruList::InactiveFile, LruList::ActiveFile].map(|l| l as usize);
+        let all = sc.agent == Agent::Direct && !sc.cgroup_reclaim() && sc.priority == DEF_PRIORITY;
+        while nr[inactive_anon] > 0 || nr[active_file] > 0 || nr[inactive_file] > 0 {
+            for list in LruList::EVICTABLE {
+                let batch = nr[list as usize].min(SWAP_CLUSTER_MAX);
+                nr[list as usize] -= batch;
+                if batch > 0 {
+                    reclaimed += self.shrink_list(world, cpu, id, list, batch, sc);
+                }
+            }
+            if reclaimed >= sc.nr_to_reclaim && !all {
+                match rescale(targets, nr) {
+                    Some(rescaled) => nr = rescaled,
+                    None => break,
+                }
+            }
+        }
+        sc.nr_reclaimed += reclaimed;
+        let page_shift = <W::Format as Format>::PAGE_SHIFT;
+        if self.can_age_anon() && self.inactive_list_is_low(id, false, page_shift) {
+            shrink_active_list(self, world, cpu, id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
+        }
+    }
+
+    fn shrink_list<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: MemcgId,
+        list: LruList,
+        nr_to_scan: u64,
+        sc: &mut ScanControl,
+    ) -> u64 {
+        if !list.is_active() {
+            return shrink_inactive_list(self, world, cpu, id, list, nr_to_scan, sc);
+        }
+        if sc.state.may_deactivate[usize::from(list.is_file())] {
+            shrink_active_list(self, world, cpu, id, list, nr_to_scan, sc);
+        } else {
+            sc.state.skipped_deactivate = true;
+        }
+        0
+    }
+
+    /// Keeps anonymous memory aging while background reclaim gets enough elsewhere (Linux 7.1.5,
+    /// `kswapd_age_node`).
+    fn age_active_anon<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+        let page_shift = <W::Format as Format>::PAGE_SHIFT;
+        if !self.can_age_anon() || !self.inactive_list_is_low(MemcgId::ROOT, false, page_shift) {
+            return;
+        }
+        let tree = self.lock_tree(world, cpu);
+        for id in self.subtree(MemcgId::ROOT) {
+            shrink_active_list(self, world, cpu, id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
+        }
+        self.unlock_tree(cpu, tree);
+    }
+
+    /// Remembers how many refaults there were, so that the next reclaim sees whether there were
+    /// more.
+    fn snapshot_refaults<W: World>(&self, world: &W, cpu: &mut CpuCtx, top: MemcgId) {
+        let tree = self.lock_tree(world, cpu);
+        let refaults = self.refaults(top);
+        for kind in [ANON, FILE] {
+            self.memcg(top).lruvec.refaults[kind].store(refaults[kind], Relaxed);
+        }
+        self.unlock_tree(cpu, tree);
+    }
+
+    /// Refaults of each type in a subtree that were made active at once.
+    fn refaults(&self, top: MemcgId) -> [u64; 2] {
+        [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile]
+            .map(|counter| self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter)).sum())
+    }
+}
