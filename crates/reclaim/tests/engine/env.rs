@@ -1,6 +1,7 @@
 //! A ground that counts: tables in memory whose accesses and locks are counted, an MMU that keeps
 //! what it is told, and secondary MMUs that record what they are asked.
 
+use crate::ground::{Ground, Tables};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::table::{HostTable, HostTables, LINE};
 use pageout_paging::{Env, Format, Notifier, Pfn, Pte, Sound, Table, VirtAddr, VirtRange};
@@ -114,6 +115,8 @@ pub(crate) struct TestEnv<'a, F> {
     pub(crate) counts: &'a [TableCounts],
     pub(crate) mmu: &'a MmuLog,
     pub(crate) secondaries: &'a [Secondary],
+    pub(crate) supply: &'a Tables,
+    pub(crate) ground: &'a Ground,
 }
 
 impl<'a, F: Format> TestEnv<'a, F> {

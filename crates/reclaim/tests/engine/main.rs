@@ -7,6 +7,7 @@ mod batches;
 mod decision;
 mod env;
 mod formats;
+mod ground;
 mod locks;
 mod mapping;
 mod mlock;

@@ -1,6 +1,7 @@
 //! A small world: processes, files, folios and page tables, with the hardware played by hand.
 
 use crate::env::{FIRST_TABLE, MmuLog, Secondary, TableCounts, TestEnv};
+use crate::ground::{Ground, Tables};
 use pageout_paging::mmu::Asid;
 use pageout_paging::table::HostTables;
 use pageout_paging::tlb::FlushPolicy;
@@ -8,12 +9,11 @@ use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, MapError, Mapping, MappingId,
-    MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable, Referenced,
-    ShadowEntry, Sizes, Slot, VmFlags, Vma, VmaId, ZapError, Zapped, folio_referenced, map_folio,
-    zap_folio,
+    Aging, CpuCtx, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, Mapping,
+    MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
+    Referenced, ShadowEntry, Sizes, Slot, VmFlags, Vma, VmaId, ZapError, Zapped, folio_referenced,
+    map_folio, zap_folio,
 };
-use std::cell::Cell;
 use std::iter::repeat_with;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -43,6 +43,8 @@ pub(crate) struct Arena {
     buckets: Vec<AtomicU32>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
+    supply: Tables,
+    ground: Ground,
 }
 
 fn filled<T: Default>(len: usize) -> Vec<T> {
@@ -69,6 +71,8 @@ impl Arena {
             buckets: filled(sizes.buckets),
             shadows: filled(sizes.shadows),
             slots: filled(sizes.slots),
+            supply: Tables::default(),
+            ground: Ground::new(sizes.frames),
         }
     }
 
@@ -93,41 +97,13 @@ impl Arena {
                 counts: &self.counts,
                 mmu: &self.mmu,
                 secondaries: &self.secondaries,
+                supply: &self.supply,
+                ground: &self.ground,
             },
             cpu: CpuCtx::new(),
-            tables: Tables::default(),
-            next_frame: 0,
+            tables: &self.supply,
             next_asid: 0,
         }
-    }
-}
-
-/// Supplies page tables, in order, and none once it is told to.
-#[derive(Debug, Default)]
-pub(crate) struct Tables {
-    next: Cell<u64>,
-    pub(crate) left: Cell<Option<u64>>,
-}
-
-impl Tables {
-    pub(crate) fn made(&self) -> u64 {
-        self.next.get()
-    }
-}
-
-impl TableFrames for Tables {
-    fn take(&mut self) -> Option<Pfn> {
-        match self.left.get() {
-            Some(0) => return None,
-            Some(left) => self.left.set(Some(left - 1)),
-            None => {}
-        }
-        let number = self.next.replace(self.next.get() + 1);
-        Some(FIRST_TABLE.add(number))
-    }
-
-    fn give_back(&mut self, _frame: Pfn) {
-        panic!("no other CPU makes tables here");
     }
 }
 
@@ -137,8 +113,7 @@ pub(crate) struct World<'a, F> {
     pub(crate) maps: Maps<'a>,
     pub(crate) env: TestEnv<'a, F>,
     pub(crate) cpu: CpuCtx,
-    pub(crate) tables: Tables,
-    next_frame: u64,
+    pub(crate) tables: &'a Tables,
     next_asid: u32,
 }
 
@@ -187,11 +162,8 @@ impl<F: Format> World<'_, F> {
     /// A folio of `mapping` from page `index` on, over fresh frames.
     pub(crate) fn folio(&mut self, mapping: MappingId, order: u8, index: u64) -> FolioId {
         let order = Order::new(order).expect("a small order");
-        let nr = order.nr_pages() as u64;
-        let pfn = self.next_frame.next_multiple_of(nr);
-        self.next_frame = pfn + nr;
-        let new =
-            NewFolio { pfn: Pfn::new(pfn), order, mapping, index, flags: FolioFlags::empty() };
+        let pfn = self.env.alloc(order).expect("free frames");
+        let new = NewFolio { pfn, order, mapping, index, flags: FolioFlags::empty() };
         self.add_folio(new).expect("room for a folio")
     }
 
@@ -239,6 +211,22 @@ impl<F: Format> World<'_, F> {
     pub(crate) fn referenced(&mut self, folio: FolioId, family: Family) -> Referenced {
         let (env, cpu) = (&self.env, &mut self.cpu);
         folio_referenced(&self.maps, env, cpu, folio, None, aging(family))
+    }
+
+    /// Ends the transfers that are late, well or not; how many.
+    pub(crate) fn finish_io(&mut self, ok: bool) -> usize {
+        let late = self.env.ground.take_late();
+        for transfer in &late {
+            if ok {
+                self.env.ground.carry_out(*transfer);
+            }
+            let (env, cpu, id) = (&self.env, &mut self.cpu, transfer.io.folio);
+            match transfer.writes {
+                true => self.maps.write_done(env, cpu, id, ok),
+                false => self.maps.read_done(env, cpu, id, ok),
+            }
+        }
+        late.len()
     }
 
     pub(crate) fn flag(&self, folio: FolioId, flags: FolioFlags) {

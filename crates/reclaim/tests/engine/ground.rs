@@ -1,0 +1,253 @@
+//! Frames with content, supplies of page tables, and storage that answers at once, late, or not at
+//! all.
+
+use crate::env::{FIRST_TABLE, TestEnv};
+use pageout_paging::walk::TableFrames;
+use pageout_paging::{Env, Format, Order, Pfn, Table};
+use pageout_reclaim::{Backing, Frames, Io, MappingId, Place, Submitted, SwapSlot, World};
+use std::collections::HashMap;
+use std::mem::take;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Supplies page tables, in order, and none once it is told to.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    next: AtomicU64,
+    free: Mutex<Vec<Pfn>>,
+    pub(crate) left: Left,
+}
+
+/// Page tables left, if there is a limit.
+#[derive(Debug, Default)]
+pub(crate) struct Left(Mutex<Option<u64>>);
+
+impl Left {
+    pub(crate) fn set(&self, left: Option<u64>) {
+        *self.0.lock().unwrap() = left;
+    }
+
+    fn take(&self) -> bool {
+        let mut left = self.0.lock().unwrap();
+        let any = *left != Some(0);
+        *left = left.map(|left| left.saturating_sub(1));
+        any
+    }
+}
+
+impl Tables {
+    pub(crate) fn made(&self) -> u64 {
+        self.next.load(Relaxed)
+    }
+
+    /// Tables in use.
+    pub(crate) fn in_use(&self) -> u64 {
+        self.made() - self.free.lock().unwrap().len() as u64
+    }
+
+    fn one(&self) -> Option<Pfn> {
+        if !self.left.take() {
+            return None;
+        }
+        let free = self.free.lock().unwrap().pop();
+        Some(free.unwrap_or_else(|| FIRST_TABLE.add(self.next.fetch_add(1, Relaxed))))
+    }
+}
+
+impl TableFrames for &Tables {
+    fn take(&mut self) -> Option<Pfn> {
+        self.one()
+    }
+
+    fn give_back(&mut self, frame: Pfn) {
+        self.free.lock().unwrap().push(frame);
+    }
+}
+
+/// What storage does with a transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Answer {
+    #[default]
+    AtOnce,
+    Late,
+    Failure,
+}
+
+/// A transfer, and whether it writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) writes: bool,
+    pub(crate) io: Io,
+}
+
+/// One page of what backs folios.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Home {
+    File(MappingId, u64),
+    Swap(SwapSlot),
+}
+
+impl Home {
+    fn new(place: Place, k: usize) -> Self {
+        match place {
+            Place::File(file, index) => Self::File(file, index + k as u64),
+            Place::Swap(slot) => Self::Swap(slot.add(k)),
+        }
+    }
+}
+
+/// Memory and storage. A page's content is a number: 0 is zeros, and a page of a file that was
+/// never written to holds one of its own.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    used: Mutex<Vec<bool>>,
+    /// Where the last search for frames ended.
+    cursor: AtomicU64,
+    pub(crate) contents: Vec<AtomicU64>,
+    stored: Mutex<HashMap<Home, u64>>,
+    pub(crate) answer: Mutex<Answer>,
+    late: Mutex<Vec<Transfer>>,
+    log: Mutex<Vec<Transfer>>,
+}
+
+impl Ground {
+    pub(crate) fn new(frames: usize) -> Self {
+        Self {
+            used: Mutex::new(vec![false; frames]),
+            cursor: AtomicU64::new(0),
+            contents: (0..frames).map(|_| AtomicU64::new(0)).collect(),
+            stored: Mutex::default(),
+            answer: Mutex::default(),
+            late: Mutex::default(),
+            log: Mutex::default(),
+        }
+    }
+
+    /// What a page of a file holds that was never written to.
+    pub(crate) fn pristine(file: MappingId, index: u64) -> u64 {
+        1 << 63 | u64::from(file.0) << 40 | index
+    }
+
+    pub(crate) fn content(&self, pfn: Pfn) -> u64 {
+        self.contents[pfn.get() as usize].load(Relaxed)
+    }
+
+    pub(crate) fn set_content(&self, pfn: Pfn, content: u64) {
+        self.contents[pfn.get() as usize].store(content, Relaxed);
+    }
+
+    pub(crate) fn is_used(&self, pfn: Pfn) -> bool {
+        self.used.lock().unwrap()[pfn.get() as usize]
+    }
+
+    /// What storage holds in a page of a file or a slot.
+    pub(crate) fn stored(&self, place: Place) -> u64 {
+        self.page(Home::new(place, 0))
+    }
+
+    fn page(&self, home: Home) -> u64 {
+        let stored = self.stored.lock().unwrap().get(&home).copied();
+        stored.unwrap_or(match home {
+            Home::File(file, index) => Self::pristine(file, index),
+            Home::Swap(_) => 0,
+        })
+    }
+
+    /// Every transfer since this was last asked.
+    pub(crate) fn transfers(&self) -> Vec<Transfer> {
+        take(&mut *self.log.lock().unwrap())
+    }
+
+    /// The transfers still going on.
+    pub(crate) fn take_late(&self) -> Vec<Transfer> {
+        take(&mut *self.late.lock().unwrap())
+    }
+
+    /// Moves the content.
+    pub(crate) fn carry_out(&self, transfer: Transfer) {
+        for k in 0..transfer.io.nr {
+            let (home, pfn) = (Home::new(transfer.io.place, k), transfer.io.pfn.add(k as u64));
+            assert!(self.is_used(pfn), "a transfer's frames are in use");
+            if transfer.writes {
+                self.stored.lock().unwrap().insert(home, self.content(pfn));
+            } else {
+                self.set_content(pfn, self.page(home));
+            }
+        }
+    }
+
+    fn submit(&self, transfer: Transfer) -> Submitted {
+        self.log.lock().unwrap().push(transfer);
+        match *self.answer.lock().unwrap() {
+            Answer::AtOnce => {
+                self.carry_out(transfer);
+                Submitted::Done
+            }
+            Answer::Late => {
+                self.late.lock().unwrap().push(transfer);
+                Submitted::Pending
+            }
+            Answer::Failure => Submitted::Failed,
+        }
+    }
+}
+
+impl<F: Format> Frames for TestEnv<'_, F> {
+    fn alloc(&self, order: Order) -> Option<Pfn> {
+        let mut used = self.ground.used.lock().unwrap();
+        let nr = order.nr_pages();
+        let from = (self.ground.cursor.load(Relaxed) as usize).next_multiple_of(nr);
+        let free = |first: &usize| used.get(*first..first + nr).is_some_and(|r| !r.contains(&true));
+        let mut starts = (from..used.len()).step_by(nr).chain((0..from).step_by(nr));
+        let first = starts.find(free)?;
+        used[first..first + nr].fill(true);
+        self.ground.cursor.store((first + nr) as u64, Relaxed);
+        Some(Pfn::new(first as u64))
+    }
+
+    fn free(&self, pfn: Pfn, order: Order) {
+        let mut used = self.ground.used.lock().unwrap();
+        let run = &mut used[pfn.get() as usize..][..order.nr_pages()];
+        assert!(!run.contains(&false), "frames are freed once");
+        run.fill(false);
+    }
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        self.supply.one()
+    }
+
+    fn free_table(&self, frame: Pfn) {
+        let table = self.table(frame);
+        let empty = (0..F::PTES).all(|i| table.load(i).is_none());
+        assert!(empty, "a table that is freed is empty");
+        self.supply.free.lock().unwrap().push(frame);
+    }
+
+    fn zero(&self, pfn: Pfn, nr: usize) {
+        for k in 0..nr as u64 {
+            self.ground.set_content(pfn.add(k), 0);
+        }
+    }
+
+    fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
+        for k in 0..nr as u64 {
+            self.ground.set_content(to.add(k), self.ground.content(from.add(k)));
+        }
+    }
+
+    fn free_pages(&self) -> usize {
+        self.ground.used.lock().unwrap().iter().filter(|used| !**used).count()
+    }
+}
+
+impl<F: Format> Backing for TestEnv<'_, F> {
+    fn read(&self, io: Io) -> Submitted {
+        self.ground.submit(Transfer { writes: false, io })
+    }
+
+    fn write(&self, io: Io) -> Submitted {
+        self.ground.submit(Transfer { writes: true, io })
+    }
+}
+
+impl<F: Format> World for TestEnv<'_, F> {}
