@@ -152,3 +152,109 @@ impl Maps<'_> {
 }
 
 const _: () = assert!(DEF_PRIORITY < 64, "a size is shifted by priority");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::referenced::Aging;
+    use crate::scan::{Agent, ScanState};
+    use crate::tuning::{ShootdownWhen, Tuning, UnmapBy, Unmapping};
+    use pageout_paging::tlb::FlushPolicy;
+    use pageout_paging::young::Family;
+
+    const TUNING: Tuning = Tuning {
+        aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
+        unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+    };
+
+    fn control(target: Option<MemcgId>, priority: u8, state: ScanState) -> ScanControl {
+        ScanControl { priority, state, ..ScanControl::new(target, 32, Agent::Direct, TUNING) }
+    }
+
+    #[test]
+    fn the_ratio_of_active_to_inactive_grows_with_the_square_root() {
+        const GB: u64 = 1 << 18;
+        for (gigabytes, ratio) in [(1, 3), (10, 10), (100, 31), (1024, 101)] {
+            // The largest inactive list that is still low, and the next.
+            let all = gigabytes * GB;
+            let low = (all - 1) / (ratio + 1);
+            assert!(inactive_is_low(low, all - low, 12), "{gigabytes} GB");
+            let enough = low + 1;
+            assert!(!inactive_is_low(enough, all - enough, 12), "{gigabytes} GB");
+        }
+        assert!(inactive_is_low(49, 50, 12), "below 1 GB both are to be as long");
+        assert!(!inactive_is_low(50, 50, 12));
+        assert!(!inactive_is_low(0, 0, 12));
+        assert!(inactive_is_low(10, 30, 12));
+        assert!(!inactive_is_low(10, 30, 30), "40 pages of 1 GB");
+    }
+
+    #[test]
+    fn the_first_rule_that_applies_decides_what_is_scanned() {
+        let plain = ScanState::default();
+        let tiny = ScanState { file_is_tiny: true, ..plain };
+        let trim = ScanState { cache_trim_mode: true, ..plain };
+        let both = ScanState { file_is_tiny: true, cache_trim_mode: true, ..plain };
+        let (node, cgroup) = (None, Some(MemcgId(1)));
+        let fract = |swappiness| ScanBalance::Fract(pressure([0, 0], swappiness));
+        let cases = [
+            (node, 12, plain, false, 60, ScanBalance::File),
+            (node, 0, both, false, 201, ScanBalance::File),
+            (cgroup, 0, both, true, 0, ScanBalance::File),
+            (node, 0, plain, true, 0, fract(0)),
+            (node, 0, trim, true, 0, ScanBalance::File),
+            (cgroup, 0, trim, true, 201, ScanBalance::Anon),
+            (cgroup, 0, trim, true, 60, ScanBalance::Equal),
+            (node, 0, both, true, 60, ScanBalance::Equal),
+            (node, 1, both, true, 60, ScanBalance::Anon),
+            (node, 1, tiny, true, 0, ScanBalance::Anon),
+            (cgroup, 1, trim, true, 200, ScanBalance::File),
+            (cgroup, 1, plain, true, 100, fract(100)),
+        ];
+        for (target, priority, state, swap, swappiness, wanted) in cases {
+            let sc = control(target, priority, state);
+            let found = scan_balance(&sc, swap, swappiness);
+            assert_eq!(found, wanted, "{target:?} {priority} {state:?} {swap} {swappiness}");
+        }
+        let no_swap = ScanControl { may_swap: false, ..control(node, 0, both) };
+        assert_eq!(scan_balance(&no_swap, true, 60), ScanBalance::File);
+    }
+
+    #[test]
+    fn what_cost_little_is_scanned_more() {
+        // By hand, from the sheet's formula: T = 30, a = 40, f = 50, S = 90.
+        assert_eq!(pressure([10, 20], 60), [60 * 91 / 41, 140 * 91 / 51]);
+        assert_eq!(pressure([0, 0], 60), [60, 140]);
+        assert_eq!(pressure([0, 0], 200), [200, 0]);
+        for cost in [[0, 0], [1, 1000], [1000, 1], [1 << 40, 7]] {
+            for swappiness in 0..=MAX_SWAPPINESS {
+                let [anon, file] = pressure(cost, swappiness);
+                assert!(anon + file > 0, "never divides by 0");
+                let mirrored = pressure([cost[1], cost[0]], MAX_SWAPPINESS - swappiness);
+                assert_eq!(mirrored, [file, anon], "anon and file differ in name only");
+            }
+        }
+    }
+
+    #[test]
+    fn protection_takes_its_part_of_what_is_scanned() {
+        assert_eq!(unprotected(1000, 1000, 0), 1000);
+        assert_eq!(unprotected(1000, 1999, 500), 750);
+        assert_eq!(unprotected(1000, 999, 999), 32, "one page would be left: at least a batch");
+        assert_eq!(unprotected(8, 1000, 0), 8);
+    }
+
+    #[test]
+    fn enough_reclaimed_stops_the_smaller_type() {
+        // Of 200 anonymous pages 100 were scanned, of 800 of files 100: files' are to have half.
+        let targets = [200, 0, 400, 400];
+        let left = rescale(targets, [100, 0, 350, 350]).expect("both types are left");
+        // 100 · 100 / 201 = 49 per cent of anonymous memory is left.
+        assert_eq!(left, [0, 0, 400 * 51 / 100 - 50, 400 * 51 / 100 - 50]);
+        assert_eq!(rescale(targets, [0, 0, 350, 350]), None);
+        assert_eq!(rescale(targets, [100, 0, 0, 0]), None);
+        let files_first = rescale([400, 400, 200, 0], [350, 350, 100, 0]);
+        let mirrored = 400 * 51 / 100 - 50;
+        assert_eq!(files_first, Some([mirrored, mirrored, 0, 0]));
+    }
+}

@@ -36,6 +36,7 @@ mod referenced;
 mod rmap;
 mod scan;
 mod shrink;
+mod stat_text;
 pub mod swap;
 mod tuning;
 mod vma;

@@ -21,8 +21,9 @@ pub struct ReclaimRequest {
 }
 
 impl ReclaimRequest {
-    /// Reads `<bytes>[KMGTPE] [swappiness=N|max]`, as Linux 7.1.5 does: numbers in C's bases, the
-    /// last swappiness counts, a size too large for 64 bits wraps around.
+    /// Reads `<bytes>[KMGTPE] [swappiness=N|max]`, as Linux 7.1.5 does: numbers in C's bases, a
+    /// suffix alone is 0, the last swappiness counts. Only a size past 64 bits, which Linux wraps
+    /// around, is refused.
     ///
     /// # Errors
     /// [`Errno::EINVAL`] for anything else.
@@ -47,8 +48,9 @@ fn is_space(c: char) -> bool {
     c.is_ascii_whitespace() || c == '\x0b'
 }
 
-/// The digits in front of `text` as a number in the base that C gives them, and the rest.
-fn number(text: &str) -> (u64, &str) {
+/// The digits in front of `text` as a number in the base that C gives them, and the rest; `None`
+/// past 64 bits. No digits are 0.
+fn number(text: &str) -> Option<(u64, &str)> {
     let hexadecimal = text.get(..2).is_some_and(|x| x.eq_ignore_ascii_case("0x"))
         && text[2..].starts_with(|c: char| c.is_ascii_hexdigit());
     let (radix, digits) = match text {
@@ -57,26 +59,25 @@ fn number(text: &str) -> (u64, &str) {
         _ => (10, text),
     };
     let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-    let add = |n: u64, c: char| {
-        let digit = c.to_digit(radix).expect("only digits are left of the end");
-        n.wrapping_mul(u64::from(radix)).wrapping_add(u64::from(digit))
-    };
-    (digits[..end].chars().fold(0, add), &digits[end..])
+    let (digits, rest) = digits.split_at(end);
+    let n = if digits.is_empty() { 0 } else { u64::from_str_radix(digits, radix).ok()? };
+    Some((n, rest))
 }
 
-/// A size with an optional suffix, and the rest; `None` if there is neither.
+/// A size with an optional suffix, and the rest; `None` if there is neither, or past 64 bits.
 fn memparse(text: &str) -> Option<(u64, &str)> {
-    let (n, rest) = number(text);
+    let (n, rest) = number(text)?;
     let suffix = rest.chars().next().map(|c| c.to_ascii_uppercase());
     let (shift, rest) = match suffix.and_then(|c| "KMGTPE".find(c)) {
         Some(i) => (10 * (i as u32 + 1), &rest[1..]),
         None => (0, rest),
     };
-    (rest.len() < text.len()).then_some((n << shift, rest))
+    let read = rest.len() < text.len();
+    Some((n.checked_mul(1 << shift).filter(|_| read)?, rest))
 }
 
 fn swappiness(text: &str) -> Option<u8> {
-    let (n, rest) = number(text);
+    let (n, rest) = number(text)?;
     let good = rest.is_empty() && !text.is_empty() && n <= u64::from(MAX_SWAPPINESS);
     good.then_some(n as u8)
 }
@@ -117,5 +118,86 @@ impl Maps<'_> {
             reclaimed += got;
         }
         Ok(reclaimed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<(u64, Option<u8>), Errno> {
+        ReclaimRequest::parse(text).map(|request| (request.bytes, request.swappiness))
+    }
+
+    #[test]
+    fn sizes_are_read_as_the_kernel_reads_them() {
+        let sizes = [
+            ("0", 0),
+            ("4096", 4096),
+            ("  8G\n", 8 << 30),
+            ("1k", 1 << 10),
+            ("3M", 3 << 20),
+            ("2T", 2 << 40),
+            ("2P", 2 << 50),
+            ("2E", 2 << 60),
+            ("0x10", 16),
+            ("0X1fK", 31 << 10),
+            ("010", 8),
+            ("18446744073709551615", u64::MAX),
+            ("15E", 15 << 60),
+            ("M", 0),
+        ];
+        for (text, bytes) in sizes {
+            assert_eq!(read(text), Ok((bytes, None)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn swappiness_is_a_number_up_to_200_or_max() {
+        let cases = [
+            ("1M swappiness=0", 0),
+            ("1M swappiness=200", 200),
+            ("1M swappiness=max", 201),
+            ("1M\tswappiness=60", 60),
+            ("1M   swappiness=60  ", 60),
+            ("1Mswappiness=60", 60),
+            ("1M swappiness=0x20", 32),
+            ("1M swappiness=1 swappiness=max swappiness=2", 2),
+        ];
+        for (text, swappiness) in cases {
+            assert_eq!(read(text), Ok((1 << 20, Some(swappiness))), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        let bad = [
+            "",
+            " ",
+            "-1",
+            "x",
+            "max",
+            "1Q",
+            "1M K",
+            "1M x",
+            "1M swappiness",
+            "1M swappiness=",
+            "1M swappiness=201",
+            "1M swappiness=-1",
+            "1M swappiness=+1",
+            "1M swappiness=1x",
+            "1M swappiness=max1",
+            "1M Swappiness=1",
+            "1M swappiness=1,2",
+            "1M swappiness= 1",
+            "1M swappiness=18446744073709551617",
+            "18446744073709551616",
+            "16E",
+            "1MM",
+            "1é",
+        ];
+        for text in bad {
+            assert_eq!(read(text), Err(Errno::EINVAL), "{text:?}");
+        }
     }
 }

@@ -124,3 +124,52 @@ fn min(memcg: &Memcg) -> u64 {
 fn low(memcg: &Memcg) -> u64 {
     memcg.low.load(Relaxed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(usage: u64, setting: u64, siblings: u64) -> Claim {
+        Claim { usage, setting, parent_usage: 1000, parent_effective: 400, siblings }
+    }
+
+    #[test]
+    fn claims_within_the_parents_are_kept_as_far_as_they_are_used() {
+        assert_eq!(claim(300, 100, 400).effective(false), 100);
+        assert_eq!(claim(60, 100, 60).effective(false), 60);
+        assert_eq!(claim(300, 0, 0).effective(false), 0);
+    }
+
+    #[test]
+    fn claims_beyond_the_parents_are_scaled_down() {
+        assert_eq!(claim(300, 200, 800).effective(false), 100);
+        assert_eq!(claim(300, 200, 800).effective(true), 100);
+        assert_eq!(Claim { parent_effective: 0, ..claim(300, 200, 200) }.effective(true), 0);
+    }
+
+    #[test]
+    fn what_no_one_claims_is_shared_by_use() {
+        // 300 of the parent's 400 are unclaimed, and 900 pages used without a claim: a third each.
+        assert_eq!(claim(400, 100, 100).effective(true), 100 + 300 * 300 / 900);
+        assert_eq!(claim(600, 0, 100).effective(true), 200);
+        assert_eq!(claim(100, 100, 100).effective(true), 100);
+        // Where the usages do not add up, a moment's disorder, nothing divides by 0.
+        let racing = Claim { parent_usage: 50, ..claim(600, 0, 100) };
+        assert_eq!(racing.effective(true), 0);
+    }
+
+    #[test]
+    fn children_never_keep_more_than_their_parent() {
+        for settings in [[0, 0, 0], [1, 2, 3], [500, 500, 500], [100, 0, 700], [400, 0, 0]] {
+            for usages in [[1, 1, 998], [300, 300, 400], [1000, 0, 0], [0, 500, 500]] {
+                for recursive in [false, true] {
+                    let pairs = || settings.into_iter().zip(usages);
+                    let siblings = pairs().map(|(s, u): (u64, u64)| s.min(u)).sum();
+                    let kept: u64 =
+                        pairs().map(|(s, u)| claim(u, s, siblings).effective(recursive)).sum();
+                    assert!(kept <= 400, "{settings:?} {usages:?} {recursive}");
+                }
+            }
+        }
+    }
+}

@@ -172,3 +172,30 @@ impl Maps<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shadow_says_what_was_packed() {
+        for (age, memcg) in [(0, 0), (1, u16::MAX), (AGE_MASK, 7), (AGE_MASK - 5, 1)] {
+            for workingset in [false, true] {
+                let shadow = Shadow::new(age, MemcgId(memcg), workingset);
+                assert_eq!(shadow.memcg(), MemcgId(memcg));
+                assert_eq!(shadow.was_workingset(), workingset);
+                assert_eq!(shadow.distance(age), 0);
+                assert_eq!(shadow.distance(age + 10), 10, "over the edge of 46 bits too");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_competes_with_all_but_the_inactive_ones_of_its_type() {
+        let sizes = ListSizes { inactive: [1, 10], active: [100, 1000] };
+        assert_eq!(workingset_size(sizes, true, false), 1000);
+        assert_eq!(workingset_size(sizes, true, true), 1101);
+        assert_eq!(workingset_size(sizes, false, false), 1010);
+        assert_eq!(workingset_size(sizes, false, true), 1110);
+    }
+}

@@ -1,0 +1,162 @@
+//! Counters as text: `memory.stat`, `memory.events` and `/proc/vmstat`.
+
+use crate::CpuCtx;
+use crate::lruvec::LruList;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::vmstat::Counter;
+use core::fmt;
+use pageout_paging::{Env, Format};
+
+impl LruList {
+    /// The kernel's name in `memory.stat`, and after `nr_` in `/proc/vmstat`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InactiveAnon => "inactive_anon",
+            Self::ActiveAnon => "active_anon",
+            Self::InactiveFile => "inactive_file",
+            Self::ActiveFile => "active_file",
+            Self::Unevictable => "unevictable",
+        }
+    }
+}
+
+impl Maps<'_> {
+    /// A counter of a cgroup and all below it.
+    pub fn counter<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        counter: Counter,
+    ) -> u64 {
+        let tree = self.lock_tree(env, cpu);
+        let sum = self.sum(memcg, counter);
+        self.unlock_tree(cpu, tree);
+        sum
+    }
+
+    /// Sums a counter over a subtree, of which parts may be taken between two changes of one
+    /// page: a state never sums to less than 0. The caller holds the tree's lock.
+    fn sum(&self, top: MemcgId, counter: Counter) -> u64 {
+        let each = self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter));
+        let sum = each.fold(0, u64::wrapping_add);
+        if (sum as i64) < 0 { 0 } else { sum }
+    }
+
+    /// Writes a cgroup's `memory.stat`: what exists here of the kernel's lines, in its order (Linux
+    /// 7.1.5, `memory_stat_format`). Amounts are bytes, events pages.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn memory_stat<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        let tree = self.lock_tree(env, cpu);
+        let done = self.write_memory_stat(memcg, E::Format::PAGE_SHIFT, out);
+        self.unlock_tree(cpu, tree);
+        done
+    }
+
+    fn write_memory_stat(
+        &self,
+        memcg: MemcgId,
+        page_shift: u32,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        for (name, counter) in [("anon", Counter::NrAnonPages), ("file", Counter::NrFilePages)] {
+            writeln!(out, "{name} {}", self.sum(memcg, counter) << page_shift)?;
+        }
+        for list in LruList::ALL {
+            writeln!(out, "{} {}", list.name(), self.lru_size(memcg, list) << page_shift)?;
+        }
+        for counter in BEFORE_TOTALS {
+            writeln!(out, "{} {}", counter.name(), self.sum(memcg, counter))?;
+        }
+        for (name, agents) in [("pgscan", PGSCAN), ("pgsteal", PGSTEAL)] {
+            let total: u64 = agents.iter().map(|agent| self.sum(memcg, *agent)).sum();
+            writeln!(out, "{name} {total}")?;
+        }
+        for counter in AFTER_TOTALS {
+            writeln!(out, "{} {}", counter.name(), self.sum(memcg, counter))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a cgroup's `memory.events`: calls, of it and all below (Linux 7.1.5,
+    /// `__memory_events_show`).
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn memory_events<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        for event in EVENTS {
+            writeln!(out, "{} {}", event.name(), self.counter(env, cpu, memcg, event))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what exists here of the machine's `/proc/vmstat`, in the kernel's order (Linux
+    /// 7.1.5, `vmstat_text`). All in pages.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn vmstat<W: crate::World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        writeln!(out, "nr_free_pages {}", world.free_pages())?;
+        for list in LruList::ALL {
+            writeln!(out, "nr_{} {}", list.name(), self.lru_size(MemcgId::ROOT, list))?;
+        }
+        for counter in Counter::ALL.into_iter().filter(|counter| !EVENTS.contains(counter)) {
+            let sum = self.counter(world, cpu, MemcgId::ROOT, counter);
+            writeln!(out, "{} {sum}", counter.name())?;
+        }
+        Ok(())
+    }
+}
+
+const PGSTEAL: [Counter; 3] =
+    [Counter::PgstealKswapd, Counter::PgstealDirect, Counter::PgstealProactive];
+const PGSCAN: [Counter; 3] =
+    [Counter::PgscanKswapd, Counter::PgscanDirect, Counter::PgscanProactive];
+const EVENTS: [Counter; 3] = [Counter::EventLow, Counter::EventMax, Counter::EventOom];
+
+const BEFORE_TOTALS: [Counter; 13] = [
+    Counter::WorkingsetRefaultAnon,
+    Counter::WorkingsetRefaultFile,
+    Counter::WorkingsetActivateAnon,
+    Counter::WorkingsetActivateFile,
+    Counter::WorkingsetRestoreAnon,
+    Counter::WorkingsetRestoreFile,
+    Counter::PgstealKswapd,
+    Counter::PgstealDirect,
+    Counter::PgstealProactive,
+    Counter::PgscanKswapd,
+    Counter::PgscanDirect,
+    Counter::PgscanProactive,
+    Counter::Pgrefill,
+];
+
+const AFTER_TOTALS: [Counter; 8] = [
+    Counter::Pswpin,
+    Counter::Pswpout,
+    Counter::Pgfault,
+    Counter::Pgmajfault,
+    Counter::Pgactivate,
+    Counter::Pgdeactivate,
+    Counter::Pglazyfree,
+    Counter::Pglazyfreed,
+];
