@@ -1,7 +1,7 @@
 //! Barry Song's question about the batched arm64 clear-flush ("arm64: mm: implement the
-//! architecture-specific clear_flush_young_ptes()", v6 4/5, 2026): of four entries one is young; how
-//! many valid translations does the batch's one flush evict, when an access may come between the
-//! clear and the invalidation?
+//! architecture-specific clear_flush_young_ptes()", v6 4/5, 2026): of four entries one is young;
+//! how many valid translations does the batch's one flush evict, when an access may come between
+//! the clear and the invalidation?
 //!
 //! Without an access, the young entry's alone, which is owed: entries that are not young are in no
 //! TLB. With accesses, as many more as pages were used for the first time in that window, at most
