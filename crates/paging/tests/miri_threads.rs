@@ -2,7 +2,7 @@
 //! hardware, which takes no lock and only ever sets bits. Small enough for Miri.
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
-use pageout_paging::pte::{Arm64_4K, Prot, SmallArm4, X86_64};
+use pageout_paging::pte::{Arm64_4K, Prot, Riscv64, SmallArm4, X86_64};
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::{Family, YoungCheck};
@@ -98,7 +98,7 @@ fn race<F: Format>(family: Family) {
         while !hardware.is_finished() {
             let pt = LockedTable::lock(&shared, TABLE);
             reports += usize::from(check.clear_flush_young_ptes(&pt, addr, nr));
-            let pte = shared.table(TABLE).load(FIRST);
+            let pte = contig::Getter::Raw.get::<F, _>(shared.table(TABLE), FIRST);
             reports += usize::from(check.clear_flush_young_run(&pt, addr, pte, nr).1);
         }
         reports
@@ -128,4 +128,9 @@ fn arm64_4k_against_hardware() {
 #[test]
 fn small_arm_blocks_of_4_against_hardware() {
     Family::ALL.into_iter().for_each(race::<SmallArm4>);
+}
+
+#[test]
+fn riscv64_against_hardware() {
+    Family::ALL.into_iter().for_each(race::<Riscv64>);
 }

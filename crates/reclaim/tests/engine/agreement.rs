@@ -3,7 +3,8 @@
 
 use crate::world::{Arena, LIMITS, World, page};
 use pageout_paging::pte::{
-    Arm64_4K, Entry, SmallArm2, SmallArm4, SmallX86, SwapEntry, SwapKind, X86_64,
+    Arm64_4K, Entry, Riscv64, SmallArm2, SmallArm4, SmallRiscv, SmallX86, SwapEntry, SwapKind,
+    X86_64,
 };
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Pte};
@@ -291,6 +292,11 @@ proptest! {
     fn families_agree_on_small_arm64_blocks_of_4(layout in layout()) {
         hold::<SmallArm4>(&layout)?;
     }
+
+    #[test]
+    fn families_agree_on_small_riscv(layout in layout()) {
+        hold::<SmallRiscv>(&layout)?;
+    }
 }
 
 proptest! {
@@ -304,5 +310,10 @@ proptest! {
     #[test]
     fn families_agree_on_arm64_4k(layout in layout()) {
         hold::<Arm64_4K>(&layout)?;
+    }
+
+    #[test]
+    fn families_agree_on_riscv64(layout in layout()) {
+        hold::<Riscv64>(&layout)?;
     }
 }

@@ -16,7 +16,9 @@ macro_rules! on_every_format {
     ($($rule:ident),* $(,)?) => {$(
         mod $rule {
             use crate::formats::every_family;
-            use pageout_paging::pte::{Arm64_4K, SmallArm2, SmallArm4, SmallX86, X86_64};
+            use pageout_paging::pte::{
+                Arm64_4K, Riscv64, SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64,
+            };
 
             #[test]
             fn small_x86() {
@@ -31,6 +33,16 @@ macro_rules! on_every_format {
             #[test]
             fn small_arm64_blocks_of_4() {
                 every_family(super::$rule::<SmallArm4>);
+            }
+
+            #[test]
+            fn small_riscv() {
+                every_family(super::$rule::<SmallRiscv>);
+            }
+
+            #[test]
+            fn riscv64() {
+                every_family(super::$rule::<Riscv64>);
             }
 
             #[test]

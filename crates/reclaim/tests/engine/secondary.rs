@@ -4,7 +4,7 @@ use crate::env::{Asked, Secondary};
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, page, pages};
 use pageout_paging::mmu::Invalidate;
-use pageout_paging::pte::{SwapEntry, SwapKind};
+use pageout_paging::pte::{SwapEntry, SwapKind, YoungClear};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Notifier, Pfn};
 use pageout_reclaim::{FolioId, MmId, Refs, Subscribers, VmFlags};
@@ -65,9 +65,9 @@ fn the_secondary_alone_costs_no_flush_of_the_primary<F: Format>(family: Family) 
     world.touch(mm, 2);
     world.referenced(folio, family);
     let asid = world.maps.mm(mm).asid();
-    let (start, nr) = match (family, F::CONT_SHIFT) {
-        // Merged x86 code loops over the single check, which flushes its page.
-        (Family::Line, _) | (Family::Batched, 1..) => (page::<F>(1), 4),
+    let (start, nr) = match (family, F::CLEAR) {
+        // Merged x86 and riscv code loops over the single check, which flushes its page.
+        (Family::Line, _) | (Family::Batched, YoungClear::CompareAndSwap) => (page::<F>(1), 4),
         _ => (page::<F>(2), 1),
     };
     let level = Level::Pte;
