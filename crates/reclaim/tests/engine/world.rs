@@ -11,8 +11,8 @@ use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange}
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, Mapping,
     MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
-    Referenced, ShadowEntry, Sizes, Slot, VmFlags, Vma, VmaId, ZapError, Zapped, folio_referenced,
-    map_folio, zap_folio,
+    Referenced, ShadowEntry, ShootdownWhen, Sizes, Slot, Tuning, UnmapBy, Unmapping, VmFlags, Vma,
+    VmaId, ZapError, Zapped, folio_referenced, map_folio, zap_folio,
 };
 use std::iter::repeat_with;
 use std::ops::Range;
@@ -122,6 +122,12 @@ pub(crate) const fn aging(family: Family) -> Aging {
     Aging { family, flush: FlushPolicy::GENERIC }
 }
 
+/// What kernels do now, where nothing else is asked for.
+pub(crate) const fn tuning() -> Tuning {
+    let unmapping = Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred };
+    Tuning { aging: aging(Family::Batched), unmapping }
+}
+
 pub(crate) fn page<F: Format>(number: u64) -> VirtAddr {
     VirtAddr::new(number << F::PAGE_SHIFT)
 }
@@ -147,12 +153,16 @@ impl<F: Format> World<'_, F> {
         self.maps.add_mapping(&self.env, &mut self.cpu, kind)
     }
 
+    pub(crate) fn mapping(&mut self, kind: MappingKind) -> MappingId {
+        self.try_mapping(kind).expect("room for a mapping")
+    }
+
     pub(crate) fn file(&mut self) -> MappingId {
-        self.try_mapping(MappingKind::File).expect("room for a file")
+        self.mapping(MappingKind::File)
     }
 
     pub(crate) fn anon(&mut self) -> MappingId {
-        self.try_mapping(MappingKind::Anon).expect("room for a mapping")
+        self.mapping(MappingKind::Anon)
     }
 
     pub(crate) fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, OutOfTable> {

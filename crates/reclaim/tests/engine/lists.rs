@@ -1,0 +1,231 @@
+//! LRU lists and the tree of cgroups against a plain model: after any history every list of every
+//! subtree has the pages that were put there, and every cgroup is charged for what it holds.
+
+use crate::world::{Arena, LIMITS, World, tuning};
+use pageout_paging::pte::SmallX86;
+use pageout_reclaim::{
+    Counter, FolioFlags, FolioId, Limits, LruList, MappingId, MappingKind, MemcgBusy, MemcgId,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const ROOM: Limits = Limits { folios: 64, memcgs: 5, ..LIMITS };
+
+/// One thing done. Numbers choose among what there is.
+#[derive(Clone, Debug)]
+enum Step {
+    Add { anon: bool, mlocked: bool, order: u8, memcg: usize },
+    Free(usize),
+    Activate(usize),
+    Deactivate(usize),
+    Access(usize),
+    Lazyfree(usize),
+    AddMemcg(usize),
+    RemoveMemcg(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let which = 0..64_usize;
+    let add = (any::<bool>(), prop::bool::weighted(0.1), 0..4_u8, which.clone());
+    prop_oneof![
+        6 => add.prop_map(|(anon, mlocked, order, memcg)| Step::Add { anon, mlocked, order, memcg }),
+        2 => which.clone().prop_map(Step::Free),
+        2 => which.clone().prop_map(Step::Activate),
+        2 => which.clone().prop_map(Step::Deactivate),
+        3 => which.clone().prop_map(Step::Access),
+        1 => which.clone().prop_map(Step::Lazyfree),
+        1 => which.clone().prop_map(Step::AddMemcg),
+        1 => which.prop_map(Step::RemoveMemcg),
+    ]
+}
+
+/// A folio as it should be.
+struct Listed {
+    id: FolioId,
+    anon: bool,
+    memcg: MemcgId,
+    pages: u64,
+    list: LruList,
+    referenced: bool,
+}
+
+struct Model<'a> {
+    world: World<'a, SmallX86>,
+    mappings: [MappingId; 2],
+    /// Cgroups and their parents; the root is its own.
+    memcgs: Vec<(MemcgId, MemcgId)>,
+    folios: Vec<Listed>,
+}
+
+fn inactive(list: LruList) -> LruList {
+    if list.is_file() { LruList::InactiveFile } else { LruList::InactiveAnon }
+}
+
+fn active(list: LruList) -> LruList {
+    if list.is_file() { LruList::ActiveFile } else { LruList::ActiveAnon }
+}
+
+impl<'a> Model<'a> {
+    fn new(arena: &'a mut Arena) -> Self {
+        let mut world: World<'a, SmallX86> = arena.world();
+        let mappings = [MappingKind::File, MappingKind::Anon].map(|kind| world.mapping(kind));
+        Self { world, mappings, memcgs: vec![(MemcgId::ROOT, MemcgId::ROOT)], folios: vec![] }
+    }
+
+    fn add(&mut self, anon: bool, mlocked: bool, order: u8, memcg: usize) {
+        if self.folios.len() == ROOM.folios {
+            return;
+        }
+        let memcg = self.memcgs[memcg % self.memcgs.len()].0;
+        let id = self.world.folio(self.mappings[usize::from(anon)], order, 0);
+        let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
+        maps.charge(env, cpu, id, memcg, tuning()).expect("no limits");
+        let list = match (mlocked, anon) {
+            (true, _) => LruList::Unevictable,
+            (false, true) => LruList::InactiveAnon,
+            (false, false) => LruList::InactiveFile,
+        };
+        if mlocked {
+            self.world.flag(id, FolioFlags::MLOCKED);
+        }
+        let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
+        maps.lru_add(env, cpu, id);
+        let pages = 1 << order;
+        self.folios.push(Listed { id, anon, memcg, pages, list, referenced: false });
+    }
+
+    fn add_memcg(&mut self, parent: usize) {
+        let parent = self.memcgs[parent % self.memcgs.len()].0;
+        let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
+        let added = maps.add_memcg(env, cpu, parent);
+        assert_eq!(added.is_ok(), self.memcgs.len() <= ROOM.memcgs);
+        self.memcgs.extend(added.map(|id| (id, parent)));
+    }
+
+    fn remove_memcg(&mut self, which: usize) {
+        let (id, parent) = self.memcgs[which % self.memcgs.len()];
+        let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
+        let removed = maps.remove_memcg(env, cpu, id);
+        if id == MemcgId::ROOT {
+            assert_eq!(removed, Err(MemcgBusy::Root));
+        } else if self.memcgs.iter().any(|(_, above)| *above == id) {
+            assert_eq!(removed, Err(MemcgBusy::HasChildren));
+        } else {
+            assert_eq!(removed, Ok(()));
+            self.memcgs.retain(|(memcg, _)| *memcg != id);
+            let moved = self.folios.iter_mut().filter(|folio| folio.memcg == id);
+            moved.for_each(|folio| folio.memcg = parent);
+        }
+    }
+
+    /// Does one of the steps that concern one folio.
+    fn one(&mut self, step: &Step, which: usize) {
+        let len = self.folios.len();
+        let Some(folio) = self.folios.get_mut(which % len.max(1)) else {
+            return;
+        };
+        let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
+        let evictable = folio.list != LruList::Unevictable;
+        let (up, down) = (active(folio.list), inactive(folio.list));
+        match step {
+            Step::Activate(_) => {
+                let moves = evictable && folio.list == down;
+                assert_eq!(maps.activate(env, cpu, folio.id), moves);
+                folio.list = if moves { up } else { folio.list };
+            }
+            Step::Deactivate(_) => {
+                let moves = evictable && folio.list == up;
+                assert_eq!(maps.deactivate(env, cpu, folio.id), moves);
+                folio.list = if moves { down } else { folio.list };
+            }
+            Step::Access(_) => {
+                maps.mark_accessed(env, cpu, folio.id, None);
+                let moves = folio.referenced && evictable && folio.list == down;
+                folio.list = if moves { up } else { folio.list };
+                folio.referenced = !moves;
+            }
+            Step::Lazyfree(_) => {
+                let guard = maps.folio(folio.id).try_lock().expect("no one else");
+                let moves = evictable && !folio.list.is_file();
+                assert_eq!(maps.lazyfree(env, cpu, &guard, folio.id), moves);
+                if moves {
+                    (folio.list, folio.referenced) = (LruList::InactiveFile, false);
+                }
+            }
+            _ => {
+                maps.release(env, cpu, folio.id, 1);
+                self.folios.swap_remove(which % len);
+            }
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        match *step {
+            Step::Add { anon, mlocked, order, memcg } => self.add(anon, mlocked, order, memcg),
+            Step::AddMemcg(parent) => self.add_memcg(parent),
+            Step::RemoveMemcg(which) => self.remove_memcg(which),
+            Step::Free(which)
+            | Step::Activate(which)
+            | Step::Deactivate(which)
+            | Step::Access(which)
+            | Step::Lazyfree(which) => self.one(step, which),
+        }
+    }
+
+    fn is_below(&self, memcg: MemcgId, top: MemcgId) -> bool {
+        let parent = self.memcgs.iter().find(|(id, _)| *id == memcg).expect("it is there").1;
+        memcg == top || (memcg != MemcgId::ROOT && self.is_below(parent, top))
+    }
+
+    fn check(&mut self) {
+        for (top, _) in self.memcgs.clone() {
+            let below = |folio: &&Listed| self.is_below(folio.memcg, top);
+            let sum = |wanted: &dyn Fn(&Listed) -> bool| {
+                let chosen = self.folios.iter().filter(below).filter(|folio| wanted(folio));
+                chosen.map(|folio| folio.pages).sum::<u64>()
+            };
+            for list in LruList::ALL {
+                let pages = sum(&|folio| folio.list == list);
+                assert_eq!(self.world.maps.lru_size(top, list), pages, "{top:?} {list:?}");
+            }
+            assert_eq!(self.world.maps.memcg(top).usage(), sum(&|_| true), "{top:?}");
+            let kinds = [sum(&|folio| !folio.anon), sum(&|folio| folio.anon)];
+            let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
+            let counters = [Counter::NrFilePages, Counter::NrAnonPages];
+            let found = counters.map(|counter| maps.counter(env, cpu, top, counter));
+            assert_eq!(found, kinds, "{top:?}");
+        }
+        for folio in &self.folios {
+            assert_eq!(self.world.maps.folio(folio.id).memcg(), folio.memcg);
+            let flags = self.world.flags(folio.id);
+            assert_eq!(flags.contains(FolioFlags::REFERENCED), folio.referenced);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn lists_and_charges_are_what_was_done(steps in vec(step(), 1..120)) {
+        let mut arena = Arena::new::<SmallX86>(&ROOM);
+        let mut model = Model::new(&mut arena);
+        for step in &steps {
+            model.apply(step);
+            model.check();
+        }
+    }
+}
+
+#[test]
+fn a_locked_folio_is_not_marked_as_accessed() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut model = Model::new(&mut arena);
+    model.add(false, false, 0, 0);
+    let (id, world) = (model.folios[0].id, &mut model.world);
+    let guard = world.maps.folio(id).try_lock().expect("no one else");
+    world.maps.mark_accessed(&world.env, &mut world.cpu, id, None);
+    assert!(!world.flags(id).contains(FolioFlags::REFERENCED), "someone else holds the lock");
+    world.maps.mark_accessed(&world.env, &mut world.cpu, id, Some(&guard));
+    assert!(world.flags(id).contains(FolioFlags::REFERENCED));
+}
