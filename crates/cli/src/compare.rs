@@ -14,7 +14,7 @@ use pageout_sim::published;
 use pageout_sim::replay::Replay;
 use pageout_sim::rounds::{Cell, measure};
 use pageout_sim::this_machine::this_run;
-use pageout_sim::variant::{Variant, architecture_flush};
+use pageout_sim::variant::{Axes, Variant, architecture_flush};
 
 /// What to measure.
 #[derive(Debug, Default)]
@@ -48,7 +48,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         variants.extend(base.in_every_family().filter(|variant| *variant != base));
     }
     for (k, variant) in variants.iter().enumerate() {
-        if variants[..k].contains(variant) {
+        let same = |other: &Variant| other.labels(Axes::Aging) == variant.labels(Axes::Aging);
+        if variants[..k].iter().any(same) {
             return Err(CliError::SameVariant { variant: variant.to_string() });
         }
     }
@@ -60,7 +61,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         records.extend(published::records());
     }
     let set = RecordSet::new(this_run(), records);
-    let base = base.labels();
+    let base = base.labels(Axes::Aging);
     output::emit(&common.output, &set, |set| {
         if main { main_table(set, &base) } else { table(set, &base) }
     })
@@ -153,8 +154,6 @@ fn main_table(set: &RecordSet, base: &Labels) -> Result<String, CliError> {
     let files = tables::only(set, |record| record.scenario == "age-file");
     text += &format!("{}\n", tables::saved(&compare_records(&files, base)?));
     text += &format!("{}\n", tables::floors(set));
-    let young = base.iter().filter(|(axis, _)| *axis == "young");
-    let young = young.map(|(axis, choice)| (axis.clone(), choice.clone())).collect();
-    text += &render::published(set, &young).unwrap_or_default();
+    text += &render::published(set, &published::compared(base)).unwrap_or_default();
     Ok(text + "\n" + CAUTION)
 }

@@ -2,14 +2,14 @@
 
 use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
-use crate::fields::{self, FieldError, FormatName, OrderName, bad};
+use crate::fields::{self, FieldError, OrderName, bad};
+use crate::formats::{Arch, FormatName, with_format};
 use crate::layout::{Arena, FileLayout, FileSpec};
 use crate::metrics::{NS_PER_PAGE, counted, labels, measured, per_page};
 use crate::rounds::{Cell, turns};
 use crate::this_machine;
-use crate::variant::Variant;
+use crate::variant::{Axes, Variant};
 use crate::walker::make_young;
-use pageout_paging::pte::{Arm64_4K, Format, X86_64};
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, LockedTable, Order};
@@ -52,11 +52,11 @@ impl AgeFile {
 
     /// The main table's: [`AgeFile::parse`] of nothing, and PMD leaves as rows of their own.
     pub fn main_table() -> Vec<Self> {
-        let ptes = FormatName::ALL
+        let ptes = FormatName::MAIN
             .into_iter()
             .flat_map(|format| Self::ORDERS.map(|order| Self { format, order, ..Self::DEFAULT }));
         let leaf = Self { order: OrderName::Pmd, map: MapAs::PmdLeaf, ..Self::DEFAULT };
-        let leaves = FormatName::ALL.map(|format| Self { format, ..leaf });
+        let leaves = FormatName::MAIN.map(|format| Self { format, ..leaf });
         ptes.chain(leaves).collect()
     }
 
@@ -67,7 +67,7 @@ impl AgeFile {
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
-        let mut formats = FormatName::ALL.to_vec();
+        let mut formats = FormatName::MAIN.to_vec();
         let mut orders = Self::ORDERS.to_vec();
         let mut young = vec![Self::DEFAULT.young_percent];
         let mut one = Self::DEFAULT;
@@ -77,7 +77,7 @@ impl AgeFile {
                 "order" => orders = fields::list("order", value, OrderName::parse)?,
                 "young" => young = fields::list("young", value, parse_percent)?,
                 "size" => one.bytes = fields::parse_size(value)?,
-                "processes" => one.processes = parse_processes(value)?,
+                "processes" => one.processes = fields::parse_processes(value)?,
                 "map" => one.map = parse_map(value)?,
                 _ => {
                     return Err(FieldError::Unknown {
@@ -102,7 +102,7 @@ impl AgeFile {
     }
 
     fn check(&self) -> Result<(), FieldError> {
-        let folio = 4096u64 << self.order.in_format(self.format);
+        let folio = (1u64 << self.format.page_shift()) << self.order.in_format(self.format);
         if self.bytes == 0 || !self.bytes.is_multiple_of(folio) || self.bytes > MAX_BYTES {
             let accepted = format!(
                 "a multiple of the folio size, {}, up to {}",
@@ -116,7 +116,11 @@ impl AgeFile {
             let problem = format!("map=pmd-leaf needs order=pmd, not order={}", self.order);
             return Err(FieldError::Together { scenario: NAME, problem });
         }
-        let entries = self.bytes >> if self.map == MapAs::Ptes { 12 } else { 21 };
+        let leaf = match self.map {
+            MapAs::Ptes => 0,
+            MapAs::PmdLeaf => u32::from(self.format.pmd_order()),
+        };
+        let entries = self.bytes >> (self.format.page_shift() + leaf);
         let tables = u128::from(entries) * 8 * u128::from(self.processes);
         if tables > u128::from(MAX_TABLE_BYTES) {
             let problem = format!(
@@ -154,10 +158,7 @@ impl AgeFile {
 
     /// Bytes that [`AgeFile::arena`] will take.
     pub fn memory_bytes(&self) -> usize {
-        match self.format {
-            FormatName::X86_64 => self.spec().memory_bytes::<X86_64>(),
-            FormatName::Arm64_4K => self.spec().memory_bytes::<Arm64_4K>(),
-        }
+        with_format!(self.format, F => self.spec().memory_bytes::<F>())
     }
 
     /// Checks that the scenarios' memory, all at once, is there.
@@ -181,10 +182,7 @@ impl AgeFile {
 
     /// Memory for [`AgeFile::cell`].
     pub fn arena(&self) -> Arena {
-        match self.format {
-            FormatName::X86_64 => self.spec().arena::<X86_64>(),
-            FormatName::Arm64_4K => self.spec().arena::<Arm64_4K>(),
-        }
+        with_format!(self.format, F => self.spec().arena::<F>())
     }
 
     /// The scenario set up on `arena`, ready to be measured under `variants`.
@@ -194,10 +192,7 @@ impl AgeFile {
         variants: &[Variant],
         seed: u64,
     ) -> Box<dyn Cell + 'a> {
-        match self.format {
-            FormatName::X86_64 => AgeCell::<X86_64>::boxed(*self, arena, variants, seed),
-            FormatName::Arm64_4K => AgeCell::<Arm64_4K>::boxed(*self, arena, variants, seed),
-        }
+        with_format!(self.format, F => AgeCell::<F>::boxed(*self, arena, variants, seed))
     }
 }
 
@@ -210,11 +205,6 @@ fn parse_percent(text: &str) -> Result<u8, FieldError> {
     let number = fields::number(text.strip_suffix('%').unwrap_or(text));
     let percent = number.filter(|percent| *percent <= 100);
     percent.ok_or_else(|| bad("young", text, "per cent from 0% to 100%"))
-}
-
-fn parse_processes(text: &str) -> Result<u32, FieldError> {
-    let number = fields::number(text).filter(|number| (1..=1024).contains(number));
-    number.ok_or_else(|| bad("processes", text, "a number from 1 to 1024"))
 }
 
 fn parse_map(text: &str) -> Result<MapAs, FieldError> {
@@ -255,7 +245,7 @@ struct AgeCell<'a, F> {
     seed: u64,
 }
 
-impl<'a, F: Format> AgeCell<'a, F> {
+impl<'a, F: Arch> AgeCell<'a, F> {
     fn boxed(
         scenario: AgeFile,
         arena: &'a mut Arena,
@@ -281,10 +271,9 @@ impl<'a, F: Format> AgeCell<'a, F> {
         }
     }
 
-    /// Pages mapped, each as often as processes map it.
+    /// 4K pages mapped, each as often as processes map it.
     fn pages(&self) -> f64 {
-        let pages = self.layout.folios.len() * self.scenario.spec().order.nr_pages();
-        pages as f64 * f64::from(self.scenario.processes)
+        (self.scenario.bytes >> 12) as f64 * f64::from(self.scenario.processes)
     }
 
     /// Asks every folio once; how many were referenced.
@@ -328,7 +317,7 @@ impl<'a, F: Format> AgeCell<'a, F> {
     /// What `stage` did, and the folios (or calls) that it found young.
     fn counted(&self, stage: Stage, variant: Variant) -> (Counts, u64) {
         self.make_young();
-        let counter = Counter::default();
+        let counter = Counter::of::<F>();
         let env = CountingEnv::new(self.layout.ground.env, &counter);
         let aging = self.aging(variant);
         let young = match stage {
@@ -339,7 +328,7 @@ impl<'a, F: Format> AgeCell<'a, F> {
     }
 }
 
-impl<F: Format> Cell for AgeCell<'_, F> {
+impl<F: Arch> Cell for AgeCell<'_, F> {
     fn sample(&mut self, round: usize) {
         let pages = self.pages();
         for (k, stage) in STAGES.into_iter().enumerate() {
@@ -362,7 +351,7 @@ impl<F: Format> Cell for AgeCell<'_, F> {
             ground: Ground::Host,
             seed: self.seed,
             fields: self.scenario.labels(),
-            variant: variant.labels(),
+            variant: variant.labels(Axes::Aging),
             metrics,
         };
         let with_counts = |(variant, samples): &(Variant, Samples)| {

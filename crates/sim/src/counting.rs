@@ -1,11 +1,12 @@
 //! The counting environment: the same operations as `host`, each counted. For runs of their own,
 //! never timed.
 
+use crate::formats::Arch;
 use crate::host::HostEnv;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::table::{HostTable, LINE};
-use pageout_paging::{Env, Format, Notifier, Pfn, Pte, Sound, Table};
-use pageout_reclaim::WriteGuard;
+use pageout_paging::{Env, Format, Notifier, Order, Pfn, Pte, Sound, Table};
+use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
 use std::cell::Cell;
 
 /// What was done to tables and TLBs.
@@ -28,14 +29,14 @@ pub struct CountingEnv<'a, F> {
     counter: &'a Counter,
 }
 
-impl<'a, F: Format> CountingEnv<'a, F> {
+impl<'a, F: Arch> CountingEnv<'a, F> {
     /// Counts in `counter` what is done through `host`'s tables.
     pub fn new(host: HostEnv<'a, F>, counter: &'a Counter) -> Self {
         Self { host, counter }
     }
 }
 
-impl<'a, F: Format> Env for CountingEnv<'a, F> {
+impl<'a, F: Arch> Env for CountingEnv<'a, F> {
     type Format = F;
     type Table = CountingTable<'a, F>;
     type Mmu = Counter;
@@ -66,13 +67,61 @@ impl<'a, F: Format> Env for CountingEnv<'a, F> {
     }
 }
 
+impl<F: Arch> Frames for CountingEnv<'_, F> {
+    fn alloc(&self, order: Order) -> Option<Pfn> {
+        self.host.alloc(order)
+    }
+
+    fn free(&self, pfn: Pfn, order: Order) {
+        self.host.free(pfn, order);
+    }
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        self.host.alloc_table()
+    }
+
+    fn free_table(&self, frame: Pfn) {
+        self.host.free_table(frame);
+    }
+
+    fn zero(&self, pfn: Pfn, nr: usize) {
+        self.host.zero(pfn, nr);
+    }
+
+    fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
+        self.host.copy(from, to, nr);
+    }
+
+    fn free_pages(&self) -> usize {
+        self.host.free_pages()
+    }
+}
+
+impl<F: Arch> Backing for CountingEnv<'_, F> {
+    fn read(&self, io: Io) -> Submitted {
+        self.host.read(io)
+    }
+
+    fn write(&self, io: Io) -> Submitted {
+        self.host.write(io)
+    }
+}
+
+impl<F: Arch> World for CountingEnv<'_, F> {}
+
 /// Counts, and plays the MMU whose maintenance is counted.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counter {
+    caps: Caps,
     counts: Cell<Counts>,
 }
 
 impl Counter {
+    /// Has counted nothing yet; the MMU is that of the format's architecture.
+    pub fn of<F: Arch>() -> Self {
+        Self { caps: F::CAPS, counts: Cell::default() }
+    }
+
     /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.counts.get()
@@ -87,7 +136,7 @@ impl Counter {
 
 impl Mmu for Counter {
     fn caps(&self) -> Caps {
-        Caps::IDEAL
+        self.caps
     }
 
     fn invalidate(&self, _what: Invalidate) {

@@ -1,7 +1,6 @@
 //! Scenario fields as text: `order=4 size=10GiB`, with lists where a comparison wants several.
 
-use pageout_paging::pte::{Arm64_4K, Format, X86_64};
-use pageout_paging::tlb::FlushPolicy;
+use crate::formats::FormatName;
 use std::fmt;
 use std::str::FromStr;
 
@@ -42,49 +41,6 @@ pub enum FieldError {
         /// What is wrong.
         problem: String,
     },
-}
-
-/// An entry format by name.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum FormatName {
-    /// x86-64, 4K pages.
-    X86_64,
-    /// arm64, 4K granule.
-    Arm64_4K,
-}
-
-impl FormatName {
-    /// Every format a scenario can name.
-    pub const ALL: [Self; 2] = [Self::X86_64, Self::Arm64_4K];
-
-    /// The name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::X86_64 => X86_64::NAME,
-            Self::Arm64_4K => Arm64_4K::NAME,
-        }
-    }
-
-    /// log2 of the pages that a PMD leaf maps.
-    pub const fn pmd_order(self) -> u8 {
-        match self {
-            Self::X86_64 => X86_64::TABLE_SHIFT as u8,
-            Self::Arm64_4K => Arm64_4K::TABLE_SHIFT as u8,
-        }
-    }
-
-    /// The flush policy that kernels have on the architecture.
-    pub const fn flush_policy(self) -> FlushPolicy {
-        match self {
-            Self::X86_64 => FlushPolicy::X86,
-            Self::Arm64_4K => FlushPolicy::ARM64,
-        }
-    }
-
-    pub(crate) fn parse(text: &str) -> Result<Self, FieldError> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| bad("format", text, "x86-64 or arm64-4k"))
-    }
 }
 
 /// A folio order by number, or the order whose folio is as large as a PMD leaf.
@@ -171,6 +127,12 @@ pub(crate) fn distinct(orders: &[OrderName], formats: &[FormatName]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Processes that map a file.
+pub(crate) fn parse_processes(text: &str) -> Result<u32, FieldError> {
+    let number = number(text).filter(|number| (1..=1024).contains(number));
+    number.ok_or_else(|| bad("processes", text, "a number from 1 to 1024"))
 }
 
 /// A number in digits alone.

@@ -1,38 +1,66 @@
-//! Ground `host`: tables in ordinary memory, real atomics, no TLB to maintain.
+//! Ground `host`: tables in ordinary memory, real atomics, no TLB to maintain, frames that are
+//! numbers.
 
+use crate::formats::Arch;
+use crate::frames::HostFrames;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::table::{HostTable, HostTables};
-use pageout_paging::{Env, Format, Notifier, Pfn, Sound};
-use pageout_reclaim::{Lock, WriteGuard};
+use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage};
+use pageout_reclaim::{Backing, Frames, Io, Lock, Submitted, World, WriteGuard};
+use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 
 /// Frame number of the first page table: tables live apart from the folios' frames, which begin
 /// at 0.
 pub const FIRST_TABLE: Pfn = Pfn::new(1 << 34);
 
-/// The timed environment. It counts nothing.
-#[derive(Clone, Copy, Debug)]
-pub struct HostEnv<'a, F> {
-    tables: HostTables<'a, F>,
-    locks: &'a [Lock],
+/// Who is told of the stages that the engine enters.
+pub trait Probe: Copy {
+    /// The engine enters a stage.
+    fn enter(self, stage: Stage);
 }
 
-impl<'a, F: Format> HostEnv<'a, F> {
-    /// Tables in `memory`, with a lock each.
+/// Nobody: what is timed.
+#[derive(Clone, Copy, Debug)]
+pub struct Nobody;
+
+impl Probe for Nobody {
+    #[inline]
+    fn enter(self, _stage: Stage) {}
+}
+
+/// The timed environment. It counts nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct HostEnv<'a, F, P = Nobody> {
+    tables: HostTables<'a, F>,
+    locks: &'a [Lock],
+    frames: &'a HostFrames,
+    mmu: NoTlb<F>,
+    probe: P,
+}
+
+impl<'a, F: Arch> HostEnv<'a, F> {
+    /// Tables in `memory`, with a lock each; frames for both as `frames` has them.
     ///
     /// # Panics
     /// If there are fewer locks than tables.
-    pub fn new(memory: &'a [AtomicU64], locks: &'a [Lock]) -> Self {
+    pub fn new(memory: &'a [AtomicU64], locks: &'a [Lock], frames: &'a HostFrames) -> Self {
         let tables = HostTables::new(memory, FIRST_TABLE);
         assert!(locks.len() >= tables.len(), "a lock for each of {} tables", tables.len());
-        Self { tables, locks }
+        Self { tables, locks, frames, mmu: NoTlb(PhantomData), probe: Nobody }
+    }
+
+    /// The same ground, where `probe` is told of stages.
+    pub fn probed<P: Probe>(self, probe: P) -> HostEnv<'a, F, P> {
+        let Self { tables, locks, frames, mmu, .. } = self;
+        HostEnv { tables, locks, frames, mmu, probe }
     }
 }
 
-impl<'a, F: Format> Env for HostEnv<'a, F> {
+impl<'a, F: Arch, P: Probe> Env for HostEnv<'a, F, P> {
     type Format = F;
     type Table = HostTable<'a, F>;
-    type Mmu = NoTlb;
+    type Mmu = NoTlb<F>;
     type Rules = Sound;
     type TableGuard<'g>
         = WriteGuard<'g>
@@ -44,8 +72,8 @@ impl<'a, F: Format> Env for HostEnv<'a, F> {
         self.tables.table(frame)
     }
 
-    fn mmu(&self) -> &NoTlb {
-        &NoTlb
+    fn mmu(&self) -> &NoTlb<F> {
+        &self.mmu
     }
 
     #[inline]
@@ -61,19 +89,69 @@ impl<'a, F: Format> Env for HostEnv<'a, F> {
     fn relax(&self) {
         std::hint::spin_loop();
     }
+
+    #[inline]
+    fn enter(&self, stage: Stage) {
+        self.probe.enter(stage);
+    }
 }
+
+impl<F: Arch, P: Probe> Frames for HostEnv<'_, F, P> {
+    fn alloc(&self, order: Order) -> Option<Pfn> {
+        self.frames.alloc(order)
+    }
+
+    #[inline]
+    fn free(&self, pfn: Pfn, order: Order) {
+        self.frames.free(pfn, order);
+    }
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        self.frames.alloc_table()
+    }
+
+    fn free_table(&self, frame: Pfn) {
+        self.frames.free_table(frame);
+    }
+
+    /// Nothing stands behind a frame.
+    fn zero(&self, _pfn: Pfn, _nr: usize) {}
+
+    /// Nothing stands behind a frame.
+    fn copy(&self, _from: Pfn, _to: Pfn, _nr: usize) {}
+
+    fn free_pages(&self) -> usize {
+        self.frames.free_pages()
+    }
+}
+
+/// Storage that is done at once, since there is nothing to transfer.
+impl<F: Arch, P: Probe> Backing for HostEnv<'_, F, P> {
+    fn read(&self, _io: Io) -> Submitted {
+        Submitted::Done
+    }
+
+    fn write(&self, _io: Io) -> Submitted {
+        Submitted::Done
+    }
+}
+
+impl<F: Arch, P: Probe> World for HostEnv<'_, F, P> {}
 
 /// No TLB, and the hardware that the ideal walker plays: invalidations and barriers cost nothing
 /// here and are not executed.
 #[derive(Clone, Copy, Debug)]
-pub struct NoTlb;
+pub struct NoTlb<F>(PhantomData<F>);
 
-impl Mmu for NoTlb {
+impl<F: Arch> Mmu for NoTlb<F> {
+    #[inline]
     fn caps(&self) -> Caps {
-        Caps::IDEAL
+        F::CAPS
     }
 
+    #[inline]
     fn invalidate(&self, _what: Invalidate) {}
 
+    #[inline]
     fn barrier(&self, _barrier: Barrier) {}
 }

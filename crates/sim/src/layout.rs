@@ -1,16 +1,16 @@
 //! Real page tables and metadata in owned memory, and the threads' layout: one file mapped by one
 //! or more processes.
 
-use crate::host::{FIRST_TABLE, HostEnv};
+use crate::formats::Arch;
+use crate::frames::HostFrames;
+use crate::host::HostEnv;
 use pageout_paging::mmu::Asid;
-use pageout_paging::walk::TableFrames;
 use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
     Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
     folio_referenced, map_folio,
 };
-use std::cell::Cell;
 use std::iter::repeat_with;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
@@ -32,6 +32,7 @@ pub struct Arena {
     buckets: Vec<AtomicU32>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
+    supply: HostFrames,
 }
 
 /// An arena in use: the environment over its tables, and the engine's maps.
@@ -41,8 +42,8 @@ pub struct Ground<'a, F> {
     pub env: HostEnv<'a, F>,
     /// The engine's state.
     pub maps: Maps<'a>,
-    next_table: Cell<u64>,
-    tables: u64,
+    /// Where frames and tables come from.
+    pub supply: &'a HostFrames,
 }
 
 impl Arena {
@@ -64,6 +65,7 @@ impl Arena {
             buckets: filled(sizes.buckets),
             shadows: filled(sizes.shadows),
             slots: filled(sizes.slots),
+            supply: HostFrames::default(),
         }
     }
 
@@ -73,10 +75,12 @@ impl Arena {
         Sizes::for_limits(limits).bytes() + tables * table
     }
 
-    /// Puts an engine on the arena.
-    pub fn ground<F: Format>(&mut self) -> Ground<'_, F> {
+    /// Puts an empty engine on the arena, whatever was there before.
+    pub fn ground<F: Arch>(&mut self) -> Ground<'_, F> {
         let skip = self.tables.as_ptr().align_offset(F::PTES * size_of::<AtomicU64>());
         let tables = self.locks.len();
+        self.tables.iter_mut().for_each(|entry| *entry.get_mut() = 0);
+        self.supply = HostFrames::new(self.frames.len(), tables);
         let memory = &self.tables[skip..skip + tables * F::PTES];
         let engine = Memory {
             frames: &mut self.frames,
@@ -91,12 +95,8 @@ impl Arena {
             slots: &mut self.slots,
         };
         let maps = Maps::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
-        Ground {
-            env: HostEnv::new(memory, &self.locks),
-            maps,
-            next_table: Cell::new(0),
-            tables: tables as u64,
-        }
+        let supply = &self.supply;
+        Ground { env: HostEnv::new(memory, &self.locks, supply), maps, supply }
     }
 }
 
@@ -104,14 +104,7 @@ fn filled<T: Default>(len: usize) -> Vec<T> {
     repeat_with(T::default).take(len).collect()
 }
 
-impl<F: Format> Ground<'_, F> {
-    /// A frame with an empty table, while there are any.
-    pub fn zeroed_table(&self) -> Option<Pfn> {
-        let next = self.next_table.get();
-        self.next_table.set(next + 1);
-        (next < self.tables).then(|| FIRST_TABLE.add(next))
-    }
-
+impl<F: Arch> Ground<'_, F> {
     /// Asks every one of `folios` once, through `env`; how many were referenced.
     pub fn age<E: Env<Format = F>>(&self, env: &E, folios: &[FolioId], aging: Aging) -> u64 {
         let mut cpu = CpuCtx::new();
@@ -121,17 +114,6 @@ impl<F: Format> Ground<'_, F> {
             referenced += u64::from(found.refs != Refs::Vmas(0));
         }
         referenced
-    }
-}
-
-impl<F: Format> TableFrames for &Ground<'_, F> {
-    fn take(&mut self) -> Option<Pfn> {
-        self.zeroed_table()
-    }
-
-    fn give_back(&mut self, frame: Pfn) {
-        let next = frame.offset_from(FIRST_TABLE);
-        assert!(self.next_table.replace(next) == next + 1, "the frame taken last comes back");
     }
 }
 
@@ -203,7 +185,7 @@ pub struct FileLayout<'a, F> {
     pub range: VirtRange,
 }
 
-impl<'a, F: Format> FileLayout<'a, F> {
+impl<'a, F: Arch> FileLayout<'a, F> {
     /// Maps the file of `spec` on an arena that [`FileSpec::arena`] made for it.
     pub fn build(arena: &'a mut Arena, spec: &FileSpec) -> Self {
         let ground = arena.ground::<F>();
@@ -227,13 +209,14 @@ impl<'a, F: Format> FileLayout<'a, F> {
             (0..spec.pages::<F>() as u64 / nr).map(|k| add_folio(k, cpu)).collect();
         let mut mms = Vec::new();
         for process in 0..spec.processes {
-            let root = ground.zeroed_table().expect(sized);
+            let root = ground.supply.alloc_table().expect(sized);
             let mm = maps.add_mm(&env, cpu, root, Asid(process)).expect(sized);
             let new =
                 NewVma { mm, range: range.clone(), flags: VmFlags::READ, mapping: file, pgoff: 0 };
             let vma = maps.mmap(&env, cpu, &new).expect(sized);
             for folio in &folios {
-                map_folio(maps, &env, cpu, vma, *folio, spec.map_as, &mut &ground).expect(sized);
+                map_folio(maps, &env, cpu, vma, *folio, spec.map_as, &mut { ground.supply })
+                    .expect(sized);
             }
             mms.push(mm);
         }

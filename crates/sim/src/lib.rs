@@ -7,6 +7,8 @@ pub mod clock;
 pub mod counting;
 pub mod fields;
 pub mod floor;
+pub mod formats;
+pub mod frames;
 pub mod host;
 pub mod lab;
 pub mod layout;

@@ -1,30 +1,32 @@
-//! Figures of real kernels, quoted beside ours: one that a thread published, and the lab's stored
+//! Figures of real kernels, quoted beside ours: those that a thread published, and the lab's stored
 //! records. None of them is measured in this run.
 
-use crate::variant::Variant;
-use pageout_paging::young::Family;
+use crate::variant::{Axes, Variant};
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record, RecordSet};
 use pageout_record::stats::median;
 
-/// One side of a published comparison of the young check.
+/// One machine's whole reclaim, in the order of [`SIDES`].
 struct Figure {
     machine: &'static str,
     unit: &'static str,
     source: &'static str,
-    per_entry: f64,
-    batched: f64,
+    values: [f64; 3],
 }
 
-const THREAD: &str = "arm64 clear_flush_young_ptes, v6 4/5 (linux-mm, 2026): 1.518 s and 1.018 s \
-    for 8 GiB of 10 GiB of clean mapped file folios through memory.reclaim, over 2097152 pages";
+/// What was compared: nothing batched, young bits, unmapping too.
+const SIDES: [Variant; 3] = [Variant::BEFORE, Variant::STEPS[0], Variant::STEPS[1]];
+/// The axes that were compared, no more.
+const AXES: [&str; 2] = ["young", "unmap"];
+
+const THREAD: &str = "arm64 clear_flush_young_ptes, v6 4/5 and 5/5 (linux-mm, 2026): 1.518, 1.018 \
+    and 0.249 s for 8 GiB of 10 GiB of clean mapped file folios through memory.reclaim, over \
+    2097152 pages";
 /// What the lab counted, as it wrote it down.
 const LAB_RECORDS: &str = include_str!("../../../lab/records/linux-6.12.json");
-const LAB: &str = "counted, not published: Linux 6.12.117 under QEMU, kernels stock and s1 of \
+const LAB: &str = "counted, not published: Linux 6.12.117 under QEMU, kernels stock, s1 and s2 of \
     `pageout lab compare`, 1 GiB mapped, 80 % reclaimed, order 4, contiguous on arm64";
-
-/// The kernels of the lab before and after batching the young check alone.
-const BEFORE: &str = "stock";
-const AFTER: &str = "s1";
+/// The kernels of the lab, in the order of [`SIDES`].
+const KERNELS: [&str; 3] = ["stock", "s1", "s2"];
 
 /// The figures: the thread's time on hardware, and a real kernel's instructions.
 fn figures() -> Vec<Figure> {
@@ -32,8 +34,7 @@ fn figures() -> Vec<Figure> {
         machine: "arm64, 32 cores",
         unit: "ns/4K page",
         source: THREAD,
-        per_entry: 724.0,
-        batched: 485.0,
+        values: [724.0, 485.0, 119.0],
     };
     let stored = RecordSet::from_json(LAB_RECORDS).expect("the stored records are a record set");
     let lab = [("arm64, QEMU", "arm64-4k"), ("x86-64, QEMU", "x86-64")];
@@ -41,8 +42,7 @@ fn figures() -> Vec<Figure> {
         machine,
         unit: "instructions/4K page",
         source: LAB,
-        per_entry: reclaim(&stored, config, BEFORE),
-        batched: reclaim(&stored, config, AFTER),
+        values: KERNELS.map(|kernel| reclaim(&stored, config, kernel)),
     });
     [thread].into_iter().chain(lab).collect()
 }
@@ -73,21 +73,26 @@ fn reclaim(stored: &RecordSet, config: &str, kernel: &str) -> f64 {
 
 /// The published figures as records.
 pub fn records() -> Vec<Record> {
-    let sides = |figure: &Figure| {
-        [(Family::PerEntry, figure.per_entry), (Family::Batched, figure.batched)]
-            .map(|(family, value)| record(figure, family, value))
+    let sides = |figure: Figure| {
+        let of_side = |(variant, value)| record(&figure, variant, value);
+        SIDES.into_iter().zip(figure.values).map(of_side).collect::<Vec<_>>()
     };
-    figures().iter().flat_map(sides).collect()
+    figures().into_iter().flat_map(sides).collect()
 }
 
-fn record(figure: &Figure, family: Family, value: f64) -> Record {
-    let variant = Variant::of(family).labels().into_iter().filter(|(axis, _)| axis == "young");
+/// The choices of a variant on the axes that the figures compare.
+pub fn compared(variant: &Labels) -> Labels {
+    let named = variant.iter().filter(|(axis, _)| AXES.contains(&axis.as_str()));
+    named.map(|(axis, choice)| (axis.clone(), choice.clone())).collect()
+}
+
+fn record(figure: &Figure, variant: Variant, value: f64) -> Record {
     Record {
         scenario: figure.machine.to_owned(),
         ground: Ground::Published,
         seed: 0,
         fields: Default::default(),
-        variant: variant.collect(),
+        variant: compared(&variant.labels(Axes::Reclaim)),
         metrics: vec![Metric {
             name: "whole reclaim, classic LRU".to_owned(),
             unit: figure.unit.to_owned(),

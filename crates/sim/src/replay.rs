@@ -7,7 +7,8 @@
 use crate::age_file::AgeFile;
 use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
-use crate::fields::{self, FieldError, FormatName, OrderName, bad};
+use crate::fields::{self, FieldError, OrderName, bad};
+use crate::formats::{Arch, FormatName, with_format};
 use crate::host::HostEnv;
 use crate::layout::{Arena, Ground};
 use crate::metrics::{NS_PER_PAGE, counted, labels, measured};
@@ -18,10 +19,9 @@ use crate::rounds::{Cell, turns};
 use crate::source::TraceSource;
 use crate::this_machine;
 use crate::trace::{Areas, Event, Kind, Page, PageRange};
-use crate::variant::Variant;
+use crate::variant::{Axes, Variant};
 use crate::walker::{Touch, touch};
 use pageout_paging::mmu::Asid;
-use pageout_paging::pte::{Arm64_4K, Format, X86_64};
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::{
     Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
@@ -55,7 +55,7 @@ impl Replay {
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
-        let mut formats = FormatName::ALL.to_vec();
+        let mut formats = FormatName::MAIN.to_vec();
         let mut orders = AgeFile::ORDERS.to_vec();
         let mut every = DEFAULT_EVERY;
         for (field, value) in fields::pairs(arguments)? {
@@ -83,10 +83,7 @@ impl Replay {
     /// # Errors
     /// [`ReplayError`].
     pub fn plan(self, variants: &[Variant]) -> Result<Box<dyn Cell>, ReplayError> {
-        match self.format {
-            FormatName::X86_64 => ReplayCell::<X86_64>::plan(self, variants),
-            FormatName::Arm64_4K => ReplayCell::<Arm64_4K>::plan(self, variants),
-        }
+        with_format!(self.format, F => ReplayCell::<F>::plan(self, variants))
     }
 
     fn labels(&self) -> Labels {
@@ -127,7 +124,7 @@ struct ReplayCell<F> {
     format: std::marker::PhantomData<F>,
 }
 
-impl<F: Format> ReplayCell<F> {
+impl<F: Arch> ReplayCell<F> {
     fn plan(replay: Replay, variants: &[Variant]) -> Result<Box<dyn Cell>, ReplayError> {
         let cuts = Cuts::of_trace(&replay.source)?;
         let needs = Needs::of_trace::<F>(
@@ -237,7 +234,7 @@ impl<F: Format> ReplayCell<F> {
     }
 }
 
-impl<F: Format> Cell for ReplayCell<F> {
+impl<F: Arch> Cell for ReplayCell<F> {
     fn sample(&mut self, round: usize) {
         let found = self.replay(round, |_, program, aging| program.age_timed(aging));
         let found = found.expect("a trace that was read once can be read again");
@@ -252,7 +249,7 @@ impl<F: Format> Cell for ReplayCell<F> {
     }
 
     fn records(&mut self) -> Vec<Record> {
-        let counters: Vec<_> = self.variants.iter().map(|_| Counter::default()).collect();
+        let counters: Vec<_> = self.variants.iter().map(|_| Counter::of::<F>()).collect();
         let counting = self.replay(0, |k, program, aging| {
             let env = CountingEnv::new(program.ground.env, &counters[k]);
             program.age_counted(&env, aging)
@@ -275,7 +272,7 @@ impl<F: Format> Cell for ReplayCell<F> {
                 ground: RecordGround::Host,
                 seed: 0,
                 fields: fields.clone(),
-                variant: self.variants[k].labels(),
+                variant: self.variants[k].labels(Axes::Aging),
                 metrics,
             }
         };
@@ -306,10 +303,10 @@ struct Program<'a, F> {
     next_fault: u64,
 }
 
-impl<'a, F: Format> Program<'a, F> {
+impl<'a, F: Arch> Program<'a, F> {
     fn new(arena: &'a mut Arena) -> Self {
         let ground = arena.ground::<F>();
-        let root = ground.zeroed_table().expect(SIZED);
+        let root = ground.supply.alloc_table().expect(SIZED);
         let mm = ground.maps.add_mm(&ground.env, &mut CpuCtx::new(), root, Asid(0)).expect(SIZED);
         Self {
             ground,
@@ -339,7 +336,8 @@ impl<'a, F: Format> Program<'a, F> {
             flags: FolioFlags::empty(),
         };
         let folio = maps.add_folio(env, cpu, new).expect(SIZED);
-        map_folio(maps, env, cpu, vma, folio, MapAs::Ptes, &mut &self.ground).expect(SIZED);
+        map_folio(maps, env, cpu, vma, folio, MapAs::Ptes, &mut { self.ground.supply })
+            .expect(SIZED);
         self.list.insert(self.next_fault, (folio, vma));
         self.faulted.insert(placed.page, self.next_fault);
         self.next_fault += 1;

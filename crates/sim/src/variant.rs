@@ -1,10 +1,10 @@
 //! Variants: what a comparison varies, one choice an axis.
 
-use crate::fields::FormatName;
+use crate::formats::FormatName;
 use crate::metrics::labels;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
-use pageout_reclaim::Aging;
+use pageout_reclaim::{Aging, ShootdownWhen, Tuning, UnmapBy, Unmapping};
 use pageout_record::schema::Labels;
 use std::fmt;
 use std::str::FromStr;
@@ -14,8 +14,21 @@ use std::str::FromStr;
 pub struct Variant {
     /// How young bits are checked.
     pub young: Family,
+    /// How entries are taken out.
+    pub unmap: UnmapBy,
+    /// When other CPUs are told of entries taken out.
+    pub shootdown: ShootdownWhen,
     /// What follows a young bit found; `None` is the architecture's own policy.
     pub flush: Option<YoungFlush>,
+}
+
+/// Which axes bear on a scenario: the others are not told of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Axes {
+    /// Young bits are checked, and nothing is reclaimed: young and flush.
+    Aging,
+    /// All of them.
+    Reclaim,
 }
 
 /// Why a variant's text was refused.
@@ -25,10 +38,12 @@ pub enum VariantError {
     #[error("variant part `{0}`: expected AXIS=CHOICE, such as young=line")]
     NotAPair(String),
     /// An axis that is not there.
-    #[error("variant axis `{0}`: expected young or flush")]
+    #[error("variant axis `{0}`: expected young, unmap, shootdown or flush")]
     UnknownAxis(String),
     /// An axis of the design that no code stands behind yet.
-    #[error("variant axis `{0}`: not implemented yet; available are young and flush")]
+    #[error(
+        "variant axis `{0}`: not implemented yet; available are young, unmap, shootdown and flush"
+    )]
     NotYet(String),
     /// A choice that the axis does not have.
     #[error("variant axis `{axis}`: found `{found}`, expected {accepted}")]
@@ -38,7 +53,7 @@ pub enum VariantError {
         /// What was given.
         found: String,
         /// The choices.
-        accepted: &'static str,
+        accepted: String,
     },
     /// The same axis twice.
     #[error("variant axis `{0}`: given twice")]
@@ -51,6 +66,20 @@ pub const fn family_name(family: Family) -> &'static str {
         Family::PerEntry => "per-entry",
         Family::Batched => "batched",
         Family::Line => "line",
+    }
+}
+
+const fn unmap_name(unmap: UnmapBy) -> &'static str {
+    match unmap {
+        UnmapBy::PerEntry => "per-entry",
+        UnmapBy::Batched => "batched",
+    }
+}
+
+const fn shootdown_name(shootdown: ShootdownWhen) -> &'static str {
+    match shootdown {
+        ShootdownWhen::Immediate => "immediate",
+        ShootdownWhen::Deferred => "deferred",
     }
 }
 
@@ -70,13 +99,24 @@ pub fn architecture_flush() -> String {
         let (pte, pmd) = (flush_name(Some(policy.pte)), flush_name(Some(policy.pmd)));
         format!("{} {pte} for a PTE and {pmd} for a PMD leaf", format.name())
     };
-    format!("flush=architecture: {}", FormatName::ALL.map(one).join(", "))
+    format!("flush=architecture: {}", FormatName::MAIN.map(one).join(", "))
 }
 
 impl Variant {
+    /// What kernels did before young bits were checked, and file folios unmapped, in batches.
+    pub const BEFORE: Self = Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::PerEntry) };
+
+    /// The steps from [`Variant::BEFORE`] on: young bits batched; unmapping too, which is the
+    /// merged state; and ours.
+    pub const STEPS: [Self; 3] = [
+        Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::Batched) },
+        Self::of(Family::Batched),
+        Self::of(Family::Line),
+    ];
+
     /// The variant of a family with every other axis at its default.
     pub const fn of(young: Family) -> Self {
-        Self { young, flush: None }
+        Self { young, unmap: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred, flush: None }
     }
 
     /// The same variant in every family.
@@ -84,21 +124,39 @@ impl Variant {
         Family::ALL.into_iter().map(move |young| Self { young, ..self })
     }
 
-    /// Every axis with its choice.
-    pub fn labels(self) -> Labels {
+    /// Every axis of `axes` with its choice.
+    pub fn labels(self, axes: Axes) -> Labels {
         let (young, flush) = (family_name(self.young), flush_name(self.flush));
-        labels([("young", young.to_owned()), ("flush", flush.to_owned())])
+        let mut all = labels([("young", young.to_owned()), ("flush", flush.to_owned())]);
+        if axes == Axes::Reclaim {
+            all.insert("unmap".to_owned(), unmap_name(self.unmap).to_owned());
+            all.insert("shootdown".to_owned(), shootdown_name(self.shootdown).to_owned());
+        }
+        all
     }
 
-    /// What the engine is told, where `default` is the architecture's flush policy.
+    /// What the young check is told, where `default` is the architecture's flush policy.
     pub fn aging(self, default: FlushPolicy) -> Aging {
         Aging { family: self.young, flush: self.flush.map_or(default, FlushPolicy::forced) }
+    }
+
+    /// What reclaim is told, likewise.
+    pub fn tuning(self, default: FlushPolicy) -> Tuning {
+        let unmapping = Unmapping { by: self.unmap, shootdown: self.shootdown };
+        Tuning { aging: self.aging(default), unmapping }
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "young={},flush={}", family_name(self.young), flush_name(self.flush))
+        write!(
+            f,
+            "young={},unmap={},shootdown={},flush={}",
+            family_name(self.young),
+            unmap_name(self.unmap),
+            shootdown_name(self.shootdown),
+            flush_name(self.flush)
+        )
     }
 }
 
@@ -106,44 +164,62 @@ impl FromStr for Variant {
     type Err = VariantError;
 
     fn from_str(text: &str) -> Result<Self, VariantError> {
-        let (mut young, mut flush) = (None, None);
+        let mut variant = Self::of(Family::Line);
+        let mut seen = Vec::new();
         for part in text.split(',') {
             let pair = part.split_once('=');
             let (axis, choice) = pair.ok_or_else(|| VariantError::NotAPair(part.to_owned()))?;
-            let again = match axis {
-                "young" => young.replace(parse_family(choice)?).is_some(),
-                "flush" => flush.replace(parse_flush(choice)?).is_some(),
-                "unmap" | "shootdown" | "lru" => {
-                    return Err(VariantError::NotYet(axis.to_owned()));
-                }
+            match axis {
+                "young" => variant.young = YOUNG.choice(choice)?,
+                "unmap" => variant.unmap = UNMAP.choice(choice)?,
+                "shootdown" => variant.shootdown = SHOOTDOWN.choice(choice)?,
+                "flush" => variant.flush = FLUSH.choice(choice)?,
+                "lru" => return Err(VariantError::NotYet(axis.to_owned())),
                 _ => return Err(VariantError::UnknownAxis(axis.to_owned())),
-            };
-            if again {
+            }
+            if seen.contains(&axis) {
                 return Err(VariantError::Twice(axis.to_owned()));
             }
+            seen.push(axis);
         }
-        Ok(Self { young: young.unwrap_or(Family::Line), flush: flush.flatten() })
+        Ok(variant)
     }
 }
 
-fn parse_family(choice: &str) -> Result<Family, VariantError> {
-    let found = Family::ALL.into_iter().find(|family| family_name(*family) == choice);
-    found.ok_or_else(|| VariantError::UnknownChoice {
-        axis: "young",
-        found: choice.to_owned(),
-        accepted: "per-entry, batched or line",
-    })
+/// An axis with its choices and their names.
+struct Axis<T: 'static> {
+    name: &'static str,
+    choices: &'static [T],
+    name_of: fn(T) -> &'static str,
 }
 
-fn parse_flush(choice: &str) -> Result<Option<YoungFlush>, VariantError> {
-    let all = [None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)];
-    all.into_iter().find(|flush| flush_name(*flush) == choice).ok_or_else(|| {
-        VariantError::UnknownChoice {
-            axis: "flush",
-            found: choice.to_owned(),
-            accepted: "architecture, sync, nosync or none",
-        }
-    })
+const YOUNG: Axis<Family> = Axis { name: "young", choices: &Family::ALL, name_of: family_name };
+const UNMAP: Axis<UnmapBy> =
+    Axis { name: "unmap", choices: &[UnmapBy::PerEntry, UnmapBy::Batched], name_of: unmap_name };
+const SHOOTDOWN: Axis<ShootdownWhen> = Axis {
+    name: "shootdown",
+    choices: &[ShootdownWhen::Immediate, ShootdownWhen::Deferred],
+    name_of: shootdown_name,
+};
+const FLUSH: Axis<Option<YoungFlush>> = Axis {
+    name: "flush",
+    choices: &[None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)],
+    name_of: flush_name,
+};
+
+impl<T: Copy> Axis<T> {
+    fn choice(&self, name: &str) -> Result<T, VariantError> {
+        let found = self.choices.iter().find(|choice| (self.name_of)(**choice) == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<_> = self.choices.iter().map(|choice| (self.name_of)(*choice)).collect();
+            let (last, others) = names.split_last().expect("an axis has choices");
+            VariantError::UnknownChoice {
+                axis: self.name,
+                found: name.to_owned(),
+                accepted: format!("{} or {last}", others.join(", ")),
+            }
+        })
+    }
 }
 
 #[cfg(test)]
@@ -153,19 +229,32 @@ mod tests {
     #[test]
     fn what_is_displayed_parses_back() {
         for young in Family::ALL {
-            for flush in [None, Some(YoungFlush::Sync), Some(YoungFlush::None)] {
-                let variant = Variant { young, flush };
-                assert_eq!(variant.to_string().parse(), Ok(variant));
+            for unmap in UNMAP.choices {
+                for shootdown in SHOOTDOWN.choices {
+                    for flush in FLUSH.choices {
+                        let (unmap, shootdown, flush) = (*unmap, *shootdown, *flush);
+                        let variant = Variant { young, unmap, shootdown, flush };
+                        assert_eq!(variant.to_string().parse(), Ok(variant));
+                    }
+                }
             }
         }
+    }
+
+    #[test]
+    fn an_axis_left_out_takes_its_default() {
+        assert_eq!("young=line".parse(), Ok(Variant::of(Family::Line)));
+        assert_eq!("young=per-entry,unmap=per-entry".parse(), Ok(Variant::BEFORE));
+        assert_eq!("flush=architecture".parse(), Ok(Variant::of(Family::Line)));
     }
 
     #[test]
     fn bad_variants_name_what_is_accepted() {
         let message = |text: &str| text.parse::<Variant>().unwrap_err().to_string();
         assert!(message("young=fast").contains("per-entry, batched or line"));
-        assert!(message("colour=red").contains("expected young or flush"));
-        assert!(message("unmap=batched").contains("not implemented yet"));
+        assert!(message("colour=red").contains("expected young, unmap, shootdown or flush"));
+        assert!(message("shootdown=late").contains("immediate or deferred"));
+        assert!(message("lru=mglru").contains("not implemented yet"));
         assert!(message("young").contains("AXIS=CHOICE"));
         assert!(message("young=line,young=line").contains("given twice"));
         assert!(message("").contains("AXIS=CHOICE"));

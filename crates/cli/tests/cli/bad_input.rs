@@ -95,18 +95,20 @@ fn sizes() {
 #[test]
 fn variants() {
     for option in ["compare age-file --base", "compare age-file --new", "run age-file --variant"] {
-        refused(&format!("{option} colour=red"), &["`colour`", "young or flush"]);
+        refused(&format!("{option} colour=red"), &["`colour`", "young, unmap, shootdown or flush"]);
         refused(&format!("{option} young=fast"), &["`fast`", "per-entry, batched or line"]);
         refused(&format!("{option} flush=maybe"), &["`maybe`", "sync, nosync or none"]);
         refused(&format!("{option} young"), &["`young`", "AXIS=CHOICE"]);
         refused(&format!("{option} young=line,young=line"), &["`young`", "twice"]);
-        for axis in ["unmap", "shootdown", "lru"] {
-            refused(&format!("{option} {axis}=batched"), &[axis, "not implemented yet"]);
-        }
+        refused(&format!("{option} unmap=line"), &["`line`", "per-entry or batched"]);
+        refused(&format!("{option} shootdown=late"), &["`late`", "immediate or deferred"]);
+        refused(&format!("{option} lru=mglru"), &["lru", "not implemented yet"]);
     }
-    let twice = ["young=line,flush=architecture", "compared with itself"];
+    let twice = ["young=line,", "flush=architecture", "compared with itself"];
     refused("compare age-file --base young=line --new young=line", &twice);
     refused("compare age-file --new young=line --new flush=architecture,young=line", &twice);
+    let unmaps = "compare age-file --base young=line --new young=line,unmap=per-entry";
+    refused(unmaps, &["compared with itself"]);
 }
 
 /// Every command that reads a trace refuses the file at `path`, and says which and why.

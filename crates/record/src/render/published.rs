@@ -93,7 +93,7 @@ fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric
         }
         return;
     }
-    let after = Some((shared.into_values().collect::<Vec<_>>().join(","), metric));
+    let after = Some((title(shared), metric));
     match quotes.iter_mut().find(same) {
         Some(line) if line.after.is_none() => line.after = after,
         Some(line) => {
@@ -102,6 +102,15 @@ fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric
         }
         None => quotes.push(Quote { after, ..new }),
     }
+}
+
+/// The choices that make the after; with their axes, where there are several.
+fn title(choices: Labels) -> String {
+    let several = choices.len() > 1;
+    let named = |(axis, choice): (String, String)| {
+        if several { format!("{axis}={choice}") } else { choice }
+    };
+    choices.into_iter().map(named).collect::<Vec<_>>().join(",")
 }
 
 impl Quote<'_> {

@@ -2,7 +2,7 @@
 
 use super::sweep::{By, Reached, Sweep};
 use super::{GOAL_RATIOS, Times};
-use crate::fields::FormatName;
+use crate::formats::FormatName;
 use crate::metrics::labels;
 use pageout_paging::young::Family;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};

@@ -13,7 +13,7 @@ pub use sweep::{By, Sweep};
 use crate::floor::{self, locked_operation_ns};
 use crate::metrics::measured;
 use crate::rounds::{Rounds, turns};
-use crate::variant::{Variant, family_name};
+use crate::variant::{Axes, Variant, family_name};
 use pageout_paging::young::Family;
 use pageout_record::schema::{Ground, Record};
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ impl Times {
                 records.push(floor::wide_read_record(sweep.table_bytes, ns));
                 continue;
             }
-            let mut variant = Variant::of(Family::PerEntry).labels();
+            let mut variant = Variant::of(Family::PerEntry).labels(Axes::Aging);
             variant.insert("young".to_owned(), by.name().to_owned());
             records.push(Record {
                 scenario: SWEEPS.to_owned(),

@@ -2,11 +2,10 @@
 
 use super::tables::SweepTables;
 use crate::clock::timed;
-use crate::fields::FormatName;
+use crate::formats::{Arch, FormatName, with_format};
 use crate::host::HostEnv;
 use crate::metrics::labels;
 use pageout_paging::mmu::Asid;
-use pageout_paging::pte::{Arm64_4K, Format, X86_64};
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Span, Where, spans};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Env, Level, LockedTable, Pfn, VirtAddr, VirtRange};
@@ -71,7 +70,7 @@ impl Sweep {
     /// Every sweep, in the order of the table.
     pub(super) fn all() -> Vec<Self> {
         let mut all = Vec::new();
-        for format in FormatName::ALL {
+        for format in FormatName::MAIN {
             for (nr, reached, shares) in [
                 (16, Reached::BySweep, &[0, 1, 50, 100][..]),
                 (16, Reached::ByWalk, &[0, 50, 100]),
@@ -109,13 +108,10 @@ impl Sweep {
 
     /// Nanoseconds an entry of one sweep over `tables`, whose young bits are set up before.
     pub(super) fn time(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
-        match self.format {
-            FormatName::X86_64 => self.time_in::<X86_64>(tables, by, seed),
-            FormatName::Arm64_4K => self.time_in::<Arm64_4K>(tables, by, seed),
-        }
+        with_format!(self.format, F => self.time_in::<F>(tables, by, seed))
     }
 
-    fn time_in<F: Format>(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
+    fn time_in<F: Arch>(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
         let range = tables.fill::<F>(self.nr);
         tables.make_young::<F>(self.young_percent, seed);
         let entries = tables.entries();
@@ -143,7 +139,7 @@ impl Sweep {
 
 /// Calls `helper` for every `nr` entries of `range`; how many calls found one young.
 #[inline(never)] // a loop of its own for every helper, whatever else is compiled beside it
-fn sweep<'e, F: Format>(
+fn sweep<'e, F: Arch>(
     check: &YoungCheck<'e, HostEnv<'e, F>>,
     root: Pfn,
     range: VirtRange,
@@ -169,7 +165,7 @@ fn sweep<'e, F: Format>(
 
 /// Walks to every folio of `nr` pages in `range` as `folio_referenced` does; how many were young.
 #[inline(never)] // as above
-fn walk<'e, F: Format>(
+fn walk<'e, F: Arch>(
     check: &YoungCheck<'e, HostEnv<'e, F>>,
     root: Pfn,
     range: VirtRange,

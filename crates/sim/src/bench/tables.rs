@@ -1,9 +1,11 @@
 //! Page tables that a sweep runs over, owned, so that they can also be read as plain memory.
 
 use crate::floor::wide_read_ns;
+use crate::formats::Arch;
+use crate::frames::HostFrames;
 use crate::host::{FIRST_TABLE, HostEnv};
 use pageout_paging::contig;
-use pageout_paging::pte::{Format, Prot};
+use pageout_paging::pte::Prot;
 use pageout_paging::walk::make_table;
 use pageout_paging::{Level, LockedTable, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::Lock;
@@ -20,6 +22,7 @@ pub(super) struct SweepTables {
     /// Where the tables begin: at a page boundary.
     skip: usize,
     locks: Vec<Lock>,
+    frames: HostFrames,
     pte_tables: usize,
     filled: Option<(&'static str, usize)>,
 }
@@ -33,7 +36,7 @@ impl SweepTables {
         let memory: Vec<_> = repeat_with(AtomicU64::default).take(words).collect();
         let skip = memory.as_ptr().align_offset(PTES * size_of::<AtomicU64>());
         let locks = repeat_with(Lock::default).take(tables).collect();
-        Self { memory, skip, locks, pte_tables, filled: None }
+        Self { memory, skip, locks, frames: HostFrames::default(), pte_tables, filled: None }
     }
 
     /// Entries of the PTE tables.
@@ -42,7 +45,7 @@ impl SweepTables {
     }
 
     /// Maps every page in folios of `nr` pages, unless it is so already; the addresses mapped.
-    pub(super) fn fill<F: Format>(&mut self, nr: usize) -> VirtRange {
+    pub(super) fn fill<F: Arch>(&mut self, nr: usize) -> VirtRange {
         let end = VirtAddr::new((self.entries() as u64) << F::PAGE_SHIFT);
         let range = VirtAddr::new(0)..end;
         if self.filled.replace((F::NAME, nr)) == Some((F::NAME, nr)) {
@@ -62,7 +65,7 @@ impl SweepTables {
     }
 
     /// Makes `percent` of the entries young, the same ones for the same seed, and all others old.
-    pub(super) fn make_young<F: Format>(&mut self, percent: u8, seed: u64) {
+    pub(super) fn make_young<F: Arch>(&mut self, percent: u8, seed: u64) {
         let mut random = fastrand::Rng::with_seed(seed);
         for entry in &mut self.memory {
             let young = percent == 100 || (percent > 0 && random.u8(0..100) < percent);
@@ -72,9 +75,9 @@ impl SweepTables {
     }
 
     /// The environment over the tables, and the root's frame.
-    pub(super) fn env<F: Format>(&self) -> (HostEnv<'_, F>, Pfn) {
+    pub(super) fn env<F: Arch>(&self) -> (HostEnv<'_, F>, Pfn) {
         let tables = &self.memory[self.skip..self.skip + self.locks.len() * PTES];
-        (HostEnv::new(tables, &self.locks), FIRST_TABLE)
+        (HostEnv::new(tables, &self.locks, &self.frames), FIRST_TABLE)
     }
 
     /// Nanoseconds an entry of the widest read of all the tables.
