@@ -3,6 +3,7 @@
 use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::fields::{self, FieldError, OrderName, bad};
+use crate::footprint::Footprint;
 use crate::formats::{Arch, FormatName, with_format};
 use crate::layout::{Arena, FileLayout, FileSpec};
 use crate::metrics::{NS_PER_PAGE, counted, labels, measured, per_page};
@@ -156,9 +157,9 @@ impl AgeFile {
         FileSpec { bytes: self.bytes, order, processes: self.processes, map_as: self.map }
     }
 
-    /// Bytes that [`AgeFile::arena`] will take.
-    pub fn memory_bytes(&self) -> usize {
-        with_format!(self.format, F => self.spec().memory_bytes::<F>())
+    /// What the scenario takes, table by table.
+    pub fn footprint(&self) -> Footprint {
+        with_format!(self.format, F => self.spec().footprint::<F>())
     }
 
     /// Checks that the scenarios' memory, all at once, is there.
@@ -166,18 +167,9 @@ impl AgeFile {
     /// # Errors
     /// [`FieldError::Together`] with what they need and what there is.
     pub fn check_memory(all: &[Self]) -> Result<(), FieldError> {
-        let needed = all.iter().map(|one| one.memory_bytes() as u64).sum::<u64>();
-        let available = this_machine::available_memory();
-        if available.is_none_or(|available| needed <= available) {
-            return Ok(());
-        }
-        let problem = format!(
-            "page tables and metadata need {} MiB, and {} MiB are available; a smaller size, fewer \
-             processes or fewer orders at once need less",
-            needed >> 20,
-            available.unwrap_or(0) >> 20
-        );
-        Err(FieldError::Together { scenario: NAME, problem })
+        let needed = all.iter().map(|one| one.footprint().bytes()).sum();
+        this_machine::check_memory(needed)
+            .map_err(|problem| FieldError::Together { scenario: NAME, problem })
     }
 
     /// Memory for [`AgeFile::cell`].

@@ -1,6 +1,7 @@
 //! Real page tables and metadata in owned memory, and the threads' layout: one file mapped by one
 //! or more processes.
 
+use crate::footprint::Footprint;
 use crate::formats::Arch;
 use crate::frames::HostFrames;
 use crate::host::HostEnv;
@@ -15,7 +16,7 @@ use std::iter::repeat_with;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Where the file is mapped: aligned to any folio, so that whole blocks are contiguous.
-const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
+pub(crate) const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
 
 /// Memory for page tables and for the engine's tables.
 #[derive(Debug)]
@@ -67,12 +68,6 @@ impl Arena {
             slots: filled(sizes.slots),
             supply: HostFrames::default(),
         }
-    }
-
-    /// Bytes that [`Arena::new`] will take.
-    pub fn bytes<F: Format>(limits: &Limits, tables: usize) -> usize {
-        let table = F::PTES * size_of::<AtomicU64>() + size_of::<Lock>();
-        Sizes::for_limits(limits).bytes() + tables * table
     }
 
     /// Puts an empty engine on the arena, whatever was there before.
@@ -141,10 +136,9 @@ impl FileSpec {
         Arena::new::<F>(&self.limits::<F>(), self.tables::<F>())
     }
 
-    /// Bytes that the layout will take.
-    pub fn memory_bytes<F: Format>(&self) -> usize {
-        let limits = self.limits::<F>();
-        Arena::bytes::<F>(&limits, self.tables::<F>()) + limits.folios * size_of::<FolioId>()
+    /// What the layout takes.
+    pub fn footprint<F: Format>(&self) -> Footprint {
+        Footprint::of::<F>(&self.limits::<F>(), self.tables::<F>())
     }
 
     fn limits<F: Format>(&self) -> Limits {
@@ -160,16 +154,21 @@ impl FileSpec {
         }
     }
 
-    /// Page tables of all processes: those of each level, one more for a ragged start, and a root.
     fn tables<F: Format>(&self) -> usize {
-        let above = |entries: usize| entries.div_ceil(F::PTES) + 1;
-        let ptes = match self.map_as {
-            MapAs::Ptes => above(self.pages::<F>()),
-            MapAs::PmdLeaf => 0,
-        };
-        let pmds = above(self.pages::<F>().div_ceil(F::PTES) + 1);
-        self.processes as usize * (ptes + pmds + above(pmds) + 1)
+        tables_of::<F>(self.pages::<F>(), self.processes, self.map_as)
     }
+}
+
+/// Page tables of all processes that map so many pages: those of each level, one more for a ragged
+/// start, and a root.
+pub(crate) fn tables_of<F: Format>(pages: usize, processes: u32, map_as: MapAs) -> usize {
+    let above = |entries: usize| entries.div_ceil(F::PTES) + 1;
+    let ptes = match map_as {
+        MapAs::Ptes => above(pages),
+        MapAs::PmdLeaf => 0,
+    };
+    let pmds = above(pages.div_ceil(F::PTES) + 1);
+    processes as usize * (ptes + pmds + above(pmds) + 1)
 }
 
 /// The file's folios in list order, mapped.

@@ -1,7 +1,7 @@
 //! Which folios a traced program's pages live in: decided from the trace alone, the same for every
 //! variant.
 
-use crate::layout::Arena;
+use crate::footprint::Footprint;
 use crate::source::TraceSource;
 use crate::trace::{Event, PAGE_LIMIT, Page, PageRange, TraceError};
 use pageout_paging::{Format, Level, Pfn};
@@ -302,7 +302,8 @@ impl Needs {
     fn check<F: Format>(&self, available: Option<u64>) -> Result<(), ReplayError> {
         // A folio's nodes in the maps of the replay and of the residency.
         const NODES: usize = 128;
-        let bytes = Arena::bytes::<F>(&self.limits(), self.tables) + self.folios * NODES;
+        let footprint = Footprint::of::<F>(&self.limits(), self.tables);
+        let bytes = footprint.bytes() as usize + self.folios * NODES;
         match available {
             Some(available) if bytes as u64 > available => Err(ReplayError::TooLarge { available }),
             _ => Ok(()),

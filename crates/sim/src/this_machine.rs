@@ -32,6 +32,23 @@ pub fn available_memory() -> Option<u64> {
     meminfo("MemAvailable")
 }
 
+/// Checks that so many bytes of memory are there to be taken.
+///
+/// # Errors
+/// What is needed and what there is, in words.
+pub(crate) fn check_memory(needed: u64) -> Result<(), String> {
+    let available = available_memory();
+    if available.is_none_or(|available| needed <= available) {
+        return Ok(());
+    }
+    Err(format!(
+        "page tables and metadata need {} MiB, and {} MiB are available; a smaller size, fewer \
+         processes or fewer orders at once need less",
+        needed >> 20,
+        available.unwrap_or(0) >> 20
+    ))
+}
+
 /// A line of /proc/meminfo, in bytes.
 fn meminfo(key: &str) -> Option<u64> {
     let line = first("/proc/meminfo", key)?;

@@ -60,7 +60,7 @@ fn fields() {
             refused(&format!("run {scenario} order={order}"), &["`order`", "0 to 9, or pmd"]);
         }
         refused(&format!("run {scenario} order=4,0,4"), &["`order`", "`4,0,4`", "once"]);
-        refused(&format!("run {scenario} format=alpha"), &["`alpha`", "x86-64 or arm64-4k"]);
+        refused(&format!("run {scenario} format=alpha"), &["`alpha`", "arm64-64k or riscv64"]);
     }
     for every in ["0", "-1", "x", "4294967296"] {
         refused(&format!("run trace every={every}"), &["`every`", every, "from 1"]);

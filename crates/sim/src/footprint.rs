@@ -1,0 +1,75 @@
+//! What a scenario takes of memory, table by table.
+
+use pageout_paging::Format;
+use pageout_reclaim::{Folio, Limits, Lock, Mapping, Memcg, Mm, ShadowEntry, Sizes, Slot, Vma};
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
+/// Bytes of metadata that the engine may take for a folio.
+pub const PER_FOLIO: usize = 64;
+/// Bytes of metadata that the engine may take for a page.
+pub const PER_PAGE: usize = 6;
+
+/// One kind of entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// What it is.
+    pub what: &'static str,
+    /// How many.
+    pub entries: usize,
+    /// Bytes of one.
+    pub each: usize,
+}
+
+/// What a scenario takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Footprint {
+    /// Frames managed.
+    pub frames: usize,
+    /// Folios.
+    pub folios: usize,
+    /// All of it.
+    pub rows: Vec<Row>,
+}
+
+impl Footprint {
+    /// What an engine for `limits` and so many page tables of format `F` take.
+    pub fn of<F: Format>(limits: &Limits, tables: usize) -> Self {
+        let sizes = Sizes::for_limits(limits);
+        let row = |what, entries, each| Row { what, entries, each };
+        let rows = vec![
+            row("folios", sizes.folios, size_of::<Folio>()),
+            row("buckets of the file index", sizes.buckets, size_of::<AtomicU32>()),
+            row("frames: the folio of each", sizes.frames, size_of::<AtomicU32>()),
+            row("pages: anonymous state", sizes.pages, size_of::<AtomicU8>()),
+            row("shadows of evicted folios", sizes.shadows, size_of::<ShadowEntry>()),
+            row("swap slots", sizes.slots, size_of::<Slot>()),
+            row("VMAs", sizes.vmas, size_of::<Vma>()),
+            row("address spaces", sizes.mms, size_of::<Mm>()),
+            row("mappings", sizes.mappings, size_of::<Mapping>()),
+            row("cgroups", sizes.memcgs, size_of::<Memcg>()),
+            row("page tables", tables, F::PTES * size_of::<u64>()),
+            row("page tables' locks", tables, size_of::<Lock>()),
+        ];
+        Self { frames: sizes.frames, folios: sizes.folios, rows }
+    }
+
+    /// Bytes in all.
+    pub fn bytes(&self) -> u64 {
+        self.rows.iter().map(|row| row.entries as u64 * row.each as u64).sum()
+    }
+
+    /// Bytes of metadata a folio, the file index included.
+    pub fn per_folio(&self) -> f64 {
+        self.each_of(&self.rows[..2], self.folios)
+    }
+
+    /// Bytes of metadata a page.
+    pub fn per_page(&self) -> f64 {
+        self.each_of(&self.rows[2..4], self.frames)
+    }
+
+    fn each_of(&self, rows: &[Row], among: usize) -> f64 {
+        let bytes: usize = rows.iter().map(|row| row.entries * row.each).sum();
+        bytes as f64 / among as f64
+    }
+}

@@ -1,0 +1,157 @@
+//! Measuring the scenario: the whole of `memory.reclaim`, and its share by stage.
+
+use super::setup::Setup;
+use super::{NAME, ReclaimFile};
+use crate::clock::timed;
+use crate::counting::{Counter, CountingEnv};
+use crate::formats::Arch;
+use crate::layout::Arena;
+use crate::metrics::{NS_PER_PAGE, counted, measured};
+use crate::rounds::{Cell, turns};
+use crate::sampler::{self, sampled};
+use crate::variant::{Axes, Variant};
+use pageout_paging::Stage;
+use pageout_reclaim::Errno;
+use pageout_record::schema::{Better, Ground, Metric, Record};
+use std::marker::PhantomData;
+
+/// The whole of it, from the request to its end.
+pub const WHOLE: &str = "whole reclaim";
+/// The same while the sampler looks: the price of looking.
+const WHILE_SAMPLED: &str = "whole reclaim while sampled";
+/// How sure the sampled stages are.
+const SAMPLING_ERROR: &str = "sampling error";
+
+/// What was measured of one variant, in nanoseconds a 4K page, a sample a round.
+#[derive(Debug, Default)]
+struct Samples {
+    whole: Vec<f64>,
+    while_sampled: Vec<f64>,
+    stages: [Vec<f64>; Stage::ALL.len()],
+    sampling_error: Vec<f64>,
+}
+
+/// The scenario under several variants. Every sample is of a file set up anew.
+pub(super) struct ReclaimCell<'a, F> {
+    scenario: ReclaimFile,
+    arena: &'a mut Arena,
+    variants: Vec<(Variant, Samples)>,
+    seed: u64,
+    by_stage: bool,
+    /// Pages reclaimed in every sample.
+    reclaimed: Option<u64>,
+    format: PhantomData<F>,
+}
+
+impl<'a, F: Arch> ReclaimCell<'a, F> {
+    pub(super) fn new(
+        scenario: ReclaimFile,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        seed: u64,
+        by_stage: bool,
+    ) -> Self {
+        let variants = variants.iter().map(|variant| (*variant, Samples::default())).collect();
+        let by_stage = by_stage && sampler::is_possible();
+        let format = PhantomData;
+        Self { scenario, arena, variants, seed, by_stage, reclaimed: None, format }
+    }
+
+    /// Sets the scenario up and has `reclaim` reclaim; its result, and pages reclaimed.
+    fn run<R>(
+        &mut self,
+        reclaim: impl FnOnce(&Setup<'_, F>, &str) -> (Result<u64, Errno>, R),
+    ) -> (u64, R) {
+        let setup = Setup::<F>::build(self.arena, &self.scenario, self.seed);
+        let (reclaimed, result) = reclaim(&setup, &self.scenario.reclaim_bytes().to_string());
+        let reclaimed = reclaimed.expect("a clean file's pages can be reclaimed");
+        let first = *self.reclaimed.get_or_insert(reclaimed);
+        assert_eq!(reclaimed, first, "every variant reclaims the same");
+        (reclaimed << (F::PAGE_SHIFT - 12), result)
+    }
+
+    /// Nanoseconds a page, with nobody looking.
+    fn time(&mut self, variant: Variant) -> f64 {
+        let tuning = variant.tuning(F::FLUSH);
+        let (pages, ns) =
+            self.run(|setup, bytes| timed(|| setup.reclaim(&setup.ground.env, bytes, tuning)));
+        ns as f64 / pages as f64
+    }
+
+    /// The same with the sampler looking, and what it saw.
+    fn time_sampled(&mut self, variant: Variant) -> (f64, sampler::Looks) {
+        let tuning = variant.tuning(F::FLUSH);
+        let (pages, (ns, looks)) = self.run(|setup, bytes| {
+            let ((reclaimed, ns), looks) = sampled(|cell| {
+                let env = setup.ground.env.probed(cell);
+                timed(|| setup.reclaim(&env, bytes, tuning))
+            });
+            (reclaimed, (ns, looks))
+        });
+        (ns as f64 / pages as f64, looks)
+    }
+
+    /// What one reclaim does to tables and TLBs, counted.
+    fn count(&mut self, variant: Variant) -> Vec<Metric> {
+        let tuning = variant.tuning(F::FLUSH);
+        let counter = Counter::of::<F>();
+        let (pages, _) = self.run(|setup, bytes| {
+            let env = CountingEnv::new(setup.ground.env, &counter);
+            (setup.reclaim(&env, bytes, tuning), ())
+        });
+        let mut metrics = counter.counts().metrics(pages as f64);
+        metrics.push(counted("pages reclaimed", "4K pages", pages as f64, Better::Neither));
+        metrics
+    }
+}
+
+impl<F: Arch> Cell for ReclaimCell<'_, F> {
+    fn sample(&mut self, round: usize) {
+        for v in turns(self.variants.len(), round) {
+            let variant = self.variants[v].0;
+            let whole = self.time(variant);
+            self.variants[v].1.whole.push(whole);
+            if self.by_stage {
+                let (ns, looks) = self.time_sampled(variant);
+                self.variants[v].1.add_sampled(whole, ns, looks);
+            }
+        }
+    }
+
+    fn records(&mut self) -> Vec<Record> {
+        let variants: Vec<_> = self.variants.iter().map(|(variant, _)| *variant).collect();
+        let counts: Vec<_> = variants.into_iter().map(|variant| self.count(variant)).collect();
+        let record = |((variant, samples), counts): (&(Variant, Samples), Vec<Metric>)| Record {
+            scenario: NAME.to_owned(),
+            ground: Ground::Host,
+            seed: self.seed,
+            fields: self.scenario.labels(),
+            variant: variant.labels(Axes::Reclaim),
+            metrics: samples.metrics().into_iter().chain(counts).collect(),
+        };
+        self.variants.iter().zip(counts).map(record).collect()
+    }
+}
+
+impl Samples {
+    /// Divides the time measured with nobody looking by the shares seen in another run.
+    fn add_sampled(&mut self, whole: f64, while_sampled: f64, looks: sampler::Looks) {
+        self.while_sampled.push(while_sampled);
+        if let Some(shares) = looks.shares() {
+            for (stage, share) in self.stages.iter_mut().zip(shares) {
+                stage.push(whole * share);
+            }
+            self.sampling_error.push(whole * looks.error());
+        }
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let stages = Stage::ALL.into_iter().map(Stage::name).zip(&self.stages);
+        let whole = [(WHOLE, &self.whole)].into_iter();
+        let looking =
+            [(WHILE_SAMPLED, &self.while_sampled), (SAMPLING_ERROR, &self.sampling_error)];
+        let all = whole.chain(stages).chain(looking);
+        let taken = all.filter(|(_, values)| !values.is_empty());
+        taken.map(|(name, values)| measured(name, NS_PER_PAGE, values)).collect()
+    }
+}

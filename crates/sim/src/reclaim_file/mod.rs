@@ -1,0 +1,312 @@
+//! Scenario `reclaim-file`: a clean file mapped by processes, and a part of it reclaimed through
+//! `memory.reclaim`.
+
+mod cell;
+mod setup;
+
+pub use cell::WHOLE;
+
+use crate::fields::{self, FieldError, OrderName, bad};
+use crate::footprint::Footprint;
+use crate::formats::{FormatName, with_format};
+use crate::layout::Arena;
+use crate::metrics::labels;
+use crate::rounds::Cell;
+use crate::this_machine;
+use crate::variant::Variant;
+use pageout_reclaim::MapAs;
+use pageout_record::schema::Labels;
+use std::fmt;
+
+pub(crate) const NAME: &str = "reclaim-file";
+const FIELDS: &str = "format, order, size, reclaim, processes, young, map, align, list and uffd-wp";
+/// Largest file, and most memory for page tables.
+const MAX_BYTES: u64 = 1 << 40;
+const MAX_TABLE_BYTES: u64 = 4 << 30;
+
+/// The scenario, with one value a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReclaimFile {
+    /// Entry format.
+    pub format: FormatName,
+    /// Orders of the folios.
+    pub orders: Orders,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Per cent of the file that is to be reclaimed.
+    pub reclaim_percent: u8,
+    /// Processes that map it.
+    pub processes: u32,
+    /// Per cent of leaf entries that are young at the start, chosen at random. A folio found young
+    /// is kept once and reclaimed when it is met again.
+    pub young_percent: u8,
+    /// Entries that map a folio.
+    pub map: MapAs,
+    /// Where the file is mapped.
+    pub align: Align,
+    /// In which order folios stand on the inactive list.
+    pub list: ListOrder,
+    /// Whether userfaultfd write-protects the mapping's VMAs.
+    pub uffd_wp: bool,
+}
+
+/// Orders of a file's folios.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Orders {
+    /// All of one order.
+    All(OrderName),
+    /// In stretches of 512 pages, a quarter each of folios of order 0, 2, 4 and 9, shuffled.
+    Mixed,
+}
+
+/// Where a file is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Align {
+    /// Folios begin at multiples of their size: contiguous where the format has that.
+    Aligned,
+    /// A page beside: nothing is contiguous.
+    Misaligned,
+}
+
+/// In which order folios stand on the inactive list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListOrder {
+    /// In file order, as a file read in order has them.
+    File,
+    /// Shuffled.
+    Shuffled,
+}
+
+/// A field's choices with their names.
+type Choices<T> = &'static [(&'static str, T)];
+
+const MAPS: Choices<MapAs> = &[("ptes", MapAs::Ptes), ("pmd-leaf", MapAs::PmdLeaf)];
+const ALIGNS: Choices<Align> = &[("aligned", Align::Aligned), ("misaligned", Align::Misaligned)];
+const LISTS: Choices<ListOrder> = &[("file", ListOrder::File), ("shuffled", ListOrder::Shuffled)];
+const UFFD_WP: Choices<bool> = &[("no", false), ("yes", true)];
+
+impl ReclaimFile {
+    /// The threads' benchmark: 8 of 10 GiB, mapped once, every entry young.
+    pub const DEFAULT: Self = Self {
+        format: FormatName::X86_64,
+        orders: Orders::All(OrderName::Number(4)),
+        bytes: 10 << 30,
+        reclaim_percent: 80,
+        processes: 1,
+        young_percent: 100,
+        map: MapAs::Ptes,
+        align: Align::Aligned,
+        list: ListOrder::File,
+        uffd_wp: false,
+    };
+
+    /// The orders of the main table.
+    pub const ORDERS: [Orders; 3] = [
+        Orders::All(OrderName::Number(0)),
+        Orders::All(OrderName::Number(4)),
+        Orders::All(OrderName::Pmd),
+    ];
+
+    /// The main table's.
+    pub fn main_table() -> Vec<Self> {
+        let of_format =
+            |format| Self::ORDERS.map(|orders| Self { format, orders, ..Self::DEFAULT });
+        FormatName::MAIN.into_iter().flat_map(of_format).collect()
+    }
+
+    /// Scenarios from `FIELD=VALUE` arguments: format, order and young may be comma-separated
+    /// lists, of which every combination is one scenario. Fields left out have
+    /// [`ReclaimFile::DEFAULT`]'s value, but formats and orders those of the main table.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
+        let mut formats = FormatName::MAIN.to_vec();
+        let mut orders = Self::ORDERS.to_vec();
+        let mut young = vec![Self::DEFAULT.young_percent];
+        let mut one = Self::DEFAULT;
+        for (field, value) in fields::pairs(arguments)? {
+            match field {
+                "format" => formats = fields::list("format", value, FormatName::parse)?,
+                "order" => orders = fields::list("order", value, Orders::parse)?,
+                "young" => young = fields::list("young", value, |text| percent("young", 0, text))?,
+                "size" => one.bytes = fields::parse_size(value)?,
+                "reclaim" => one.reclaim_percent = percent("reclaim", 1, value)?,
+                "processes" => one.processes = fields::parse_processes(value)?,
+                "map" => one.map = choice("map", MAPS, value)?,
+                "align" => one.align = choice("align", ALIGNS, value)?,
+                "list" => one.list = choice("list", LISTS, value)?,
+                "uffd-wp" => one.uffd_wp = choice("uffd-wp", UFFD_WP, value)?,
+                _ => {
+                    return Err(FieldError::Unknown {
+                        scenario: NAME,
+                        field: field.to_owned(),
+                        accepted: FIELDS,
+                    });
+                }
+            }
+        }
+        let numbered = orders.iter().filter_map(|orders| match orders {
+            Orders::All(order) => Some(*order),
+            Orders::Mixed => None,
+        });
+        fields::distinct(&numbered.collect::<Vec<_>>(), &formats)?;
+        let mut all = Vec::new();
+        for format in formats {
+            for orders in &orders {
+                for young_percent in &young {
+                    let (orders, young_percent) = (*orders, *young_percent);
+                    all.push(Self { format, orders, young_percent, ..one });
+                }
+            }
+        }
+        all.iter().try_for_each(Self::check)?;
+        Ok(all)
+    }
+
+    fn check(&self) -> Result<(), FieldError> {
+        let folio = (1u64 << self.format.page_shift()) << self.largest_order();
+        if self.bytes == 0 || !self.bytes.is_multiple_of(folio) || self.bytes > MAX_BYTES {
+            let accepted = format!(
+                "a multiple of the largest folio's size, {}, up to {}",
+                fields::display_size(folio),
+                fields::display_size(MAX_BYTES)
+            );
+            return Err(bad("size", &fields::display_size(self.bytes), accepted));
+        }
+        let pmd = match self.orders {
+            Orders::All(order) => order.in_format(self.format) == self.format.pmd_order(),
+            Orders::Mixed => false,
+        };
+        let problem = if self.map == MapAs::PmdLeaf && !(pmd && self.align == Align::Aligned) {
+            Some("map=pmd-leaf needs order=pmd and align=aligned".to_owned())
+        } else {
+            self.too_many_tables()
+        };
+        problem.map_or(Ok(()), |problem| Err(FieldError::Together { scenario: NAME, problem }))
+    }
+
+    fn too_many_tables(&self) -> Option<String> {
+        let leaf = match self.map {
+            MapAs::Ptes => 0,
+            MapAs::PmdLeaf => u32::from(self.format.pmd_order()),
+        };
+        let entries = self.bytes >> (self.format.page_shift() + leaf);
+        let tables = u128::from(entries) * 8 * u128::from(self.processes);
+        (tables > u128::from(MAX_TABLE_BYTES)).then(|| {
+            format!(
+                "{} processes mapping {} need {} MiB of page tables, more than {} MiB",
+                self.processes,
+                fields::display_size(self.bytes),
+                tables >> 20,
+                MAX_TABLE_BYTES >> 20,
+            )
+        })
+    }
+
+    fn largest_order(&self) -> u8 {
+        match self.orders {
+            Orders::All(order) => order.in_format(self.format),
+            Orders::Mixed => setup::MIXED[setup::MIXED.len() - 1],
+        }
+    }
+
+    /// The scenario's fields as records carry them.
+    pub fn labels(&self) -> Labels {
+        labels([
+            ("format", self.format.name().to_owned()),
+            ("order", self.orders.to_string()),
+            ("size", fields::display_size(self.bytes)),
+            ("reclaim", format!("{}%", self.reclaim_percent)),
+            ("processes", self.processes.to_string()),
+            ("young", format!("{}%", self.young_percent)),
+            ("map", name_of(MAPS, self.map)),
+            ("align", name_of(ALIGNS, self.align)),
+            ("list", name_of(LISTS, self.list)),
+            ("uffd-wp", name_of(UFFD_WP, self.uffd_wp)),
+        ])
+    }
+
+    /// Bytes asked of `memory.reclaim`.
+    pub(crate) fn reclaim_bytes(&self) -> u64 {
+        self.bytes / 100 * u64::from(self.reclaim_percent)
+    }
+
+    /// What the scenario takes, table by table.
+    pub fn footprint(&self) -> Footprint {
+        with_format!(self.format, F => {
+            Footprint::of::<F>(&self.limits::<F>(), self.tables::<F>())
+        })
+    }
+
+    /// Checks that the scenarios' memory, all at once, is there.
+    ///
+    /// # Errors
+    /// [`FieldError::Together`] with what they need and what there is.
+    pub fn check_memory(all: &[Self]) -> Result<(), FieldError> {
+        let needed = all.iter().map(|one| one.footprint().bytes()).sum();
+        this_machine::check_memory(needed)
+            .map_err(|problem| FieldError::Together { scenario: NAME, problem })
+    }
+
+    /// Memory for [`ReclaimFile::cell`].
+    pub fn arena(&self) -> Arena {
+        with_format!(self.format, F => Arena::new::<F>(&self.limits::<F>(), self.tables::<F>()))
+    }
+
+    /// The scenario on `arena`, ready to be measured under `variants`; by stage, if asked for and
+    /// if there is a CPU for the sampler.
+    pub fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        seed: u64,
+        by_stage: bool,
+    ) -> Box<dyn Cell + 'a> {
+        with_format!(self.format, F => {
+            Box::new(cell::ReclaimCell::<F>::new(*self, arena, variants, seed, by_stage))
+        })
+    }
+}
+
+impl Orders {
+    fn parse(text: &str) -> Result<Self, FieldError> {
+        if text == "mixed" {
+            return Ok(Self::Mixed);
+        }
+        OrderName::parse(text).map(Self::All).map_err(|error| match error {
+            FieldError::BadValue { field, found, accepted } => {
+                FieldError::BadValue { field, found, accepted: format!("{accepted}, or mixed") }
+            }
+            other => other,
+        })
+    }
+}
+
+impl fmt::Display for Orders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All(order) => order.fmt(f),
+            Self::Mixed => f.write_str("mixed"),
+        }
+    }
+}
+
+fn percent(field: &'static str, least: u8, text: &str) -> Result<u8, FieldError> {
+    let number = fields::number(text.strip_suffix('%').unwrap_or(text));
+    let percent = number.filter(|percent| (least..=100).contains(percent));
+    percent.ok_or_else(|| bad(field, text, format!("per cent from {least}% to 100%")))
+}
+
+fn choice<T: Copy>(field: &'static str, of: Choices<T>, text: &str) -> Result<T, FieldError> {
+    let found = of.iter().find(|(name, _)| *name == text);
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let names: Vec<_> = of.iter().map(|(name, _)| *name).collect();
+        bad(field, text, names.join(" or "))
+    })
+}
+
+fn name_of<T: PartialEq>(of: Choices<T>, choice: T) -> String {
+    let found = of.iter().find(|(_, this)| *this == choice);
+    found.expect("every choice has a name").0.to_owned()
+}

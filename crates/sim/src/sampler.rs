@@ -1,0 +1,122 @@
+//! Time by stage: the engine's thread says which stage it enters, with a plain store; a thread on
+//! another CPU looks every microsecond or so. A stage's time is its share of the looks.
+
+use crate::host::Probe;
+use pageout_paging::Stage;
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::thread;
+
+/// Fewer looks say too little: the sampler was hardly running.
+const MIN_LOOKS: u64 = 500;
+
+/// The stage the engine is in; alone on its cache lines.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct StageCell(AtomicU8);
+
+impl Default for StageCell {
+    fn default() -> Self {
+        Self(AtomicU8::new(Stage::Other as u8))
+    }
+}
+
+impl Probe for &StageCell {
+    #[inline]
+    fn enter(self, stage: Stage) {
+        self.0.store(stage as u8, Relaxed);
+    }
+}
+
+/// How often each stage was seen, in [`Stage::ALL`]'s order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Looks([u64; Stage::ALL.len()]);
+
+impl Looks {
+    /// The stages' shares of the time, in [`Stage::ALL`]'s order; `None` after too few looks.
+    pub fn shares(&self) -> Option<[f64; Stage::ALL.len()]> {
+        let all = self.all();
+        (all >= MIN_LOOKS).then(|| self.0.map(|looks| looks as f64 / all as f64))
+    }
+
+    /// The standard error of the share that has the largest, taking looks as independent.
+    pub fn error(&self) -> f64 {
+        let all = self.all() as f64;
+        let error = |looks: &u64| {
+            let share = *looks as f64 / all;
+            (share * (1.0 - share) / all).sqrt()
+        };
+        self.0.iter().map(error).fold(0.0, f64::max)
+    }
+
+    fn all(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+/// Whether there is a CPU for the sampler besides that of the engine's thread.
+pub fn is_possible() -> bool {
+    thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1)
+}
+
+/// Runs `work`, which enters stages on the cell, and looks at it all the while from another thread.
+pub fn sampled<R>(work: impl FnOnce(&StageCell) -> R) -> (R, Looks) {
+    let (cell, begun, done) =
+        (StageCell::default(), AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let sampler = scope.spawn(|| {
+            begun.store(true, Relaxed);
+            look_until(&done, &cell)
+        });
+        while !begun.load(Relaxed) {
+            thread::yield_now();
+        }
+        let result = work(&cell);
+        done.store(true, Relaxed);
+        (result, sampler.join().expect("the sampler only counts"))
+    })
+}
+
+fn look_until(done: &AtomicBool, cell: &StageCell) -> Looks {
+    let mut looks = Looks::default();
+    // Irregular steps, so that no stage is met by its rhythm.
+    let mut random = fastrand::Rng::with_seed(1);
+    while !done.load(Relaxed) {
+        looks.0[usize::from(cell.0.load(Relaxed))] += 1;
+        for _ in 0..random.u8(4..32) {
+            spin_loop();
+        }
+    }
+    looks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn spend(time: Duration) {
+        let since = Instant::now();
+        while since.elapsed() < time {
+            spin_loop();
+        }
+    }
+
+    #[test]
+    fn a_stage_is_seen_as_often_as_it_lasts() {
+        let short = Duration::from_micros(50);
+        let ((), looks) = sampled(|cell| {
+            for _ in 0..400 {
+                cell.enter(Stage::Unmap);
+                spend(short * 3);
+                cell.enter(Stage::Free);
+                spend(short);
+            }
+        });
+        // On a machine too busy to run both threads there is nothing to judge.
+        let Some(shares) = looks.shares() else { return };
+        assert!((shares[Stage::Unmap as usize] - 0.75).abs() < 0.2, "{looks:?}");
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!(looks.error() < 0.03, "{looks:?}");
+    }
+}
