@@ -8,8 +8,8 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire};
 /// the table's lock; whoever relies on entries asks under that lock, flushes the address space if
 /// anything is pending, and marks what it saw as flushed.
 ///
-/// Bits 0 to 14 number the last deferral, 16 to 30 the last flushed. As in kernels, a flush that took
-/// as long as 16,383 deferrals might take the numbers begun anew for those it saw.
+/// Bits 0 to 14 number the last deferral, 16 to 30 the last flushed. As in kernels, a flush that
+/// took as long as 16,383 deferrals might take the numbers begun anew for those it saw.
 #[derive(Debug, Default)]
 pub struct FlushBatch(AtomicU32);
 
