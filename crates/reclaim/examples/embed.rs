@@ -154,7 +154,7 @@ fn reclaim(maps: &Maps<'_>, os: &Os<'_>, cpu: &mut CpuCtx, file: &SharedFile) ->
         let Some(guard) = maps.folio(id).try_lock() else {
             return (Refs::Unknown, FolioRef::Keep);
         };
-        let found = folio_referenced(maps, os, cpu, id, Some(&guard), AGING);
+        let found = folio_referenced(maps, os, cpu, id, Some(&guard), None, AGING);
         (found.refs, folio_check_references(&guard, found))
     })
 }

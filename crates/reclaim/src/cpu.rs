@@ -32,6 +32,8 @@ pub struct Events {
     pub rmap_lock_failed: u64,
     /// VMAs whose accesses say nothing about the future, skipped.
     pub vma_skipped: u64,
+    /// Reclaim met nothing but dirty folios that no one writes out: the flushers are to be woken.
+    pub wakeup_flusher: u64,
 }
 
 /// The context of the CPU that makes a call.

@@ -191,14 +191,15 @@ impl Maps<'_> {
         self.relist(env, cpu, id, wanted, change, Counter::Pglazyfree)
     }
 
-    /// Moves an inactive folio whose write-out ended to the tail of its list, where reclaim takes
-    /// it next (Linux 7.1.5, `folio_rotate_reclaimable`).
+    /// Moves a folio whose write-out ended to the tail of its inactive list, where reclaim takes it
+    /// next (Linux 7.1.5, `folio_rotate_reclaimable`).
     pub(crate) fn rotate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
         let guard = self.lock_lruvec_of(env, cpu, folio);
-        let place = LruFlags::LRU | LruFlags::ACTIVE | LruFlags::UNEVICTABLE;
+        let place = LruFlags::LRU | LruFlags::UNEVICTABLE;
         if folio.lru() & place == LruFlags::LRU {
             self.lru_unlink(&guard, id);
+            folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
             self.lru_link_tail(&guard, id);
             self.memcg(guard.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
         }

@@ -419,6 +419,12 @@ impl<'m> Maps<'m> {
         (id != NONE).then_some(FolioId(id))
     }
 
+    /// Number of a frame in the tables of frames and of pages.
+    #[inline]
+    pub(crate) fn frame_number(&self, pfn: Pfn) -> usize {
+        pfn.offset_from(self.base) as usize
+    }
+
     /// A folio.
     #[inline]
     pub fn folio(&self, id: FolioId) -> &'m Folio {

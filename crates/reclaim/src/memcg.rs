@@ -151,6 +151,15 @@ impl Maps<'_> {
         &self.memcgs[usize::from(id.0)]
     }
 
+    /// Whether a cgroup is `top` or below it.
+    #[inline]
+    pub(crate) fn is_within(&self, mut id: MemcgId, top: MemcgId) -> bool {
+        while id != top && id != MemcgId::ROOT {
+            id = MemcgId(self.memcg(id).parent.load(Relaxed));
+        }
+        id == top
+    }
+
     /// A cgroup, its parent and so on up to the root.
     #[inline]
     pub(crate) fn ancestors(&self, id: MemcgId) -> impl Iterator<Item = &Memcg> {

@@ -2,6 +2,7 @@
 
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
 use crate::maps::Maps;
+use crate::memcg::MemcgId;
 use crate::vma::{VmFlags, Vma};
 use crate::{CpuCtx, Rank};
 use core::ops::ControlFlow;
@@ -46,7 +47,8 @@ impl Referenced {
 }
 
 /// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.1.5, rmap.c;
-/// without cgroups and without the multi-generational LRU). A caller that holds the folio's lock
+/// without the multi-generational LRU); a reclaim of one cgroup's own
+/// asks no process of another. A caller that holds the folio's lock
 /// shows it; otherwise it is tried, and a folio locked by someone else counts as referenced once.
 ///
 /// # Panics
@@ -57,6 +59,7 @@ pub fn folio_referenced<E: Env>(
     cpu: &mut CpuCtx,
     id: FolioId,
     held: Option<&FolioGuard<'_>>,
+    target: Option<MemcgId>,
     aging: Aging,
 ) -> Referenced {
     let folio = maps.folio(id);
@@ -68,7 +71,7 @@ pub fn folio_referenced<E: Env>(
     cpu.enter(Rank::Folio);
     let guard = if held.is_some() { None } else { folio.try_lock() };
     let found = if held.is_some() || guard.is_some() {
-        ask_vmas(maps, env, cpu, folio, aging)
+        ask_vmas(maps, env, cpu, folio, target, aging)
     } else {
         cpu.events.folio_lock_failed += 1;
         Referenced::vmas(1)
@@ -80,6 +83,8 @@ pub fn folio_referenced<E: Env>(
 
 /// What is left to find, and what was found.
 struct Tally {
+    /// Whose processes alone count.
+    target: Option<MemcgId>,
     /// Mappings not seen yet.
     mapcount: u32,
     vmas: u32,
@@ -91,6 +96,7 @@ fn ask_vmas<E: Env>(
     env: &E,
     cpu: &mut CpuCtx,
     folio: &Folio,
+    target: Option<MemcgId>,
     aging: Aging,
 ) -> Referenced {
     let mapping = maps.mapping(folio.mapping());
@@ -101,7 +107,8 @@ fn ask_vmas<E: Env>(
         return Referenced { refs: Refs::Unknown, vm_flags: VmFlags::empty() };
     };
     let past = folio.index() + folio.nr_pages() as u64;
-    let mut tally = Tally { mapcount: folio.mapcount(), vmas: 0, vm_flags: VmFlags::empty() };
+    let mapcount = folio.mapcount();
+    let mut tally = Tally { target, mapcount, vmas: 0, vm_flags: VmFlags::empty() };
     let mut refs = None;
     for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
         if let ControlFlow::Break(known) = ask_vma(maps, env, cpu, folio, vma, aging, &mut tally) {
@@ -132,6 +139,9 @@ fn ask_vma<E: Env>(
         return ControlFlow::Continue(());
     }
     let mm = maps.mm(vma.mm());
+    if tally.target.is_some_and(|target| !maps.is_within(mm.memcg(), target)) {
+        return ControlFlow::Continue(());
+    }
     let target = Where {
         root: mm.root(),
         range,
@@ -231,7 +241,12 @@ fn clear_young<'e, E: Env>(
 
 /// Entries from `addr`, which `pte` maps, to the end of the folio, the VMA or the table.
 #[inline]
-fn max_batch<F: Format>(folio: &Folio, vma_end: VirtAddr, addr: VirtAddr, pte: Pte) -> usize {
+pub(crate) fn max_batch<F: Format>(
+    folio: &Folio,
+    vma_end: VirtAddr,
+    addr: VirtAddr,
+    pte: Pte,
+) -> usize {
     let in_folio = folio.nr_pages() - F::pfn(pte).offset_from(folio.pfn()) as usize;
     let in_vma = ((vma_end.get() - addr.get()) >> F::PAGE_SHIFT) as usize;
     in_folio.min(in_vma).min(F::PTES - F::index(Level::Pte, addr))

@@ -105,7 +105,7 @@ impl<F: Arch> Ground<'_, F> {
         let mut cpu = CpuCtx::new();
         let mut referenced = 0;
         for folio in folios {
-            let found = folio_referenced(&self.maps, env, &mut cpu, *folio, None, aging);
+            let found = folio_referenced(&self.maps, env, &mut cpu, *folio, None, None, aging);
             referenced += u64::from(found.refs != Refs::Vmas(0));
         }
         referenced

@@ -61,7 +61,7 @@ fn a_caller_that_holds_the_folio_is_answered<F: Format>(family: Family) {
     let (mm, _, folio) = one_young_folio(&mut world);
     let held = world.maps.folio(folio).try_lock();
     let (env, cpu) = (&world.env, &mut world.cpu);
-    let seen = folio_referenced(&world.maps, env, cpu, folio, held.as_ref(), aging(family));
+    let seen = folio_referenced(&world.maps, env, cpu, folio, held.as_ref(), None, aging(family));
     assert_eq!(seen, found(Refs::Vmas(1), VmFlags::READ));
     assert_eq!(world.cpu.events, Events::default());
     assert_eq!(world.young(mm, 4..6), []);

@@ -28,7 +28,8 @@ fn reclaim<F: Format>(world: &Parts<'_, '_, F>, family: Family, rounds: usize) -
     for _ in 0..rounds {
         for folio in world.folios {
             let contended = cpu.events.folio_lock_failed;
-            let answer = folio_referenced(world.maps, world.env, cpu, *folio, None, aging(family));
+            let answer =
+                folio_referenced(world.maps, world.env, cpu, *folio, None, None, aging(family));
             let guessed = cpu.events.folio_lock_failed > contended;
             match answer.refs {
                 Refs::Vmas(1) if guessed => assert_eq!(answer.vm_flags, VmFlags::empty()),

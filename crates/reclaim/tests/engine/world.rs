@@ -220,7 +220,7 @@ impl<F: Format> World<'_, F> {
     /// Asks for the folio with its lock free.
     pub(crate) fn referenced(&mut self, folio: FolioId, family: Family) -> Referenced {
         let (env, cpu) = (&self.env, &mut self.cpu);
-        folio_referenced(&self.maps, env, cpu, folio, None, aging(family))
+        folio_referenced(&self.maps, env, cpu, folio, None, None, aging(family))
     }
 
     /// Ends the transfers that are late, well or not; how many.

@@ -1,0 +1,254 @@
+//! `try_to_unmap`: takes out every entry that maps a folio, in the fewest operations that are
+//! sound, and leaves behind what says where the content went.
+
+use crate::folio::{FolioFlags, FolioGuard};
+use crate::gather::Gather;
+use crate::maps::Maps;
+use crate::mm::Mm;
+use crate::referenced::max_batch;
+use crate::swap;
+use crate::tuning::{UnmapBy, Unmapping};
+use crate::vma::{VmFlags, Vma};
+use crate::world::World;
+use crate::{CpuCtx, Rank};
+use core::ops::ControlFlow;
+use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
+use pageout_paging::contig::{self, Getter};
+use pageout_paging::pte::{SwapEntry, SwapKind};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Stage, Table, VirtAddr};
+
+/// What [`try_to_unmap`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "the references are the caller's to give up"]
+pub struct Unmapped {
+    /// No entry maps the folio any more. Otherwise some remain: the reverse map was locked, or a
+    /// VMA is mlocked, or a page given up lazily was written to after all.
+    pub all: bool,
+    /// References of entries taken out. They pass to the caller, who can then drop them together
+    /// with others in one operation.
+    pub refs: u32,
+}
+
+/// What an entry that is taken out leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    /// Nothing, or a mark of userfaultfd: a file has the content.
+    Nothing,
+    /// Nothing, if no one wrote to the page since it was given up lazily.
+    NothingIfClean,
+    /// The page's swap slot.
+    SwapSlot,
+}
+
+/// Takes out the entries that map a locked folio, of which the caller holds a reference (Linux
+/// 7.1.5, try_to_unmap). The flush is the gather's; dirty bits go to the folio. An anonymous folio
+/// that is not given up lazily must be in the swap cache.
+pub fn try_to_unmap<W: World>(
+    maps: &Maps<'_>,
+    world: &W,
+    cpu: &mut CpuCtx,
+    guard: &FolioGuard<'_>,
+    unmapping: Unmapping,
+    gather: &mut Gather<'_, '_, W>,
+) -> Unmapped {
+    let folio = guard.folio();
+    let flags = folio.flags();
+    let leaves = if !flags.contains(FolioFlags::ANON) {
+        Leaves::Nothing
+    } else if !flags.contains(FolioFlags::SWAPBACKED) {
+        Leaves::NothingIfClean
+    } else {
+        assert!(flags.contains(FolioFlags::SWAPCACHE), "a swap slot for what is unmapped");
+        Leaves::SwapSlot
+    };
+    let mapping = maps.mapping(folio.mapping());
+    let mut unmap = Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0 };
+    world.enter(Stage::RmapWalk);
+    cpu.enter(Rank::Rmap);
+    if let Some(lock) = mapping.lock.try_read() {
+        let past = folio.index() + folio.nr_pages() as u64;
+        for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
+            if unmap.one(cpu, vma).is_break() || folio.mapcount() == 0 {
+                break;
+            }
+        }
+        drop(lock);
+    } else {
+        cpu.events.rmap_lock_failed += 1;
+    }
+    cpu.leave(Rank::Rmap);
+    Unmapped { all: folio.mapcount() == 0, refs: unmap.refs }
+}
+
+struct Unmap<'a, 'g, 'm, W: World> {
+    maps: &'a Maps<'a>,
+    world: &'a W,
+    guard: &'a FolioGuard<'a>,
+    leaves: Leaves,
+    unmapping: Unmapping,
+    gather: &'a mut Gather<'g, 'm, W>,
+    refs: u32,
+}
+
+impl<W: World> Unmap<'_, '_, '_, W> {
+    /// Takes out the entries of one VMA; breaks where one has to stay.
+    fn one(&mut self, cpu: &mut CpuCtx, vma: &Vma) -> ControlFlow<()> {
+        let folio = self.guard.folio();
+        let Some((range, _)) = vma.range_of::<W::Format>(folio) else {
+            return ControlFlow::Continue(());
+        };
+        let mm = self.maps.mm(vma.mm());
+        // Entries of a large folio may be in the middle of a change to others of its own.
+        let lock = if folio.nr_pages() > 1 { LockWhen::Always } else { LockWhen::Plausible };
+        let target = Where {
+            root: mm.root(),
+            range,
+            pfn: folio.pfn(),
+            nr_pages: folio.nr_pages(),
+            matches: Match::Mapped,
+            lock,
+            getter: Getter::Raw,
+        };
+        cpu.enter(Rank::PageTable);
+        let mut walk = MappedWalk::new(self.world, target);
+        let mut done = ControlFlow::Continue(());
+        while let Some(hit) = walk.next_hit() {
+            if vma.flags().contains(VmFlags::LOCKED) {
+                done = ControlFlow::Break(());
+                break;
+            }
+            self.world.enter(Stage::Unmap);
+            let taken = match hit {
+                Hit::Pte(addr, pte) if W::Format::is_present(pte) => {
+                    self.ptes(cpu, walk.locked(), vma, mm, addr, pte)
+                }
+                Hit::Pmd(addr) if self.leaves == Leaves::Nothing => {
+                    self.pmd(walk.locked(), mm, addr);
+                    Some(1)
+                }
+                // Lent to a device; or a leaf of anonymous memory, which would have to be split.
+                _ => None,
+            };
+            self.world.enter(Stage::RmapWalk);
+            let Some(nr) = taken else {
+                done = ControlFlow::Break(());
+                break;
+            };
+            walk.skip(nr);
+            let counted = <W::Rules as Rules>::mappings_removed(nr as u32);
+            folio.take_mappings(counted);
+            self.refs += counted;
+        }
+        drop(walk);
+        cpu.leave(Rank::PageTable);
+        done
+    }
+
+    /// Takes out the run of entries at `addr`, which `pte` begins; how many. `None`, and nothing
+    /// changed, if they have to stay.
+    fn ptes(
+        &mut self,
+        cpu: &mut CpuCtx,
+        pt: &LockedTable<'_, W>,
+        vma: &Vma,
+        mm: &Mm,
+        addr: VirtAddr,
+        pte: Pte,
+    ) -> Option<usize> {
+        let nr = self.batch(pt, vma, addr, pte);
+        let was = contig::get_and_clear_ptes(self.world, pt, mm.asid(), addr, nr);
+        self.gather.cleared(mm, self.unmapping.shootdown, addr, nr, Level::Pte, was);
+        if W::Format::is_dirty(was) {
+            self.guard.set(FolioFlags::DIRTY);
+        }
+        let i = W::Format::index(Level::Pte, addr);
+        let left = match self.leaves {
+            Leaves::Nothing => marker::<W::Format>(was),
+            Leaves::NothingIfClean if self.may_discard() => Pte::NONE,
+            Leaves::NothingIfClean => {
+                contig::set_ptes::<W::Format, _>(pt.table(), i, was, nr);
+                return None;
+            }
+            Leaves::SwapSlot => {
+                let Some(entry) = self.swap_entry(cpu, was) else {
+                    contig::set_ptes::<W::Format, _>(pt.table(), i, was, nr);
+                    return None;
+                };
+                W::Format::swap(entry)
+            }
+        };
+        if !left.is_none() {
+            debug_assert_eq!(nr, 1, "each entry leaves its own");
+            pt.table().set(i, left);
+        }
+        Some(nr)
+    }
+
+    /// Entries from `addr` on that may be taken out at once (Linux 7.1.5, folio_unmap_pte_batch).
+    fn batch(&self, pt: &LockedTable<'_, W>, vma: &Vma, addr: VirtAddr, mut pte: Pte) -> usize {
+        let folio = self.guard.folio();
+        let uffd_wp = vma.flags().contains(VmFlags::UFFD_WP);
+        let swap = self.leaves == Leaves::SwapSlot;
+        let batched = self.unmapping.by == UnmapBy::Batched
+            && folio.nr_pages() > 1
+            && <W::Rules as Rules>::may_batch_unmap(uffd_wp, swap);
+        if !batched {
+            return 1;
+        }
+        let flags =
+            BatchFlags { respect_write: true, respect_soft_dirty: true, ..BatchFlags::NONE };
+        let max_nr = max_batch::<W::Format>(folio, vma.end(), addr, pte);
+        let i = W::Format::index(Level::Pte, addr);
+        folio_pte_batch_flags::<W::Format, _>(pt.table(), i, &mut pte, max_nr, flags)
+    }
+
+    /// Whether a folio given up lazily may be thrown away: clean, and referred to by no one but the
+    /// entries and whoever isolated it. One that was written to is backed by swap again.
+    fn may_discard(&self) -> bool {
+        let folio = self.guard.folio();
+        if self.guard.is_dirty() {
+            self.guard.set(FolioFlags::SWAPBACKED);
+            return false;
+        }
+        folio.refs() == 1 + folio.mapcount() + self.refs
+    }
+
+    /// The entry that names the slot of the page that `was` mapped, counted. `None` if no more can
+    /// be counted.
+    fn swap_entry(&self, cpu: &mut CpuCtx, was: Pte) -> Option<SwapEntry> {
+        let folio = self.guard.folio();
+        let pfn = W::Format::pfn(was);
+        let slot = folio.swap().add(pfn.offset_from(folio.pfn()) as usize);
+        if !swap::dup(self.maps, self.world, cpu, slot, 1) {
+            return None;
+        }
+        let exclusive = self.maps.is_anon_exclusive(pfn);
+        self.maps.set_anon_exclusive(pfn, 1, false);
+        Some(SwapEntry {
+            exclusive,
+            soft_dirty: W::Format::is_soft_dirty(was),
+            uffd_wp: W::Format::is_uffd_wp(was),
+            ..slot.entry()
+        })
+    }
+
+    /// Takes out a PMD leaf.
+    fn pmd(&mut self, pt: &LockedTable<'_, W>, mm: &Mm, addr: VirtAddr) {
+        let i = W::Format::index(Level::Pmd, addr);
+        let was = pt.table().swap(i, Pte::NONE);
+        self.gather.cleared(mm, self.unmapping.shootdown, addr, 1, Level::Pmd, was);
+        if W::Format::is_dirty(was) {
+            self.guard.set(FolioFlags::DIRTY);
+        }
+    }
+}
+
+/// What keeps a page of a file write-protected by userfaultfd while it is not mapped.
+fn marker<F: Format>(was: Pte) -> Pte {
+    if !F::is_uffd_wp(was) {
+        return Pte::NONE;
+    }
+    let marker = SwapEntry::new(SwapKind::Marker, 0).expect("0 fits");
+    F::swap(SwapEntry { uffd_wp: true, ..marker })
+}
