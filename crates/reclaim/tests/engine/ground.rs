@@ -8,7 +8,7 @@ use pageout_reclaim::{Backing, Frames, Io, MappingId, Place, Submitted, SwapSlot
 use std::collections::HashMap;
 use std::mem::take;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Supplies page tables, in order, and none once it is told to.
 #[derive(Debug, Default)]
@@ -108,6 +108,8 @@ pub(crate) struct Ground {
     pub(crate) answer: Mutex<Answer>,
     late: Mutex<Vec<Transfer>>,
     log: Mutex<Vec<Transfer>>,
+    /// Whether the calling task is to stop.
+    pub(crate) signal: AtomicBool,
 }
 
 impl Ground {
@@ -120,6 +122,7 @@ impl Ground {
             answer: Mutex::default(),
             late: Mutex::default(),
             log: Mutex::default(),
+            signal: AtomicBool::new(false),
         }
     }
 
@@ -250,4 +253,8 @@ impl<F: Format> Backing for TestEnv<'_, F> {
     }
 }
 
-impl<F: Format> World for TestEnv<'_, F> {}
+impl<F: Format> World for TestEnv<'_, F> {
+    fn signal_pending(&self) -> bool {
+        self.ground.signal.load(Relaxed)
+    }
+}

@@ -12,6 +12,7 @@ mod lists;
 mod locks;
 mod mapping;
 mod mlock;
+mod pressure;
 mod secondary;
 mod sharing;
 mod stats;

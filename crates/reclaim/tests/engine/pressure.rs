@@ -1,0 +1,294 @@
+//! Reclaim as a whole, on files' pages that no one maps: which cgroup gives how much, what is
+//! protected, when a charge fails, and what comes back.
+
+use crate::world::{Arena, LIMITS, World, tuning};
+use pageout_paging::pte::SmallX86;
+use pageout_reclaim::{
+    Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruList, MappingId, MemcgId,
+    OutOfMemory, ReclaimOptions, cache,
+};
+use std::sync::atomic::Ordering::Relaxed;
+
+type W<'a> = World<'a, SmallX86>;
+
+const ROOM: Limits = Limits { folios: 600, shadows: 1024, memcgs: 8, ..LIMITS };
+/// Pages of the small format are of 4 KiB too.
+const PAGE: u64 = 4096;
+
+const DIRECT: ReclaimOptions =
+    ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
+
+fn memcg(world: &mut W<'_>, parent: MemcgId) -> MemcgId {
+    world.maps.add_memcg(&world.env, &mut world.cpu, parent).expect("room")
+}
+
+/// Reads one page of a file in, as a fault would.
+fn try_read(
+    world: &mut W<'_>,
+    file: MappingId,
+    index: u64,
+    memcg: MemcgId,
+) -> Result<FolioId, OutOfMemory> {
+    let id = world.folio(file, 0, index);
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    if let Err(full) = maps.charge(env, cpu, id, memcg, tuning()) {
+        maps.release(env, cpu, id, 1);
+        return Err(full);
+    }
+    let guard = maps.folio(id).try_lock().expect("no one else knows it");
+    if let Some(shadow) = cache::add(maps, env, cpu, id).expect("nothing is there") {
+        maps.workingset_refault(env, cpu, id, shadow);
+    }
+    guard.set(FolioFlags::UPTODATE);
+    drop(guard);
+    maps.lru_add(env, cpu, id);
+    maps.release(env, cpu, id, 1);
+    Ok(id)
+}
+
+fn read(world: &mut W<'_>, file: MappingId, pages: u64, memcg: MemcgId) {
+    for index in 0..pages {
+        try_read(world, file, index, memcg).expect("room");
+    }
+}
+
+fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let found = cache::find(maps, env, cpu, file, index);
+    found.inspect(|id| maps.release(env, cpu, *id, 1)).is_some()
+}
+
+fn reclaim(world: &mut W<'_>, memcg: MemcgId, pages: u64) -> u64 {
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    maps.try_to_free_mem_cgroup_pages(env, cpu, memcg, pages, DIRECT, tuning())
+}
+
+fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str) -> Result<u64, Errno> {
+    world.maps.memory_reclaim(&world.env, &mut world.cpu, memcg, text, tuning())
+}
+
+fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
+    world.maps.memcg(memcg).usage()
+}
+
+fn counter(world: &mut W<'_>, memcg: MemcgId, counter: Counter) -> u64 {
+    world.maps.counter(&world.env, &mut world.cpu, memcg, counter)
+}
+
+#[test]
+fn what_user_space_asks_for_is_reclaimed_oldest_first() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    read(&mut world, file, 400, group);
+    let free = world.env.free_pages();
+    let got = ask(&mut world, group, "512K").expect("enough is there");
+    assert!((128..256).contains(&got), "{got} pages");
+    assert_eq!(world.env.free_pages(), free + got as usize);
+    for index in 0..400 {
+        assert_eq!(is_cached(&mut world, file, index), index >= got, "page {index}");
+    }
+    assert_eq!(usage(&world, group), 400 - got);
+    assert_eq!(world.maps.lru_size(MemcgId::ROOT, LruList::InactiveFile), 400 - got);
+    assert_eq!(counter(&mut world, group, Counter::PgstealProactive), got);
+    assert_eq!(counter(&mut world, group, Counter::PgstealFile), got);
+    assert!(counter(&mut world, group, Counter::PgscanProactive) >= got);
+    assert_eq!(counter(&mut world, group, Counter::PgstealDirect), 0);
+}
+
+#[test]
+fn asking_for_more_than_there_is_takes_all_and_says_so() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    read(&mut world, file, 100, group);
+    assert_eq!(ask(&mut world, group, "1G"), Err(Errno::EAGAIN));
+    assert_eq!(usage(&world, group), 0);
+    assert_eq!(ask(&mut world, group, "4095"), Ok(0), "less than a page is none");
+    assert_eq!(ask(&mut world, group, "1x"), Err(Errno::EINVAL));
+}
+
+#[test]
+fn a_signal_ends_a_request() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    read(&mut world, file, 100, group);
+    world.env.ground.signal.store(true, Relaxed);
+    assert_eq!(ask(&mut world, group, "128K"), Err(Errno::EINTR));
+    assert_eq!(usage(&world, group), 100);
+}
+
+#[test]
+fn without_swap_a_request_for_anonymous_memory_takes_files() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    read(&mut world, file, 100, group);
+    let got = ask(&mut world, group, "128K swappiness=max").expect("enough is there");
+    assert_eq!(usage(&world, group), 100 - got);
+}
+
+#[test]
+fn a_cgroup_never_uses_more_than_its_limit() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, above) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    let group = memcg(&mut world, above);
+    world.maps.memcg(above).set_max(64);
+    for index in 0..200 {
+        try_read(&mut world, file, index, group).expect("old pages make room");
+        assert!(usage(&world, above) <= 64);
+        assert!(is_cached(&mut world, file, index));
+    }
+    assert!(counter(&mut world, above, Counter::EventMax) > 0);
+    assert_eq!(counter(&mut world, group, Counter::EventMax), 0, "the limit is its parent's");
+    assert_eq!(counter(&mut world, MemcgId::ROOT, Counter::EventOom), 0);
+    assert!(usage(&world, above) > 10, "a few batches at most are taken");
+}
+
+#[test]
+fn a_charge_that_reclaim_cannot_help_fails_and_charges_nothing() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, above) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    let group = memcg(&mut world, above);
+    world.maps.memcg(above).set_max(8);
+    read(&mut world, file, 8, group);
+    for index in 0..8 {
+        // Whoever found a page keeps it.
+        let found = cache::find(&world.maps, &world.env, &mut world.cpu, file, index);
+        assert!(found.is_some());
+    }
+    let free = world.env.free_pages();
+    assert_eq!(try_read(&mut world, file, 8, group), Err(OutOfMemory));
+    assert_eq!((usage(&world, group), usage(&world, MemcgId::ROOT)), (8, 8));
+    assert_eq!(world.env.free_pages(), free);
+    assert_eq!(counter(&mut world, above, Counter::EventOom), 1);
+    assert_eq!(counter(&mut world, above, Counter::EventMax), 17, "16 retries");
+}
+
+#[test]
+fn reclaim_leaves_what_a_minimum_protects() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let top = memcg(&mut world, MemcgId::ROOT);
+    let (kept, open) = (memcg(&mut world, top), memcg(&mut world, top));
+    let files = [world.file(), world.file()];
+    read(&mut world, files[0], 100, kept);
+    read(&mut world, files[1], 100, open);
+    world.maps.memcg(kept).set_min(100);
+    assert_eq!(ask(&mut world, top, "1G"), Err(Errno::EAGAIN));
+    assert_eq!((usage(&world, kept), usage(&world, open)), (100, 0));
+    assert_eq!(counter(&mut world, kept, Counter::PgscanProactive), 0, "not even looked at");
+    let got = reclaim(&mut world, kept, 32);
+    assert!(got >= 32, "for its own sake it is reclaimed");
+}
+
+#[test]
+fn what_low_protects_is_taken_last_and_that_is_an_event() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let top = memcg(&mut world, MemcgId::ROOT);
+    let (kept, open) = (memcg(&mut world, top), memcg(&mut world, top));
+    let files = [world.file(), world.file()];
+    read(&mut world, files[0], 100, kept);
+    read(&mut world, files[1], 100, open);
+    world.maps.memcg(kept).set_low(100);
+    while usage(&world, open) > 0 {
+        assert!(reclaim(&mut world, top, 32) > 0);
+        assert_eq!(usage(&world, kept), 100);
+    }
+    assert_eq!(counter(&mut world, kept, Counter::EventLow), 0);
+    assert!(reclaim(&mut world, top, 32) > 0);
+    assert!(usage(&world, kept) < 100);
+    assert!(counter(&mut world, kept, Counter::EventLow) > 0);
+}
+
+#[test]
+fn what_is_above_its_protection_gives_less_than_what_has_none() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let top = memcg(&mut world, MemcgId::ROOT);
+    let (kept, open) = (memcg(&mut world, top), memcg(&mut world, top));
+    let files = [world.file(), world.file()];
+    read(&mut world, files[0], 256, kept);
+    read(&mut world, files[1], 256, open);
+    world.maps.memcg(kept).set_low(192);
+    reclaim(&mut world, top, 256);
+    assert!(usage(&world, kept) >= 192, "{}", usage(&world, kept));
+    assert!(usage(&world, open) < usage(&world, kept));
+}
+
+#[test]
+fn cgroups_take_turns() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let top = memcg(&mut world, MemcgId::ROOT);
+    let groups: Vec<_> = (0..4).map(|_| memcg(&mut world, top)).collect();
+    for group in &groups {
+        let file = world.file();
+        read(&mut world, file, 128, *group);
+    }
+    for _ in 0..8 {
+        assert!(reclaim(&mut world, top, 32) >= 32);
+        let left = || groups.iter().map(|group| usage(&world, *group));
+        let (most, least) = (left().max(), left().min());
+        assert!(most <= least.map(|least| least + 32), "{:?}", left().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_background_stops_at_the_high_watermark() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let file = world.file();
+    read(&mut world, file, 500, MemcgId::ROOT);
+    let free = world.env.free_pages() as u64;
+    assert!(world.maps.balance(&world.env, &mut world.cpu, tuning()), "no watermark is met");
+    assert_eq!(world.env.free_pages() as u64, free);
+    world.maps.set_high_watermark(free + 100);
+    assert!(world.maps.balance(&world.env, &mut world.cpu, tuning()));
+    let got = world.env.free_pages() as u64 - free;
+    assert!(got >= 100, "{got}");
+    assert_eq!(counter(&mut world, MemcgId::ROOT, Counter::PgstealKswapd), got);
+    assert_eq!(counter(&mut world, MemcgId::ROOT, Counter::Pageoutrun), 2);
+    world.maps.set_high_watermark(ROOM.frames as u64 + 1);
+    let free = world.env.free_pages();
+    assert!(!world.maps.balance(&world.env, &mut world.cpu, tuning()), "not to be had");
+    assert!(world.env.free_pages() > free + 200, "but most of what there is was taken");
+}
+
+#[test]
+fn what_comes_back_soon_is_active_and_what_comes_late_is_not() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    let busy = world.file();
+    // 100 active pages: so much later may an evicted page come back.
+    for index in 0..100 {
+        let id = try_read(&mut world, busy, index, group).expect("room");
+        world.maps.activate(&world.env, &mut world.cpu, id);
+    }
+    read(&mut world, file, 300, group);
+    let evicted = ask(&mut world, group, "800K").expect("enough is there");
+    assert!((200..300).contains(&evicted), "{evicted}");
+    try_read(&mut world, file, evicted - 1, group).expect("room");
+    assert_eq!(counter(&mut world, group, Counter::WorkingsetActivateFile), 1, "the last to go");
+    try_read(&mut world, file, 0, group).expect("room");
+    assert_eq!(counter(&mut world, group, Counter::WorkingsetRefaultFile), 2);
+    assert_eq!(counter(&mut world, group, Counter::WorkingsetActivateFile), 1, "the first to go");
+    assert_eq!(counter(&mut world, group, Counter::WorkingsetRestoreFile), 0);
+    assert_eq!(world.maps.lru_size(group, LruList::ActiveFile), 101);
+}
+
+#[test]
+fn a_request_is_in_pages_of_the_format() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    read(&mut world, file, 64, group);
+    let got = ask(&mut world, group, &(33 * PAGE).to_string()).expect("enough is there");
+    assert!((33..=64).contains(&got), "{got} pages");
+    assert_eq!(usage(&world, group), 64 - got);
+}
