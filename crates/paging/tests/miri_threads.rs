@@ -7,7 +7,7 @@ use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{
-    Env, Format, Level, LockedTable, Mmu, Notifier, Pfn, Pte, Sound, Table, VirtAddr, contig,
+    Env, Format, Level, LockedTable, Mmu, Notifier, Pfn, Pte, Sound, VirtAddr, contig,
 };
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Barrier as Gate, Mutex, MutexGuard};
