@@ -321,6 +321,12 @@ impl<'a> FolioGuard<'a> {
         were
     }
 
+    /// Makes the folio clean without writing it: its content is not needed any more.
+    pub(crate) fn forget_dirty(&self) {
+        self.folio.dirtied.store(false, Relaxed);
+        self.test_and_clear(FolioFlags::DIRTY);
+    }
+
     /// Brings [`FolioFlags::DIRTY`] up to date with entries taken out meanwhile; whether it is set.
     #[inline]
     pub fn is_dirty(&self) -> bool {

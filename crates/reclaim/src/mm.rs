@@ -87,6 +87,10 @@ impl Mm {
         self.fault_around.store(bytes.checked_ilog2().map_or(0, |log| 1 << log), Relaxed);
     }
 
+    pub(crate) fn inherit_fault_around(&self, parent: &Self) {
+        self.fault_around.store(parent.fault_around.load(Relaxed), Relaxed);
+    }
+
     pub(crate) fn anon(&self) -> Option<MappingId> {
         let id = self.anon.load(Relaxed);
         (id != NONE).then_some(MappingId(id))

@@ -2,7 +2,7 @@
 
 use crate::lock::WriteGuard;
 use crate::maps::{Maps, NONE, OutOfTable};
-use crate::mm::{Mm, MmId};
+use crate::mm::Mm;
 use crate::vma::{NewVma, Vma, VmaId};
 use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};

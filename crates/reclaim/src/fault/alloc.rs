@@ -1,0 +1,57 @@
+//! Folios for faults: frames, a place in the table of folios, a charge.
+
+use super::{At, Fault};
+use crate::CpuCtx;
+use crate::folio::{FolioFlags, FolioId};
+use crate::maps::NewFolio;
+use crate::memcg::MemcgId;
+use crate::rmap::MappingId;
+use crate::world::World;
+use pageout_paging::{Order, Pfn};
+
+/// Rounds of direct reclaim before an allocation of single pages fails (Linux 7.1.5,
+/// MAX_RECLAIM_RETRIES).
+const RETRIES: u32 = 16;
+
+impl<W: World> At<'_, '_, W> {
+    pub(super) fn release(&self, cpu: &mut CpuCtx, id: FolioId, refs: u32) {
+        self.maps.release(self.world, cpu, id, refs);
+    }
+
+    /// A new folio, charged, its content undefined, with one reference that is the caller's.
+    pub(super) fn new_folio(
+        &self,
+        cpu: &mut CpuCtx,
+        order: Order,
+        memcg: MemcgId,
+        mapping: MappingId,
+        index: u64,
+    ) -> Result<FolioId, Fault> {
+        let pfn = self.alloc_frames(cpu, order)?;
+        let flags = FolioFlags::empty();
+        let new = NewFolio { pfn, order, mapping, index, flags };
+        let Ok(id) = self.maps.add_folio(self.world, cpu, new) else {
+            self.world.free(pfn, order);
+            return Err(Fault::OutOfMemory);
+        };
+        if self.maps.charge(self.world, cpu, id, memcg, self.tuning).is_err() {
+            self.release(cpu, id, 1);
+            return Err(Fault::OutOfMemory);
+        }
+        Ok(id)
+    }
+
+    /// Frames, after direct reclaim if need be: large folios are not worth that.
+    fn alloc_frames(&self, cpu: &mut CpuCtx, order: Order) -> Result<Pfn, Fault> {
+        for _ in 0..RETRIES {
+            if let Some(pfn) = self.world.alloc(order) {
+                return Ok(pfn);
+            }
+            let large = order > Order::default();
+            if large || self.maps.try_to_free_pages(self.world, cpu, self.tuning) == 0 {
+                break;
+            }
+        }
+        Err(Fault::OutOfMemory)
+    }
+}

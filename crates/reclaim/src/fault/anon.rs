@@ -1,0 +1,79 @@
+//! The first access to a page of anonymous memory.
+
+use super::{At, Fault, MINOR, Outcome};
+use crate::CpuCtx;
+use crate::folio::{FolioFlags, FolioId};
+use crate::world::World;
+use pageout_paging::contig::set_ptes;
+use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Table, VirtAddr};
+
+impl<W: World> At<'_, '_, W> {
+    /// Maps a new folio of zeros, the largest of the mapping's order that finds its whole range
+    /// empty and inside the VMA (Linux 7.1.5, do_anonymous_page). There is no shared page of zeros:
+    /// a first load gets a folio as well.
+    pub(super) fn anon_fault(&self, cpu: &mut CpuCtx, table: Pfn) -> Outcome {
+        let mapping = self.anon_mapping(cpu)?;
+        let (id, start) = self.zeroed_folio(cpu, table)?;
+        debug_assert_eq!(self.maps.folio(id).mapping(), mapping);
+        let folio = self.maps.folio(id);
+        let nr = folio.nr_pages();
+        let pt = self.lock(cpu, table);
+        let mapped = self.all_vacant(&pt, start, nr);
+        if mapped {
+            let pte = self.new_pte(folio.pfn(), true);
+            let pte = if W::Format::is_write(pte) { W::Format::mkdirty(pte) } else { pte };
+            self.maps.set_anon_exclusive(folio.pfn(), nr, true);
+            folio.add_mappings(nr as u32);
+            set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, start), pte, nr);
+        }
+        self.unlock(cpu, pt);
+        if mapped {
+            self.maps.lru_add(self.world, cpu, id);
+        }
+        self.release(cpu, id, 1);
+        MINOR
+    }
+
+    /// A folio of zeros around the page, and the address it is for.
+    fn zeroed_folio(&self, cpu: &mut CpuCtx, table: Pfn) -> Result<(FolioId, VirtAddr), Fault> {
+        let mapping = self.anon_mapping(cpu)?;
+        let mut order = self.maps.mapping(mapping).order().get();
+        loop {
+            let start = self.addr.align_down(W::Format::PAGE_SHIFT + u32::from(order));
+            let size = Order::new(order).expect("no larger than the mapping's order");
+            if order > 0 && !self.fits(table, start, size) {
+                order -= 1;
+                continue;
+            }
+            let index = self.vma.pgoff_at::<W::Format>(start);
+            match self.new_folio(cpu, size, self.mm.memcg(), mapping, index) {
+                Ok(id) => {
+                    let folio = self.maps.folio(id);
+                    self.world.zero(folio.pfn(), folio.nr_pages());
+                    folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
+                    return Ok((id, start));
+                }
+                Err(_) if order > 0 => order -= 1,
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    /// Whether a folio from `start` on would lie in the VMA and in one table, over empty entries.
+    fn fits(&self, table: Pfn, start: VirtAddr, order: Order) -> bool {
+        let end = start.add((order.nr_pages() as u64) << W::Format::PAGE_SHIFT);
+        let inside = self.vma.start() <= start && end <= self.vma.end();
+        let i = W::Format::index(Level::Pte, start);
+        let in_table = u32::from(order.get()) <= W::Format::TABLE_SHIFT;
+        let handle = self.world.table(table);
+        inside && in_table && (i..i + order.nr_pages()).all(|k| handle.load(k).is_none())
+    }
+
+    fn all_vacant(&self, pt: &LockedTable<'_, W>, start: VirtAddr, nr: usize) -> bool {
+        let i = W::Format::index(Level::Pte, start);
+        match nr {
+            1 => self.is_vacant(pt.table().load(i)),
+            _ => (i..i + nr).all(|k| pt.table().load(k).is_none()),
+        }
+    }
+}

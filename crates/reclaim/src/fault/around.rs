@@ -1,0 +1,112 @@
+//! Fault-around: pages of a file that are in memory already are mapped before they are asked for.
+
+use super::file::frames;
+use super::{At, MINOR, Outcome};
+use crate::folio::{FolioFlags, FolioId};
+use crate::world::World;
+use crate::{CpuCtx, cache};
+use pageout_paging::contig::{set_pte, set_ptes};
+use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Table, VirtAddr, VirtRange};
+
+/// Folios looked up before a table is locked to map them.
+const BATCH: usize = 16;
+
+impl<'a, W: World> At<'a, '_, W> {
+    /// Maps one page of a folio without permission to store, and those around it that the index
+    /// has (Linux 7.1.5, do_fault_around and filemap_map_pages).
+    pub(super) fn map_around(
+        &self,
+        cpu: &mut CpuCtx,
+        table: Pfn,
+        id: FolioId,
+        pfn: Pfn,
+    ) -> Outcome {
+        let pt = self.lock(cpu, table);
+        if self.is_vacant(self.read(&pt)) {
+            self.maps.folio(id).add_mappings(1);
+            let pte = W::Format::wrprotect(self.new_pte(pfn, false));
+            let folio = frames(self.maps.folio(id));
+            set_pte(self.world, &pt, self.asid(), self.addr, pte, &folio);
+        }
+        self.unlock(cpu, pt);
+        if self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none() {
+            self.map_window(cpu, table);
+        }
+        MINOR
+    }
+
+    /// The window around the page: aligned, inside the VMA and the table.
+    fn window(&self) -> VirtRange {
+        let window = self.mm.fault_around().ilog2();
+        let start = self.addr.align_down(window.min(W::Format::shift(Level::Pmd)));
+        let end = start.add(1 << window.min(W::Format::shift(Level::Pmd)));
+        start.max(self.vma.start())..end.min(self.vma.end())
+    }
+
+    fn map_window(&self, cpu: &mut CpuCtx, table: Pfn) {
+        let Some(file) = self.vma.file() else {
+            return;
+        };
+        let window = self.window();
+        let mut addr = window.start;
+        while addr < window.end {
+            let mut found = [None; BATCH];
+            for slot in &mut found {
+                if addr >= window.end {
+                    break;
+                }
+                let index = self.vma.pgoff_at::<W::Format>(addr);
+                let id = cache::find(self.maps, self.world, cpu, file, index);
+                let past = id.map_or(index + 1, |id| {
+                    let folio = self.maps.folio(id);
+                    folio.index() + folio.nr_pages() as u64
+                });
+                *slot = id.map(|id| (id, addr));
+                addr = addr.add((past - index) << W::Format::PAGE_SHIFT);
+            }
+            let pt = self.lock(cpu, table);
+            for (id, start) in found.iter().flatten() {
+                self.map_present(&pt, *id, *start, window.end);
+            }
+            self.unlock(cpu, pt);
+            for (id, _) in found.iter().flatten() {
+                self.release(cpu, *id, 1);
+            }
+        }
+    }
+
+    /// Maps the pages of a folio from `start` to `end` whose entries are empty, run by run, if its
+    /// content is there and no one holds it. They are old where hardware will say when one is used.
+    fn map_present(&self, pt: &LockedTable<'a, W>, id: FolioId, start: VirtAddr, end: VirtAddr) {
+        let folio = self.maps.folio(id);
+        if !folio.flags().contains(FolioFlags::UPTODATE) {
+            return;
+        }
+        let skipped = self.vma.pgoff_at::<W::Format>(start) - folio.index();
+        let left = ((end.get() - start.get()) >> W::Format::PAGE_SHIFT) as usize;
+        let nr = left.min(folio.nr_pages() - skipped as usize);
+        let i = W::Format::index(Level::Pte, start);
+        let mut k = 0;
+        while k < nr {
+            let empty = (k..nr).take_while(|k| pt.table().load(i + k).is_none()).count();
+            if empty > 0 {
+                let first = start.add((k as u64) << W::Format::PAGE_SHIFT);
+                self.map_run(pt, id, first, folio.pfn().add(skipped + k as u64), empty);
+            }
+            k += empty + 1;
+        }
+    }
+
+    fn map_run(&self, pt: &LockedTable<'a, W>, id: FolioId, at: VirtAddr, pfn: Pfn, nr: usize) {
+        let folio = self.maps.folio(id);
+        folio.add_mappings(nr as u32);
+        let young = W::Format::wrprotect(self.new_pte(pfn, false));
+        let old = self.world.mmu().caps().hardware_af;
+        let pte = if old { W::Format::mkold(young) } else { young };
+        if nr == 1 {
+            set_pte(self.world, pt, self.asid(), at, pte, &frames(folio));
+        } else {
+            set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, at), pte, nr);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Copy on write: a store to a page that others may see.
+
+use super::{At, MINOR, Outcome};
+use crate::folio::{FolioFlags, FolioId};
+use crate::world::World;
+use crate::{CpuCtx, Rank, swap};
+use pageout_paging::contig::{AccessFlags, get_and_clear_ptes, set_ptes};
+use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, tlb};
+
+impl<'a, W: World> At<'a, '_, W> {
+    /// A store through `pte`, which forbids it, in a private VMA: the page becomes writable if no
+    /// one else can see it, and is copied if someone may (Linux 7.1.5, do_wp_page).
+    pub(super) fn copy_on_write(
+        &self,
+        cpu: &mut CpuCtx,
+        table: Pfn,
+        pt: LockedTable<'a, W>,
+        pte: Pte,
+        id: FolioId,
+    ) -> Outcome {
+        let (folio, pfn) = (self.maps.folio(id), W::Format::pfn(pte));
+        let anon = folio.flags().contains(FolioFlags::ANON);
+        if anon && self.maps.is_anon_exclusive(pfn) {
+            return self.grant(cpu, pt, AccessFlags::YoungDirtyWrite);
+        }
+        folio.get(1); // the entry's own keeps it in being until here
+        self.unlock(cpu, pt);
+        let outcome = if anon && folio.nr_pages() == 1 && self.is_alone(cpu, id) {
+            self.reuse(cpu, table, pte)
+        } else {
+            self.copy(cpu, table, pfn, Some(pte))
+        };
+        self.release(cpu, id, 1);
+        outcome
+    }
+
+    /// Whether the only references to a folio are one mapping's and this fault's. No one can add
+    /// one but by forking this address space, whose lock is held. Who isolated it for reclaim, or
+    /// holds its lock, counts as someone else: a copy is never wrong.
+    fn is_alone(&self, cpu: &mut CpuCtx, id: FolioId) -> bool {
+        let folio = self.maps.folio(id);
+        cpu.enter(Rank::Folio);
+        let guard = folio.try_lock();
+        let uncached = guard
+            .as_ref()
+            .is_some_and(|guard| swap::try_to_free_swap(self.maps, self.world, cpu, guard));
+        let alone = uncached && folio.refs() == 2;
+        drop(guard);
+        cpu.leave(Rank::Folio);
+        alone
+    }
+
+    fn reuse(&self, cpu: &mut CpuCtx, table: Pfn, pte: Pte) -> Outcome {
+        let pt = self.lock(cpu, table);
+        if !self.still_maps(&pt, W::Format::pfn(pte)) {
+            self.unlock(cpu, pt);
+            return MINOR;
+        }
+        self.maps.set_anon_exclusive(W::Format::pfn(pte), 1, true);
+        self.grant(cpu, pt, AccessFlags::YoungDirtyWrite)
+    }
+
+    /// Whether the entry still maps this frame without permitting stores.
+    fn still_maps(&self, pt: &LockedTable<'a, W>, pfn: Pfn) -> bool {
+        let now = self.read(pt);
+        W::Format::is_valid(now) && W::Format::pfn(now) == pfn && !W::Format::is_write(now)
+    }
+
+    /// Maps a copy of the page in frame `from`, of whose folio the caller holds a reference: in
+    /// place of an entry that maps it, or of none.
+    pub(super) fn copy(
+        &self,
+        cpu: &mut CpuCtx,
+        table: Pfn,
+        from: Pfn,
+        instead: Option<Pte>,
+    ) -> Outcome {
+        let mapping = self.anon_mapping(cpu)?;
+        let one = Order::default();
+        let id = self.new_folio(cpu, one, self.mm.memcg(), mapping, self.index())?;
+        let folio = self.maps.folio(id);
+        self.world.copy(from, folio.pfn(), 1);
+        folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
+        let pt = self.lock(cpu, table);
+        let unchanged = match instead {
+            Some(_) => self.still_maps(&pt, from),
+            None => self.is_vacant(self.read(&pt)),
+        };
+        if unchanged {
+            if instead.is_some() {
+                self.take_out(&pt, from);
+            }
+            self.maps.set_anon_exclusive(folio.pfn(), 1, true);
+            folio.add_mappings(1);
+            let pte = W::Format::mkdirty(self.new_pte(folio.pfn(), true));
+            set_ptes::<W::Format, _>(pt.table(), self.entry_index(), pte, 1);
+        }
+        self.unlock(cpu, pt);
+        if unchanged {
+            self.maps.lru_add(self.world, cpu, id);
+            let old = instead.and_then(|_| self.maps.folio_of(from));
+            if let Some(old) = old {
+                self.release(cpu, old, 1);
+            }
+        }
+        self.release(cpu, id, 1);
+        MINOR
+    }
+
+    /// Takes out the entry that maps frame `from`, makes every TLB forget it, and counts one
+    /// mapping less; the mapping's reference passes to the caller.
+    fn take_out(&self, pt: &LockedTable<'a, W>, from: Pfn) {
+        let was = get_and_clear_ptes(self.world, pt, self.asid(), self.addr, 1);
+        tlb::flush_range(self.world, self.asid(), self.addr, 1, Level::Pte);
+        let old = self.maps.folio_of(from).expect("a folio that is referenced has its frames");
+        if W::Format::is_dirty(was) {
+            self.maps.folio(old).note_dirty();
+        }
+        self.maps.folio(old).take_mappings(1);
+    }
+}

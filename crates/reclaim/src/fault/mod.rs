@@ -1,0 +1,273 @@
+//! Page faults: what hardware could not do by itself.
+//!
+//! A fault holds the mmap lock to read. It takes the table's lock to look at the entry, gives it up
+//! to allocate, read or copy, takes it again, and does nothing if the entry has changed meanwhile:
+//! the access, tried again, finds what is there now. A reference keeps a folio found in the file
+//! index from being reclaimed between the look-up and the mapping, since reclaim frees none to
+//! which there are more references than it knows of.
+
+mod alloc;
+mod anon;
+mod around;
+mod cow;
+mod file;
+mod present;
+mod swapin;
+
+use crate::maps::Maps;
+use crate::mm::{Mm, MmId};
+use crate::rmap::{MappingId, MappingKind};
+use crate::tuning::Tuning;
+use crate::vma::{VmFlags, Vma, VmaId};
+use crate::vmstat::Counter;
+use crate::world::World;
+use crate::{CpuCtx, FolioId, Rank};
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::contig::gather_early;
+use pageout_paging::mmu::Asid;
+use pageout_paging::pte::{Entry, Prot, SwapKind};
+use pageout_paging::walk::{self, Descent, TableFrames};
+use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr};
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// Loads.
+    Read,
+    /// Stores.
+    Write,
+    /// Fetches an instruction.
+    Exec,
+}
+
+/// How a fault was resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FaultKind {
+    /// From memory.
+    Minor,
+    /// By reading from storage.
+    Major,
+}
+
+/// What became of a fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "an access is tried again, waits, or fails"]
+pub enum Fault {
+    /// The access is to be tried again.
+    Done(FaultKind),
+    /// This folio is being read: the access is to be tried again when
+    /// [`Maps::read_done`](crate::Maps::read_done) was told of its end.
+    Pending(FolioId),
+    /// No VMA, or one that forbids the access (SIGSEGV).
+    BadAddress,
+    /// userfaultfd write-protects the page: who registered it is to be told.
+    WriteProtected,
+    /// No frame, no room in a table, or a cgroup at its limit, after reclaim (VM_FAULT_OOM).
+    OutOfMemory,
+    /// The page could not be read (SIGBUS).
+    IoError,
+    /// An entry that faults do not handle: device memory, migration, poisoned pages, pages without
+    /// a folio, and stores to a PMD leaf that forbids them.
+    Unsupported,
+}
+
+/// What the handler of one case comes to: how it was resolved, or what else became of it.
+type Outcome = Result<FaultKind, Fault>;
+
+const MINOR: Outcome = Ok(FaultKind::Minor);
+
+/// One fault being handled.
+struct At<'a, 'm, W: World> {
+    maps: &'a Maps<'m>,
+    world: &'a W,
+    mm: &'m Mm,
+    id: VmaId,
+    vma: &'m Vma,
+    /// First address of the page.
+    addr: VirtAddr,
+    access: Access,
+    tuning: Tuning,
+    /// A marker stands where the page was: it is to be write-protected by userfaultfd again.
+    marker: Option<Pte>,
+}
+
+/// Resolves the fault of an access to `addr` (Linux 7.1.5, handle_mm_fault). Nothing waits for
+/// I/O. On [`Fault::Done`] the access may fault again: what the entry said has changed meanwhile,
+/// or a second fault makes the copy that the first could not.
+pub fn handle_fault<W: World>(
+    maps: &Maps<'_>,
+    world: &W,
+    cpu: &mut CpuCtx,
+    mm: MmId,
+    addr: VirtAddr,
+    access: Access,
+    tuning: Tuning,
+) -> Fault {
+    let mm = maps.mm(mm);
+    let addr = addr.align_down(W::Format::PAGE_SHIFT);
+    cpu.enter(Rank::Mmap);
+    let guard = mm.lock.read(|| world.relax());
+    let found = maps.find_vma(mm, addr).filter(|id| permits(maps.vma(*id).flags(), access));
+    let outcome = match found {
+        Some(id) => {
+            let vma = maps.vma(id);
+            let marker = None;
+            At { maps, world, mm, id, vma, addr, access, tuning, marker }.handle(cpu)
+        }
+        None => Err(Fault::BadAddress),
+    };
+    drop(guard);
+    cpu.leave(Rank::Mmap);
+    maps.memcg(mm.memcg()).vmstat.add(Counter::Pgfault, 1);
+    match outcome {
+        Ok(kind) => {
+            if kind == FaultKind::Major {
+                maps.memcg(mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
+            }
+            Fault::Done(kind)
+        }
+        Err(fault) => fault,
+    }
+}
+
+fn permits(flags: VmFlags, access: Access) -> bool {
+    flags.contains(match access {
+        Access::Read => VmFlags::READ,
+        Access::Write => VmFlags::WRITE,
+        Access::Exec => VmFlags::EXEC,
+    })
+}
+
+/// What entries of a VMA permit, those that may be written by whom the caller says.
+pub(crate) fn prot_of(flags: VmFlags, write: bool) -> Prot {
+    let none = !flags.intersects(VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC);
+    let write = write && flags.contains(VmFlags::WRITE);
+    Prot { write, exec: flags.contains(VmFlags::EXEC), none }
+}
+
+/// Page tables from the world's frames.
+pub(crate) struct WorldTables<'a, W>(pub(crate) &'a W);
+
+impl<W: World> TableFrames for WorldTables<'_, W> {
+    fn take(&mut self) -> Option<Pfn> {
+        self.0.alloc_table()
+    }
+
+    fn give_back(&mut self, frame: Pfn) {
+        self.0.free_table(frame);
+    }
+}
+
+impl<'a, 'm, W: World> At<'a, 'm, W> {
+    fn asid(&self) -> Asid {
+        self.mm.asid()
+    }
+
+    /// Page offset of the page in the VMA's mappings.
+    fn index(&self) -> u64 {
+        self.vma.pgoff_at::<W::Format>(self.addr)
+    }
+
+    /// Index of the page's entry in its table.
+    fn entry_index(&self) -> usize {
+        W::Format::index(Level::Pte, self.addr)
+    }
+
+    /// A new entry: young, since the access is on its way.
+    fn new_pte(&self, pfn: Pfn, write: bool) -> Pte {
+        let prot = prot_of(self.vma.flags(), write);
+        let pte = W::Format::mkyoung(W::Format::leaf(Level::Pte, pfn, prot));
+        if self.marker.is_some() { W::Format::mkuffd_wp(pte) } else { pte }
+    }
+
+    fn lock(&self, cpu: &mut CpuCtx, table: Pfn) -> LockedTable<'a, W> {
+        cpu.enter(Rank::PageTable);
+        LockedTable::lock(self.world, table)
+    }
+
+    fn unlock(&self, cpu: &mut CpuCtx, pt: LockedTable<'a, W>) {
+        drop(pt);
+        cpu.leave(Rank::PageTable);
+    }
+
+    /// The page's entry, young and dirty gathered over its block.
+    fn read(&self, pt: &LockedTable<'a, W>) -> Pte {
+        gather_early::<W::Format, _>(pt.table(), self.entry_index())
+    }
+
+    /// Whether nothing is mapped yet: empty, or still the marker that this fault found.
+    fn is_vacant(&self, pte: Pte) -> bool {
+        pte.is_none() || Some(pte) == self.marker
+    }
+
+    fn handle(mut self, cpu: &mut CpuCtx) -> Outcome {
+        let root = self.mm.root();
+        let table = match walk::descend(self.world, root, self.addr) {
+            Descent::PteTable(frame, _) => frame,
+            Descent::PmdLeaf(frame) => return self.leaf_fault(cpu, frame),
+            Descent::Absent(_) => {
+                let frames = &mut WorldTables(self.world);
+                let made = walk::make_table(self.world, root, self.addr, Level::Pte, frames);
+                made.ok_or(Fault::OutOfMemory)?
+            }
+        };
+        let pt = self.lock(cpu, table);
+        let pte = self.read(&pt);
+        if W::Format::is_valid(pte) {
+            return self.present_fault(cpu, table, pt, pte);
+        }
+        self.unlock(cpu, pt);
+        match W::Format::entry(pte) {
+            Entry::None => self.vacant_fault(cpu, table),
+            // Its VMA permits the access now, so an mprotect is about to change the entry.
+            Entry::Present | Entry::ProtNone => MINOR,
+            Entry::Swap(entry) => match entry.kind {
+                SwapKind::Device(_) => self.swap_fault(cpu, table, pte, entry),
+                SwapKind::Marker => {
+                    self.marker = Some(pte);
+                    self.vacant_fault(cpu, table)
+                }
+                _ => Err(Fault::Unsupported),
+            },
+        }
+    }
+
+    fn vacant_fault(&self, cpu: &mut CpuCtx, table: Pfn) -> Outcome {
+        match self.vma.file() {
+            Some(file) => self.file_fault(cpu, table, file),
+            None => self.anon_fault(cpu, table),
+        }
+    }
+
+    /// The reverse map for the VMA's anonymous pages: for those of a file's VMA the address
+    /// space's, made by the first to need it (Linux: anon_vma_prepare).
+    fn anon_mapping(&self, cpu: &mut CpuCtx) -> Result<MappingId, Fault> {
+        if let Some(mapping) = self.vma.anon() {
+            return Ok(mapping);
+        }
+        let (maps, world) = (self.maps, self.world);
+        let mapping = match self.mm.anon() {
+            Some(mapping) => mapping,
+            None => {
+                let made = maps.add_mapping(world, cpu, MappingKind::Anon);
+                let made = made.map_err(|_| Fault::OutOfMemory)?;
+                let mapping = self.mm.propose_anon(made);
+                if mapping == made {
+                    maps.mapping(made).users.store(1, Relaxed);
+                } else {
+                    maps.remove_mapping(world, cpu, made);
+                }
+                mapping
+            }
+        };
+        cpu.enter(Rank::Rmap);
+        let guard = maps.mapping(mapping).lock.write(|| world.relax());
+        if self.vma.anon().is_none() {
+            self.vma.set_anon(mapping);
+            maps.rmap_insert_in(mapping, self.id);
+        }
+        drop(guard);
+        cpu.leave(Rank::Rmap);
+        Ok(mapping)
+    }
+}

@@ -1,0 +1,253 @@
+//! madvise: what a process says about its own memory.
+
+use super::locking::each_whole_folio;
+use super::protect::{KEEP_WRITE, replace};
+use super::zap::{free_slot, zap_range};
+use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
+use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::maps::Maps;
+use crate::mm::{Mm, MmId};
+use crate::swap::{SwapSlot, try_to_free_swap};
+use crate::vma::{VmFlags, Vma};
+use crate::world::World;
+use crate::{CpuCtx, Rank};
+use pageout_paging::pte::Entry;
+use pageout_paging::walk::{Span, spans};
+use pageout_paging::{Format, LockedTable, Pfn, Pte, VirtAddr, VirtRange};
+
+/// Advice (the kernel's `MADV_…`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Advice {
+    /// No special treatment.
+    Normal,
+    /// Accessed in order: an access says nothing about the next.
+    Sequential,
+    /// Accessed at random: an access says nothing about the next.
+    Random,
+    /// Not needed for a while: old and inactive from now on.
+    Cold,
+    /// Private anonymous content that may be dropped instead of swapped out, unless written to
+    /// again.
+    Free,
+    /// Not needed: mapped no more. Anonymous content is lost.
+    DontNeed,
+}
+
+impl Maps<'_> {
+    /// Takes advice about a range (Linux 7.1.5, madvise_vma_behavior). Advice about pages leaves
+    /// out large folios that the range maps only a part of.
+    ///
+    /// # Errors
+    /// [`SpaceError`]; nothing is changed then. [`SpaceError::BadRange`] for advice about pages
+    /// that are locked into memory, and for `Free` on files' pages.
+    pub fn madvise<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: MmId,
+        range: &VirtRange,
+        advice: Advice,
+    ) -> Result<(), SpaceError> {
+        let mm = self.mm(mm);
+        let guard = self.lock_mmap(world, cpu, mm);
+        let done = match self.may_advise(world, mm, range, advice) {
+            Ok(()) => self.advise(world, cpu, mm, range, advice),
+            Err(error) => Err(error),
+        };
+        self.unlock_mmap(cpu, guard);
+        done
+    }
+
+    fn may_advise<W: World>(
+        &self,
+        world: &W,
+        mm: &Mm,
+        range: &VirtRange,
+        advice: Advice,
+    ) -> Result<(), SpaceError> {
+        if !crate::mmap::is_pages::<W::Format>(range) {
+            return Err(SpaceError::BadRange);
+        }
+        if !self.covers(mm, range) {
+            return Err(SpaceError::NotMapped);
+        }
+        if advice == Advice::DontNeed && super::cuts_leaf(world, mm, range) {
+            return Err(SpaceError::PmdLeaf);
+        }
+        let about_pages = matches!(advice, Advice::Cold | Advice::Free | Advice::DontNeed);
+        let mut good = true;
+        self.each_vma(mm, range, |id| {
+            let vma = self.vma(id);
+            let locked = vma.flags().contains(VmFlags::LOCKED);
+            let anonymous = vma.file().is_none() && vma.is_private();
+            good &= !(about_pages && locked) && (advice != Advice::Free || anonymous);
+        });
+        if good { Ok(()) } else { Err(SpaceError::BadRange) }
+    }
+
+    fn advise<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: &Mm,
+        range: &VirtRange,
+        advice: Advice,
+    ) -> Result<(), SpaceError> {
+        let hints = VmFlags::SEQ_READ | VmFlags::RAND_READ;
+        let hint = match advice {
+            Advice::Normal => Some(VmFlags::empty()),
+            Advice::Sequential => Some(VmFlags::SEQ_READ),
+            Advice::Random => Some(VmFlags::RAND_READ),
+            Advice::Cold | Advice::Free | Advice::DontNeed => None,
+        };
+        if let Some(hint) = hint {
+            self.begin(world, cpu, mm, range)?;
+            self.each_vma(mm, range, |id| {
+                let vma = self.vma(id);
+                vma.set_flags(vma.flags() - hints | hint);
+            });
+            self.merge_range(world, cpu, mm, range);
+            return Ok(());
+        }
+        self.each_vma(mm, range, |id| {
+            let vma = self.vma(id);
+            let part = vma.start().max(range.start)..vma.end().min(range.end);
+            match advice {
+                Advice::DontNeed => zap_range(self, world, cpu, mm, vma, &part),
+                Advice::Free => self.free_lazily(world, cpu, mm, vma, &part),
+                _ => self.make_cold(world, cpu, mm, &part),
+            }
+        });
+        Ok(())
+    }
+
+    /// Makes a range's folios old and inactive (Linux 7.1.5, madvise_cold_or_pageout_pte_range).
+    fn make_cold<W: World>(&self, world: &W, cpu: &mut CpuCtx, mm: &Mm, range: &VirtRange) {
+        rewrite_old(self, world, cpu, mm, range, |_| true, W::Format::mkold);
+        each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
+            let folio = self.folio(id);
+            cpu.enter(Rank::Folio);
+            if let Some(guard) = folio.try_lock() {
+                guard.test_and_clear(FolioFlags::REFERENCED | FolioFlags::YOUNG);
+            }
+            cpu.leave(Rank::Folio);
+            self.deactivate(world, cpu, id);
+        });
+    }
+
+    /// Gives up a range's anonymous pages lazily: swapped ones now, the others when reclaim finds
+    /// them clean (Linux 7.1.5, madvise_free_pte_range).
+    fn free_lazily<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: &Mm,
+        vma: &Vma,
+        range: &VirtRange,
+    ) {
+        debug_assert!(vma.anon().is_some(), "anonymous memory");
+        free_swapped(self, world, cpu, mm, range);
+        // First the folios, and only those that no one else maps and the swap cache lets go of:
+        // cleaning entries of the others would lose what was written.
+        each_whole_folio(self, world, cpu, mm, range, |cpu, id| self.give_up(world, cpu, id));
+        let given_up = |folio: &Folio| !folio.flags().contains(FolioFlags::SWAPBACKED);
+        let clean = |pte| W::Format::mkold(W::Format::mkclean(pte));
+        rewrite_old(self, world, cpu, mm, range, given_up, clean);
+    }
+
+    fn give_up<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId) {
+        let folio = self.folio(id);
+        cpu.enter(Rank::Folio);
+        if let Some(guard) = folio.try_lock() {
+            let mine = folio.mapcount() as usize == folio.nr_pages();
+            if mine && try_to_free_swap(self, world, cpu, &guard) {
+                guard.forget_dirty();
+                self.lazyfree(world, cpu, &guard, id);
+            }
+        }
+        cpu.leave(Rank::Folio);
+    }
+}
+
+/// Writes the entries of a range anew that map all of a folio that `wanted` says, as `change` makes
+/// them.
+fn rewrite_old<W: World>(
+    maps: &Maps<'_>,
+    world: &W,
+    cpu: &mut CpuCtx,
+    mm: &Mm,
+    range: &VirtRange,
+    wanted: impl Fn(&Folio) -> bool,
+    change: impl Fn(Pte) -> Pte,
+) {
+    for span in spans(world, mm.root(), range.clone()) {
+        let Span::Ptes { frame, range, .. } = span else {
+            continue;
+        };
+        cpu.enter(Rank::PageTable);
+        let pt = LockedTable::lock(world, frame);
+        flush_tlb_batched_pending(world, mm);
+        let mut addr = range.start;
+        while addr < range.end {
+            let mut pte = read(&pt, addr);
+            let present = W::Format::is_present(pte);
+            let folio = present.then(|| maps.folio_of(W::Format::pfn(pte))).flatten();
+            let nr = match folio.map(|id| maps.folio(id)) {
+                Some(folio) => {
+                    let nr = run(maps, &pt, addr, range.end, &mut pte, KEEP_WRITE);
+                    if nr == folio.nr_pages() && wanted(folio) {
+                        replace(world, mm, &pt, addr, nr, &change);
+                    }
+                    nr
+                }
+                None => 1,
+            };
+            addr = after::<W::Format>(addr, nr);
+        }
+        drop(pt);
+        cpu.leave(Rank::PageTable);
+    }
+}
+
+/// Forgets the swapped-out pages of a range.
+fn free_swapped<W: World>(
+    maps: &Maps<'_>,
+    world: &W,
+    cpu: &mut CpuCtx,
+    mm: &Mm,
+    range: &VirtRange,
+) {
+    for span in spans(world, mm.root(), range.clone()) {
+        let Span::Ptes { frame, range, .. } = span else {
+            continue;
+        };
+        let mut addr = range.start;
+        while addr < range.end {
+            if let Some(slot) = take_swapped(world, cpu, frame, addr) {
+                free_slot(maps, world, cpu, slot);
+            }
+            addr = after::<W::Format>(addr, 1);
+        }
+    }
+}
+
+/// Takes out the entry at `addr` if it names a slot.
+fn take_swapped<W: World>(
+    world: &W,
+    cpu: &mut CpuCtx,
+    frame: Pfn,
+    addr: VirtAddr,
+) -> Option<SwapSlot> {
+    cpu.enter(Rank::PageTable);
+    let pt = LockedTable::lock(world, frame);
+    let slot = match W::Format::entry(read(&pt, addr)) {
+        Entry::Swap(entry) => SwapSlot::named_by(entry),
+        _ => None,
+    };
+    if slot.is_some() {
+        set_absent(&pt, addr, Pte::NONE);
+    }
+    drop(pt);
+    cpu.leave(Rank::PageTable);
+    slot
+}

@@ -1,0 +1,201 @@
+//! Fork: a child that shares its parent's pages until either writes.
+
+use super::{SpaceError, after, flush_mm, flush_tlb_batched_pending, read, run, set_absent};
+use crate::fault::WorldTables;
+use crate::folio::FolioFlags;
+use crate::maps::Maps;
+use crate::mm::{Mm, MmId};
+use crate::swap::{self, SwapSlot};
+use crate::vma::Vma;
+use crate::world::World;
+use crate::{CpuCtx, Rank};
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::batch::BatchFlags;
+use pageout_paging::contig::{set_ptes, wrprotect_ptes};
+use pageout_paging::mmu::Asid;
+use pageout_paging::pte::{Entry, SwapEntry};
+use pageout_paging::walk::{Span, make_table, spans};
+use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange};
+
+/// Runs of the child alike where the parent's are; the child's entries are all old.
+const COPY: BatchFlags = BatchFlags {
+    respect_dirty: true,
+    respect_soft_dirty: true,
+    respect_write: true,
+    ..BatchFlags::NONE
+};
+
+impl Maps<'_> {
+    /// A copy of an address space, over an empty root table (Linux 7.1.5, dup_mmap and
+    /// copy_page_range). Entries are copied only where there are anonymous pages: those of files
+    /// are faulted in. Private pages become read-only in both.
+    ///
+    /// # Errors
+    /// [`SpaceError`]; there is no child then, and of the parent no more is changed than that a
+    /// store may fault.
+    pub fn fork<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        parent: MmId,
+        root: Pfn,
+        asid: Asid,
+    ) -> Result<MmId, SpaceError> {
+        let child = self.add_mm(world, cpu, root, asid).map_err(SpaceError::OutOfTable)?;
+        let (from, to) = (self.mm(parent), self.mm(child));
+        to.set_memcg(from.memcg());
+        to.inherit_fault_around(from);
+        if let Some(mapping) = from.anon() {
+            self.mapping(mapping).users.fetch_add(1, Relaxed);
+            to.set_anon(Some(mapping));
+        }
+        let guard = self.lock_mmap(world, cpu, from);
+        let copied = self.copy_vmas(world, cpu, from, child);
+        // Whoever could write to a page both have now has to fault.
+        flush_mm(world, from);
+        self.unlock_mmap(cpu, guard);
+        if let Err(error) = copied {
+            self.exit_mm(world, cpu, child);
+            return Err(error);
+        }
+        Ok(child)
+    }
+
+    fn copy_vmas<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        from: &Mm,
+        child: MmId,
+    ) -> Result<(), SpaceError> {
+        for id in self.vma_ids(from) {
+            let vma = self.vma(id);
+            let copy = self.take_vma(world, cpu).map_err(SpaceError::OutOfTable)?;
+            self.vma(copy).init_like(vma, child, &vma.range(), vma.pgoff());
+            self.list_vma(world, cpu, copy);
+            if vma.anon().is_some() {
+                self.copy_entries(world, cpu, (from, vma), self.mm(child))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_entries<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        (from, vma): (&Mm, &Vma),
+        child: &Mm,
+    ) -> Result<(), SpaceError> {
+        for span in spans(world, from.root(), vma.range()) {
+            let Span::Ptes { frame, range, .. } = span else {
+                return Err(SpaceError::PmdLeaf);
+            };
+            let tables = &mut WorldTables(world);
+            let made = make_table(world, child.root(), range.start, Level::Pte, tables);
+            let target = made.ok_or(SpaceError::OutOfMemory)?;
+            let mut addr = range.start;
+            while addr < range.end {
+                let (pte, nr) = self.share(world, cpu, (from, vma), frame, addr..range.end)?;
+                set_child(world, cpu, target, addr, pte, nr);
+                addr = after::<W::Format>(addr, nr);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the mappings of the child for what stands at the start of `range`, and what to set
+    /// there for it. Until that is set, reclaim finds fewer entries than mappings, and keeps the
+    /// folio.
+    fn share<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        (from, vma): (&Mm, &Vma),
+        frame: Pfn,
+        range: VirtRange,
+    ) -> Result<(Pte, usize), SpaceError> {
+        let addr = range.start;
+        cpu.enter(Rank::PageTable);
+        let pt = LockedTable::lock(world, frame);
+        flush_tlb_batched_pending(world, from);
+        let pte = read(&pt, addr);
+        let shared = match W::Format::entry(pte) {
+            Entry::None => Ok((pte, 1)),
+            Entry::Present | Entry::ProtNone => {
+                Ok(self.share_run(world, &pt, (from, vma), range, pte))
+            }
+            Entry::Swap(entry) => self.share_swapped(world, cpu, &pt, addr, entry),
+        };
+        drop(pt);
+        cpu.leave(Rank::PageTable);
+        shared
+    }
+
+    fn share_run<W: World>(
+        &self,
+        world: &W,
+        pt: &LockedTable<'_, W>,
+        (from, vma): (&Mm, &Vma),
+        range: VirtRange,
+        mut pte: Pte,
+    ) -> (Pte, usize) {
+        let nr = run(self, pt, range.start, range.end, &mut pte, COPY);
+        if vma.is_private() && W::Format::is_write(pte) {
+            wrprotect_ptes(world, pt, from.asid(), range.start, nr);
+            pte = W::Format::wrprotect(pte);
+        }
+        if let Some(id) = self.folio_of(W::Format::pfn(pte)) {
+            let folio = self.folio(id);
+            if folio.flags().contains(FolioFlags::ANON) {
+                self.set_anon_exclusive(W::Format::pfn(pte), nr, false);
+            }
+            folio.add_mappings(nr as u32);
+        }
+        let clean = if vma.is_private() { pte } else { W::Format::mkclean(pte) };
+        (W::Format::mkold(W::Format::mknoncont(clean)), nr)
+    }
+
+    fn share_swapped<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        pt: &LockedTable<'_, W>,
+        addr: VirtAddr,
+        entry: SwapEntry,
+    ) -> Result<(Pte, usize), SpaceError> {
+        let shared = W::Format::swap(SwapEntry { exclusive: false, ..entry });
+        if let Some(slot) = SwapSlot::named_by(entry) {
+            if !swap::dup(self, world, cpu, slot, 1) {
+                return Err(SpaceError::OutOfMemory);
+            }
+            set_absent(pt, addr, shared);
+        }
+        Ok((shared, 1))
+    }
+}
+
+/// Sets what stands at `addr` in a table of the child.
+fn set_child<W: World>(
+    world: &W,
+    cpu: &mut CpuCtx,
+    table: Pfn,
+    addr: VirtAddr,
+    pte: Pte,
+    nr: usize,
+) {
+    if pte.is_none() {
+        return;
+    }
+    cpu.enter(Rank::PageTable);
+    let pt = LockedTable::lock(world, table);
+    match W::Format::is_present(pte) {
+        true => {
+            let i = W::Format::index(Level::Pte, addr);
+            set_ptes::<W::Format, _>(pt.table(), i, pte, nr);
+        }
+        false => set_absent(&pt, addr, pte),
+    }
+    drop(pt);
+    cpu.leave(Rank::PageTable);
+}

@@ -1,0 +1,158 @@
+//! What changes an address space: the memory-management calls of a process.
+//!
+//! Each holds the mmap lock to write, and gives entries up in batches: entries are taken out under
+//! their table's lock and forgotten by every TLB before that is given up; only then their folios
+//! lose mappings, so that none is freed, or found clean, that a CPU can still reach.
+
+mod advise;
+mod exit;
+mod fork;
+mod locking;
+mod protect;
+mod remap;
+mod zap;
+
+pub use advise::Advice;
+
+use crate::CpuCtx;
+use crate::gather::flush_tlb_batched_pending;
+use crate::maps::{Maps, OutOfTable};
+use crate::mm::Mm;
+use crate::mmap::is_pages;
+use crate::vma::VmaId;
+use crate::world::World;
+use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
+use pageout_paging::mmu::{Barrier, Invalidate};
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::{Env, Format, Level, LockedTable, Mmu, Pte, Table, VirtAddr, VirtRange};
+
+/// Why a call that changes an address space was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SpaceError {
+    /// The range is empty, not page-aligned, or not what the call works on (EINVAL).
+    #[error("the range is empty, not page-aligned, or not what the call works on")]
+    BadRange,
+    /// Part of the range is not mapped by any VMA, or not by one alone (ENOMEM, EFAULT).
+    #[error("part of the range is not mapped")]
+    NotMapped,
+    /// A VMA is in the way (EEXIST).
+    #[error("a VMA is in the way")]
+    Overlap,
+    /// One of the caller's tables is full (ENOMEM).
+    #[error(transparent)]
+    OutOfTable(OutOfTable),
+    /// No frame for a page table, or a swap slot named by too many entries (ENOMEM).
+    #[error("no frame for a page table")]
+    OutOfMemory,
+    /// An edge of the range lies inside a PMD leaf, which would have to be split; or the call does
+    /// not work on leaves.
+    #[error("PMD leaves are neither split nor moved")]
+    PmdLeaf,
+}
+
+/// Makes every TLB forget the address space.
+fn flush_mm<E: Env>(env: &E, mm: &Mm) {
+    env.mmu().barrier(Barrier::Publish);
+    env.mmu().invalidate(Invalidate::AddressSpace(mm.asid()));
+    env.mmu().barrier(Barrier::Complete);
+}
+
+/// Pages of a range.
+fn pages<F: Format>(range: &VirtRange) -> usize {
+    ((range.end.get() - range.start.get()) >> F::PAGE_SHIFT) as usize
+}
+
+/// The address `nr` pages after `addr`.
+fn after<F: Format>(addr: VirtAddr, nr: usize) -> VirtAddr {
+    addr.add((nr as u64) << F::PAGE_SHIFT)
+}
+
+/// Entries from `addr`, which `pte` maps, that are one run of one folio, up to `end` or the table's
+/// end; those without a folio stand alone.
+fn run<W: World>(
+    maps: &Maps<'_>,
+    pt: &LockedTable<'_, W>,
+    addr: VirtAddr,
+    end: VirtAddr,
+    pte: &mut Pte,
+    flags: BatchFlags,
+) -> usize {
+    let pfn = W::Format::pfn(*pte);
+    let Some(folio) = maps.folio_of(pfn).map(|id| maps.folio(id)) else {
+        return 1;
+    };
+    let i = W::Format::index(Level::Pte, addr);
+    let in_folio = folio.nr_pages() - pfn.offset_from(folio.pfn()) as usize;
+    let in_table = W::Format::PTES - i;
+    let max_nr = in_folio.min(in_table).min(pages::<W::Format>(&(addr..end)));
+    match max_nr {
+        1 => 1,
+        _ => folio_pte_batch_flags::<W::Format, _>(pt.table(), i, pte, max_nr, flags),
+    }
+}
+
+/// Whether an edge of `range` lies inside a PMD leaf.
+fn cuts_leaf<E: Env>(env: &E, mm: &Mm, range: &VirtRange) -> bool {
+    let cut = |edge: VirtAddr| {
+        let inside = edge != edge.align_down(E::Format::shift(Level::Pmd));
+        inside && matches!(descend(env, mm.root(), edge), Descent::PmdLeaf(_))
+    };
+    cut(range.start) || cut(range.end)
+}
+
+/// Whether the range holds a PMD leaf.
+fn has_leaf<E: Env>(env: &E, mm: &Mm, range: &VirtRange) -> bool {
+    let spans = pageout_paging::walk::spans(env, mm.root(), range.clone());
+    spans.into_iter().any(|span| matches!(span, pageout_paging::walk::Span::PmdLeaf { .. }))
+}
+
+impl Maps<'_> {
+    /// Splits VMAs at the ends of a range that is to change.
+    fn begin<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: &Mm,
+        range: &VirtRange,
+    ) -> Result<(), SpaceError> {
+        if !is_pages::<W::Format>(range) {
+            return Err(SpaceError::BadRange);
+        }
+        if cuts_leaf(world, mm, range) {
+            return Err(SpaceError::PmdLeaf);
+        }
+        self.split_range(world, cpu, mm, range).map_err(SpaceError::OutOfTable)
+    }
+
+    /// Whether VMAs cover the range without a hole.
+    fn covers(&self, mm: &Mm, range: &VirtRange) -> bool {
+        let mut addr = range.start;
+        while addr < range.end {
+            let Some(id) = self.find_vma(mm, addr) else {
+                return false;
+            };
+            addr = self.vma(id).end();
+        }
+        true
+    }
+
+    /// Calls `work` for each VMA that begins in the range, in order.
+    fn each_vma(&self, mm: &Mm, range: &VirtRange, mut work: impl FnMut(VmaId)) {
+        let mut addr = range.start;
+        while let Some(id) = self.first_vma_after(mm, addr, range.end) {
+            addr = self.vma(id).end();
+            work(id);
+        }
+    }
+}
+
+/// Entry `addr` of the locked table, young and dirty gathered over its block.
+fn read<W: World>(pt: &LockedTable<'_, W>, addr: VirtAddr) -> Pte {
+    let i = W::Format::index(Level::Pte, addr);
+    pageout_paging::contig::gather_early::<W::Format, _>(pt.table(), i)
+}
+
+/// Stores an entry that maps nothing, over one that maps nothing.
+fn set_absent<W: World>(pt: &LockedTable<'_, W>, addr: VirtAddr, pte: Pte) {
+    pt.table().set(W::Format::index(Level::Pte, addr), pte);
+}

@@ -1,0 +1,191 @@
+//! Changing what entries permit: mprotect, and userfaultfd's write protection.
+
+use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
+use crate::fault::prot_of;
+use crate::maps::Maps;
+use crate::mm::{Mm, MmId};
+use crate::vma::VmFlags;
+use crate::world::World;
+use crate::{CpuCtx, Rank};
+use pageout_paging::batch::BatchFlags;
+use pageout_paging::contig::{get_and_clear_ptes, set_ptes};
+use pageout_paging::pte::{Entry, SwapEntry};
+use pageout_paging::walk::{Span, spans};
+use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, VirtRange, tlb};
+
+/// What mprotect changes of a VMA.
+const PROT: VmFlags = VmFlags::READ.union(VmFlags::WRITE).union(VmFlags::EXEC);
+
+/// Runs end where entries differ in what is kept of each: writable and soft-dirty.
+pub(super) const KEEP_WRITE: BatchFlags =
+    BatchFlags { respect_write: true, respect_soft_dirty: true, ..BatchFlags::NONE };
+
+/// What becomes of a VMA's flags, of entries that map a page, and of swap entries.
+struct Change<V, P, S> {
+    flags: V,
+    present: P,
+    swapped: S,
+}
+
+impl Maps<'_> {
+    /// Changes what a range permits to `prot`, of READ, WRITE and EXEC; none of them is PROT_NONE
+    /// (Linux 7.1.5, mprotect_fixup and change_protection). What may be written from now on faults
+    /// once more before it is, since its page may be shared.
+    ///
+    /// # Errors
+    /// [`SpaceError`]; nothing is changed then.
+    pub fn mprotect<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: MmId,
+        range: &VirtRange,
+        prot: VmFlags,
+    ) -> Result<(), SpaceError> {
+        let prot = prot & PROT;
+        let present = |pte| {
+            let write = W::Format::is_write(pte);
+            let leaf = W::Format::leaf(Level::Pte, W::Format::pfn(pte), prot_of(prot, write));
+            keep_state::<W::Format>(leaf, pte)
+        };
+        let change = Change { flags: |flags| flags - PROT | prot, present, swapped: |entry| entry };
+        self.change_vmas(world, cpu, mm, range, &change)
+    }
+
+    /// Lets userfaultfd write-protect a range, or ends that (Linux 7.1.5, mwriteprotect_range).
+    /// Only pages that are there, or swapped out, are protected: there are no marks over holes.
+    ///
+    /// # Errors
+    /// [`SpaceError`]; nothing is changed then.
+    pub fn set_uffd_wp<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: MmId,
+        range: &VirtRange,
+        on: bool,
+    ) -> Result<(), SpaceError> {
+        let flags = |flags: VmFlags| match on {
+            true => flags | VmFlags::UFFD_WP,
+            false => flags - VmFlags::UFFD_WP,
+        };
+        let present = |pte: Pte| match on {
+            true => W::Format::mkuffd_wp(pte),
+            false => Pte(pte.0 & !W::Format::UFFD_WP),
+        };
+        let swapped = |entry| SwapEntry { uffd_wp: on, ..entry };
+        self.change_vmas(world, cpu, mm, range, &Change { flags, present, swapped })
+    }
+
+    /// Changes the flags of the VMAs of a range, and every entry that maps a page.
+    fn change_vmas<W: World, V, P, S>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: MmId,
+        range: &VirtRange,
+        change: &Change<V, P, S>,
+    ) -> Result<(), SpaceError>
+    where
+        V: Fn(VmFlags) -> VmFlags,
+        P: Fn(Pte) -> Pte,
+        S: Fn(SwapEntry) -> SwapEntry,
+    {
+        let mm = self.mm(mm);
+        let guard = self.lock_mmap(world, cpu, mm);
+        let begun = if !self.covers(mm, range) {
+            Err(SpaceError::NotMapped)
+        } else if super::has_leaf(world, mm, range) {
+            Err(SpaceError::PmdLeaf)
+        } else {
+            self.begin(world, cpu, mm, range)
+        };
+        if begun.is_ok() {
+            self.each_vma(mm, range, |id| {
+                let vma = self.vma(id);
+                vma.set_flags((change.flags)(vma.flags()));
+                rewrite(self, world, cpu, mm, &vma.range(), change);
+            });
+            self.merge_range(world, cpu, mm, range);
+        }
+        self.unlock_mmap(cpu, guard);
+        begun
+    }
+}
+
+/// `new`, with the state of the page that `old` kept.
+fn keep_state<F: Format>(new: Pte, old: Pte) -> Pte {
+    let young = if F::is_young(old) { F::mkyoung(new) } else { new };
+    let dirty = if F::is_dirty(old) { F::mkdirty(young) } else { young };
+    let soft = if F::is_soft_dirty(old) { F::mksoft_dirty(dirty) } else { dirty };
+    let special = if F::is_special(old) { F::mkspecial(soft) } else { soft };
+    if F::is_uffd_wp(old) { F::mkuffd_wp(special) } else { special }
+}
+
+/// Writes every entry of a range that maps a page anew, run by run. No TLB holds the old ones when
+/// the new are written: a run may become a contiguous block or cease to be one.
+fn rewrite<W: World, V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
+    maps: &Maps<'_>,
+    world: &W,
+    cpu: &mut CpuCtx,
+    mm: &Mm,
+    range: &VirtRange,
+    change: &Change<V, P, S>,
+) {
+    for span in spans(world, mm.root(), range.clone()) {
+        let Span::Ptes { frame, range, .. } = span else {
+            unreachable!("the caller has refused PMD leaves");
+        };
+        cpu.enter(Rank::PageTable);
+        let pt = LockedTable::lock(world, frame);
+        flush_tlb_batched_pending(world, mm);
+        let mut addr = range.start;
+        while addr < range.end {
+            let at = addr..range.end;
+            addr = rewrite_run(maps, world, mm, &pt, at, change);
+        }
+        drop(pt);
+        cpu.leave(Rank::PageTable);
+    }
+}
+
+fn rewrite_run<W: World, V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
+    maps: &Maps<'_>,
+    world: &W,
+    mm: &Mm,
+    pt: &LockedTable<'_, W>,
+    range: VirtRange,
+    change: &Change<V, P, S>,
+) -> VirtAddr {
+    let addr = range.start;
+    let mut pte = read(pt, addr);
+    let plain = W::Format::mknoncont(pte);
+    match W::Format::entry(pte) {
+        Entry::None => {}
+        Entry::Present | Entry::ProtNone if (change.present)(plain) != plain => {
+            let nr = run(maps, pt, addr, range.end, &mut pte, KEEP_WRITE);
+            replace(world, mm, pt, addr, nr, &change.present);
+            return after::<W::Format>(addr, nr);
+        }
+        Entry::Present | Entry::ProtNone => {}
+        Entry::Swap(entry) => set_absent(pt, addr, W::Format::swap((change.swapped)(entry))),
+    }
+    after::<W::Format>(addr, 1)
+}
+
+/// Takes out a run, makes every TLB forget it, and writes it as `change` makes it.
+pub(super) fn replace<W: World>(
+    world: &W,
+    mm: &Mm,
+    pt: &LockedTable<'_, W>,
+    addr: VirtAddr,
+    nr: usize,
+    change: &impl Fn(Pte) -> Pte,
+) {
+    let was = get_and_clear_ptes(world, pt, mm.asid(), addr, nr);
+    if W::Format::is_valid(was) {
+        tlb::flush_range(world, mm.asid(), addr, nr, Level::Pte);
+    }
+    let i = W::Format::index(Level::Pte, addr);
+    set_ptes::<W::Format, _>(pt.table(), i, change(W::Format::mknoncont(was)), nr);
+}
