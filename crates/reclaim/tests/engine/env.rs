@@ -1,6 +1,7 @@
 //! A ground that counts: tables in memory whose accesses and locks are counted, an MMU that keeps
 //! what it is told, and secondary MMUs that record what they are asked.
 
+use crate::cpu::Tlbs;
 use crate::ground::{Ground, Tables};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::table::{HostTable, HostTables, LINE};
@@ -24,8 +25,12 @@ pub(crate) struct TableCounts {
 /// An MMU that only remembers.
 #[derive(Debug, Default)]
 pub(crate) struct MmuLog {
-    invalidations: Mutex<Vec<Invalidate>>,
-    completions: AtomicU64,
+    pub(crate) invalidations: Mutex<Vec<Invalidate>>,
+    pub(crate) completions: AtomicU64,
+    /// What CPUs hold.
+    pub(crate) tlbs: Mutex<Tlbs>,
+    /// Hardware does not set the accessed bit.
+    pub(crate) software_af: AtomicBool,
 }
 
 impl MmuLog {
@@ -42,14 +47,16 @@ impl MmuLog {
 
 impl Mmu for MmuLog {
     fn caps(&self) -> Caps {
-        Caps::IDEAL
+        Caps { hardware_af: !self.software_af.load(Relaxed), ..Caps::IDEAL }
     }
 
     fn invalidate(&self, what: Invalidate) {
         self.invalidations.lock().unwrap().push(what);
+        self.tlbs.lock().unwrap().issue(what);
     }
 
     fn barrier(&self, barrier: Barrier) {
+        self.tlbs.lock().unwrap().complete(barrier);
         if barrier == Barrier::Complete {
             self.completions.fetch_add(1, Relaxed);
         }

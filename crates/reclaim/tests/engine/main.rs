@@ -4,8 +4,12 @@
 mod accounting;
 mod agreement;
 mod batches;
+mod cow;
+mod cpu;
 mod decision;
 mod env;
+mod faults;
+mod fork;
 mod formats;
 mod ground;
 mod lists;

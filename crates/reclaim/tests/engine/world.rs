@@ -1,5 +1,6 @@
 //! A small world: processes, files, folios and page tables, with the hardware played by hand.
 
+use crate::cpu::{Faults, Tlbs};
 use crate::env::{FIRST_TABLE, MmuLog, Secondary, TableCounts, TestEnv};
 use crate::ground::{Ground, Tables};
 use pageout_paging::mmu::Asid;
@@ -11,11 +12,12 @@ use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange}
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, Mapping,
     MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
-    Referenced, ShadowEntry, ShootdownWhen, Sizes, Slot, Tuning, UnmapBy, Unmapping, VmFlags, Vma,
-    VmaId, ZapError, Zapped, folio_referenced, map_folio, zap_folio,
+    Referenced, ShadowEntry, ShootdownWhen, Sizes, Slot, SpaceError, Tuning, UnmapBy, Unmapping,
+    VmFlags, Vma, VmaId, ZapError, Zapped, folio_referenced, map_folio, zap_folio,
 };
 use std::iter::repeat_with;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Room for anything a test makes but the largest.
@@ -60,7 +62,7 @@ impl Arena {
             locks: filled(tables),
             counts: filled(tables),
             secondaries: filled(sizes.mms),
-            mmu: MmuLog::default(),
+            mmu: MmuLog { tlbs: Mutex::new(Tlbs::new::<F>()), ..MmuLog::default() },
             frames: filled(sizes.frames),
             folios: filled(sizes.folios),
             vmas: filled(sizes.vmas),
@@ -102,6 +104,7 @@ impl Arena {
             },
             cpu: CpuCtx::new(),
             tables: &self.supply,
+            faults: Faults::default(),
             next_asid: 0,
         }
     }
@@ -114,6 +117,8 @@ pub(crate) struct World<'a, F> {
     pub(crate) env: TestEnv<'a, F>,
     pub(crate) cpu: CpuCtx,
     pub(crate) tables: &'a Tables,
+    /// What accesses came to so far.
+    pub(crate) faults: Faults,
     next_asid: u32,
 }
 
@@ -143,6 +148,29 @@ impl<F: Format> World<'_, F> {
         let mm = self.maps.add_mm(&self.env, &mut self.cpu, root, asid)?;
         self.next_asid += 1;
         Ok(mm)
+    }
+
+    /// A child of a process.
+    pub(crate) fn try_fork(&mut self, parent: MmId) -> Result<MmId, SpaceError> {
+        let root = self.tables.take().expect("a root table");
+        let (env, cpu, asid) = (&self.env, &mut self.cpu, Asid(self.next_asid));
+        self.next_asid += 1;
+        let child = self.maps.fork(env, cpu, parent, root, asid);
+        if child.is_err() {
+            self.tables.give_back(root);
+        }
+        child
+    }
+
+    pub(crate) fn fork(&mut self, parent: MmId) -> MmId {
+        self.try_fork(parent).expect("room for a child")
+    }
+
+    /// Ends a process; its tables are all given back.
+    pub(crate) fn exit(&mut self, mm: MmId) {
+        let root = self.maps.mm(mm).root();
+        self.maps.exit_mm(&self.env, &mut self.cpu, mm);
+        self.tables.give_back(root);
     }
 
     pub(crate) fn process(&mut self) -> MmId {

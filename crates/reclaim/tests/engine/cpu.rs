@@ -1,0 +1,244 @@
+//! CPUs that load and store through translations: what they cached stays until an invalidation of
+//! it has completed. A flush that is missing shows as a store to a page that is no longer theirs.
+
+use crate::world::{World, aging, page};
+use pageout_paging::mmu::{Asid, Barrier, Invalidate};
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::young::Family;
+use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
+use pageout_reclaim::{
+    Access, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MmId, ShootdownWhen, Tuning,
+    UnmapBy, Unmapping, VmFlags, handle_fault,
+};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// CPUs of the ground.
+pub(crate) const CPUS: usize = 2;
+
+/// What a CPU knows of one page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Cached {
+    pfn: Pfn,
+    /// Stores go through without asking the entry again: it is dirty already.
+    stores: bool,
+    exec: bool,
+}
+
+/// The translations that CPUs hold, by address space and first address of the page, and the
+/// invalidations that were issued and not completed.
+#[derive(Debug, Default)]
+pub(crate) struct Tlbs {
+    page_shift: u32,
+    table_shift: u32,
+    cached: [HashMap<(Asid, u64), Cached>; CPUS],
+    issued: Vec<Invalidate>,
+}
+
+impl Tlbs {
+    pub(crate) fn new<F: Format>() -> Self {
+        let (page_shift, table_shift) = (F::PAGE_SHIFT, F::TABLE_SHIFT);
+        Self { page_shift, table_shift, ..Self::default() }
+    }
+
+    pub(crate) fn issue(&mut self, what: Invalidate) {
+        self.issued.push(what);
+    }
+
+    pub(crate) fn complete(&mut self, barrier: Barrier) {
+        if barrier != Barrier::Complete {
+            return;
+        }
+        for what in std::mem::take(&mut self.issued) {
+            for cpu in &mut self.cached {
+                cpu.retain(|(asid, addr), _| match what {
+                    Invalidate::Everything => false,
+                    Invalidate::AddressSpace(of) => *asid != of,
+                    Invalidate::Range { asid: of, start, nr, level } => {
+                        let shift = self.page_shift + level as u32 * self.table_shift;
+                        let end = start.get() + ((nr as u64) << shift);
+                        *asid != of || *addr < start.get() || *addr >= end
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// What an access came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Faults {
+    pub(crate) minor: u64,
+    pub(crate) major: u64,
+}
+
+pub(crate) const TUNING: Tuning = Tuning {
+    aging: aging(Family::Batched),
+    unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+};
+
+impl<F: Format> World<'_, F> {
+    /// Loads from a page on a CPU: its content.
+    pub(crate) fn load(&mut self, cpu: usize, mm: MmId, number: u64) -> Result<u64, Fault> {
+        let pfn = self.reach(cpu, mm, number, Access::Read)?;
+        Ok(self.env.ground.content(pfn))
+    }
+
+    /// Stores to a page on a CPU.
+    pub(crate) fn store(
+        &mut self,
+        cpu: usize,
+        mm: MmId,
+        number: u64,
+        content: u64,
+    ) -> Result<(), Fault> {
+        let pfn = self.reach(cpu, mm, number, Access::Write)?;
+        self.env.ground.set_content(pfn, content);
+        Ok(())
+    }
+
+    pub(crate) fn fault(&mut self, mm: MmId, number: u64, access: Access) -> Fault {
+        let (env, cpu) = (&self.env, &mut self.cpu);
+        handle_fault(&self.maps, env, cpu, mm, page::<F>(number), access, TUNING)
+    }
+
+    /// The frame that an access reaches, faulting until it does; late reads end well.
+    pub(crate) fn reach(
+        &mut self,
+        cpu: usize,
+        mm: MmId,
+        number: u64,
+        access: Access,
+    ) -> Result<Pfn, Fault> {
+        for _ in 0..8 {
+            if let Some(pfn) = self.translate(cpu, mm, page::<F>(number), access) {
+                assert!(self.env.ground.is_used(pfn), "a page that CPUs reach is not free");
+                return Ok(pfn);
+            }
+            match self.fault(mm, number, access) {
+                Fault::Done(FaultKind::Minor) => self.faults.minor += 1,
+                Fault::Done(FaultKind::Major) => self.faults.major += 1,
+                Fault::Pending(_) => {
+                    assert!(self.finish_io(true) > 0, "a read is going on");
+                    self.faults.major += 1;
+                }
+                other => return Err(other),
+            }
+        }
+        panic!("an access faults for ever");
+    }
+
+    /// What hardware does for an access: `None` where it faults.
+    fn translate(&self, cpu: usize, mm: MmId, addr: VirtAddr, access: Access) -> Option<Pfn> {
+        let key = (self.maps.mm(mm).asid(), addr.get());
+        let mut tlbs = self.env.mmu.tlbs.lock().unwrap();
+        if let Some(cached) = tlbs.cached[cpu].get(&key) {
+            let enough = match access {
+                Access::Read => true,
+                Access::Write => cached.stores,
+                Access::Exec => cached.exec,
+            };
+            if enough {
+                return Some(cached.pfn);
+            }
+        }
+        let (table, i, level) = match descend(&self.env, self.maps.mm(mm).root(), addr) {
+            Descent::Absent(_) => return None,
+            Descent::PmdLeaf(table) => (table, F::index(Level::Pmd, addr), Level::Pmd),
+            Descent::PteTable(table, _) => (table, F::index(Level::Pte, addr), Level::Pte),
+        };
+        let table = self.env.tables.table(table);
+        let raw = table.load(i);
+        let now = self.as_walked(raw, access)?;
+        if now != raw {
+            table.cas(i, raw, now).expect("one thread");
+        }
+        let pte = if level == Level::Pte { F::decode(now, i) } else { now };
+        let within = addr.get() >> F::PAGE_SHIFT & (F::nr_pages(level) as u64 - 1);
+        let pfn = F::pfn(pte).add(within);
+        let stores = access == Access::Write;
+        tlbs.cached[cpu].insert(key, Cached { pfn, stores, exec: F::is_exec(pte) });
+        Some(pfn)
+    }
+
+    /// The entry as the walk of an access leaves it; `None` where it faults.
+    fn as_walked(&self, raw: Pte, access: Access) -> Option<Pte> {
+        let hardware_af = !self.env.mmu.software_af.load(std::sync::atomic::Ordering::Relaxed);
+        if !F::is_valid(raw) || (access == Access::Exec && !F::is_exec(raw)) {
+            return None;
+        }
+        let young = match (F::is_young(raw), hardware_af) {
+            (true, _) => raw,
+            (false, true) => F::mkyoung(raw),
+            (false, false) => return None,
+        };
+        match access {
+            Access::Write => F::hardware_dirty(young),
+            _ => Some(young),
+        }
+    }
+}
+
+/// Room for a few processes with files, private memory and swap.
+pub(crate) const ROOM: Limits = Limits {
+    frames: 256,
+    folios: 128,
+    vmas: 24,
+    mms: 4,
+    mappings: 8,
+    memcgs: 2,
+    shadows: 16,
+    slots: 64,
+};
+
+/// What a private, readable and writable VMA is.
+pub(crate) const RW: VmFlags = VmFlags::READ.union(VmFlags::WRITE);
+
+impl<F: Format> World<'_, F> {
+    /// Anonymous memory of a process, in folios of up to an order.
+    pub(crate) fn anon_at(&mut self, mm: MmId, at: Range<u64>, order: u8) -> MappingId {
+        let anon = self.anon();
+        self.maps.mapping(anon).set_order(Order::new(order).expect("a small order"));
+        self.vma(mm, at.clone(), RW, anon, at.start);
+        anon
+    }
+
+    /// A file whose folios have up to an order.
+    pub(crate) fn file_of(&mut self, order: u8) -> MappingId {
+        let file = self.file();
+        self.maps.mapping(file).set_order(Order::new(order).expect("a small order"));
+        file
+    }
+
+    /// Stores a number of its own to every page.
+    pub(crate) fn fill(&mut self, mm: MmId, at: Range<u64>, salt: u64) {
+        for number in at {
+            assert_eq!(self.store(0, mm, number, salt + number), Ok(()));
+        }
+    }
+
+    /// Finds those numbers, whichever CPU looks.
+    pub(crate) fn holds(&mut self, mm: MmId, at: Range<u64>, salt: u64) {
+        for cpu in 0..CPUS {
+            for number in at.clone() {
+                assert_eq!(self.load(cpu, mm, number), Ok(salt + number), "page {number}");
+            }
+        }
+    }
+
+    /// The folio that a page is mapped to.
+    pub(crate) fn folio_at(&self, mm: MmId, number: u64) -> FolioId {
+        let pte = self.entry(mm, number);
+        assert!(F::is_present(pte), "page {number} is mapped: {:?}", F::entry(pte));
+        let pte = F::decode(pte, F::index(Level::Pte, page::<F>(number)));
+        self.maps.folio_of(F::pfn(pte)).expect("a page of a folio")
+    }
+
+    /// Nothing is in use any more but this many pages.
+    pub(crate) fn all_is_free_but(&self, used: usize) {
+        assert_eq!(ROOM.frames - self.env.free_pages(), used, "pages in use");
+        assert_eq!(self.tables.in_use(), 0, "page tables in use");
+        assert_eq!(self.maps.free_slots(), ROOM.slots, "slots free");
+        assert_eq!(self.maps.dropped_gathers(), 0);
+    }
+}

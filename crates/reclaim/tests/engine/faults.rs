@@ -1,0 +1,172 @@
+//! Faults: what is mapped, what is read, what is refused.
+
+use crate::cpu::{ROOM, RW};
+use crate::formats::on_every_format;
+use crate::ground::{Answer, Ground};
+use crate::world::Arena;
+use pageout_paging::Format;
+use pageout_paging::young::Family;
+use pageout_reclaim::{Access, Fault, FaultKind, FolioFlags, VmFlags};
+use std::sync::atomic::Ordering::Relaxed;
+
+fn anonymous_memory_is_zero_and_keeps_what_is_stored<F: Format>(_: Family) {
+    for order in 0..4 {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let mm = world.process();
+        world.anon_at(mm, 3..29, order);
+        for number in [3, 17, 28] {
+            assert_eq!(world.load(1, mm, number), Ok(0));
+        }
+        world.fill(mm, 3..29, 100);
+        world.holds(mm, 3..29, 100);
+        let folio = world.folio_at(mm, 16);
+        assert_eq!(world.maps.folio(folio).nr_pages(), (1 << order).min(8), "of its order");
+        world.exit(mm);
+        world.all_is_free_but(0);
+    }
+}
+
+fn a_page_of_a_file_is_read_once<F: Format>(_: Family) {
+    for order in 0..4 {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let file = world.file_of(order);
+        for _ in 0..2 {
+            let mm = world.process();
+            world.vma(mm, 1..15, VmFlags::READ, file, 2);
+            for number in 1..15 {
+                let content = Ground::pristine(file, number + 1);
+                assert_eq!(world.load(0, mm, number), Ok(content));
+            }
+            world.exit(mm);
+        }
+        let read: Vec<_> = world.env.ground.transfers();
+        let pages: usize = read.iter().map(|transfer| transfer.io.nr).sum();
+        assert_eq!(pages, 14, "each page once");
+        assert_eq!(world.faults.major, read.len() as u64);
+        world.all_is_free_but(14);
+    }
+}
+
+fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file_of(2));
+    world.vma(mm, 0..8, VmFlags::READ, file, 0);
+    *world.env.ground.answer.lock().unwrap() = Answer::Late;
+    let Fault::Pending(folio) = world.fault(mm, 1, Access::Read) else {
+        panic!("the read is late");
+    };
+    assert_eq!(world.fault(mm, 3, Access::Read), Fault::Pending(folio), "the same folio");
+    assert!(world.flags(folio).contains(FolioFlags::READING));
+    assert_eq!(world.finish_io(false), 1);
+    *world.env.ground.answer.lock().unwrap() = Answer::Failure;
+    assert_eq!(world.fault(mm, 1, Access::Read), Fault::IoError);
+    assert!(world.flags(folio).contains(FolioFlags::ERROR));
+    *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
+    assert_eq!(world.fault(mm, 1, Access::Read), Fault::Done(FaultKind::Major));
+    assert_eq!(world.load(0, mm, 1), Ok(Ground::pristine(file, 1)));
+    let flags = world.flags(folio);
+    assert!(flags.contains(FolioFlags::UPTODATE) && !flags.contains(FolioFlags::ERROR));
+    world.exit(mm);
+    world.all_is_free_but(4);
+}
+
+fn what_no_vma_permits_is_refused<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file());
+    world.vma(mm, 1..2, VmFlags::READ, file, 0);
+    world.vma(mm, 2..3, VmFlags::READ | VmFlags::EXEC, file, 0);
+    world.vma(mm, 3..4, VmFlags::empty(), file, 0);
+    assert_eq!(world.load(0, mm, 0), Err(Fault::BadAddress));
+    assert_eq!(world.load(0, mm, 3), Err(Fault::BadAddress));
+    assert_eq!(world.load(0, mm, 4), Err(Fault::BadAddress));
+    for number in 1..3 {
+        assert_eq!(world.store(0, mm, number, 1), Err(Fault::BadAddress));
+    }
+    assert_eq!(world.reach(0, mm, 1, Access::Exec), Err(Fault::BadAddress));
+    assert!(world.reach(0, mm, 2, Access::Exec).is_ok());
+    assert_eq!(world.load(0, mm, 2), Ok(Ground::pristine(file, 0)));
+}
+
+/// Pages in memory around the fault are mapped with it, old, and in blocks where they can be.
+fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: Family) {
+    let n = 8;
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let file = world.file_of(2);
+    let (reader, mm) = (world.process(), world.process());
+    for mm in [reader, mm] {
+        world.vma(mm, n..2 * n, VmFlags::READ | VmFlags::EXEC, file, 0);
+    }
+    for number in n..n + 6 {
+        world.load(0, reader, number).expect("read");
+    }
+    world.maps.mm(mm).set_fault_around(8 << F::PAGE_SHIFT);
+    world.env.ground.transfers();
+    world.load(0, mm, n + 1).expect("in memory");
+    let mapped: Vec<_> = (n..2 * n).filter(|k| F::is_valid(world.entry(mm, *k))).collect();
+    assert_eq!(mapped, (n..2 * n).collect::<Vec<_>>(), "both folios are in memory");
+    assert_eq!(world.young(mm, n..n + 1), [], "mapped around: not used yet");
+    assert!(world.young(mm, n + 1..n + 2).len() == 1, "used");
+    assert_eq!(world.env.ground.transfers(), [], "nothing is read for it");
+    for number in n..2 * n {
+        assert_eq!(world.load(1, mm, number), Ok(Ground::pristine(file, number - n)));
+    }
+    world.exit(mm);
+    world.exit(reader);
+    world.all_is_free_but(8);
+}
+
+fn stores_to_a_shared_file_reach_it<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let file = world.file_of(2);
+    let (writer, reader) = (world.process(), world.process());
+    world.vma(writer, 0..4, RW | VmFlags::SHARED, file, 0);
+    world.vma(reader, 4..8, VmFlags::READ | VmFlags::SHARED, file, 0);
+    assert_eq!(world.load(1, reader, 5), Ok(Ground::pristine(file, 1)));
+    assert_eq!(world.load(1, writer, 1), Ok(Ground::pristine(file, 1)));
+    assert!(!F::is_write(world.entry(writer, 1)), "the first store is to be seen");
+    assert_eq!(world.store(0, writer, 1, 77), Ok(()));
+    assert_eq!(world.store(0, writer, 2, 78), Ok(()));
+    assert_eq!(world.load(1, reader, 5), Ok(77));
+    assert_eq!(world.load(1, reader, 6), Ok(78));
+    let folio = world.folio_at(writer, 1);
+    assert!(world.maps.folio(folio).try_lock().expect("free").is_dirty());
+    world.exit(writer);
+    world.exit(reader);
+    assert!(world.maps.folio(folio).try_lock().expect("free").is_dirty());
+    world.all_is_free_but(4);
+}
+
+fn where_hardware_sets_no_accessed_bit_faults_do<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    world.env.mmu.software_af.store(true, Relaxed);
+    let mm = world.process();
+    world.anon_at(mm, 0..8, 2);
+    world.fill(mm, 0..8, 5);
+    let range = crate::world::pages::<F>(0..8);
+    let cold = pageout_reclaim::Advice::Cold;
+    world.maps.madvise(&world.env, &mut world.cpu, mm, &range, cold).expect("good advice");
+    assert_eq!(world.young(mm, 0..8), []);
+    world.holds(mm, 0..8, 5);
+    assert_eq!(world.young(mm, 0..8), (0..8).collect::<Vec<_>>());
+    world.fill(mm, 0..8, 6);
+    world.holds(mm, 0..8, 6);
+    world.exit(mm);
+    world.all_is_free_but(0);
+}
+
+on_every_format!(
+    anonymous_memory_is_zero_and_keeps_what_is_stored,
+    a_page_of_a_file_is_read_once,
+    a_late_read_is_waited_for_and_a_failed_one_tried_again,
+    what_no_vma_permits_is_refused,
+    pages_around_a_fault_are_mapped_if_they_are_in_memory,
+    stores_to_a_shared_file_reach_it,
+    where_hardware_sets_no_accessed_bit_faults_do,
+);

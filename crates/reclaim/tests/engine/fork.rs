@@ -1,0 +1,102 @@
+//! Fork: families of processes, and what is left when there is no room for a child.
+
+use crate::cpu::{ROOM, RW};
+use crate::formats::on_every_format;
+use crate::world::{Arena, pages};
+use pageout_paging::Format;
+use pageout_paging::young::Family;
+use pageout_reclaim::{Limits, SpaceError, VmFlags};
+
+fn grandchildren_share_and_copy<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let first = world.process();
+    world.anon_at(first, 2..12, 2);
+    world.fill(first, 2..12, 10);
+    let second = world.fork(first);
+    let third = world.fork(second);
+    world.fill(second, 4..6, 20);
+    world.fill(third, 5..7, 30);
+    world.exit(second);
+    world.holds(first, 2..12, 10);
+    world.holds(third, 2..5, 10);
+    world.holds(third, 5..7, 30);
+    world.exit(first);
+    world.fill(third, 2..4, 40);
+    world.holds(third, 2..4, 40);
+    world.holds(third, 7..12, 10);
+    world.exit(third);
+    world.all_is_free_but(0);
+}
+
+fn copies_of_files_pages_are_inherited<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let (parent, file) = (world.process(), world.file_of(2));
+    world.vma(parent, 0..4, RW, file, 0);
+    world.vma(parent, 4..8, RW | VmFlags::SHARED, file, 4);
+    world.fill(parent, 1..3, 10);
+    world.fill(parent, 5..6, 10);
+    let child = world.fork(parent);
+    world.holds(child, 1..3, 10);
+    world.fill(child, 2..3, 20);
+    world.fill(child, 5..6, 20);
+    world.holds(parent, 1..3, 10);
+    world.holds(parent, 5..6, 20);
+    world.exit(child);
+    world.exit(parent);
+    world.maps.remove_mapping(&world.env, &mut world.cpu, file);
+    world.all_is_free_but(8);
+}
+
+fn without_room_there_is_no_child_and_the_parent_goes_on<F: Format>(_: Family) {
+    let n = F::PTES as u64;
+    for left in 0..6 {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let parent = world.process();
+        world.anon_at(parent, n - 2..n + 3, 1);
+        world.anon_at(parent, 4 * n..4 * n + 2, 0);
+        world.fill(parent, n - 2..n + 3, 10);
+        world.fill(parent, 4 * n..4 * n + 2, 10);
+        let tables = world.tables.in_use();
+        world.tables.left.set(Some(left + 1));
+        let child = world.try_fork(parent);
+        world.tables.left.set(None);
+        match child {
+            Ok(child) => world.exit(child),
+            Err(error) => assert_eq!(error, SpaceError::OutOfMemory),
+        }
+        assert_eq!(child.is_ok(), left >= 5, "two, and one a table of entries");
+        assert_eq!(world.tables.in_use(), tables);
+        world.fill(parent, n - 2..n + 3, 20);
+        world.holds(parent, n - 2..n + 3, 20);
+        world.holds(parent, 4 * n..4 * n + 2, 10);
+        world.exit(parent);
+        world.all_is_free_but(0);
+    }
+}
+
+fn without_a_vma_there_is_no_child<F: Format>(_: Family) {
+    let limits = Limits { vmas: 3, ..ROOM };
+    let mut arena = Arena::new::<F>(&limits);
+    let mut world = arena.world::<F>();
+    let parent = world.process();
+    world.anon_at(parent, 0..2, 0);
+    world.anon_at(parent, 2..4, 0);
+    world.fill(parent, 0..4, 10);
+    assert!(matches!(world.try_fork(parent), Err(SpaceError::OutOfTable(_))));
+    world.fill(parent, 0..4, 20);
+    world.holds(parent, 0..4, 20);
+    let range = pages::<F>(0..1);
+    assert_eq!(world.maps.munmap_range(&world.env, &mut world.cpu, parent, &range), Ok(()));
+    world.exit(parent);
+    world.all_is_free_but(0);
+}
+
+on_every_format!(
+    grandchildren_share_and_copy,
+    copies_of_files_pages_are_inherited,
+    without_room_there_is_no_child_and_the_parent_goes_on,
+    without_a_vma_there_is_no_child,
+);
