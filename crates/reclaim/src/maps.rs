@@ -412,12 +412,6 @@ impl<'m> Maps<'m> {
         self.folios.iter().filter(move |folio| folio.memcg() == memcg)
     }
 
-    /// Number of a frame in the tables of frames and of pages.
-    #[inline]
-    pub(crate) fn frame_number(&self, pfn: Pfn) -> usize {
-        pfn.offset_from(self.base) as usize
-    }
-
     /// The folio that holds `pfn`.
     pub fn folio_of(&self, pfn: Pfn) -> Option<FolioId> {
         let i = usize::try_from(pfn.offset_from(self.base)).ok()?;

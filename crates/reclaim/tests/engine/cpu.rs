@@ -1,14 +1,12 @@
 //! CPUs that load and store through translations: what they cached stays until an invalidation of
 //! it has completed. A flush that is missing shows as a store to a page that is no longer theirs.
 
-use crate::world::{World, aging, page};
+use crate::world::{World, page, tuning};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::walk::{Descent, descend};
-use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
 use pageout_reclaim::{
-    Access, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MmId, ShootdownWhen, Tuning,
-    UnmapBy, Unmapping, VmFlags, handle_fault,
+    Access, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MmId, VmFlags, handle_fault,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -72,11 +70,6 @@ pub(crate) struct Faults {
     pub(crate) major: u64,
 }
 
-pub(crate) const TUNING: Tuning = Tuning {
-    aging: aging(Family::Batched),
-    unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
-};
-
 impl<F: Format> World<'_, F> {
     /// Loads from a page on a CPU: its content.
     pub(crate) fn load(&mut self, cpu: usize, mm: MmId, number: u64) -> Result<u64, Fault> {
@@ -99,7 +92,7 @@ impl<F: Format> World<'_, F> {
 
     pub(crate) fn fault(&mut self, mm: MmId, number: u64, access: Access) -> Fault {
         let (env, cpu) = (&self.env, &mut self.cpu);
-        handle_fault(&self.maps, env, cpu, mm, page::<F>(number), access, TUNING)
+        handle_fault(&self.maps, env, cpu, mm, page::<F>(number), access, tuning())
     }
 
     /// The frame that an access reaches, faulting until it does; late reads end well.
