@@ -2,7 +2,6 @@
 
 /// An error number, under its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
-#[expect(clippy::upper_case_acronyms, reason = "the names everyone knows")]
 pub enum Errno {
     /// Interrupted by a signal.
     #[error("interrupted by a signal (EINTR)")]

@@ -101,6 +101,11 @@ impl FolioList {
     }
 
     /// The folio pushed first.
+    pub(crate) fn tail(&self) -> Option<FolioId> {
+        self.ends.tail()
+    }
+
+    /// Takes the folio pushed first off the list.
     pub(crate) fn pop(&mut self, maps: &Maps<'_>) -> Option<FolioId> {
         let id = self.ends.pop_tail(maps)?;
         self.len -= 1;

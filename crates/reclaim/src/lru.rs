@@ -3,7 +3,7 @@
 use crate::CpuCtx;
 use crate::folio::{FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::list::FolioList;
-use crate::lruvec::{LruGuard, LruList};
+use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::vmstat::Counter;
@@ -93,35 +93,30 @@ impl Maps<'_> {
     }
 
     /// Puts isolated folios on the lists their flags say and gives up the references that
-    /// isolating took; those to which there is no other are freed (Linux 7.1.5,
-    /// `move_folios_to_lru`).
+    /// isolating took; those to which there is no other are freed. Active ones let the clocks of
+    /// refaults go on (Linux 7.1.5, `move_folios_to_lru`).
     pub(crate) fn putback<W: World>(&self, world: &W, cpu: &mut CpuCtx, list: &mut FolioList) {
         let mut dead = FolioList::default();
-        let mut held: Option<LruGuard<'_>> = None;
-        while let Some(id) = list.pop(self) {
-            let folio = self.folio(id);
-            let guard = match held.take() {
-                Some(guard) if guard.memcg == folio.memcg() => guard,
-                other => {
-                    if let Some(guard) = other {
-                        self.unlock_lruvec(cpu, guard);
-                    }
-                    self.lock_lruvec_of(world, cpu, folio)
+        while let Some(first) = list.tail() {
+            let guard = self.lock_lruvec_of(world, cpu, self.folio(first));
+            let mut active = 0;
+            while let Some(id) = list.tail().filter(|id| self.folio(*id).memcg() == guard.memcg) {
+                list.pop(self);
+                let folio = self.folio(id);
+                self.lru_link(&guard, id);
+                if folio.put(1) {
+                    self.lru_unlink(&guard, id);
+                    dead.push(self, id);
+                } else if folio.lru().contains(LruFlags::ACTIVE) {
+                    active += folio.nr_pages() as u64;
                 }
-            };
-            self.lru_link(&guard, id);
-            if folio.put(1) {
-                self.lru_unlink(&guard, id);
-                dead.push(self, id);
             }
-            held = Some(guard);
-        }
-        if let Some(guard) = held {
+            if active > 0 {
+                self.age_nonresident(guard.memcg, active);
+            }
             self.unlock_lruvec(cpu, guard);
         }
-        while let Some(id) = dead.pop(self) {
-            self.free_folio(world, cpu, id);
-        }
+        self.free_folios(world, cpu, dead);
     }
 
     /// Changes a folio's standing on the lists and moves it to the head of the one it then belongs

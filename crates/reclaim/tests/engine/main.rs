@@ -6,6 +6,7 @@ mod agreement;
 mod batches;
 mod cow;
 mod cpu;
+mod crowd;
 mod decision;
 mod env;
 mod faults;

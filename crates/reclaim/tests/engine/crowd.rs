@@ -1,0 +1,103 @@
+//! Several CPUs read files in, reclaim, and make and remove cgroups, all at once: when all is
+//! still, what is charged is what is listed is what is cached is what is not free.
+
+use crate::world::{Arena, LIMITS, World, tuning};
+use pageout_paging::Order;
+use pageout_paging::pte::SmallX86;
+use pageout_reclaim::{
+    Agent, CpuCtx, FolioFlags, Frames, Limits, LruList, MappingId, Maps, MemcgId, NewFolio,
+    ReclaimOptions, cache,
+};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const ROOM: Limits = Limits { folios: 600, shadows: 512, memcgs: 8, ..LIMITS };
+const ROUNDS: u64 = if cfg!(miri) { 20 } else { 2000 };
+const PAGES: u64 = 150;
+
+type Env<'a> = crate::env::TestEnv<'a, SmallX86>;
+
+/// Uses a page of a file, which is read in if it must be.
+fn access(maps: &Maps<'_>, env: &Env<'_>, cpu: &mut CpuCtx, file: MappingId, at: u64, id: MemcgId) {
+    if let Some(found) = cache::find(maps, env, cpu, file, at) {
+        maps.mark_accessed(env, cpu, found, None);
+        return maps.release(env, cpu, found, 1);
+    }
+    let order = Order::new(0).expect("one page");
+    let pfn = env.alloc(order).expect("frames enough");
+    let new = NewFolio { pfn, order, mapping: file, index: at, flags: FolioFlags::UPTODATE };
+    let folio = maps.add_folio(env, cpu, new).expect("folios enough");
+    let charged = maps.charge(env, cpu, folio, id, tuning());
+    let guard = maps.folio(folio).try_lock().expect("no one else knows it");
+    if charged.is_ok()
+        && let Ok(shadow) = cache::add(maps, env, cpu, folio)
+    {
+        if let Some(shadow) = shadow {
+            maps.workingset_refault(env, cpu, folio, shadow);
+        }
+        maps.lru_add(env, cpu, folio);
+    }
+    drop(guard);
+    maps.release(env, cpu, folio, 1);
+}
+
+/// A cheap, fixed sequence.
+fn mixed(n: u64) -> u64 {
+    n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+}
+
+#[test]
+fn nothing_is_lost_in_a_crowd() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: World<'_, SmallX86> = arena.world();
+    let files = [world.file(), world.file(), world.file()];
+    let (maps, env) = (&world.maps, &world.env);
+    let top = maps.add_memcg(env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    maps.memcg(top).set_max(200);
+    let running = AtomicU64::new(2);
+    std::thread::scope(|scope| {
+        for (seed, file) in [(1, files[0]), (2, files[1])] {
+            let running = &running;
+            scope.spawn(move || {
+                let cpu = &mut CpuCtx::new();
+                for n in 0..ROUNDS {
+                    access(maps, env, cpu, file, mixed(n * 7 + seed) % PAGES, top);
+                }
+                running.fetch_sub(1, Relaxed);
+            });
+        }
+        scope.spawn(|| {
+            let cpu = &mut CpuCtx::new();
+            let agent = Agent::Proactive;
+            let options = ReclaimOptions { may_swap: true, swappiness: None, agent };
+            while running.load(Relaxed) > 0 {
+                maps.try_to_free_mem_cgroup_pages(env, cpu, top, 32, options, tuning());
+                std::thread::yield_now();
+            }
+        });
+        scope.spawn(|| {
+            let cpu = &mut CpuCtx::new();
+            while running.load(Relaxed) > 0 {
+                let child = maps.add_memcg(env, cpu, top).expect("room");
+                for at in 0..16 {
+                    access(maps, env, cpu, files[2], at, child);
+                }
+                maps.remove_memcg(env, cpu, child).expect("it has no children");
+            }
+        });
+    });
+    let cpu = &mut CpuCtx::new();
+    let mut cached = 0;
+    for (file, at) in files.into_iter().flat_map(|file| (0..PAGES).map(move |at| (file, at))) {
+        if let Some(id) = cache::find(maps, env, cpu, file, at) {
+            maps.release(env, cpu, id, 1);
+            let folio = maps.folio(id);
+            assert_eq!((folio.refs(), folio.memcg()), (1, top));
+            cached += 1;
+        }
+    }
+    assert!(cached > 0, "something is left");
+    let listed: u64 = LruList::ALL.map(|list| maps.lru_size(top, list)).iter().sum();
+    assert_eq!((listed, maps.memcg(top).usage()), (cached, cached));
+    assert_eq!(maps.memcg(MemcgId::ROOT).usage(), cached);
+    assert_eq!(env.free_pages() as u64, ROOM.frames as u64 - cached);
+}
