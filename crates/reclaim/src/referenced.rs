@@ -68,9 +68,12 @@ pub fn folio_referenced<E: Env>(
     if folio.mapcount() == 0 {
         return Referenced::vmas(0);
     }
+    if held.is_some() {
+        return ask_vmas(maps, env, cpu, folio, target, aging);
+    }
     cpu.enter(Rank::Folio);
-    let guard = if held.is_some() { None } else { folio.try_lock() };
-    let found = if held.is_some() || guard.is_some() {
+    let guard = folio.try_lock();
+    let found = if guard.is_some() {
         ask_vmas(maps, env, cpu, folio, target, aging)
     } else {
         cpu.events.folio_lock_failed += 1;

@@ -4,10 +4,14 @@ use super::locking::each_whole_folio;
 use super::protect::{KEEP_WRITE, replace};
 use super::zap::{free_slot, zap_range};
 use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
-use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
+use crate::list::FolioList;
 use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
+use crate::scan::{Agent, ScanControl};
+use crate::shrink::{ReclaimStat, shrink_folio_list};
 use crate::swap::{SwapSlot, try_to_free_swap};
+use crate::tuning::Tuning;
 use crate::vma::{VmFlags, Vma};
 use crate::world::World;
 use crate::{CpuCtx, Rank};
@@ -26,11 +30,23 @@ pub enum Advice {
     Random,
     /// Not needed for a while: old and inactive from now on.
     Cold,
+    /// Not needed for a while: reclaimed at once.
+    PageOut,
     /// Private anonymous content that may be dropped instead of swapped out, unless written to
     /// again.
     Free,
     /// Not needed: mapped no more. Anonymous content is lost.
     DontNeed,
+}
+
+/// What advice makes of a VMA; `None` for advice about its pages.
+fn hint(advice: Advice) -> Option<VmFlags> {
+    match advice {
+        Advice::Normal => Some(VmFlags::empty()),
+        Advice::Sequential => Some(VmFlags::SEQ_READ),
+        Advice::Random => Some(VmFlags::RAND_READ),
+        Advice::Cold | Advice::PageOut | Advice::Free | Advice::DontNeed => None,
+    }
 }
 
 impl Maps<'_> {
@@ -47,11 +63,12 @@ impl Maps<'_> {
         mm: MmId,
         range: &VirtRange,
         advice: Advice,
+        tuning: Tuning,
     ) -> Result<(), SpaceError> {
         let mm = self.mm(mm);
         let guard = self.lock_mmap(world, cpu, mm);
         let done = match self.may_advise(world, mm, range, advice) {
-            Ok(()) => self.advise(world, cpu, mm, range, advice),
+            Ok(()) => self.advise(world, cpu, mm, range, (advice, tuning)),
             Err(error) => Err(error),
         };
         self.unlock_mmap(cpu, guard);
@@ -74,7 +91,7 @@ impl Maps<'_> {
         if advice == Advice::DontNeed && super::cuts_leaf(world, mm, range) {
             return Err(SpaceError::PmdLeaf);
         }
-        let about_pages = matches!(advice, Advice::Cold | Advice::Free | Advice::DontNeed);
+        let about_pages = hint(advice).is_none();
         let mut good = true;
         self.each_vma(mm, range, |id| {
             let vma = self.vma(id);
@@ -91,16 +108,10 @@ impl Maps<'_> {
         cpu: &mut CpuCtx,
         mm: &Mm,
         range: &VirtRange,
-        advice: Advice,
+        (advice, tuning): (Advice, Tuning),
     ) -> Result<(), SpaceError> {
         let hints = VmFlags::SEQ_READ | VmFlags::RAND_READ;
-        let hint = match advice {
-            Advice::Normal => Some(VmFlags::empty()),
-            Advice::Sequential => Some(VmFlags::SEQ_READ),
-            Advice::Random => Some(VmFlags::RAND_READ),
-            Advice::Cold | Advice::Free | Advice::DontNeed => None,
-        };
-        if let Some(hint) = hint {
+        if let Some(hint) = hint(advice) {
             self.begin(world, cpu, mm, range)?;
             self.each_vma(mm, range, |id| {
                 let vma = self.vma(id);
@@ -115,6 +126,7 @@ impl Maps<'_> {
             match advice {
                 Advice::DontNeed => zap_range(self, world, cpu, mm, vma, &part),
                 Advice::Free => self.free_lazily(world, cpu, mm, vma, &part),
+                Advice::PageOut => self.page_out(world, cpu, mm, &part, tuning),
                 _ => self.make_cold(world, cpu, mm, &part),
             }
         });
@@ -123,15 +135,44 @@ impl Maps<'_> {
 
     /// Makes a range's folios old and inactive (Linux 7.1.5, madvise_cold_or_pageout_pte_range).
     fn make_cold<W: World>(&self, world: &W, cpu: &mut CpuCtx, mm: &Mm, range: &VirtRange) {
+        self.forget_accesses(world, cpu, mm, range);
+        each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
+            self.deactivate(world, cpu, id);
+        });
+    }
+
+    /// Reclaims a range's folios, whatever else wants them (Linux 7.1.5, reclaim_pages).
+    fn page_out<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: &Mm,
+        range: &VirtRange,
+        tuning: Tuning,
+    ) {
+        self.forget_accesses(world, cpu, mm, range);
+        let mut list = FolioList::default();
+        each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
+            if self.isolate_one(world, cpu, id) {
+                self.folio(id).update_lru(LruFlags::empty(), LruFlags::ACTIVE);
+                list.push(self, id);
+            }
+        });
+        let mut sc = ScanControl::new(None, u64::MAX, Agent::Proactive, tuning);
+        let mut stat = ReclaimStat::default();
+        let (_, mut left) = shrink_folio_list(self, world, cpu, list, &mut sc, &mut stat);
+        self.putback(world, cpu, &mut left);
+    }
+
+    /// Makes a range's entries old, and its folios as if no one had used them.
+    fn forget_accesses<W: World>(&self, world: &W, cpu: &mut CpuCtx, mm: &Mm, range: &VirtRange) {
         rewrite_old(self, world, cpu, mm, range, |_| true, W::Format::mkold);
         each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
-            let folio = self.folio(id);
             cpu.enter(Rank::Folio);
-            if let Some(guard) = folio.try_lock() {
+            if let Some(guard) = self.folio(id).try_lock() {
                 guard.test_and_clear(FolioFlags::REFERENCED | FolioFlags::YOUNG);
             }
             cpu.leave(Rank::Folio);
-            self.deactivate(world, cpu, id);
         });
     }
 

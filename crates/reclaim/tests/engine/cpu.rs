@@ -1,12 +1,13 @@
 //! CPUs that load and store through translations: what they cached stays until an invalidation of
 //! it has completed. A flush that is missing shows as a store to a page that is no longer theirs.
 
-use crate::world::{World, page, tuning};
+use crate::world::{World, page, pages, tuning};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
 use pageout_reclaim::{
-    Access, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MmId, VmFlags, handle_fault,
+    Access, Advice, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MmId, SpaceError,
+    VmFlags, handle_fault,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -233,5 +234,43 @@ impl<F: Format> World<'_, F> {
         assert_eq!(self.tables.in_use(), 0, "page tables in use");
         assert_eq!(self.maps.free_slots(), ROOM.slots, "slots free");
         assert_eq!(self.maps.dropped_gathers(), 0);
+    }
+
+    /// No folio is left.
+    pub(crate) fn all_pages_free(&self) {
+        assert_eq!(self.env.free_pages(), ROOM.frames, "pages in use");
+    }
+
+    pub(crate) fn advise(
+        &mut self,
+        mm: MmId,
+        at: Range<u64>,
+        advice: Advice,
+    ) -> Result<(), SpaceError> {
+        let (env, cpu) = (&self.env, &mut self.cpu);
+        self.maps.madvise(env, cpu, mm, &pages::<F>(at), advice, tuning())
+    }
+
+    pub(crate) fn protect(
+        &mut self,
+        mm: MmId,
+        at: Range<u64>,
+        prot: VmFlags,
+    ) -> Result<(), SpaceError> {
+        self.maps.mprotect(&self.env, &mut self.cpu, mm, &pages::<F>(at), prot)
+    }
+
+    pub(crate) fn unmap_range(&mut self, mm: MmId, at: Range<u64>) -> Result<(), SpaceError> {
+        self.maps.munmap_range(&self.env, &mut self.cpu, mm, &pages::<F>(at))
+    }
+
+    pub(crate) fn remap(
+        &mut self,
+        mm: MmId,
+        old: Range<u64>,
+        new: Range<u64>,
+    ) -> Result<(), SpaceError> {
+        let (old, new) = (pages::<F>(old), pages::<F>(new));
+        self.maps.mremap(&self.env, &mut self.cpu, mm, &old, &new)
     }
 }

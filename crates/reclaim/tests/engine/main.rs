@@ -2,6 +2,7 @@
 //! them. Small formats and real ones, all families of young checks.
 
 mod accounting;
+mod advise;
 mod agreement;
 mod batches;
 mod cow;
@@ -14,10 +15,13 @@ mod fork;
 mod formats;
 mod ground;
 mod lists;
+mod locking;
 mod locks;
 mod mapping;
 mod mlock;
 mod pressure;
+mod protect;
+mod remap;
 mod secondary;
 mod sharing;
 mod stats;
