@@ -10,6 +10,7 @@ use crate::scan::Agent;
 use crate::tuning::Tuning;
 use crate::vmstat::Counter;
 use crate::world::World;
+use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// How often a charge, or user space's request, tries again after reclaim that got nothing
@@ -86,12 +87,30 @@ impl Maps<'_> {
         }
     }
 
-    /// Takes the charge of a folio away, if there is one.
-    pub(crate) fn uncharge_folio(&self, folio: &Folio) {
-        if let Some(memcg) = folio.take_memcg() {
-            let nr = folio.nr_pages() as u64;
-            self.memcg(memcg).vmstat.sub(kind(folio), nr);
-            self.ancestors(memcg).for_each(|level| uncharge(level, nr));
+    /// Takes away the charges of folios that have one, those of one cgroup together.
+    pub(crate) fn uncharge<'f>(&self, folios: impl Iterator<Item = &'f Folio>) {
+        let mut owner = MemcgId::ROOT;
+        let mut nr = [0; 2];
+        for folio in folios {
+            let Some(memcg) = folio.take_memcg() else {
+                continue;
+            };
+            if memcg != owner {
+                self.uncharge_pages(owner, mem::take(&mut nr));
+                owner = memcg;
+            }
+            nr[usize::from(kind(folio) == Counter::NrFilePages)] += folio.nr_pages() as u64;
+        }
+        self.uncharge_pages(owner, nr);
+    }
+
+    /// Takes anonymous pages and pages of files off what a cgroup and all above use.
+    fn uncharge_pages(&self, memcg: MemcgId, nr: [u64; 2]) {
+        for (counter, nr) in [Counter::NrAnonPages, Counter::NrFilePages].into_iter().zip(nr) {
+            if nr > 0 {
+                self.memcg(memcg).vmstat.sub(counter, nr);
+                self.ancestors(memcg).for_each(|level| uncharge(level, nr));
+            }
         }
     }
 

@@ -13,21 +13,26 @@ impl Maps<'_> {
     /// # Panics
     /// If there is a reference; in debug builds, if it is in the swap cache, which holds one.
     pub(crate) fn free_folio<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId) {
-        let folio = self.folio(id);
-        assert_eq!(folio.refs(), 0, "a folio that is freed is used nowhere");
-        let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
-        debug_assert!(!cached, "the swap cache holds a reference");
         self.lru_del(world, cpu, id);
-        self.uncharge_folio(folio);
-        let (pfn, order) = (folio.pfn(), folio.order());
-        self.forget_folio(world, cpu, id);
-        world.free(pfn, order);
+        let mut dead = FolioList::default();
+        dead.push(self, id);
+        self.free_folios(world, cpu, dead);
     }
 
     /// Frees folios without references that are off every list, all at once.
-    pub(crate) fn free_folios<W: World>(&self, world: &W, cpu: &mut CpuCtx, mut dead: FolioList) {
-        while let Some(id) = dead.pop(self) {
-            self.free_folio(world, cpu, id);
+    ///
+    /// # Panics
+    /// As [`Maps::free_folio`].
+    pub(crate) fn free_folios<W: World>(&self, world: &W, cpu: &mut CpuCtx, dead: FolioList) {
+        self.uncharge(dead.iter(self).map(|id| self.folio(id)));
+        for id in dead.iter(self) {
+            let folio = self.folio(id);
+            assert_eq!(folio.refs(), 0, "a folio that is freed is used nowhere");
+            let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
+            debug_assert!(!cached, "the swap cache holds a reference");
+            self.forget_frames(folio);
+            world.free(folio.pfn(), folio.order());
         }
+        self.put_folios(world, cpu, dead.iter(self));
     }
 }

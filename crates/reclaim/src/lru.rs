@@ -99,17 +99,22 @@ impl Maps<'_> {
         let mut dead = FolioList::default();
         while let Some(first) = list.tail() {
             let guard = self.lock_lruvec_of(world, cpu, self.folio(first));
-            let mut active = 0;
+            let (mut active, mut grown) = (0, [0; 5]);
             while let Some(id) = list.tail().filter(|id| self.folio(*id).memcg() == guard.memcg) {
                 list.pop(self);
                 let folio = self.folio(id);
-                self.lru_link(&guard, id);
+                let on = self.lru_place(&guard, id);
                 if folio.put(1) {
-                    self.lru_unlink(&guard, id);
+                    self.lru_displace(&guard, id);
                     dead.push(self, id);
-                } else if folio.lru().contains(LruFlags::ACTIVE) {
-                    active += folio.nr_pages() as u64;
+                    continue;
                 }
+                let nr = folio.nr_pages() as u64;
+                grown[on as usize] += nr;
+                active += if on.is_active() { nr } else { 0 };
+            }
+            for (list, nr) in LruList::ALL.into_iter().zip(grown).filter(|(_, nr)| *nr > 0) {
+                self.resize(&guard, list, nr);
             }
             if active > 0 {
                 self.age_nonresident(guard.memcg, active);

@@ -150,10 +150,15 @@ impl Maps<'_> {
 
     /// Puts a folio that is on no list at the head of the one its flags say.
     pub(crate) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {
-        let folio = self.folio(id);
-        let list = self.settle(folio);
+        let list = self.lru_place(guard, id);
+        self.resize(guard, list, self.folio(id).nr_pages() as u64);
+    }
+
+    /// The same, but leaves the list's sizes to the caller.
+    pub(crate) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
+        let list = self.settle(self.folio(id));
         self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
-        self.resize(guard, list, folio.nr_pages() as u64);
+        list
     }
 
     /// Puts a folio that is on no list at the tail, where reclaim takes it next.
@@ -165,7 +170,7 @@ impl Maps<'_> {
     }
 
     /// Marks the folio as being on a list, the unevictable one if it is mlocked: which one.
-    pub(crate) fn settle(&self, folio: &Folio) -> LruList {
+    fn settle(&self, folio: &Folio) -> LruList {
         debug_assert!(!folio.lru().contains(LruFlags::LRU), "a folio is on one list");
         if folio.flags().contains(FolioFlags::MLOCKED) {
             folio.update_lru(LruFlags::LRU | LruFlags::UNEVICTABLE, LruFlags::ACTIVE);
@@ -177,12 +182,18 @@ impl Maps<'_> {
 
     /// Takes a folio off the list it is on.
     pub(crate) fn lru_unlink(&self, guard: &LruGuard<'_>, id: FolioId) {
+        let list = self.lru_displace(guard, id);
+        self.resize(guard, list, (self.folio(id).nr_pages() as u64).wrapping_neg());
+    }
+
+    /// The same, but leaves the list's sizes to the caller.
+    pub(crate) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
         debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
         let list = LruList::of(folio);
         self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self, id);
         folio.update_lru(LruFlags::empty(), LruFlags::LRU);
-        self.resize(guard, list, (folio.nr_pages() as u64).wrapping_neg());
+        list
     }
 
     /// Adds pages to a list's sizes; fewer pages wrap around.

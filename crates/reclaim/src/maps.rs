@@ -393,18 +393,34 @@ impl<'m> Maps<'m> {
     pub fn remove_folio<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
         assert_eq!(folio.refs(), 1, "a folio that is freed is used nowhere");
-        self.uncharge_folio(folio);
-        self.forget_folio(env, cpu, id);
+        self.uncharge([folio].into_iter());
+        self.forget_frames(folio);
+        self.put_folios(env, cpu, [id].into_iter());
     }
 
-    /// Makes the folio's entry free, and its frames belong to no folio.
-    pub(crate) fn forget_folio<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-        let folio = self.folio(id);
+    /// Makes the folio's frames belong to no folio.
+    pub(crate) fn forget_frames(&self, folio: &Folio) {
         let first = folio.pfn().offset_from(self.base) as usize;
         for frame in &self.frames[first..first + folio.nr_pages()] {
             frame.store(NONE, Relaxed);
         }
-        self.put(env, cpu, &self.free.folios, &folio.mapping, id.0);
+    }
+
+    /// Makes folios' entries free, under one hold of the lock.
+    pub(crate) fn put_folios<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        folios: impl Iterator<Item = FolioId>,
+    ) {
+        cpu.enter(Rank::FreeList);
+        let guard = self.free.lock.write(|| env.relax());
+        for id in folios {
+            self.folio(id).mapping.store(self.free.folios.load(Relaxed), Relaxed);
+            self.free.folios.store(id.0, Relaxed);
+        }
+        drop(guard);
+        cpu.leave(Rank::FreeList);
     }
 
     /// The folios charged to a cgroup itself.
