@@ -126,7 +126,7 @@ fn cold_folios_are_old_and_inactive<F: Format>(_: Family) {
     assert!(!world.maps.folio(folio).lru().contains(LruFlags::ACTIVE));
     assert_eq!(world.young(mm, 0..4), []);
     world.holds(mm, 0..4, 10);
-    assert_eq!(world.young(mm, 0..4).is_empty(), false, "seen again by every CPU");
+    assert!(!world.young(mm, 0..4).is_empty(), "seen again by every CPU");
     world.exit(mm);
     world.all_is_free_but(0);
 }

@@ -6,7 +6,7 @@ use crate::ground::{Answer, Ground};
 use crate::world::{Arena, tuning};
 use pageout_paging::Format;
 use pageout_paging::young::Family;
-use pageout_reclaim::{Access, Fault, FaultKind, FolioFlags, VmFlags};
+use pageout_reclaim::{Access, Fault, FaultKind, FolioFlags, Frames, Limits, VmFlags};
 use std::sync::atomic::Ordering::Relaxed;
 
 fn anonymous_memory_is_zero_and_keeps_what_is_stored<F: Format>(_: Family) {
@@ -164,7 +164,53 @@ fn where_hardware_sets_no_accessed_bit_faults_do<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
+fn more_than_memory_holds_goes_to_swap_and_comes_back<F: Format>(_: Family) {
+    let limits = Limits { frames: 24, ..ROOM };
+    for order in 0..3 {
+        let mut arena = Arena::new::<F>(&limits);
+        let mut world = arena.world::<F>();
+        let mm = world.process();
+        world.anon_at(mm, 0..40, order);
+        world.fill(mm, 0..40, 10);
+        world.holds(mm, 0..40, 10);
+        world.fill(mm, 0..40, 90);
+        world.holds(mm, 0..40, 90);
+        world.exit(mm);
+        assert_eq!(world.env.free_pages(), limits.frames);
+        assert_eq!(world.maps.free_slots(), limits.slots);
+    }
+}
+
+fn a_file_larger_than_memory_is_read_again<F: Format>(_: Family) {
+    let limits = Limits { frames: 24, ..ROOM };
+    let mut arena = Arena::new::<F>(&limits);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file_of(2));
+    world.vma(mm, 0..40, VmFlags::READ, file, 0);
+    for number in (0..40).chain(0..40) {
+        assert_eq!(world.load(0, mm, number), Ok(Ground::pristine(file, number)));
+    }
+    assert!(world.faults.major > 10, "not all of it fits");
+    world.exit(mm);
+}
+
+fn where_nothing_can_be_reclaimed_memory_is_out<F: Format>(_: Family) {
+    let limits = Limits { frames: 8, slots: 0, ..ROOM };
+    let mut arena = Arena::new::<F>(&limits);
+    let mut world = arena.world::<F>();
+    let mm = world.process();
+    world.anon_at(mm, 0..9, 1);
+    world.fill(mm, 0..8, 10);
+    assert_eq!(world.store(0, mm, 8, 1), Err(Fault::OutOfMemory));
+    world.holds(mm, 0..8, 10);
+    world.exit(mm);
+    assert_eq!(world.env.free_pages(), limits.frames);
+}
+
 on_every_format!(
+    more_than_memory_holds_goes_to_swap_and_comes_back,
+    a_file_larger_than_memory_is_read_again,
+    where_nothing_can_be_reclaimed_memory_is_out,
     anonymous_memory_is_zero_and_keeps_what_is_stored,
     a_page_of_a_file_is_read_once,
     a_late_read_is_waited_for_and_a_failed_one_tried_again,
