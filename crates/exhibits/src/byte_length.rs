@@ -1,5 +1,4 @@
-use crate::harness::Subject;
-use pageout_paging::{Format, Pte, Rules, Table, contig};
+use pageout_paging::{Format, Pte, Rules, contig};
 use std::ops::Range;
 
 /// Known: a byte length where a number of entries was meant.
@@ -24,14 +23,5 @@ impl Rules for ByteLength {
         }
         let index = start >> F::PAGE_SHIFT;
         index..index + (end - start) // the second: bytes taken for entries
-    }
-}
-
-impl Subject for ByteLength {
-    type Rules = Self;
-    type Table<T: Table> = T;
-
-    fn table<T: Table>(table: T) -> T {
-        table
     }
 }

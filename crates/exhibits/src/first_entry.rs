@@ -1,5 +1,4 @@
-use crate::harness::Subject;
-use pageout_paging::{Format, Pte, Rules, Table, contig};
+use pageout_paging::{Format, Pte, Rules, contig};
 use std::ops::Range;
 
 /// Constructed: the first entry alone decides whether the run is contiguous.
@@ -19,14 +18,5 @@ impl Rules for FirstEntryAlone {
         } else {
             i..i + nr
         }
-    }
-}
-
-impl Subject for FirstEntryAlone {
-    type Rules = Self;
-    type Table<T: Table> = T;
-
-    fn table<T: Table>(table: T) -> T {
-        table
     }
 }

@@ -7,9 +7,23 @@
 
 mod byte_length;
 mod first_entry;
+mod folded_edges;
+mod free_before_flush;
 pub mod harness;
 mod load_and_store;
+mod local_invalidation;
+mod mapcount_once;
+mod pending_flush_missed;
+mod uffd_wp_batched;
+mod write_out_before_flush;
 
 pub use byte_length::ByteLength;
 pub use first_entry::FirstEntryAlone;
+pub use folded_edges::FoldedEdges;
+pub use free_before_flush::FreeBeforeFlush;
 pub use load_and_store::{LoadAndStore, TornTable};
+pub use local_invalidation::{LocalInvalidation, LocalMmu};
+pub use mapcount_once::MapcountOnce;
+pub use pending_flush_missed::PendingFlushMissed;
+pub use uffd_wp_batched::UffdWpBatched;
+pub use write_out_before_flush::WriteOutBeforeFlush;

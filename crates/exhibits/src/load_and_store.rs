@@ -1,6 +1,6 @@
 use crate::harness::Subject;
 use pageout_paging::table::{LINE, Table};
-use pageout_paging::{Pte, Sound};
+use pageout_paging::{Mmu, Pte, Sound};
 
 /// Constructed: bits are cleared by a load and a store.
 ///
@@ -62,8 +62,13 @@ impl<T: Table> Table for TornTable<T> {
 impl Subject for LoadAndStore {
     type Rules = Sound;
     type Table<T: Table> = TornTable<T>;
+    type Mmu<M: Mmu> = M;
 
     fn table<T: Table>(table: T) -> TornTable<T> {
         TornTable(table)
+    }
+
+    fn mmu<M: Mmu>(mmu: M) -> M {
+        mmu
     }
 }

@@ -22,27 +22,36 @@ pub use oracle::{Expected, batch_len, gathered, merged};
 pub use search::{case_numbers, each_edge_case, each_small_case, random_case};
 pub use world::{Access, Counts, Event, FIRST_TABLE, World};
 
-use pageout_paging::{Rules, Sound, Table};
+use pageout_paging::{Mmu, Rules, Sound, Table};
 
-/// What is under check: the engine with these rules, through this table handle.
+/// What is under check: the engine with these rules, through these wrappers of the world's handles.
 pub trait Subject: 'static {
     /// The soundness decisions.
     type Rules: Rules;
-    /// The handle the engine is given.
+    /// The table handle the engine is given.
     type Table<T: Table>: Table;
-    /// Wraps the world's handle.
+    /// The MMU the engine is given.
+    type Mmu<M: Mmu>: Mmu;
+    /// Wraps the world's table handle.
     fn table<T: Table>(table: T) -> Self::Table<T>;
+    /// Wraps the world's MMU.
+    fn mmu<M: Mmu>(mmu: M) -> Self::Mmu<M>;
 }
 
-/// The engine as shipped.
-#[derive(Clone, Copy, Debug)]
-pub struct Engine;
-
-impl Subject for Engine {
-    type Rules = Sound;
+/// The engine under these rules, with nothing between it and the world.
+impl<R: Rules + 'static> Subject for R {
+    type Rules = R;
     type Table<T: Table> = T;
+    type Mmu<M: Mmu> = M;
 
     fn table<T: Table>(table: T) -> T {
         table
     }
+
+    fn mmu<M: Mmu>(mmu: M) -> M {
+        mmu
+    }
 }
+
+/// The engine as shipped.
+pub type Engine = Sound;
