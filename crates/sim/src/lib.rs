@@ -5,6 +5,7 @@ pub mod age_file;
 pub mod bench;
 pub mod clock;
 pub mod counting;
+pub mod explore;
 pub mod fields;
 pub mod floor;
 pub mod footprint;

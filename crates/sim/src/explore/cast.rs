@@ -1,0 +1,193 @@
+//! Those who act: each runs the real engine on a CPU of its own.
+
+use super::scenario::{Agent, Kind, Op, Scenario};
+use super::schedule::Body;
+use super::seat::{Ground, Seat};
+use super::world::{Access, Accessed, World};
+use pageout_exhibits::harness::Subject;
+use pageout_paging::mmu::Asid;
+use pageout_paging::tlb::{FlushPolicy, YoungFlush};
+use pageout_paging::young::Family;
+use pageout_paging::{Format, Table, VirtRange};
+use pageout_reclaim::{
+    Advice, Aging, CpuCtx, Fault, MappingId, MappingKind, Maps, MemcgId, MmId, NewVma, Place,
+    ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
+};
+use std::marker::PhantomData;
+
+/// The number of the scenario's first page: the first entry of a table.
+pub const FIRST_PAGE: u64 = 1 << 12;
+
+/// The process, and the child it forks.
+pub const ASID: Asid = Asid(1);
+const CHILD: Asid = Asid(2);
+
+/// What kernels do now, but for the flush after a young bit was cleared: none is the least.
+pub const TUNING: Tuning = Tuning {
+    aging: Aging { family: Family::Batched, flush: FlushPolicy::forced(YoungFlush::None) },
+    unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+};
+
+/// Faults that one access may take.
+const PATIENCE: usize = 16;
+
+/// The process, and who acts in it.
+pub struct Cast<'a, S: Subject, F: Format> {
+    /// What all share.
+    pub world: &'a World<F>,
+    /// The engine.
+    pub maps: &'a Maps<'a>,
+    /// What is played.
+    pub scenario: &'a Scenario,
+    /// The process.
+    pub mm: MmId,
+    /// Its cgroup.
+    pub memcg: MemcgId,
+    /// What it maps.
+    pub mapping: MappingId,
+    subject: PhantomData<S>,
+}
+
+impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
+    /// A process that has mapped the scenario's pages, and whose program has done what it did
+    /// before.
+    pub fn set_up(world: &'a World<F>, maps: &'a Maps<'a>, scenario: &'a Scenario) -> Self {
+        let env = Ground::<S, F>::new(Seat { world, baton: None, cpu: scenario.agents.len() });
+        let cpu = &mut CpuCtx::new();
+        let (kind, shared) = match scenario.kind {
+            Kind::File => (MappingKind::File, VmFlags::SHARED),
+            Kind::Anon => (MappingKind::Anon, VmFlags::empty()),
+        };
+        let root = world.add_root(ASID);
+        let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect("there is room");
+        let mapping = maps.add_mapping(&env, cpu, kind).expect("there is room");
+        maps.mapping(mapping).set_order(scenario.order());
+        let mm = maps.add_mm(&env, cpu, root, ASID).expect("there is room");
+        maps.mm(mm).set_memcg(memcg);
+        maps.mm(mm).set_fault_around(F::PAGE_SIZE as u32 * F::PTES as u32);
+        let nr = scenario.order().nr_pages() as u64;
+        let flags = VmFlags::READ | VmFlags::WRITE | shared;
+        let range = world.addr(0)..world.addr(nr);
+        let new = NewVma { mm, range, flags, mapping, pgoff: FIRST_PAGE };
+        maps.mmap(&env, cpu, &new).expect("the range is free");
+        for page in 0..nr {
+            let content = if scenario.kind == Kind::File { 100 + page } else { 0 };
+            let place = Place::File(mapping, FIRST_PAGE + page);
+            world.memory.borrow_mut().put_stored(place, 0, content);
+            world.expect(ASID, page, content);
+        }
+        let cast = Self { world, maps, scenario, mm, memcg, mapping, subject: PhantomData };
+        let first = scenario.agents.iter().position(|agent| matches!(agent, Agent::Program(_)));
+        let seat = Seat { world, baton: None, cpu: first.unwrap_or(scenario.agents.len()) };
+        cast.run_program(&Ground::new(seat), scenario.before);
+        cast.grow_old();
+        cast
+    }
+
+    /// An aging pass without a flush.
+    fn grow_old(&self) {
+        for page in 0..self.scenario.order().nr_pages() as u64 {
+            if let Some((frame, i, _)) = self.world.entry(ASID, self.world.addr(page)) {
+                self.world.table(frame).clear_bits(i, F::YOUNG);
+            }
+        }
+    }
+
+    /// What an agent does.
+    pub fn body(&self, cpu: usize, agent: Agent) -> Body<'_> {
+        Box::new(move |baton| {
+            let env = Ground::<S, F>::new(Seat { world: self.world, baton: Some(baton), cpu });
+            match agent {
+                Agent::Program(ops) => self.run_program(&env, ops),
+                Agent::Reclaim => self.reclaim(&env),
+                Agent::Munmap(from, to) => self.munmap(&env, from, to),
+                Agent::Mprotect(from, to) => self.mprotect(&env, from, to),
+                Agent::DontNeed(from, to) => self.dont_need(&env, from, to),
+                Agent::Fork => self.fork(&env),
+            }
+        })
+    }
+
+    fn range(&self, from: u64, to: u64) -> VirtRange {
+        self.world.addr(from)..self.world.addr(to)
+    }
+
+    fn run_program(&self, env: &Ground<'_, S, F>, ops: &[Op]) {
+        for Op(page, access) in ops {
+            self.access(env, self.mm, ASID, *page, *access);
+        }
+    }
+
+    /// An access, with the faults it takes; what was loaded or stored, unless it is refused.
+    pub fn access(
+        &self,
+        env: &Ground<'_, S, F>,
+        mm: MmId,
+        asid: Asid,
+        page: u64,
+        access: Access,
+    ) -> Option<u64> {
+        let (seat, addr) = (env.seat(), self.world.addr(page));
+        let cpu = &mut CpuCtx::new();
+        let how = match access {
+            Access::Load => pageout_reclaim::Access::Read,
+            Access::Store(_) => pageout_reclaim::Access::Write,
+        };
+        for _ in 0..PATIENCE {
+            seat.pause();
+            if let Accessed::Done(value) = self.world.access(seat.cpu, asid, addr, access) {
+                return Some(value);
+            }
+            seat.tell(|event| event.of_pages(page, 1), "faults on");
+            match handle_fault(self.maps, env, cpu, mm, addr, how, TUNING) {
+                Fault::Done(_) => {}
+                refused => {
+                    let note = format!(": {refused:?}");
+                    seat.tell(|event| event.of_pages(page, 1).noting(note), "is refused");
+                    return None;
+                }
+            }
+        }
+        let found = format!("the access to page {page} faulted {PATIENCE} times");
+        self.world.fail(super::property::Property::Progress, found);
+        None
+    }
+
+    /// Asks for all of the cgroup's memory back.
+    pub fn reclaim(&self, env: &Ground<'_, S, F>) {
+        let bytes = format!("{}", self.scenario.order().nr_pages() as u64 * F::PAGE_SIZE);
+        // Reclaiming less than asked is no failure here: others may use the pages.
+        let _ = self.maps.memory_reclaim(env, &mut CpuCtx::new(), self.memcg, &bytes, TUNING);
+    }
+
+    fn munmap(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
+        let range = self.range(from, to);
+        let done = self.maps.munmap_range(env, &mut CpuCtx::new(), self.mm, &range);
+        done.expect("there is room for VMAs");
+        env.seat().tell(|event| event, "returns");
+        self.world.forbid(ASID, from..to, false, "munmap");
+    }
+
+    fn mprotect(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
+        let (range, cpu) = (self.range(from, to), &mut CpuCtx::new());
+        let done = self.maps.mprotect(env, cpu, self.mm, &range, VmFlags::READ);
+        done.expect("there is room for VMAs");
+        env.seat().tell(|event| event, "returns");
+        self.world.forbid(ASID, from..to, true, "mprotect");
+    }
+
+    fn dont_need(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
+        let (range, cpu) = (self.range(from, to), &mut CpuCtx::new());
+        let done = self.maps.madvise(env, cpu, self.mm, &range, Advice::DontNeed, TUNING);
+        done.expect("anonymous pages may be dropped");
+        // Their content is zero, or what it was stored to be since.
+        (from..to).for_each(|page| self.world.forget_content(ASID, page));
+    }
+
+    fn fork(&self, env: &Ground<'_, S, F>) {
+        let root = self.world.add_root(CHILD);
+        let forked = self.maps.fork(env, &mut CpuCtx::new(), self.mm, root, CHILD);
+        forked.expect("there is room for a child");
+        env.seat().tell(|event| event, "returns");
+    }
+}

@@ -1,0 +1,111 @@
+//! How a property fails, in steps a person can follow.
+
+use super::property::Violation;
+use super::schedule::Deviation;
+use pageout_exhibits::harness;
+use std::fmt;
+
+/// One failing execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counterexample {
+    /// The property's name, and what it says.
+    pub property: &'static str,
+    /// See above.
+    pub says: &'static str,
+    /// What was found instead.
+    pub found: String,
+    /// Where: the scenario, or the call, and the format.
+    pub place: String,
+    /// How things stood at the start.
+    pub start: Vec<String>,
+    /// What happened, in order.
+    pub steps: Vec<String>,
+    /// The command that replays it, where it is a schedule.
+    pub replay: Option<String>,
+}
+
+impl Counterexample {
+    /// A failing schedule.
+    pub fn of_schedule(
+        violation: &Violation,
+        place: String,
+        start: Vec<String>,
+        steps: Vec<String>,
+        replay: String,
+    ) -> Self {
+        Self {
+            property: violation.property.name(),
+            says: violation.property.says(),
+            found: violation.found.clone(),
+            place,
+            start,
+            steps,
+            replay: Some(replay),
+        }
+    }
+
+    /// A failing case of an exhaustive comparison.
+    pub fn of_case(property: super::property::Property, case: &harness::Counterexample) -> Self {
+        Self {
+            property: property.name(),
+            says: case.property,
+            found: case.found.clone(),
+            place: format!("{} in {}", case.call, case.format),
+            start: case.table.iter().map(|line| format!("entry {}", line.trim_start())).collect(),
+            steps: case.steps.clone(),
+            replay: None,
+        }
+    }
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}; at the start:", self.place)?;
+        for line in &self.start {
+            writeln!(f, "      {line}")?;
+        }
+        writeln!(f, "  then:")?;
+        for (number, step) in (1..).zip(&self.steps) {
+            writeln!(f, "  {number:>2}. {step}")?;
+        }
+        writeln!(f, "  {}: {}.", self.property, self.found)?;
+        writeln!(f, "  It should hold that {}.", self.says)?;
+        match &self.replay {
+            Some(replay) => writeln!(f, "  Replay: {replay}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The choices as a command line has them: `17:1,30:2`, or `default` for none.
+pub fn choices(deviations: &[Deviation]) -> String {
+    if deviations.is_empty() {
+        return "default".to_owned();
+    }
+    let word = |d: &Deviation| format!("{}:{}", d.step, d.option);
+    deviations.iter().map(word).collect::<Vec<_>>().join(",")
+}
+
+/// Choices that are no choices.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("choices `{0}`: expected STEP:OPTION with rising steps, separated by commas, or default")]
+pub struct ChoicesError(String);
+
+/// Reads what [`choices`] writes.
+///
+/// # Errors
+/// [`ChoicesError`] for anything else.
+pub fn parse_choices(text: &str) -> Result<Vec<Deviation>, ChoicesError> {
+    if text == "default" {
+        return Ok(Vec::new());
+    }
+    let wrong = || ChoicesError(text.to_owned());
+    let word = |word: &str| {
+        let (step, option) = word.split_once(':')?;
+        Some(Deviation { step: step.parse().ok()?, option: option.parse().ok()? })
+    };
+    let deviations: Option<Vec<_>> = text.split(',').map(word).collect();
+    let deviations = deviations.ok_or_else(wrong)?;
+    let rising = deviations.windows(2).all(|pair| pair[0].step < pair[1].step);
+    if rising { Ok(deviations) } else { Err(wrong()) }
+}

@@ -1,0 +1,172 @@
+//! The exhibits, and where each must be found.
+
+use super::check::Stage;
+use super::property::Property;
+use pageout_exhibits::harness::{
+    Call, Counterexample, Decode, Engine, Expected, Op, Subject, World, check_call,
+    each_small_case, try_every_access,
+};
+use pageout_exhibits::{
+    ByteLength, FirstEntryAlone, FoldedEdges, FreeBeforeFlush, LoadAndStore, LocalInvalidation,
+    PendingFlushMissed, WriteOutBeforeFlush,
+};
+use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
+use pageout_paging::tlb::YoungFlush;
+use pageout_paging::young::Family;
+
+/// Where a bug comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// From a commit or a thread.
+    Known,
+    /// Made up, from a question or from what code prevents.
+    Constructed,
+}
+
+impl Origin {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Constructed => "constructed",
+        }
+    }
+}
+
+/// A case-by-case comparison: the cases tried, or the first that fails.
+pub type Compare = fn() -> Result<u64, Box<Counterexample>>;
+
+/// What finds an exhibit.
+#[derive(Clone, Copy, Debug)]
+pub enum Finding {
+    /// A search of the scenario of this name.
+    Schedule(&'static str, &'static [Stage]),
+    /// Every case of a small format, for this property.
+    Cases(Property, &'static [(&'static str, Compare)]),
+}
+
+/// A bug on show.
+#[derive(Clone, Copy, Debug)]
+pub struct Exhibit {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What is wrong.
+    pub what: &'static str,
+    /// What finds it.
+    pub finding: Finding,
+}
+
+/// The engine in every small format.
+pub const ENGINE: &[Stage] = &[
+    Stage::of::<Engine, SmallX86>(),
+    Stage::of::<Engine, SmallArm2>(),
+    Stage::of::<Engine, SmallArm4>(),
+    Stage::of::<Engine, SmallRiscv>(),
+];
+
+/// Comparisons that the engine must pass.
+pub const COMPARISONS: &[(Property, &[(&str, Compare)])] = &[(
+    Property::Young,
+    &[
+        ("x86-small", young::<Engine, SmallX86>),
+        ("arm64-small-2", young::<Engine, SmallArm2>),
+        ("arm64-small-4", young::<Engine, SmallArm4>),
+        ("riscv-small", young::<Engine, SmallRiscv>),
+    ],
+)];
+
+/// Every exhibit.
+pub const EXHIBITS: &[Exhibit] = &[
+    Exhibit {
+        name: "write-out-before-flush",
+        origin: Origin::Constructed,
+        what: "a dirty folio is written out while a CPU may still write to it",
+        finding: Finding::Schedule(
+            "reclaim-dirty",
+            &[
+                Stage::of::<WriteOutBeforeFlush, SmallArm4>(),
+                Stage::of::<WriteOutBeforeFlush, SmallX86>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "free-before-flush",
+        origin: Origin::Constructed,
+        what: "frames are freed while the invalidation of their entries is still owed",
+        finding: Finding::Schedule(
+            "reclaim-clean",
+            &[Stage::of::<FreeBeforeFlush, SmallArm4>(), Stage::of::<FreeBeforeFlush, SmallX86>()],
+        ),
+    },
+    Exhibit {
+        name: "pending-flush-missed",
+        origin: Origin::Known,
+        what: "mprotect relies on entries whose invalidation reclaim still owes",
+        finding: Finding::Schedule(
+            "mprotect-reclaim",
+            &[
+                Stage::of::<PendingFlushMissed, SmallArm4>(),
+                Stage::of::<PendingFlushMissed, SmallX86>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "folded-edges",
+        origin: Origin::Constructed,
+        what: "part of a contiguous block is taken out, and the rest stays marked contiguous",
+        finding: Finding::Schedule("munmap-part", &[Stage::of::<FoldedEdges, SmallArm4>()]),
+    },
+    Exhibit {
+        name: "local-invalidation",
+        origin: Origin::Constructed,
+        what: "invalidations reach only the CPU that issues them",
+        finding: Finding::Schedule("reclaim-clean", &[Stage::of::<LocalInvalidation, SmallArm4>()]),
+    },
+    Exhibit {
+        name: "first-entry-alone",
+        origin: Origin::Constructed,
+        what: "the first entry alone decides whether a run is contiguous",
+        finding: Finding::Cases(
+            Property::Young,
+            &[("arm64-small-4", young::<FirstEntryAlone, SmallArm4>)],
+        ),
+    },
+    Exhibit {
+        name: "byte-length",
+        origin: Origin::Known,
+        what: "a byte length is passed where a number of entries was meant",
+        finding: Finding::Cases(
+            Property::Young,
+            &[("arm64-small-4", young::<ByteLength, SmallArm4>)],
+        ),
+    },
+    Exhibit {
+        name: "load-and-store",
+        origin: Origin::Constructed,
+        what: "bits are cleared by a load and a store",
+        finding: Finding::Cases(Property::Young, &[("x86-small", young::<LoadAndStore, SmallX86>)]),
+    },
+];
+
+/// Every family's check of every small case, hardware standing still; and of a few patterns of
+/// young bits, hardware using any entry at any moment.
+fn young<S: Subject, F: Decode>() -> Result<u64, Box<Counterexample>> {
+    let world = World::<F>::new(1);
+    let mut tried = 0;
+    for family in Family::ALL {
+        let call = Call { op: Op::TestAndClear, family, flush: YoungFlush::None };
+        tried += each_small_case::<F>(|case, expected: &Expected| {
+            check_call::<S, F>(&world, case, expected, call)
+        })?;
+        each_small_case::<F>(|case, expected| {
+            let young = case.entries.iter().filter(|pte| F::is_young(**pte)).count();
+            if matches!(young, 0 | 8) {
+                tried += try_every_access::<S, F>(&world, case, expected, call)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(tried)
+}

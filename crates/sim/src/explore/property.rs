@@ -1,0 +1,69 @@
+//! What must hold.
+
+use std::fmt;
+
+/// A property that `check` holds the engine to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Property {
+    /// No access through a stale translation reaches a freed or reused frame.
+    StaleTranslation,
+    /// What was stored last is what is loaded, now or after write-out and read.
+    LostWrite,
+    /// Once mprotect or munmap has returned, nothing it forbids succeeds.
+    Protection,
+    /// In the end mapcounts, references and lists add up.
+    Accounts,
+    /// Every call comes to its end.
+    Progress,
+    /// The engine's own assertions hold.
+    Assertions,
+    /// A batch leaves what its entries would one by one.
+    Batch,
+    /// A young check answers and clears what it must, whatever hardware does meanwhile.
+    Young,
+}
+
+impl Property {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StaleTranslation => "stale-translation",
+            Self::LostWrite => "lost-write",
+            Self::Protection => "protection",
+            Self::Accounts => "accounts",
+            Self::Progress => "progress",
+            Self::Assertions => "assertions",
+            Self::Batch => "batch",
+            Self::Young => "young",
+        }
+    }
+
+    /// What it says.
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::StaleTranslation => "no access reaches a frame that is freed or someone else's",
+            Self::LostWrite => "what was stored last is what is loaded, and what write-out keeps",
+            Self::Protection => "once mprotect or munmap has returned, nothing it forbids succeeds",
+            Self::Accounts => "in the end mapcounts, references, lists and frames add up",
+            Self::Progress => "every call comes to its end",
+            Self::Assertions => "the engine's own assertions hold",
+            Self::Batch => "a batch leaves what its entries would one by one",
+            Self::Young => "a young check answers and clears what it must, and nothing else",
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A property that did not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// Which.
+    pub property: Property,
+    /// What was found.
+    pub found: String,
+}

@@ -1,0 +1,190 @@
+//! Scenarios: what is in memory at the start, and what each agent then does.
+
+use super::property::Property;
+use super::world::Access;
+use pageout_paging::Order;
+
+/// What the pages are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Pages of a file, mapped shared.
+    File,
+    /// Anonymous memory.
+    Anon,
+}
+
+/// What one agent does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Agent {
+    /// A program on a CPU of its own: its accesses, in order.
+    Program(&'static [Op]),
+    /// Asks the cgroup for all of its memory back, shootdown deferred.
+    Reclaim,
+    /// Removes pages from the first to the second from the address space.
+    Munmap(u64, u64),
+    /// Makes such pages read-only.
+    Mprotect(u64, u64),
+    /// Drops such pages.
+    DontNeed(u64, u64),
+    /// Copies the address space.
+    Fork,
+}
+
+impl Agent {
+    /// What the story calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Program(_) => "program",
+            Self::Reclaim => "reclaimer",
+            Self::Munmap(..) => "munmap",
+            Self::Mprotect(..) => "mprotect",
+            Self::DontNeed(..) => "madvise",
+            Self::Fork => "fork",
+        }
+    }
+}
+
+/// An access to a page, counted from the scenario's first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Op(pub u64, pub Access);
+
+/// A load of a page.
+const fn load(page: u64) -> Op {
+    Op(page, Access::Load)
+}
+
+/// A store to a page.
+const fn store(page: u64, value: u64) -> Op {
+    Op(page, Access::Store(value))
+}
+
+/// A small world and those who act in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// The property it was made for; all are checked.
+    pub property: Property,
+    /// What the pages are.
+    pub kind: Kind,
+    /// log2 of the pages of the one folio that is mapped.
+    pub order: u8,
+    /// What the first program did before, so that its TLB is warm. An aging pass has since cleared
+    /// the young bits, without a flush.
+    pub before: &'static [Op],
+    /// Who acts.
+    pub agents: &'static [Agent],
+}
+
+impl Scenario {
+    /// The scenario of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SCENARIOS.iter().find(|scenario| scenario.name == name)
+    }
+
+    /// The agents' names.
+    pub fn agents_named(&self) -> Vec<&'static str> {
+        self.agents.iter().map(|agent| agent.name()).collect()
+    }
+
+    /// The folio's size.
+    pub fn order(&self) -> Order {
+        Order::new(self.order).expect("a scenario's folio is small")
+    }
+}
+
+/// Every scenario.
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "reclaim-clean",
+        about: "a file's clean folio is reclaimed while a program reads it",
+        property: Property::StaleTranslation,
+        kind: Kind::File,
+        order: 2,
+        before: &[load(0)],
+        agents: &[Agent::Reclaim, Agent::Program(&[load(0), load(3)])],
+    },
+    Scenario {
+        name: "reclaim-dirty",
+        about: "an anonymous page is swapped out while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8), load(0)])],
+    },
+    Scenario {
+        name: "reclaim-dirty-large",
+        about: "an anonymous folio is swapped out while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 2,
+        before: &[store(0, 7), store(3, 6)],
+        agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8), load(3)])],
+    },
+    Scenario {
+        name: "munmap-part",
+        about: "part of a folio is unmapped while a program uses the rest",
+        property: Property::Protection,
+        kind: Kind::Anon,
+        order: 2,
+        before: &[load(0), store(3, 7)],
+        agents: &[Agent::Munmap(0, 1), Agent::Program(&[load(2), load(0), store(3, 8)])],
+    },
+    Scenario {
+        name: "mprotect-reclaim",
+        about: "a page is made read-only while reclaim has it half out",
+        property: Property::Protection,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[Agent::Reclaim, Agent::Mprotect(0, 1), Agent::Program(&[store(0, 8)])],
+    },
+    Scenario {
+        name: "munmap-reclaim",
+        about: "a file's pages are unmapped while reclaim has them half out",
+        property: Property::Protection,
+        kind: Kind::File,
+        order: 1,
+        before: &[load(0)],
+        agents: &[Agent::Reclaim, Agent::Munmap(0, 2), Agent::Program(&[load(0)])],
+    },
+    Scenario {
+        name: "dontneed-reclaim",
+        about: "anonymous pages are dropped while reclaim has them half out",
+        property: Property::Accounts,
+        kind: Kind::Anon,
+        order: 1,
+        before: &[store(0, 7)],
+        agents: &[Agent::Reclaim, Agent::DontNeed(0, 1)],
+    },
+    Scenario {
+        name: "fork",
+        about: "a process forks while it writes",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 1,
+        before: &[store(0, 7)],
+        agents: &[Agent::Fork, Agent::Program(&[store(0, 8), store(1, 9), load(0)])],
+    },
+    Scenario {
+        name: "fork-reclaim",
+        about: "a process forks while reclaim swaps it out",
+        property: Property::Accounts,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[Agent::Fork, Agent::Reclaim],
+    },
+    Scenario {
+        name: "two-reclaimers",
+        about: "two CPUs reclaim the same page while a program writes to it",
+        property: Property::Accounts,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[Agent::Reclaim, Agent::Reclaim, Agent::Program(&[store(0, 8)])],
+    },
+];

@@ -1,0 +1,198 @@
+//! Coroutine agents, and who goes on: one execution follows given choices and else the default.
+
+use super::panics::caught;
+use corosensei::stack::DefaultStack;
+use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
+
+/// Why an agent hands over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pause {
+    /// It is about to do what others may see.
+    Step,
+    /// It waits for what another must do first.
+    Blocked,
+}
+
+/// By what an agent hands over.
+pub type Baton = Yielder<(), Pause>;
+
+/// What an agent does from beginning to end.
+pub type Body<'a> = Box<dyn FnOnce(&Baton) + 'a>;
+
+/// A choice other than the default: at step `step`, option `option`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Deviation {
+    /// The number of the step.
+    pub step: u32,
+    /// The option taken; 0 is the default.
+    pub option: u8,
+}
+
+/// What could have been chosen at a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// Options, the default included.
+    pub options: u8,
+    /// Whether an option other than the default counts against the bound: it does where the agent
+    /// that ran could have gone on.
+    pub costs: bool,
+}
+
+/// What an execution tells besides what its world recorded.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// The choice at each step.
+    pub choices: Vec<Choice>,
+    /// Whether it came to its end: no agent waits for ever.
+    pub ended: bool,
+}
+
+/// What the world adds to the agents' own steps.
+pub trait Hardware {
+    /// Things that hardware could do now.
+    fn options(&self) -> usize;
+    /// Does one of them.
+    fn act(&self, option: usize);
+    /// Told that an agent panicked: an assertion of the engine's.
+    fn panicked(&self, message: String);
+    /// Whether the execution has failed, so that no more needs to be seen.
+    fn failed(&self) -> bool;
+}
+
+/// More steps than any execution needs: agents wait for each other.
+const ENDLESS: usize = 20_000;
+
+/// Bytes of an agent's stack.
+const STACK: usize = 256 << 10;
+
+/// The agents' stacks, used by one execution after another.
+pub struct Stacks(Vec<DefaultStack>);
+
+impl Stacks {
+    /// Stacks for `agents`.
+    ///
+    /// # Panics
+    /// If there is no memory for them.
+    pub fn new(agents: usize) -> Self {
+        let stack = |_| DefaultStack::new(STACK).expect("there is memory for an agent's stack");
+        Self((0..agents).map(stack).collect())
+    }
+}
+
+type Agent<'x, 's> = ScopedCoroutineRef<'x, (), Pause, (), &'s mut DefaultStack>;
+
+/// Runs the agents to their ends under the choices `deviations`, in order of steps.
+pub fn execute(
+    stacks: &mut Stacks,
+    bodies: Vec<Body<'_>>,
+    hardware: &dyn Hardware,
+    deviations: &[Deviation],
+) -> Trace {
+    let mut stacks: Vec<&mut DefaultStack> = stacks.0.iter_mut().collect();
+    stacks.truncate(bodies.len());
+    nest(bodies, stacks, Vec::new(), &mut |agents| run(agents, hardware, deviations))
+}
+
+/// Opens the scope of each agent inside the former's, and runs in the innermost.
+fn nest<'s>(
+    mut bodies: Vec<Body<'_>>,
+    mut stacks: Vec<&'s mut DefaultStack>,
+    agents: Vec<Agent<'_, 's>>,
+    run: &mut dyn FnMut(&mut [Agent<'_, '_>]) -> Trace,
+) -> Trace {
+    let (Some(body), Some(stack)) = (bodies.pop(), stacks.pop()) else {
+        let mut agents = agents;
+        agents.reverse();
+        return run(&mut agents);
+    };
+    let coroutine = ScopedCoroutine::with_stack(stack, move |baton: &Baton, ()| body(baton));
+    coroutine.scope(|agent| {
+        let mut agents: Vec<Agent<'_, 's>> = agents;
+        agents.push(agent);
+        nest(bodies, stacks, agents, run)
+    })
+}
+
+fn run(agents: &mut [Agent<'_, '_>], hardware: &dyn Hardware, deviations: &[Deviation]) -> Trace {
+    let mut trace = Trace::default();
+    let mut deviations = deviations.iter().copied().peekable();
+    let mut turns = Turns { running: None, states: vec![State::Ready; agents.len()] };
+    while !hardware.failed() && trace.choices.len() < ENDLESS {
+        let (order, costs) = turns.order(agents);
+        if order.is_empty() {
+            trace.ended = agents.iter().all(|agent| agent.done());
+            break;
+        }
+        let step = trace.choices.len() as u32;
+        let options = order.len() + hardware.options();
+        trace.choices.push(Choice { options: options as u8, costs });
+        let option = deviations.next_if(|next| next.step == step).map_or(0, |next| next.option);
+        match order.get(usize::from(option)) {
+            Some(agent) => turns.resume(agents, *agent, hardware),
+            None => hardware.act(usize::from(option) - order.len()),
+        }
+    }
+    finish(agents);
+    trace
+}
+
+/// Whether an agent can go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ready,
+    /// It found a lock taken, but others have moved since.
+    Again,
+    /// It found a lock taken, and no one has moved since.
+    Waits,
+}
+
+/// Whose turn it is.
+struct Turns {
+    running: Option<usize>,
+    states: Vec<State>,
+}
+
+impl Turns {
+    /// The agents that can go on, the default first, and whether another choice costs.
+    fn order(&self, agents: &[Agent<'_, '_>]) -> (Vec<usize>, bool) {
+        let can = |i: &usize| !agents[*i].done() && self.states[*i] != State::Waits;
+        let ready: Vec<_> = (0..agents.len()).filter(can).collect();
+        let first = self.running.unwrap_or(0);
+        let turn = ready.iter().position(|i| *i >= first).unwrap_or(0);
+        let costs = self.running.is_some_and(|running| ready.contains(&running));
+        (ready[turn..].iter().chain(&ready[..turn]).copied().collect(), costs)
+    }
+
+    fn resume(&mut self, agents: &mut [Agent<'_, '_>], agent: usize, hardware: &dyn Hardware) {
+        self.running = Some(agent);
+        let resumed = caught(|| agents[agent].resume(()));
+        let blocked = match resumed {
+            Ok(result) => matches!(result, CoroutineResult::Yield(Pause::Blocked)),
+            Err(message) => {
+                hardware.panicked(message);
+                false
+            }
+        };
+        // Whoever finds the same lock taken once more has moved nothing.
+        if !(blocked && self.states[agent] == State::Again) {
+            for state in self.states.iter_mut().filter(|state| **state == State::Waits) {
+                *state = State::Again;
+            }
+        }
+        self.states[agent] = if blocked { State::Waits } else { State::Ready };
+    }
+}
+
+/// Brings the agents to their ends in turn, so that none is torn down while it holds a lock. What
+/// they do now is not looked at.
+fn finish(agents: &mut [Agent<'_, '_>]) {
+    for _ in 0..ENDLESS {
+        let mut going = agents.iter_mut().filter(|agent| !agent.done()).peekable();
+        if going.peek().is_none() {
+            return;
+        }
+        for agent in going {
+            let _ = caught(|| agent.resume(()));
+        }
+    }
+}

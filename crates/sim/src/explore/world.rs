@@ -1,0 +1,476 @@
+//! What the agents share: page tables, memory, TLBs, and what must hold of them.
+
+use super::memory::{Freed, Memory};
+use super::property::{Property, Violation};
+use super::schedule::Hardware;
+use super::story::{self, Event};
+use super::tlb::{Tlb, Translation, pages_of};
+use pageout_paging::mmu::{Asid, Invalidate, Shootdown};
+use pageout_paging::table::{HostTable, HostTables};
+use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+
+/// The frame of the first page table: far from the folios' frames.
+pub const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
+
+/// Page tables there is room for.
+const TABLES: usize = 16;
+
+/// Page frames.
+pub const FRAMES: usize = 16;
+
+/// What a process may not do once a call has returned.
+#[derive(Clone, Debug)]
+struct Forbidden {
+    asid: Asid,
+    pages: Range<u64>,
+    /// Stores alone, not loads.
+    stores: bool,
+    by: &'static str,
+}
+
+/// The world of one execution.
+pub struct World<F> {
+    tables: Box<[AtomicU64]>,
+    locks: Box<[Cell<bool>]>,
+    free_tables: RefCell<Vec<Pfn>>,
+    /// Memory and storage.
+    pub memory: RefCell<Memory>,
+    tlbs: RefCell<Vec<Tlb>>,
+    /// Invalidations issued by each CPU that need not have taken effect.
+    issued: RefCell<Vec<Vec<Invalidate>>>,
+    /// How invalidations reach other CPUs.
+    pub shootdown: Shootdown,
+    /// What each page holds, for those who store and load.
+    expected: RefCell<BTreeMap<(u32, u64), u64>>,
+    forbidden: RefCell<Vec<Forbidden>>,
+    violation: RefCell<Option<Violation>>,
+    /// Events, when they are to be told.
+    story: RefCell<Option<Vec<Event>>>,
+    roots: RefCell<Vec<(Asid, Pfn)>>,
+    /// The scenario's first page.
+    pub first_page: u64,
+    format: PhantomData<F>,
+}
+
+impl<F: Format> World<F> {
+    /// An empty world of so many CPUs.
+    pub fn new(cpus: usize, shootdown: Shootdown, first_page: u64) -> Self {
+        Self {
+            tables: (0..TABLES * F::PTES).map(|_| AtomicU64::new(0)).collect(),
+            locks: vec![Cell::new(false); TABLES].into(),
+            free_tables: RefCell::new(
+                (0..TABLES as u64).rev().map(|k| FIRST_TABLE.add(k)).collect(),
+            ),
+            memory: RefCell::new(Memory::new(FRAMES)),
+            tlbs: RefCell::new(vec![Tlb::default(); cpus]),
+            issued: RefCell::new(vec![Vec::new(); cpus]),
+            shootdown,
+            expected: RefCell::default(),
+            forbidden: RefCell::default(),
+            violation: RefCell::default(),
+            story: RefCell::default(),
+            roots: RefCell::default(),
+            first_page,
+            format: PhantomData,
+        }
+    }
+
+    /// The table in `frame`.
+    pub fn table(&self, frame: Pfn) -> HostTable<'_, F> {
+        HostTables::new(&self.tables, FIRST_TABLE).table(frame)
+    }
+
+    /// The lock of the table in `frame`.
+    pub fn lock_of(&self, frame: Pfn) -> &Cell<bool> {
+        &self.locks[frame.offset_from(FIRST_TABLE) as usize]
+    }
+
+    /// An empty table.
+    pub fn alloc_table(&self) -> Option<Pfn> {
+        self.free_tables.borrow_mut().pop()
+    }
+
+    /// Takes a table back.
+    pub fn free_table(&self, frame: Pfn) {
+        let empty = (0..F::PTES).all(|i| self.table(frame).load(i).is_none());
+        if !empty {
+            self.fail(
+                Property::Accounts,
+                format!("{frame:?} is freed, a table that maps something"),
+            );
+        }
+        self.free_tables.borrow_mut().push(frame);
+    }
+
+    /// An address space with an empty root table.
+    pub fn add_root(&self, asid: Asid) -> Pfn {
+        let root = self.alloc_table().expect("there is room for root tables");
+        self.roots.borrow_mut().push((asid, root));
+        root
+    }
+
+    /// The last-level entry that maps `addr`, decoded, with its table and place in it.
+    pub fn entry(&self, asid: Asid, addr: VirtAddr) -> Option<(Pfn, usize, Pte)> {
+        let mut frame = self.roots.borrow().iter().find(|(of, _)| *of == asid)?.1;
+        for level in [Level::Pgd, Level::Pud, Level::Pmd] {
+            let pte = self.table(frame).load(F::index(level, addr));
+            if !F::is_table(pte) {
+                return None;
+            }
+            frame = F::pfn(pte);
+        }
+        let i = F::index(Level::Pte, addr);
+        Some((frame, i, F::decode(self.table(frame).load(i), i)))
+    }
+
+    /// The address spaces.
+    pub fn asids(&self) -> Vec<Asid> {
+        self.roots.borrow().iter().map(|(asid, _)| *asid).collect()
+    }
+
+    /// The address of a page of the scenario's.
+    pub fn addr(&self, page: u64) -> VirtAddr {
+        VirtAddr::new((self.first_page + page) << F::PAGE_SHIFT)
+    }
+
+    /// An invalidation is issued: told to every CPU, or by interrupts obeyed at once.
+    pub fn invalidate(&self, cpu: usize, what: Invalidate) {
+        let (verb, note) = match self.shootdown {
+            Shootdown::Broadcast => ("tells all TLBs to forget", ", and does not wait"),
+            Shootdown::Ipi => ("interrupts all CPUs, whose TLBs forget", ""),
+        };
+        self.tell(|| self.of_pages(Event::plain(Some(cpu), verb), what).noting(note));
+        match self.shootdown {
+            Shootdown::Broadcast => self.issued.borrow_mut()[cpu].push(what),
+            Shootdown::Ipi => self.forget(what),
+        }
+    }
+
+    /// What this CPU issued has taken effect.
+    pub fn complete(&self, cpu: usize) {
+        let issued = std::mem::take(&mut self.issued.borrow_mut()[cpu]);
+        if !issued.is_empty() {
+            self.tell(|| Event::plain(Some(cpu), "waits until the TLBs have forgotten"));
+        }
+        issued.into_iter().for_each(|what| self.forget(what));
+    }
+
+    /// This CPU's TLB forgets at once.
+    pub fn invalidate_local(&self, cpu: usize, what: Invalidate) {
+        self.tell(|| self.of_pages(Event::plain(Some(cpu), "makes its own TLB forget"), what));
+        self.tlbs.borrow_mut()[cpu].forget::<F>(what);
+    }
+
+    fn forget(&self, what: Invalidate) {
+        for tlb in self.tlbs.borrow_mut().iter_mut() {
+            tlb.forget::<F>(what);
+        }
+    }
+
+    fn of_pages(&self, event: Event, what: Invalidate) -> Event {
+        match pages_of::<F>(what) {
+            Some((first, nr)) => event.of_pages(first.wrapping_sub(self.first_page), nr),
+            None => event.noting(" the address space"),
+        }
+    }
+
+    /// A load or a store of one CPU's, as far as its TLB and hardware alone bring it.
+    pub fn access(&self, cpu: usize, asid: Asid, addr: VirtAddr, access: Access) -> Accessed {
+        let page = addr.get() >> F::PAGE_SHIFT;
+        let cached = self.tlbs.borrow()[cpu].find(asid, page);
+        match cached.filter(|cached| cached.stores || !access.is_store()) {
+            Some(cached) => Accessed::Done(self.reach(cpu, &cached, page, access, true)),
+            None => match self.walk(cpu, asid, addr, access) {
+                Some(new) => Accessed::Done(self.reach(cpu, &new, page, access, false)),
+                None => Accessed::Fault,
+            },
+        }
+    }
+
+    /// The hardware walk: sets young, and dirty for a store, in one atomic operation, and caches
+    /// the translation. None where it faults.
+    fn walk(&self, cpu: usize, asid: Asid, addr: VirtAddr, access: Access) -> Option<Translation> {
+        let (frame, i, pte) = self.entry(asid, addr)?;
+        if !F::is_valid(pte) {
+            return None;
+        }
+        let used = if access.is_store() { F::hardware_dirty(pte)? } else { pte };
+        let used = F::mkyoung(used);
+        self.table(frame).swap(i, F::encode(used));
+        let now = self.memory.borrow_mut().tick();
+        let new = Translation::of::<F>(asid, addr, used, now);
+        self.tlbs.borrow_mut()[cpu].fill(new);
+        Some(new)
+    }
+
+    /// Uses a translation: the value loaded or stored.
+    fn reach(&self, cpu: usize, by: &Translation, page: u64, access: Access, hit: bool) -> u64 {
+        let frame = by.frame(page);
+        self.tell(|| self.told_access(cpu, frame, page, access, hit));
+        let shown = page.wrapping_sub(self.first_page);
+        self.check_permitted(by.asid, page, access);
+        let freed = self.memory.borrow().freed_since(frame, by.cached);
+        if let Some(freed) = freed {
+            let what = match freed {
+                Freed::Free => "which is free",
+                Freed::Reused => "which was freed and is someone else's now",
+                Freed::NeverMemory => "which is no memory",
+            };
+            let found = format!("the access to page {shown} reached frame {}, {what}", frame.get());
+            self.fail(Property::StaleTranslation, found);
+            return 0;
+        }
+        let key = (by.asid.0, page);
+        match access {
+            Access::Store(value) => {
+                self.expected.borrow_mut().insert(key, value);
+                if self.memory.borrow_mut().store(frame, value, self.records(by.asid, page, frame))
+                {
+                    let found = format!(
+                        "{value} was stored to page {shown} after the content of frame {} was \
+                         taken for write-out, and no entry is dirty to have it written again",
+                        frame.get()
+                    );
+                    self.fail(Property::LostWrite, found);
+                }
+                value
+            }
+            Access::Load => {
+                let value = self.memory.borrow().content(frame);
+                self.check_value(key, value);
+                value
+            }
+        }
+    }
+
+    /// Whether a dirty entry maps the page to the frame: its removal will tell of the store.
+    fn records(&self, asid: Asid, page: u64, frame: Pfn) -> bool {
+        let entry = self.entry(asid, VirtAddr::new(page << F::PAGE_SHIFT));
+        entry.is_some_and(|(_, _, pte)| {
+            F::is_present(pte) && F::is_dirty(pte) && F::pfn(pte) == frame
+        })
+    }
+
+    fn check_permitted(&self, asid: Asid, page: u64, access: Access) {
+        let forbidden = self.forbidden.borrow();
+        let by = forbidden.iter().find(|no| {
+            no.asid == asid && no.pages.contains(&page) && (access.is_store() || !no.stores)
+        });
+        if let Some(by) = by {
+            let what = if access.is_store() { "store to" } else { "load of" };
+            let page = page.wrapping_sub(self.first_page);
+            let found = format!("the {what} page {page} succeeded after {} had returned", by.by);
+            self.fail(Property::Protection, found);
+        }
+    }
+
+    /// Holds what was found on a page against what was stored there last.
+    pub fn check_value(&self, key: (u32, u64), found: u64) {
+        let expected = self.expected.borrow().get(&key).copied();
+        if let Some(expected) = expected.filter(|expected| *expected != found) {
+            let page = key.1.wrapping_sub(self.first_page);
+            let found = format!("page {page} holds {found}, where {expected} was stored last");
+            self.fail(Property::LostWrite, found);
+        }
+    }
+
+    /// Says what a page holds.
+    pub fn expect(&self, asid: Asid, page: u64, value: u64) {
+        self.expected.borrow_mut().insert((asid.0, self.first_page + page), value);
+    }
+
+    /// What a page holds is known no more.
+    pub fn forget_content(&self, asid: Asid, page: u64) {
+        self.expected.borrow_mut().remove(&(asid.0, self.first_page + page));
+    }
+
+    /// What pages hold.
+    pub fn expectations(&self) -> Vec<((u32, u64), u64)> {
+        self.expected.borrow().iter().map(|(key, value)| (*key, *value)).collect()
+    }
+
+    /// From now on no access to these pages of the scenario's succeeds, or no store.
+    pub fn forbid(&self, asid: Asid, pages: Range<u64>, stores: bool, by: &'static str) {
+        let pages = self.first_page + pages.start..self.first_page + pages.end;
+        self.forbidden.borrow_mut().push(Forbidden { asid, pages, stores, by });
+    }
+
+    /// Frames are given back.
+    pub fn free(&self, cpu: usize, pfn: Pfn, order: Order) {
+        let nr = order.nr_pages() as u64;
+        self.tell(|| Event::plain(Some(cpu), "frees").of_frames(pfn, nr));
+        if let Err(twice) = self.memory.borrow_mut().free(pfn, nr) {
+            self.fail(Property::Accounts, format!("frame {} is freed twice", twice.get()));
+        }
+    }
+
+    /// A property does not hold. Only the first such finding counts.
+    pub fn fail(&self, property: Property, found: String) {
+        self.violation.borrow_mut().get_or_insert(Violation { property, found });
+    }
+
+    /// What did not hold.
+    pub fn violation(&self) -> Option<Violation> {
+        self.violation.borrow().clone()
+    }
+
+    /// Begins to keep what happens.
+    pub fn begin_story(&self) {
+        *self.story.borrow_mut() = Some(Vec::new());
+    }
+
+    /// What happened.
+    pub fn story(&self) -> Vec<Event> {
+        self.story.borrow().clone().unwrap_or_default()
+    }
+
+    /// Keeps an event, if a story is told and nothing has failed yet.
+    pub fn tell(&self, event: impl FnOnce() -> Event) {
+        if self.story.borrow().is_some() && self.violation.borrow().is_none() {
+            let event = event();
+            self.story.borrow_mut().as_mut().expect("a story is told").push(event);
+        }
+    }
+
+    fn told_access(&self, cpu: usize, frame: Pfn, page: u64, access: Access, hit: bool) -> Event {
+        let how =
+            if hit { ", by its cached translation" } else { ", which it walks to and caches" };
+        let (verb, note) = match access {
+            Access::Store(value) => ("stores to", format!(": {value}{how}")),
+            Access::Load => ("loads", how.to_owned()),
+        };
+        let page = page.wrapping_sub(self.first_page);
+        Event::plain(Some(cpu), verb).of_pages(page, 1).of_frames(frame, 1).noting(note)
+    }
+
+    /// What is mapped and what is cached, in lines.
+    pub fn describe(&self, agents: &[&str]) -> Vec<String> {
+        let silent = &[""];
+        let mut mapped = Vec::new();
+        for page in 0..2 * F::PTES as u64 {
+            let entry = self.asids().first().and_then(|asid| self.entry(*asid, self.addr(page)));
+            let Some((.., pte)) = entry.filter(|(.., pte)| F::is_present(*pte)) else {
+                continue;
+            };
+            let words = [
+                (F::is_cont(pte), ", contiguous"),
+                (!F::is_write(pte), ", read-only"),
+                (F::is_dirty(pte), ", dirty"),
+            ];
+            let note: String = words.iter().filter(|word| word.0).map(|word| word.1).collect();
+            let event = Event::plain(Some(0), "the table maps").of_pages(page, 1);
+            mapped.push(event.of_frames(F::pfn(pte), 1).noting(note));
+        }
+        let mut lines = story::lines(&mapped, silent);
+        for (tlb, agent) in self.tlbs.borrow().iter().zip(agents) {
+            for cached in tlb.translations() {
+                let event = Event::plain(Some(0), "").of_frames(cached.pfn, cached.nr);
+                let event = event.of_pages(cached.page - self.first_page, cached.nr);
+                let event = event.noting(if cached.stores { ", dirty" } else { "" });
+                let line = &story::lines(&[event], silent)[0];
+                lines.push(format!("the TLB of the {agent}'s CPU holds{line}"));
+            }
+        }
+        lines
+    }
+
+    /// Tells of an entry's change, if it is one of the last level.
+    pub fn tell_change(&self, cpu: usize, table: Pfn, i: usize, old: Pte, new: Pte) {
+        self.tell(|| {
+            let pages = (0..2 * F::PTES as u64).map(|page| (page, self.addr(page)));
+            let at = |addr: VirtAddr, asid| self.entry(asid, addr).map(|(frame, i, _)| (frame, i));
+            let found = self.asids().into_iter().enumerate().find_map(|(space, asid)| {
+                let page = pages.clone().find(|(_, addr)| at(*addr, asid) == Some((table, i)));
+                page.map(|(page, _)| (space, page))
+            });
+            match found {
+                Some((space, page)) => {
+                    let (old, new) = (F::decode(old, i), F::decode(new, i));
+                    told_change::<F>(cpu, old, new, space > 0).of_pages(page, 1)
+                }
+                None => Event::plain(Some(cpu), "makes a page table"),
+            }
+        });
+    }
+}
+
+/// What became of an entry.
+fn told_change<F: Format>(cpu: usize, old: Pte, new: Pte, child: bool) -> Event {
+    let (was, is) = (F::is_present(old), F::is_present(new));
+    let verb = match (was, is) {
+        (true, false) => "takes out the entry of",
+        (false, true) => "maps",
+        (false, false) if new.is_none() => "clears the swap entry of",
+        (false, false) => "leaves a swap entry for",
+        _ if F::is_write(old) && !F::is_write(new) => "write-protects",
+        _ if !F::is_write(old) && F::is_write(new) => "makes writable",
+        _ if F::is_cont(old) && !F::is_cont(new) => "unfolds",
+        _ if !F::is_cont(old) && F::is_cont(new) => "folds",
+        _ if F::is_young(old) && !F::is_young(new) => "clears the young bit of",
+        _ if F::is_dirty(old) && !F::is_dirty(new) => "cleans the entry of",
+        _ => "rewrites the entry of",
+    };
+    let shown = if is { new } else { old };
+    let words = [
+        (is && !was && F::is_cont(new), ", contiguous"),
+        (is && !was && !F::is_write(new), ", read-only"),
+        (was && !is && F::is_dirty(old), ", dirty"),
+        (child, ", in the child"),
+    ];
+    let note: String = words.iter().filter(|word| word.0).map(|word| word.1).collect();
+    let event = Event::plain(Some(cpu), verb).noting(note);
+    if was || is { event.of_frames(F::pfn(shown), 1) } else { event }
+}
+
+impl<F: Format> Hardware for World<F> {
+    fn options(&self) -> usize {
+        self.issued.borrow().iter().filter(|issued| !issued.is_empty()).count()
+    }
+
+    fn act(&self, option: usize) {
+        let cpus = self.issued.borrow().len();
+        let owing = |cpu: &usize| !self.issued.borrow()[*cpu].is_empty();
+        let cpu = (0..cpus).filter(owing).nth(option).expect("the option was counted");
+        self.tell(|| Event::plain(None, "the TLBs forget what they were told to"));
+        let issued = std::mem::take(&mut self.issued.borrow_mut()[cpu]);
+        issued.into_iter().for_each(|what| self.forget(what));
+    }
+
+    fn panicked(&self, message: String) {
+        self.fail(Property::Assertions, message);
+    }
+
+    fn failed(&self) -> bool {
+        self.violation.borrow().is_some()
+    }
+}
+
+/// What a program does to a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Reads its content.
+    Load,
+    /// Replaces it.
+    Store(u64),
+}
+
+impl Access {
+    /// Whether it is a store.
+    pub const fn is_store(self) -> bool {
+        matches!(self, Self::Store(_))
+    }
+}
+
+/// How far hardware brought an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Accessed {
+    /// To its end: the value loaded or stored.
+    Done(u64),
+    /// To a fault.
+    Fault,
+}
