@@ -360,15 +360,6 @@ macro_rules! wrong_rule {
                 false
             }
         }
-
-        impl Subject for $name {
-            type Rules = Self;
-            type Table<T: Table> = T;
-
-            fn table<T: Table>(table: T) -> T {
-                table
-            }
-        }
     };
 }
 
