@@ -24,10 +24,6 @@ impl Ends {
         self.tail.store(NONE, Relaxed);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.head.load(Relaxed) == NONE
-    }
-
     /// The folio at the tail.
     pub(crate) fn tail(&self) -> Option<FolioId> {
         let id = self.tail.load(Relaxed);

@@ -25,6 +25,7 @@ mod remap;
 mod secondary;
 mod sharing;
 mod stats;
+mod swappiness;
 mod tables;
 mod threads;
 mod vmas;
