@@ -60,7 +60,7 @@ pub use gather::{Gather, flush_tlb_batched_pending};
 pub use hierarchy::MemcgBusy;
 pub use lock::{Lock, ReadGuard, WriteGuard};
 pub use lruvec::LruList;
-pub use map::{MapAs, MapError, ZapError, Zapped, map_folio, zap_folio};
+pub use map::{MapAs, MapError, Zapped, map_folio, zap_folio};
 pub use maps::{Limits, Maps, Memory, MemoryError, NewFolio, OutOfTable, Sizes, TableKind};
 pub use memcg::{Memcg, MemcgId};
 pub use memory_reclaim::ReclaimRequest;

@@ -2,13 +2,14 @@
 
 use crate::folio::{Folio, FolioId};
 use crate::maps::Maps;
+use crate::space::run;
 use crate::vma::{VmFlags, VmaId};
 use crate::{CpuCtx, Rank};
+use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig;
-use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::Prot;
 use pageout_paging::walk::{self, Descent, Hit, LockWhen, MappedWalk, Match, TableFrames, Where};
-use pageout_paging::{Env, Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
+use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
 
 /// By what entries a folio is mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,14 +37,6 @@ pub enum MapError {
     NotPmdSized,
 }
 
-/// Why [`zap_folio`] refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ZapError {
-    /// The VMA's edge lies inside a contiguous block, which would have to be unfolded first.
-    #[error("the VMA's edge lies inside a contiguous block")]
-    PartialBlock,
-}
-
 /// What [`zap_folio`] took out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Zapped {
@@ -51,6 +44,8 @@ pub struct Zapped {
     pub entries: u32,
     /// Whether one was dirty.
     pub dirty: bool,
+    /// Whether one was young.
+    pub young: bool,
 }
 
 /// Maps the pages of the folio that lie in the VMA: old, clean entries, writable and executable as
@@ -159,80 +154,56 @@ fn table_for<E: Env>(
 }
 
 /// Takes out every entry of the VMA that maps the folio, and makes TLBs forget them before it
-/// returns.
-///
-/// # Errors
-/// [`ZapError`]; nothing is changed then.
+/// returns. What a block holds of another VMA's pages stays mapped, entry by entry.
 pub fn zap_folio<E: Env>(
     maps: &Maps<'_>,
     env: &E,
     cpu: &mut CpuCtx,
     vma: VmaId,
     id: FolioId,
-) -> Result<Zapped, ZapError> {
+) -> Zapped {
     let vma = maps.vma(vma);
     let folio = maps.folio(id);
     let mut zapped = Zapped::default();
     let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
-        return Ok(zapped);
+        return zapped;
     };
     let mm = maps.mm(vma.mm());
-    if cuts_block(env, mm.root(), &range) {
-        return Err(ZapError::PartialBlock);
-    }
     cpu.enter(Rank::PageTable);
     let target = Where {
         root: mm.root(),
-        range,
+        range: range.clone(),
         pfn: folio.pfn(),
         nr_pages: folio.nr_pages(),
         matches: Match::Mapped,
         lock: LockWhen::Always,
-        getter: contig::Getter::Raw,
+        getter: contig::Getter::Gathered,
     };
     let mut walk = MappedWalk::new(env, target);
     while let Some(hit) = walk.next_hit() {
-        let (level, addr) = match hit {
-            Hit::Pte(addr, _) => (Level::Pte, addr),
-            Hit::Pmd(addr) => (Level::Pmd, addr),
+        let pt = walk.locked();
+        let (addr, level, nr, was) = match hit {
+            Hit::Pte(addr, mut pte) if E::Format::is_present(pte) => {
+                let nr = run(maps, pt, addr, range.end, &mut pte, BatchFlags::NONE);
+                let was = contig::get_and_clear_ptes(env, pt, mm.asid(), addr, nr);
+                (addr, Level::Pte, nr, was)
+            }
+            Hit::Pte(addr, _) => (addr, Level::Pte, 1, take_out(pt, Level::Pte, addr)),
+            Hit::Pmd(addr) => (addr, Level::Pmd, 1, take_out(pt, Level::Pmd, addr)),
         };
-        let was = take_out(walk.locked().table(), E::Format::index(level, addr));
-        invalidate_now(env, mm.asid(), addr, level);
-        zapped.entries += 1;
-        zapped.dirty |= E::Format::is_dirty(was);
-        folio.remove_mappings(1);
+        tlb::flush_range(env, mm.asid(), addr, nr, level);
+        zapped.entries += nr as u32;
+        zapped.dirty |= E::Format::is_present(was) && E::Format::is_dirty(was);
+        zapped.young |= E::Format::is_present(was) && E::Format::is_young(was);
+        folio.remove_mappings(nr as u32);
+        walk.skip(nr);
     }
     drop(walk);
     cpu.leave(Rank::PageTable);
-    Ok(zapped)
+    zapped
 }
 
-/// Empties entry `i`, in one atomic operation on whatever hardware has made of it.
-fn take_out<T: Table>(table: T, i: usize) -> Pte {
-    let mut old = table.load(i);
-    while let Err(found) = table.cas(i, old, Pte::NONE) {
-        old = found;
-    }
-    old
-}
-
-fn invalidate_now<E: Env>(env: &E, asid: Asid, start: VirtAddr, level: Level) {
-    env.mmu().barrier(Barrier::Publish);
-    env.mmu().invalidate(Invalidate::Range { asid, start, nr: 1, level });
-    env.mmu().barrier(Barrier::Complete);
-}
-
-/// Whether `range` begins or ends inside a contiguous block.
-fn cuts_block<E: Env>(env: &E, root: Pfn, range: &VirtRange) -> bool {
-    let block = E::Format::CONT_PTES as u64 * E::Format::PAGE_SIZE;
-    let cut = |edge: VirtAddr, page: VirtAddr| {
-        let inside = !edge.get().is_multiple_of(block);
-        let Descent::PteTable(frame, _) = walk::descend(env, root, page) else {
-            return false;
-        };
-        let pte = env.table(frame).load(E::Format::index(Level::Pte, page));
-        inside && E::Format::is_cont(pte)
-    };
-    let last = VirtAddr::new(range.end.get() - E::Format::PAGE_SIZE);
-    cut(range.start, range.start) || cut(range.end, last)
+/// Empties one entry; what it was.
+fn take_out<E: Env>(pt: &LockedTable<'_, E>, level: Level, addr: VirtAddr) -> Pte {
+    pt.table().swap(E::Format::index(level, addr), Pte::NONE)
 }

@@ -69,25 +69,25 @@ fn after<F: Format>(addr: VirtAddr, nr: usize) -> VirtAddr {
 
 /// Entries from `addr`, which `pte` maps, that are one run of one folio, up to `end` or the table's
 /// end; those without a folio stand alone.
-fn run<W: World>(
+pub(crate) fn run<E: Env>(
     maps: &Maps<'_>,
-    pt: &LockedTable<'_, W>,
+    pt: &LockedTable<'_, E>,
     addr: VirtAddr,
     end: VirtAddr,
     pte: &mut Pte,
     flags: BatchFlags,
 ) -> usize {
-    let pfn = W::Format::pfn(*pte);
+    let pfn = E::Format::pfn(*pte);
     let Some(folio) = maps.folio_of(pfn).map(|id| maps.folio(id)) else {
         return 1;
     };
-    let i = W::Format::index(Level::Pte, addr);
+    let i = E::Format::index(Level::Pte, addr);
     let in_folio = folio.nr_pages() - pfn.offset_from(folio.pfn()) as usize;
-    let in_table = W::Format::PTES - i;
-    let max_nr = in_folio.min(in_table).min(pages::<W::Format>(&(addr..end)));
+    let in_table = E::Format::PTES - i;
+    let max_nr = in_folio.min(in_table).min(pages::<E::Format>(&(addr..end)));
     match max_nr {
         1 => 1,
-        _ => folio_pte_batch_flags::<W::Format, _>(pt.table(), i, pte, max_nr, flags),
+        _ => folio_pte_batch_flags::<E::Format, _>(pt.table(), i, pte, max_nr, flags),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::world::{Arena, LIMITS, World, page};
 use pageout_paging::mmu::Invalidate;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Pfn};
-use pageout_reclaim::{FolioId, MapAs, MapError, MappingId, MmId, Refs, VmFlags, ZapError, Zapped};
+use pageout_reclaim::{FolioId, MapAs, MapError, MappingId, MmId, Refs, VmFlags, Zapped};
 
 /// Checks that nothing maps the folio, in particular not this address space.
 fn is_unmapped<F: Format>(world: &World<'_, F>, mm: MmId, folio: FolioId) {
@@ -75,7 +75,7 @@ fn a_vma_beside_the_folio_maps_nothing<F: Format>(_: Family) {
         for map_as in [MapAs::Ptes, MapAs::PmdLeaf] {
             assert_eq!(world.try_map(vma, folio, map_as), Err(MapError::Outside));
         }
-        assert_eq!(world.zap(vma, folio), Ok(Zapped::default()));
+        assert_eq!(world.zap(vma, folio), Zapped::default());
         assert_eq!(world.tables.made(), made);
         is_unmapped(&world, mm, folio);
     }
@@ -102,8 +102,8 @@ fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(family
         }
         let refs = Refs::Vmas(u32::from(mapped > 0));
         assert_eq!(world.referenced(folio, family).refs, refs);
-        let zapped = Zapped { entries: mapped, dirty: false };
-        assert_eq!(world.zap(vma, folio), Ok(zapped));
+        let zapped = Zapped { entries: mapped, ..Zapped::default() };
+        assert_eq!(world.zap(vma, folio), zapped);
         is_unmapped(&world, mm, folio);
         world.tables.left.set(None);
         world.map(vma, folio);
@@ -127,7 +127,7 @@ fn an_entry_in_use_is_not_replaced<F: Format>(_: Family) {
     assert_eq!(world.mapcount(folio), 2, "what was set in the table before");
     assert_eq!(world.try_map(vma, folio, MapAs::Ptes), Err(MapError::Busy), "by itself now");
     assert_eq!(world.mapcount(folio), 2);
-    assert_eq!(world.zap(vma, folio).map(|zapped| zapped.entries), Ok(2));
+    assert_eq!(world.zap(vma, folio).entries, 2);
     assert_eq!((world.mapcount(folio), world.mapcount(other)), (0, 1));
 }
 
@@ -205,8 +205,8 @@ fn taking_out_invalidates_each_entry_and_tells_of_dirt<F: Format>(_: Family) {
             world.change(mm, number, F::mkdirty);
         }
         world.forget();
-        let zapped = Zapped { entries: 2, dirty: dirty.is_some() };
-        assert_eq!(world.zap(vma, folio), Ok(zapped));
+        let zapped = Zapped { entries: 2, dirty: dirty.is_some(), young: false };
+        assert_eq!(world.zap(vma, folio), zapped);
         is_unmapped(&world, mm, folio);
         let asid = world.maps.mm(mm).asid();
         let level = Level::Pte;
@@ -216,7 +216,7 @@ fn taking_out_invalidates_each_entry_and_tells_of_dirt<F: Format>(_: Family) {
         };
         assert_eq!(world.env.mmu.invalidations(), [range(n - 1), range(n)]);
         assert_eq!(world.env.mmu.completions(), 2);
-        assert_eq!(world.zap(vma, folio), Ok(Zapped::default()));
+        assert_eq!(world.zap(vma, folio), Zapped::default());
         assert_eq!(world.env.mmu.invalidations(), []);
     }
 }
@@ -231,8 +231,8 @@ fn taking_out_a_leaf<F: Format>(_: Family) {
     world.map_pmd(vma, folio);
     world.change(mm, n, F::mkdirty);
     world.forget();
-    let zapped = Zapped { entries: 1, dirty: true };
-    assert_eq!(world.zap(vma, folio), Ok(zapped));
+    let zapped = Zapped { entries: 1, dirty: true, young: false };
+    assert_eq!(world.zap(vma, folio), zapped);
     is_unmapped(&world, mm, folio);
     let (asid, start) = (world.maps.mm(mm).asid(), page::<F>(n));
     let level = Level::Pmd;
@@ -250,37 +250,34 @@ fn only_the_folios_own_entries_are_taken_out<F: Format>(_: Family) {
     for folio in &folios {
         world.map(vma, *folio);
     }
-    assert_eq!(world.zap(vma, folios[1]).map(|zapped| zapped.entries), Ok(4));
+    assert_eq!(world.zap(vma, folios[1]).entries, 4);
     let left = world.entries(mm, 1..13).into_iter().filter(|pte| !pte.is_none());
     assert_eq!(left.count(), 8);
     assert_eq!([0, 1, 2].map(|k| world.mapcount(folios[k])), [4, 0, 4]);
 }
 
-/// As after a VMA was cut inside a block: the block's rest would be left half.
-fn a_block_is_not_cut<F: Format>(_: Family) {
-    let n = F::CONT_PTES.max(4) as u64;
-    let mut arena = Arena::new::<F>(&LIMITS);
-    let mut world = arena.world::<F>();
-    let (mm, file) = (world.process(), world.file());
-    let folio = world.folio(file, n.ilog2() as u8, 0);
-    let whole = world.vma(mm, 0..n, VmFlags::READ, file, 0);
-    world.map(whole, folio);
-    world.munmap(whole);
-    let before = world.entries(mm, 0..n);
-    for (at, single) in [(0..n - 1, n - 1), (n - 1..n, 1), (1..n, 0)] {
-        let pgoff = at.start;
-        let part = world.vma(mm, at, VmFlags::READ, file, pgoff);
-        world.forget();
-        let zapped = world.zap(part, folio).map(|zapped| u64::from(zapped.entries));
-        if F::CONT_SHIFT > 0 {
-            assert_eq!(zapped, Err(ZapError::PartialBlock));
-            assert_eq!(world.entries(mm, 0..n), before);
-            assert_eq!(world.mapcount(folio), n as u32);
-            assert_eq!(world.env.mmu.invalidations(), []);
-        } else {
-            assert_eq!(zapped, Ok(single));
+/// As after a VMA was cut inside a block: the block's rest stays, entry by entry.
+fn the_rest_of_a_block_stays_mapped<F: Format>(_: Family) {
+    let n = if F::CONT_SHIFT > 0 { F::CONT_PTES as u64 } else { 4 };
+    for at in [0..n - 1, n - 1..n, 1..n] {
+        let mut arena = Arena::new::<F>(&LIMITS);
+        let mut world = arena.world::<F>();
+        let (mm, file) = (world.process(), world.file());
+        let folio = world.folio(file, n.ilog2() as u8, 0);
+        let whole = world.vma(mm, 0..n, VmFlags::READ, file, 0);
+        world.map(whole, folio);
+        world.munmap(whole);
+        world.touch(mm, n / 2);
+        let part = world.vma(mm, at.clone(), VmFlags::READ, file, at.start);
+        let zapped = world.zap(part, folio);
+        assert_eq!(u64::from(zapped.entries), at.end - at.start);
+        assert!(zapped.young || F::CONT_SHIFT == 0 && !at.contains(&(n / 2)));
+        for number in 0..n {
+            let entry = world.entry(mm, number);
+            assert_eq!(entry.is_none(), at.contains(&number), "page {number}");
+            assert!(!F::is_cont(entry));
         }
-        world.munmap(part);
+        assert_eq!(u64::from(world.mapcount(folio)), n - (at.end - at.start));
     }
 }
 
@@ -296,5 +293,5 @@ on_every_format!(
     taking_out_invalidates_each_entry_and_tells_of_dirt,
     taking_out_a_leaf,
     only_the_folios_own_entries_are_taken_out,
-    a_block_is_not_cut,
+    the_rest_of_a_block_stays_mapped,
 );

@@ -13,7 +13,7 @@ use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, Mapping,
     MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
     Referenced, ShadowEntry, ShootdownWhen, Sizes, Slot, SpaceError, Tuning, UnmapBy, Unmapping,
-    VmFlags, Vma, VmaId, ZapError, Zapped, folio_referenced, map_folio, zap_folio,
+    VmFlags, Vma, VmaId, Zapped, folio_referenced, map_folio, zap_folio,
 };
 use std::iter::repeat_with;
 use std::ops::Range;
@@ -237,7 +237,7 @@ impl<F: Format> World<'_, F> {
         self.try_map(vma, folio, MapAs::PmdLeaf).expect("a PMD-sized folio");
     }
 
-    pub(crate) fn zap(&mut self, vma: VmaId, folio: FolioId) -> Result<Zapped, ZapError> {
+    pub(crate) fn zap(&mut self, vma: VmaId, folio: FolioId) -> Zapped {
         zap_folio(&self.maps, &self.env, &mut self.cpu, vma, folio)
     }
 
