@@ -5,6 +5,7 @@
 //! `crates/paging/tests`. They live here so that the engine's tests and the exhibits' use one copy.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 mod byte_length;
 mod first_entry;
 mod folded_edges;

@@ -11,7 +11,7 @@ use pageout_paging::contig::{
 };
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::{Level, Prot, SmallArm2, SmallArm4, SmallRiscv, SmallX86};
-use pageout_paging::{Env, Format, LockedTable, Pfn, Pte, Rules, Table, VirtAddr};
+use pageout_paging::{Env, Format, LockedTable, Pfn, Pte, Rules, VirtAddr};
 use std::ops::Range;
 
 const START: VirtAddr = VirtAddr::new(0x40_0000);

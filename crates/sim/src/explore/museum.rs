@@ -8,7 +8,7 @@ use pageout_exhibits::harness::{
 };
 use pageout_exhibits::{
     ByteLength, FirstEntryAlone, FoldedEdges, FreeBeforeFlush, LoadAndStore, LocalInvalidation,
-    PendingFlushMissed, WriteOutBeforeFlush,
+    MapcountOnce, PendingFlushMissed, WriteOutBeforeFlush,
 };
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::tlb::YoungFlush;
@@ -117,6 +117,12 @@ pub const EXHIBITS: &[Exhibit] = &[
         origin: Origin::Constructed,
         what: "part of a contiguous block is taken out, and the rest stays marked contiguous",
         finding: Finding::Schedule("munmap-part", &[Stage::of::<FoldedEdges, SmallArm4>()]),
+    },
+    Exhibit {
+        name: "mapcount-once",
+        origin: Origin::Constructed,
+        what: "a batch of entries is taken out, and the mapcount falls by one",
+        finding: Finding::Schedule("reclaim-clean", &[Stage::of::<MapcountOnce, SmallArm4>()]),
     },
     Exhibit {
         name: "local-invalidation",

@@ -2,15 +2,18 @@
 
 use super::cast::{ASID, Cast, FIRST_PAGE};
 use super::format::Small;
+use super::memory::FIRST_FRAME;
 use super::panics::caught;
 use super::property::{Property, Violation};
 use super::scenario::Scenario;
 use super::schedule::{Deviation, Hardware, Stacks, Trace, execute};
 use super::seat::{Ground, Seat};
 use super::story::Event;
-use super::tables::EngineTables;
-use super::world::{Access, World};
+use super::tables::{EngineTables, SLOTS};
+use super::world::{Access, FRAMES, World};
+use pageout_exhibits::audit::{Books, audit};
 use pageout_exhibits::harness::Subject;
+use pageout_reclaim::Frames;
 
 /// What one execution showed.
 pub struct Outcome {
@@ -53,18 +56,36 @@ pub fn perform<S: Subject, F: Small>(
     Outcome { trace, violation: world.violation(), start, story: world.story() }
 }
 
-/// Loads every page, has all reclaimed, and loads every page again: nothing stored may be lost.
+/// The books must balance; and every page is loaded, all is reclaimed, and every page is loaded
+/// once more: nothing stored may be lost.
 fn look_at_the_end<S: Subject, F: Small>(cast: &Cast<'_, S, F>) {
     let cpu = cast.scenario.agents.len();
     let env = Ground::<S, F>::new(Seat { world: cast.world, baton: None, cpu });
+    balance(cast, &env);
     let pages = cast.scenario.order().nr_pages() as u64;
-    let load = |page| cast.access(&env, cast.mm, ASID, page, Access::Load);
-    (0..pages).for_each(|page| {
-        load(page);
-    });
-    cast.reclaim(&env);
-    cast.reclaim(&env);
-    (0..pages).for_each(|page| {
-        load(page);
-    });
+    for _ in 0..2 {
+        for page in 0..pages {
+            cast.access(&env, cast.mm, ASID, page, Access::Load);
+        }
+        cast.reclaim(&env);
+        cast.reclaim(&env);
+    }
+    balance(cast, &env);
+}
+
+/// Mapcounts, references, slots and lists add up, and each frame in use belongs to a folio.
+fn balance<S: Subject, F: Small>(cast: &Cast<'_, S, F>, env: &Ground<'_, S, F>) {
+    let end = FIRST_FRAME.add(FRAMES as u64);
+    let books = Books { roots: cast.world.roots(), frames: FIRST_FRAME..end, slots: SLOTS };
+    let found = match audit(cast.maps, env, &books) {
+        Ok(folios) => {
+            let pages: usize = folios.iter().map(|id| cast.maps.folio(*id).nr_pages()).sum();
+            let used = FRAMES - env.free_pages();
+            (pages != used).then(|| format!("{used} frames are in use, and folios have {pages}"))
+        }
+        Err(found) => Some(found),
+    };
+    if let Some(found) = found {
+        cast.world.fail(Property::Accounts, found);
+    }
 }

@@ -7,6 +7,9 @@ use pageout_reclaim::{
 };
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
+/// Swap slots.
+pub(super) const SLOTS: u32 = 8;
+
 /// Memory of the engine's tables.
 pub(super) struct EngineTables {
     frames: Vec<AtomicU32>,
@@ -35,7 +38,7 @@ impl EngineTables {
             mappings: 4,
             memcgs: 1,
             shadows: 8,
-            slots: 8,
+            slots: SLOTS as usize,
         });
         Self {
             frames: made(sizes.frames),

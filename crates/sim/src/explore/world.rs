@@ -133,6 +133,11 @@ impl<F: Format> World<F> {
         self.roots.borrow().iter().map(|(asid, _)| *asid).collect()
     }
 
+    /// Their root tables.
+    pub fn roots(&self) -> Vec<Pfn> {
+        self.roots.borrow().iter().map(|(_, root)| *root).collect()
+    }
+
     /// The address of a page of the scenario's.
     pub fn addr(&self, page: u64) -> VirtAddr {
         VirtAddr::new((self.first_page + page) << F::PAGE_SHIFT)

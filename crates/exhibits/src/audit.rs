@@ -1,0 +1,159 @@
+//! An audit of the engine at rest: do mapcounts, references, swap slots and lists add up?
+
+use pageout_paging::pte::{Entry, SwapKind};
+use pageout_paging::{Env, Format, Level, Pfn, Table};
+use pageout_reclaim::{
+    CpuCtx, FolioFlags, FolioId, LruFlags, LruList, Maps, MemcgId, SwapSlot, World, cache,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// What is audited. Nothing may be going on: no call, no transfer, no folio isolated.
+#[derive(Clone, Debug)]
+pub struct Books {
+    /// Root tables of all address spaces.
+    pub roots: Vec<Pfn>,
+    /// All frames that folios may have.
+    pub frames: Range<Pfn>,
+    /// Swap slots there are.
+    pub slots: u32,
+}
+
+/// What the page tables say.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Entries that map each folio.
+    mapped: BTreeMap<u32, u32>,
+    /// Entries that name each slot.
+    swapped: BTreeMap<u32, u32>,
+    /// The first frame mapped that no folio has.
+    astray: Option<Pfn>,
+}
+
+/// Audits the engine: the folios found, so that the caller can compare frames.
+///
+/// # Errors
+/// The first thing that does not add up, in words.
+pub fn audit<W: World>(
+    maps: &Maps<'_>,
+    world: &W,
+    books: &Books,
+) -> Result<BTreeSet<FolioId>, String> {
+    let mut tally = Tally::default();
+    for root in &books.roots {
+        tally.table(maps, world, *root, Level::Pgd);
+    }
+    if let Some(pfn) = tally.astray {
+        return Err(format!("an entry maps frame {}, which no folio has", pfn.get()));
+    }
+    let frames = (0..books.frames.end.offset_from(books.frames.start))
+        .map(|k| books.frames.start.add(k as u64));
+    let folios: BTreeSet<_> = frames.filter_map(|pfn| maps.folio_of(pfn)).collect();
+    for id in &folios {
+        references(maps, world, *id, tally.mapped.get(&id.0).copied().unwrap_or(0))?;
+    }
+    for slot in 0..books.slots {
+        let (counted, named) = (maps.slot_entries(SwapSlot(slot)), tally.swapped.get(&slot));
+        let named = named.copied().unwrap_or(0);
+        if counted != named {
+            return Err(format!("swap slot {slot} counts {counted} entries, and {named} name it"));
+        }
+    }
+    lists(maps, &folios)?;
+    Ok(folios)
+}
+
+impl Tally {
+    fn table<E: Env>(&mut self, maps: &Maps<'_>, env: &E, frame: Pfn, level: Level) {
+        for i in 0..E::Format::PTES {
+            let raw = env.table(frame).load(i);
+            match level.below() {
+                Some(below) if E::Format::is_table(raw) => {
+                    self.table(maps, env, E::Format::pfn(raw), below);
+                }
+                Some(_) if E::Format::is_present(raw) => self.map(maps, E::Format::pfn(raw)),
+                Some(_) => {}
+                None => self.entry::<E::Format>(maps, raw, i),
+            }
+        }
+    }
+
+    fn entry<F: Format>(&mut self, maps: &Maps<'_>, raw: pageout_paging::Pte, i: usize) {
+        let pte = F::decode(raw, i);
+        match F::entry(pte) {
+            Entry::None => {}
+            Entry::Present | Entry::ProtNone => self.map(maps, F::pfn(pte)),
+            Entry::Swap(entry) if entry.kind == SwapKind::Device(0) => {
+                if let Some(slot) = SwapSlot::named_by(entry) {
+                    *self.swapped.entry(slot.0).or_default() += 1;
+                }
+            }
+            Entry::Swap(_) => {}
+        }
+    }
+
+    fn map(&mut self, maps: &Maps<'_>, pfn: Pfn) {
+        match maps.folio_of(pfn) {
+            Some(id) => *self.mapped.entry(id.0).or_default() += 1,
+            None => self.astray = self.astray.or(Some(pfn)),
+        }
+    }
+}
+
+/// The mapcount is the entries; the references are those and the index's or the swap cache's.
+fn references<W: World>(
+    maps: &Maps<'_>,
+    world: &W,
+    id: FolioId,
+    mapped: u32,
+) -> Result<(), String> {
+    let folio = maps.folio(id);
+    let name = format!("the folio of frame {}", folio.pfn().get());
+    if folio.mapcount() != mapped {
+        let counted = folio.mapcount();
+        return Err(format!("{name} has a mapcount of {counted}, and {mapped} entries map it"));
+    }
+    let cpu = &mut CpuCtx::new();
+    let indexed = if folio.flags().contains(FolioFlags::ANON) {
+        folio.flags().contains(FolioFlags::SWAPCACHE)
+    } else {
+        let found = cache::find(maps, world, cpu, folio.mapping(), folio.index());
+        if let Some(found) = found {
+            maps.release(world, cpu, found, 1);
+        }
+        found == Some(id)
+    };
+    let expected = mapped + u32::from(indexed);
+    let refs = folio.refs();
+    if refs != expected {
+        return Err(format!("{name} has {refs} references, where {expected} can be found"));
+    }
+    Ok(())
+}
+
+/// The lists are as long as the folios on them are large.
+fn lists(maps: &Maps<'_>, folios: &BTreeSet<FolioId>) -> Result<(), String> {
+    for list in LruList::ALL {
+        let on = |id: &&FolioId| {
+            let folio = maps.folio(**id);
+            folio.lru().contains(LruFlags::LRU) && list_of(folio) == list
+        };
+        let pages: usize = folios.iter().filter(on).map(|id| maps.folio(*id).nr_pages()).sum();
+        let counted = maps.lru_size(MemcgId::ROOT, list);
+        if counted != pages as u64 {
+            return Err(format!("{list:?} counts {counted} pages, and {pages} are on it"));
+        }
+    }
+    Ok(())
+}
+
+fn list_of(folio: &pageout_reclaim::Folio) -> LruList {
+    let active = folio.lru().contains(LruFlags::ACTIVE);
+    match (folio.flags().contains(FolioFlags::SWAPBACKED), active) {
+        _ if folio.lru().contains(LruFlags::UNEVICTABLE) => LruList::Unevictable,
+        (true, false) => LruList::InactiveAnon,
+        (true, true) => LruList::ActiveAnon,
+        (false, false) => LruList::InactiveFile,
+        (false, true) => LruList::ActiveFile,
+    }
+}
