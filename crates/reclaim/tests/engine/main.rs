@@ -5,6 +5,7 @@ mod accounting;
 mod advise;
 mod agreement;
 mod batches;
+mod busy;
 mod cow;
 mod cpu;
 mod crowd;
