@@ -65,6 +65,7 @@ impl Maps<'_> {
             self.remove_range(world, cpu, mm, &tail);
         } else if end > old.end {
             let vma = self.vma(id);
+            fits_mapping::<W>(vma.pgoff(), &(vma.start()..end))?;
             // What lies beyond must be free: of this VMA's own rest, too.
             if old.end != vma.end() || self.first_vma_after(mm, old.end, end).is_some() {
                 return Err(SpaceError::Overlap);
@@ -84,7 +85,8 @@ impl Maps<'_> {
         old: &VirtRange,
         new: &VirtRange,
     ) -> Result<(), SpaceError> {
-        self.vma_around(mm, old)?;
+        let vma = self.vma(self.vma_around(mm, old)?);
+        fits_mapping::<W>(vma.pgoff_at::<W::Format>(old.start), new)?;
         let overlap = new.start < old.end && old.start < new.end;
         if overlap || self.first_vma_after(mm, new.start, new.end).is_some() {
             return Err(SpaceError::Overlap);
@@ -114,6 +116,12 @@ impl Maps<'_> {
         self.merge_range(world, cpu, mm, new);
         Ok(())
     }
+}
+
+/// Refuses a range that would end past the last page offset.
+fn fits_mapping<W: World>(pgoff: u64, range: &VirtRange) -> Result<(), SpaceError> {
+    let end = pgoff.checked_add(super::pages::<W::Format>(range) as u64);
+    end.map(|_| ()).ok_or(SpaceError::BadRange)
 }
 
 /// Pages of `old` that `new` has room for.

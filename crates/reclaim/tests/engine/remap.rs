@@ -70,6 +70,10 @@ fn what_is_in_the_way_refuses<F: Format>(_: Family) {
     assert_eq!(world.remap(mm, 0..2, 0..3), Err(SpaceError::Overlap), "its own rest");
     assert_eq!(world.remap(mm, 0..4, 7..11), Err(SpaceError::Overlap));
     assert_eq!(world.remap(mm, 3..7, 20..24), Err(SpaceError::NotMapped));
+    let file = world.file();
+    world.vma(mm, 40..41, pageout_reclaim::VmFlags::READ, file, u64::MAX - 2);
+    assert_eq!(world.remap(mm, 40..41, 40..44), Err(SpaceError::BadRange), "past the last offset");
+    assert_eq!(world.remap(mm, 40..41, 50..54), Err(SpaceError::BadRange));
     world.tables.left.set(Some(0));
     let far = 4 * F::PTES as u64;
     assert_eq!(world.remap(mm, 0..4, far..far + 4), Err(SpaceError::OutOfMemory));
