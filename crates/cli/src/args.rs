@@ -125,8 +125,9 @@ pub(crate) struct Common {
     /// Where it runs: host (linux is `pageout lab`; model and guest are not implemented yet)
     #[arg(long, default_value = "host")]
     pub ground: String,
-    /// The trace of scenario trace [default: the sample that comes with the program]
-    #[arg(long, value_name = "FILE")]
+    /// The trace of scenario trace: a sample's name (see `pageout trace info`) or a file
+    /// [default: python-table]
+    #[arg(long, value_name = "TRACE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub measuring: Measuring,
@@ -189,9 +190,9 @@ pub(crate) enum TraceCommand {
         #[command(flatten)]
         epoch: Epoch,
     },
-    /// What a trace holds
+    /// What a trace holds; without one, the samples that come with the program
     Info {
-        /// The trace [default: the sample that comes with the program]
+        /// A sample's name or a file
         trace: Option<PathBuf>,
     },
 }

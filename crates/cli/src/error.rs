@@ -5,6 +5,7 @@ use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
 use pageout_sim::fields::FieldError;
 use pageout_sim::lab::{BootError, Fault, KernelError, LabError};
 use pageout_sim::residency::ReplayError;
+use pageout_sim::source::TraceSource;
 use pageout_sim::trace::{ImportError, RecordError, TraceError, WriteError};
 use pageout_sim::variant::VariantError;
 use std::error::Error;
@@ -35,6 +36,13 @@ pub(crate) enum CliError {
     Replay { name: String, source: ReplayError },
     #[error("trace {name}")]
     Trace { name: String, source: TraceError },
+    #[error(
+        "`{0}` is a sample and a file here: expected ./{0} for the file, or, for the sample, \
+         another working directory"
+    )]
+    SampleOrFile(String),
+    #[error("cannot open {}, and no sample has that name ({})", path.display(), sample_names())]
+    OpenTrace { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Compare(#[from] CompareError),
     #[error(transparent)]
@@ -79,6 +87,10 @@ pub(crate) enum CliError {
     Lab(#[from] LabError),
     #[error("cannot write to standard output")]
     Stdout(#[source] io::Error),
+}
+
+fn sample_names() -> String {
+    TraceSource::sample_names().join(", ")
 }
 
 impl CliError {

@@ -4,7 +4,9 @@ use crate::args::{TraceArgs, TraceCommand};
 use crate::error::CliError;
 use crate::{output, progress};
 use pageout_sim::source::TraceSource;
-use pageout_sim::trace::{self, Ending, ImportOptions, RecordOptions, Summary, Totals, TraceError};
+use pageout_sim::trace::{
+    self, Ending, ImportOptions, Info, RecordOptions, Summary, Totals, TraceError,
+};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -18,21 +20,28 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
         }
         TraceCommand::Import { input, output, epoch } => import(input, output, epoch.references),
         TraceCommand::Info { trace } => {
-            let failed = |source| CliError::Trace { name: name_of(trace.as_deref()), source };
-            let info = source_of(trace.as_deref())?.info().map_err(failed)?;
-            output::print(info.to_string().as_bytes())?;
+            let text = match trace {
+                Some(path) => info(&source_of(Some(path))?, path)?.to_string(),
+                None => samples()?,
+            };
+            output::print(text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-/// The trace at `path`, or the sample.
+/// The sample or the file of that name, or the default sample. A word that names both is refused:
+/// records should not depend on where a command was run.
 pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
     let Some(path) = path else {
-        return Ok(TraceSource::sample());
+        return Ok(TraceSource::default());
     };
+    if let Some(sample) = path.to_str().and_then(TraceSource::sample) {
+        let ambiguous = || CliError::SampleOrFile(name_of(Some(path)));
+        return if path.exists() { Err(ambiguous()) } else { Ok(sample) };
+    }
     TraceSource::read(path).map_err(|error| match error {
-        TraceError::Open { path, source } => CliError::Open { path, source },
+        TraceError::Open { path, source } => CliError::OpenTrace { path, source },
         source => CliError::Trace { name: name_of(Some(path)), source },
     })
 }
@@ -40,6 +49,24 @@ pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
 /// What messages call that trace.
 pub(crate) fn name_of(path: Option<&Path>) -> String {
     path.map_or_else(|| "the sample".to_owned(), |path| path.display().to_string())
+}
+
+fn info(source: &TraceSource, path: &Path) -> Result<Info, CliError> {
+    let failed = |source| CliError::Trace { name: name_of(Some(path)), source };
+    source.info().map_err(failed)
+}
+
+/// The samples, a line each.
+fn samples() -> Result<String, CliError> {
+    let mut text =
+        format!("{:<16}{:>10}{:>10}{:>10}  command\n", "sample", "pages", "epochs", "accesses");
+    for (name, sample) in TraceSource::sample_names().iter().zip(TraceSource::samples()) {
+        let Info { header, totals, .. } = info(&sample, Path::new(name))?;
+        let Totals { distinct_pages, epochs, accesses, .. } = totals;
+        let command = header.command.join(" ");
+        text += &format!("{name:<16}{distinct_pages:>10}{epochs:>10}{accesses:>10}  {command}\n");
+    }
+    Ok(text)
 }
 
 /// Records; the exit status is 0 however the program ended, which the summary says.

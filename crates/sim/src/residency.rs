@@ -41,6 +41,12 @@ pub enum ReplayError {
         /// Bytes available for each variant.
         available: u64,
     },
+    /// More memory than there is for its page reference string.
+    #[error("the trace has more accesses than the {most} for whose order memory is available")]
+    TooLong {
+        /// Accesses that would fit.
+        most: u64,
+    },
 }
 
 /// Page numbers at which the program ever changed its mappings. No folio straddles one, so that a
@@ -318,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_replay_that_would_not_fit_is_refused() {
-        let sample = TraceSource::sample();
+        let sample = TraceSource::default();
         let cuts = Cuts::of_trace(&sample).expect("the sample is a trace");
         let needs = |available| Needs::of_trace::<X86_64>(&sample, &cuts, 9, 10, available);
         let known = needs(None).expect("nothing is refused where nothing is known");

@@ -1,4 +1,4 @@
-//! Where a trace comes from: a file, or the sample that is part of this program.
+//! Where a trace comes from: a file, or a sample that is part of this program.
 
 use crate::this_machine;
 use crate::trace::{Info, TraceError, TraceReader};
@@ -8,9 +8,14 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The sample's name, and its bytes.
-const SAMPLE: (&str, &[u8]) =
-    ("python-table.pgt", include_bytes!("../../../samples/python-table.pgt"));
+/// The samples' names and bytes; the first is the one taken where none is named.
+const SAMPLES: [(&str, &[u8]); 3] = [
+    ("python-table", include_bytes!("../../../samples/python-table.pgt")),
+    ("sqlite-orders", include_bytes!("../../../samples/sqlite-orders.pgt")),
+    ("cc1plus-list", include_bytes!("../../../samples/cc1plus-list.pgt")),
+];
+
+const EXTENSION: &str = "pgt";
 
 /// A trace in memory: it can be read any number of times, whatever becomes of its file.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,9 +25,25 @@ pub struct TraceSource {
 }
 
 impl TraceSource {
-    /// The sample that comes with the program; `samples/README.md` says how it was made.
-    pub fn sample() -> Self {
-        Self { name: SAMPLE.0.to_owned(), bytes: SAMPLE.1.into() }
+    /// The samples that come with the program, the default one first; `samples/README.md` says how
+    /// they were made.
+    pub fn samples() -> impl Iterator<Item = Self> {
+        // Records call a sample what they call its file.
+        SAMPLES.iter().map(|(name, bytes)| Self {
+            name: format!("{name}.{EXTENSION}"),
+            bytes: (*bytes).into(),
+        })
+    }
+
+    /// The names by which samples are asked for.
+    pub fn sample_names() -> [&'static str; SAMPLES.len()] {
+        SAMPLES.map(|(name, _)| name)
+    }
+
+    /// The sample of that name.
+    pub fn sample(name: &str) -> Option<Self> {
+        let place = SAMPLES.iter().position(|sample| sample.0 == name)?;
+        Self::samples().nth(place)
     }
 
     /// Takes a file into memory: traces are small for what they hold.
@@ -75,6 +96,13 @@ impl TraceSource {
     }
 }
 
+/// The sample taken where none is named.
+impl Default for TraceSource {
+    fn default() -> Self {
+        Self::samples().next().expect("there are samples")
+    }
+}
+
 impl fmt::Debug for TraceSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, bytes } = self;
@@ -91,11 +119,11 @@ mod tests {
     fn a_trace_outlives_its_file() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("copy.pgt");
-        fs::write(&path, SAMPLE.1).expect("a file");
+        fs::write(&path, SAMPLES[0].1).expect("a file");
         let source = TraceSource::read(&path).expect("a trace");
         fs::remove_file(&path).expect("the file is there");
         assert_eq!(source.name(), "copy.pgt");
-        let sample = TraceSource::sample().info().expect("the sample is a trace");
+        let sample = TraceSource::default().info().expect("the sample is a trace");
         assert_eq!(source.info().expect("it is in memory"), sample);
     }
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use pageout_sim::source::TraceSource;
 use pageout_sim::trace::{
     Ending, Event, Fault, FileId, Header, Info, Kind, Mapping, PAGE_LIMIT, Page, PageRange,
     Permissions, Totals, TraceError, TraceReader, TraceWriter, WriteError,
@@ -331,13 +332,15 @@ unexplained     1 accesses to unknown memory
 }
 
 #[test]
-fn the_sample_is_whole() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/python-table.pgt");
-    let info = Info::of(path).expect("reads");
-    assert!(info.header.mappings);
-    assert_eq!(info.totals.ending, Ending::Exited(0));
-    assert!(info.footprint_mib() > 20.0, "{info}");
-    assert_eq!(info.unknown_accesses, 0);
+fn the_samples_are_whole() {
+    for name in TraceSource::sample_names() {
+        let info = TraceSource::sample(name).expect("a sample").info().expect("reads");
+        assert!(info.header.mappings);
+        assert_eq!(info.totals.ending, Ending::Exited(0));
+        assert!(info.footprint_mib() > 20.0, "{info}");
+        assert!(info.compressed_bytes < 1 << 20, "{info}");
+        assert_eq!(info.unknown_accesses, 0);
+    }
 }
 
 fn number() -> impl Strategy<Value = u64> {

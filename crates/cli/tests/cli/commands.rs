@@ -1,6 +1,9 @@
 //! Every command does its work and says so.
 
-use crate::common::{QUICK_TRACE, SAMPLE, command, entries, run, run_with_input, stderr, stdout};
+use crate::common::{
+    QUICK_TRACE, SAMPLES, assert_refused, command, counted, entries, records, run, run_with_input,
+    sample_path, stderr, stdout,
+};
 use std::io::Read;
 use std::process::Stdio;
 use tempfile::tempdir;
@@ -117,8 +120,46 @@ fn trace_import_reads_standard_input_and_files() {
 }
 
 #[test]
-fn trace_info_without_a_trace_describes_the_sample() {
-    assert_eq!(stdout("trace info"), stdout(&format!("trace info {SAMPLE}")));
+fn trace_info_lists_the_samples_and_shows_each() {
+    let list = stdout("trace info");
+    for name in SAMPLES {
+        assert_in_order(&list, &["sample", "pages", "command", name]);
+        let shown = stdout(&format!("trace info {name}"));
+        assert_eq!(shown, stdout(&format!("trace info {}", sample_path(name))));
+        let line = list.lines().find(|line| line.starts_with(name)).expect("its line");
+        let command = shown.lines().next().and_then(|line| line.strip_prefix("command"));
+        assert!(line.ends_with(command.expect("its command").trim()), "{line}");
+    }
+}
+
+#[test]
+fn samples_are_traces_without_a_path() {
+    for name in SAMPLES {
+        let counts = |trace: &str| {
+            let records = records(&format!("run {QUICK_TRACE} --runs 1 --trace {trace}")).records;
+            let [record] = &records[..] else { panic!("one record: {records:?}") };
+            let counted = ["pages aged", "folios referenced"].map(|name| counted(record, name));
+            (record.fields.clone(), counted)
+        };
+        assert_eq!(counts(name), counts(&sample_path(name)));
+    }
+}
+
+#[test]
+fn a_sample_and_a_file_of_one_name_are_told_apart_by_the_path() {
+    let directory = tempdir().expect("a directory");
+    std::fs::copy(sample_path("cc1plus-list"), directory.path().join("python-table"))
+        .expect("a copy");
+    let here = |words: &str| {
+        let done = command(words).current_dir(directory.path()).output();
+        done.expect("the binary runs")
+    };
+    for words in ["trace info", "run trace --trace", "compare trace --trace"] {
+        let done = here(&format!("{words} python-table"));
+        assert_refused(&done, &["`python-table`", "a sample and a file", "./python-table"]);
+    }
+    let file = String::from_utf8(here("trace info ./python-table").stdout).expect("UTF-8");
+    assert_eq!(file, stdout("trace info cc1plus-list"));
 }
 
 #[test]

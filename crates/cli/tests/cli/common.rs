@@ -5,9 +5,17 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The sample trace that comes with the program, as a file.
+/// The default sample trace that comes with the program, as a file.
 pub(crate) const SAMPLE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/python-table.pgt");
+
+/// The names of the samples that come with the program.
+pub(crate) const SAMPLES: [&str; 3] = ["python-table", "sqlite-orders", "cc1plus-list"];
+
+/// The file of a sample.
+pub(crate) fn sample_path(name: &str) -> String {
+    format!("{}/../../samples/{name}.pgt", env!("CARGO_MANIFEST_DIR"))
+}
 
 /// A trace scenario that is quick: few agings of large folios.
 pub(crate) const QUICK_TRACE: &str = "trace order=4 format=arm64-4k every=500";

@@ -1,0 +1,172 @@
+//! Demand MIN: the fewest faults with which a page reference string can be served.
+//!
+//! Belady's MIN (*A study of replacement algorithms for a virtual-storage computer*, IBM Systems
+//! Journal 5(2), 1966) loads a page when it is asked for and evicts the one asked for last from
+//! then on. No policy that works page by page on demand has fewer faults. It is no bound where
+//! pages come unasked: with fault-around, read-ahead or large folios. Write-out counts for nothing.
+//!
+//! The bound is one for replays of the trace, in the trace's order. Of the program itself, the
+//! trace does not say in which order pages were used inside an epoch, nor how often.
+
+use crate::reference_string::ReferenceString;
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+
+/// What serving a string took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DemandFaults {
+    /// Pages asked for while they were not resident.
+    pub faults: usize,
+    /// Those of them that were resident before.
+    pub refaults: usize,
+}
+
+/// Faults of MIN with so many frames. Takes n log n steps for n accesses.
+pub fn demand_min(string: &ReferenceString, frames: NonZeroUsize) -> DemandFaults {
+    // A resident page is named by its next use. One that has none gives its frame back at once:
+    // it would be the next victim anyway.
+    let mut resident = BTreeSet::new();
+    let mut faults = 0;
+    for (now, next) in next_uses(string).into_iter().enumerate() {
+        if !resident.remove(&now) {
+            faults += 1;
+            if resident.len() == frames.get() {
+                resident.pop_last();
+            }
+        }
+        resident.extend(next);
+    }
+    // Every page's first fault is none of a page that was resident before, and every other is.
+    DemandFaults { faults, refaults: faults - string.nr_pages() }
+}
+
+/// For each access, where in the string its page is asked for next.
+fn next_uses(string: &ReferenceString) -> Vec<Option<usize>> {
+    let mut last = vec![None; string.nr_pages()];
+    let mut next = vec![None; string.pages().len()];
+    for (now, page) in string.pages().iter().enumerate().rev() {
+        next[now] = last[*page].replace(now);
+    }
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::TraceSource;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn frames(number: usize) -> NonZeroUsize {
+        NonZeroUsize::new(number).expect("at least one")
+    }
+
+    fn min(string: &ReferenceString, number: usize) -> usize {
+        demand_min(string, frames(number)).faults
+    }
+
+    /// The fewest faults over every choice of every victim: of all sets of pages that can be
+    /// resident, with the fewest faults that lead to each.
+    fn every_choice(numbers: &[u8], frames: usize) -> usize {
+        let mut reachable = BTreeMap::from([(BTreeSet::new(), 0)]);
+        for page in numbers {
+            let mut after = BTreeMap::new();
+            let mut reach = |resident: BTreeSet<u8>, faults: usize| {
+                let fewest = after.entry(resident).or_insert(faults);
+                *fewest = faults.min(*fewest);
+            };
+            for (resident, faults) in reachable {
+                let with = |mut resident: BTreeSet<u8>| {
+                    resident.insert(*page);
+                    resident
+                };
+                if resident.contains(page) {
+                    reach(resident, faults);
+                } else if resident.len() < frames {
+                    reach(with(resident), faults + 1);
+                } else {
+                    for victim in &resident {
+                        let mut left = resident.clone();
+                        left.remove(victim);
+                        reach(with(left), faults + 1);
+                    }
+                }
+            }
+            reachable = after;
+        }
+        reachable.into_values().min().unwrap_or(0)
+    }
+
+    /// Least recently used, by the same rules.
+    fn lru(string: &ReferenceString, frames: usize) -> usize {
+        let mut by_use: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut used_at = vec![None; string.nr_pages()];
+        let mut faults = 0;
+        for (now, page) in string.pages().iter().enumerate() {
+            if let Some(before) = used_at[*page].replace(now) {
+                by_use.remove(&before);
+            } else {
+                faults += 1;
+                if by_use.len() == frames {
+                    let (_, victim) = by_use.pop_first().expect("there is a frame");
+                    used_at[victim] = None;
+                }
+            }
+            by_use.insert(now, *page);
+        }
+        faults
+    }
+
+    #[test]
+    fn the_textbook_string() {
+        let string = ReferenceString::of_numbers(&[
+            7, 0, 1, 2, 0, 3, 0, 4, 2, 3, 0, 3, 2, 1, 2, 0, 1, 7, 0, 1,
+        ]);
+        assert_eq!(demand_min(&string, frames(3)), DemandFaults { faults: 9, refaults: 3 });
+        assert_eq!(lru(&string, 3), 12);
+    }
+
+    #[test]
+    fn enough_frames_leave_first_faults_only() {
+        for sample in TraceSource::samples() {
+            let string = ReferenceString::of_trace(&sample, None).expect("a trace");
+            let done = demand_min(&string, frames(string.nr_pages()));
+            assert_eq!(done, DemandFaults { faults: string.nr_pages(), refaults: 0 });
+        }
+    }
+
+    #[test]
+    fn samples_fault_more_under_lru_and_less_with_more_frames() {
+        for sample in TraceSource::samples() {
+            let string = ReferenceString::of_trace(&sample, None).expect("a trace");
+            let mut before = usize::MAX;
+            for percent in [10, 25, 50] {
+                let number = string.nr_pages() * percent / 100;
+                let (best, lru) = (min(&string, number), lru(&string, number));
+                println!("{sample:?}, {percent} % of {}: {best}, LRU {lru}", string.nr_pages());
+                assert!(string.nr_pages() < best && best < lru && best < before);
+                before = best;
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_choice_of_victims_has_fewer_faults(
+            numbers in prop::collection::vec(0..7_u8, 0..24),
+            frames in 1..5_usize,
+        ) {
+            let string = ReferenceString::of_numbers(&numbers);
+            prop_assert_eq!(min(&string, frames), every_choice(&numbers, frames));
+            prop_assert!(min(&string, frames) <= lru(&string, frames));
+        }
+
+        #[test]
+        fn more_frames_never_cost_a_fault(numbers in prop::collection::vec(0..40_u8, 0..200)) {
+            let string = ReferenceString::of_numbers(&numbers);
+            for frames in 1..40 {
+                prop_assert!(min(&string, frames + 1) <= min(&string, frames));
+            }
+        }
+    }
+}

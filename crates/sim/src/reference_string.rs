@@ -1,0 +1,298 @@
+//! A trace as a page reference string: the pages asked for one after another, each named by what
+//! backs it.
+//!
+//! Two mappings of one page of a file ask for one page. A store through a private mapping of a
+//! file asks for a copy of the program's own, which takes the file page's place there until it is
+//! unmapped or dropped. Anonymous pages are new ones after an unmap or a discard, and keep their
+//! identity where they move.
+
+use crate::residency::ReplayError;
+use crate::source::TraceSource;
+use crate::trace::{Areas, Event, FileId, Kind, Page, PageRange, TraceReader};
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufRead;
+
+/// Bytes of memory that an access of a trace takes here, about, with what is made of the string
+/// ([`crate::demand_min`]): its page, its next use, its place in maps of pages.
+const BYTES_AN_ACCESS: u64 = 128;
+
+/// The pages of a program in the order in which its trace has them.
+///
+/// That order is the trace's, not the program's: inside an epoch, each page once and ascending,
+/// but before a mapping change the pages that it changes (`docs/trace-format.md`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReferenceString {
+    pages: Vec<usize>,
+    nr_pages: usize,
+}
+
+impl ReferenceString {
+    /// The string of a trace; `available` bytes of memory are there for it and what is made of
+    /// it, if that is known.
+    ///
+    /// # Errors
+    /// [`ReplayError::Trace`] as the reader found it; [`ReplayError::TooLong`].
+    pub fn of_trace(source: &TraceSource, available: Option<u64>) -> Result<Self, ReplayError> {
+        Self::read(source.open()?, available)
+    }
+
+    fn read<R: BufRead>(
+        mut reader: TraceReader<R>,
+        available: Option<u64>,
+    ) -> Result<Self, ReplayError> {
+        let most = available.map_or(u64::MAX, |available| available / BYTES_AN_ACCESS);
+        let mut backing = Backing::default();
+        let mut pages = Vec::new();
+        while let Some(event) = reader.next() {
+            match event? {
+                Event::Access { page, store } => {
+                    if pages.len() as u64 >= most {
+                        return Err(ReplayError::TooLong { most });
+                    }
+                    pages.push(backing.of(page, store, reader.areas()));
+                }
+                Event::Unmap(range) => backing.drop_own(range),
+                Event::Discard(range) => backing.discard(range, reader.areas()),
+                Event::Remap { pages, to } => backing.move_own(pages, to),
+                Event::Map(_) | Event::Protect { .. } | Event::EpochEnd { .. } => {}
+            }
+        }
+        Ok(Self { pages, nr_pages: backing.nr_pages })
+    }
+
+    /// The pages asked for, in order, numbered from 0 as they first occur.
+    pub fn pages(&self) -> &[usize] {
+        &self.pages
+    }
+
+    /// Different pages in it: the faults that no amount of memory spares.
+    pub fn nr_pages(&self) -> usize {
+        self.nr_pages
+    }
+}
+
+/// What backs the program's pages now.
+#[derive(Default)]
+struct Backing {
+    /// Pages of files, which outlive their mappings in the page cache.
+    files: HashMap<(FileId, u64), usize>,
+    /// Pages of the program's own, by virtual page: anonymous memory and copies of private files.
+    own: BTreeMap<u64, usize>,
+    nr_pages: usize,
+}
+
+impl Backing {
+    fn of(&mut self, page: Page, store: bool, areas: &Areas) -> usize {
+        let next = self.nr_pages;
+        let number = page.number();
+        let id = match areas.get(page).map(|area| (area, area.kind)) {
+            // A copy that is there already stands before its file's page.
+            Some((area, Kind::File { file, offset }))
+                if area.shared || !store && !self.own.contains_key(&number) =>
+            {
+                let offset = offset.saturating_add(number - area.pages.start());
+                *self.files.entry((file, offset)).or_insert(next)
+            }
+            _ => *self.own.entry(number).or_insert(next),
+        };
+        self.nr_pages += usize::from(id == next);
+        id
+    }
+
+    fn drop_own(&mut self, range: PageRange) {
+        self.take_own(range);
+    }
+
+    /// `MADV_DONTNEED` drops private pages; shared memory keeps its content.
+    fn discard(&mut self, range: PageRange, areas: &Areas) {
+        for area in areas.within(range).filter(|area| !area.shared) {
+            self.take_own(area.pages);
+        }
+    }
+
+    fn move_own(&mut self, range: PageRange, to: u64) {
+        let moved = self.take_own(range);
+        self.own.extend(moved.into_iter().map(|(page, id)| (page - range.start() + to, id)));
+    }
+
+    fn take_own(&mut self, range: PageRange) -> Vec<(u64, usize)> {
+        self.own.extract_if(range.start()..range.end(), |_, _| true).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::trace::{Ending, Header, Mapping, Permissions, TraceWriter};
+
+    const A: Option<&str> = Some("/a");
+
+    impl ReferenceString {
+        /// Of pages named by any numbers.
+        pub(crate) fn of_numbers(numbers: &[u8]) -> Self {
+            let mut ids = HashMap::new();
+            let id = |number| {
+                let next = ids.len();
+                *ids.entry(number).or_insert(next)
+            };
+            let pages: Vec<_> = numbers.iter().map(id).collect();
+            Self { pages, nr_pages: ids.len() }
+        }
+    }
+
+    enum Step {
+        /// Start, end, file (from its page 0) or anonymous, shared.
+        Map(u64, u64, Option<&'static str>, bool),
+        Load(u64),
+        Store(u64),
+        Unmap(u64, u64),
+        Discard(u64, u64),
+        Move(u64, u64, u64),
+    }
+    use Step::{Discard, Load, Map, Move, Store, Unmap};
+
+    fn range(start: u64, end: u64) -> PageRange {
+        PageRange::new(start, end).expect("a range")
+    }
+
+    /// A trace of these steps, an epoch each.
+    fn trace(steps: &[Step]) -> Vec<u8> {
+        let header = Header {
+            page_shift: 12,
+            epoch_references: 1,
+            mappings: true,
+            command: Vec::new(),
+            architecture: "unknown".to_owned(),
+            tool: "test".to_owned(),
+        };
+        let mut writer = TraceWriter::new(Vec::new(), &header).expect("begins");
+        let access = |page, store| Event::Access { page: Page::new(page).expect("a page"), store };
+        for step in steps {
+            let event = match *step {
+                Map(start, end, file, shared) => {
+                    let kind = file.map_or(Kind::Anonymous, |path| {
+                        let file = writer.file(path).expect("a file");
+                        Kind::File { file, offset: 0 }
+                    });
+                    let permissions = Permissions::READ_WRITE;
+                    Event::Map(Mapping { pages: range(start, end), kind, permissions, shared })
+                }
+                Load(page) => access(page, false),
+                Store(page) => access(page, true),
+                Unmap(start, end) => Event::Unmap(range(start, end)),
+                Discard(start, end) => Event::Discard(range(start, end)),
+                Move(start, end, to) => Event::Remap { pages: range(start, end), to },
+            };
+            writer.write(&event).expect("an event");
+            if matches!(step, Load(_) | Store(_)) {
+                writer.write(&Event::EpochEnd { references: 1 }).expect("an end");
+            }
+        }
+        writer.finish(Ending::Exited(0)).expect("ends").0
+    }
+
+    fn string(steps: &[Step]) -> ReferenceString {
+        let bytes = trace(steps);
+        let string = ReferenceString::read(TraceReader::new(&*bytes).expect("reads"), None);
+        string.expect("a trace")
+    }
+
+    fn pages(steps: &[Step]) -> Vec<usize> {
+        string(steps).pages
+    }
+
+    #[test]
+    fn a_file_page_is_one_page_wherever_and_whenever_it_is_mapped() {
+        let steps = [
+            Map(10, 20, A, true),
+            Map(30, 40, A, false),
+            Map(50, 60, Some("/b"), false),
+            Load(12),
+            Load(32),
+            Store(12),
+            Load(52),
+            Unmap(10, 20),
+            Unmap(30, 40),
+            Map(70, 80, A, true),
+            Load(72),
+        ];
+        assert_eq!(pages(&steps), [0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_hole_leaves_the_file_offsets_of_what_is_above_it() {
+        let steps = [
+            Map(10, 20, A, false),
+            Map(110, 120, A, false),
+            Unmap(12, 15),
+            Load(16),
+            Load(116),
+            Load(112),
+        ];
+        assert_eq!(pages(&steps), [0, 0, 1]);
+    }
+
+    #[test]
+    fn a_store_through_a_private_mapping_makes_a_copy_until_it_is_dropped() {
+        let private = [
+            Map(10, 20, A, false),
+            Map(30, 40, A, false),
+            Load(10),
+            Store(10),
+            Load(10),
+            Load(30),
+            Discard(10, 11),
+            Load(10),
+            Store(10),
+        ];
+        assert_eq!(pages(&private), [0, 1, 1, 0, 0, 2]);
+    }
+
+    #[test]
+    fn anonymous_pages_are_new_after_an_unmap_or_a_discard() {
+        let steps = [
+            Map(10, 20, None, false),
+            Store(10),
+            Store(11),
+            Unmap(10, 11),
+            Map(10, 11, None, false),
+            Load(10),
+            Discard(11, 12),
+            Load(11),
+        ];
+        assert_eq!(pages(&steps), [0, 1, 2, 3]);
+        let shared = [Map(10, 20, None, true), Store(10), Discard(10, 11), Load(10)];
+        assert_eq!(pages(&shared), [0, 0]);
+    }
+
+    #[test]
+    fn pages_that_move_stay_the_same() {
+        let steps = [
+            Map(10, 12, None, false),
+            Map(20, 22, A, false),
+            Store(11),
+            Load(20),
+            Store(21),
+            Move(10, 12, 40),
+            Move(20, 22, 50),
+            Load(41),
+            Load(50),
+            Load(51),
+            Map(10, 12, None, false),
+            Load(11),
+        ];
+        assert_eq!(pages(&steps), [0, 1, 2, 0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_string_that_would_not_fit_is_refused() {
+        let bytes = trace(&[Map(10, 20, A, true), Load(10), Load(11), Load(10)]);
+        let read = |accesses| {
+            let reader = TraceReader::new(&*bytes).expect("reads");
+            ReferenceString::read(reader, Some(accesses * BYTES_AN_ACCESS))
+        };
+        assert_eq!(read(3).expect("there is room").nr_pages(), 2);
+        let error = read(2).expect_err("there is no room");
+        assert!(matches!(error, ReplayError::TooLong { most: 2 }), "{error}");
+    }
+}
