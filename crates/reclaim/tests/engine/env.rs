@@ -3,7 +3,7 @@
 
 use crate::cpu::Tlbs;
 use crate::ground::{Ground, Tables};
-use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
 use pageout_paging::table::{HostTable, HostTables, LINE};
 use pageout_paging::{Env, Format, Notifier, Pfn, Pte, Sound, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{Lock, WriteGuard};
@@ -31,6 +31,10 @@ pub(crate) struct MmuLog {
     pub(crate) tlbs: Mutex<Tlbs>,
     /// Hardware does not set the accessed bit.
     pub(crate) software_af: AtomicBool,
+    /// Deferred invalidations are interrupts.
+    pub(crate) interrupts: AtomicBool,
+    /// Something was issued and is not complete.
+    pub(crate) incomplete: AtomicBool,
 }
 
 impl MmuLog {
@@ -47,18 +51,24 @@ impl MmuLog {
 
 impl Mmu for MmuLog {
     fn caps(&self) -> Caps {
-        Caps { hardware_af: !self.software_af.load(Relaxed), ..Caps::IDEAL }
+        let shootdown = match self.interrupts.load(Relaxed) {
+            true => Shootdown::Ipi,
+            false => Shootdown::Broadcast,
+        };
+        Caps { hardware_af: !self.software_af.load(Relaxed), shootdown, ..Caps::IDEAL }
     }
 
     fn invalidate(&self, what: Invalidate) {
         self.invalidations.lock().unwrap().push(what);
         self.tlbs.lock().unwrap().issue(what);
+        self.incomplete.store(true, Relaxed);
     }
 
     fn barrier(&self, barrier: Barrier) {
         self.tlbs.lock().unwrap().complete(barrier);
         if barrier == Barrier::Complete {
             self.completions.fetch_add(1, Relaxed);
+            self.incomplete.store(false, Relaxed);
         }
     }
 }

@@ -108,6 +108,7 @@ pub(crate) struct Ground {
     pub(crate) answer: Mutex<Answer>,
     late: Mutex<Vec<Transfer>>,
     log: Mutex<Vec<Transfer>>,
+    early: AtomicBool,
     /// Whether the calling task is to stop.
     pub(crate) signal: AtomicBool,
 }
@@ -122,6 +123,7 @@ impl Ground {
             answer: Mutex::default(),
             late: Mutex::default(),
             log: Mutex::default(),
+            early: AtomicBool::new(false),
             signal: AtomicBool::new(false),
         }
     }
@@ -159,6 +161,11 @@ impl Ground {
     /// Every transfer since this was last asked.
     pub(crate) fn transfers(&self) -> Vec<Transfer> {
         take(&mut *self.log.lock().unwrap())
+    }
+
+    /// Whether a write ever began while an invalidation was issued and not complete.
+    pub(crate) fn wrote_too_early(&self) -> bool {
+        self.early.load(Relaxed)
     }
 
     /// The transfers still going on.
@@ -249,6 +256,7 @@ impl<F: Format> Backing for TestEnv<'_, F> {
     }
 
     fn write(&self, io: Io) -> Submitted {
+        self.ground.early.fetch_or(self.mmu.incomplete.load(Relaxed), Relaxed);
         self.ground.submit(Transfer { writes: true, io })
     }
 }

@@ -1,0 +1,229 @@
+//! Reclaim from end to end: what is freed, what is written, what stays, and in which order.
+
+use crate::formats::on_every_format;
+use crate::ground::Answer;
+use crate::unmap::ALL;
+use crate::world::{Arena, LIMITS, World, aging};
+use pageout_paging::pte::Entry;
+use pageout_paging::young::Family;
+use pageout_paging::{Format, Pfn};
+use pageout_reclaim::{
+    Agent, Counter, FolioFlags, FolioId, Limits, LruFlags, LruList, MappingId, MemcgId, MmId,
+    Place, ReclaimOptions, ShootdownWhen, SwapSlot, Tuning, UnmapBy, Unmapping, VmFlags, cache,
+    swap,
+};
+
+const ROOT: MemcgId = MemcgId::ROOT;
+const ROOMY: Limits = Limits { folios: 256, shadows: 64, slots: 64, ..LIMITS };
+const READ_WRITE: VmFlags = VmFlags::READ.union(VmFlags::WRITE);
+
+fn tuning(family: Family, unmapping: Unmapping) -> Tuning {
+    Tuning { aging: aging(family), unmapping }
+}
+
+const DEFERRED: Unmapping = Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred };
+
+/// A charged folio on its list, in the index if it is a file's, mapped at its own page numbers.
+fn resident<F: Format>(
+    world: &mut World<'_, F>,
+    mm: MmId,
+    mapping: MappingId,
+    order: u8,
+    index: u64,
+) -> FolioId {
+    let id = world.folio(mapping, order, index);
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let tuning = tuning(Family::Batched, DEFERRED);
+    maps.charge(env, cpu, id, ROOT, tuning).expect("no limit");
+    if !world.maps.folio(id).flags().contains(FolioFlags::ANON) {
+        cache::add(maps, env, cpu, id).expect("nothing there");
+    }
+    world.flag(id, FolioFlags::UPTODATE);
+    world.maps.lru_add(&world.env, &mut world.cpu, id);
+    let vma = world.vma(mm, index..index + (1 << order), READ_WRITE, mapping, index);
+    world.map(vma, id);
+    world.maps.release(&world.env, &mut world.cpu, id, 1);
+    id
+}
+
+/// Asks for everything once.
+fn reclaim<F: Format>(world: &mut World<'_, F>, tuning: Tuning) -> u64 {
+    let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
+    let (env, cpu) = (&world.env, &mut world.cpu);
+    let nr = world.maps.try_to_free_mem_cgroup_pages(env, cpu, ROOT, 4096, options, tuning);
+    assert_eq!(world.maps.dropped_gathers(), 0);
+    nr
+}
+
+fn used<F: Format>(world: &World<'_, F>) -> usize {
+    (0..LIMITS.frames as u64).filter(|n| world.env.ground.is_used(Pfn::new(*n))).count()
+}
+
+fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(family: Family) {
+    for how in ALL {
+        let mut arena = Arena::new::<F>(&ROOMY);
+        let mut world = arena.world::<F>();
+        let (mm, file) = (world.process(), world.file());
+        for k in 0..10 {
+            resident(&mut world, mm, file, 2, 4 * k);
+        }
+        assert_eq!(reclaim(&mut world, tuning(family, how)), 40);
+        assert_eq!(used(&world), 0);
+        assert!(world.entries(mm, 0..40).iter().all(|pte| pte.is_none()));
+        assert!(world.env.ground.transfers().is_empty());
+        let stat = world.maps.memcg(ROOT).vmstat();
+        assert_eq!(stat.get(Counter::PgstealProactive), 40);
+        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 0);
+        // Back again: a shadow for each.
+        for k in 0..10 {
+            let id = world.folio(file, 2, 4 * k);
+            let added = cache::add(&world.maps, &world.env, &mut world.cpu, id);
+            assert!(added.expect("nothing there").is_some());
+        }
+    }
+}
+
+fn one_barrier_serves_a_round<F: Format>(family: Family) {
+    let limits = Limits { vmas: 64, ..ROOMY };
+    let mut arena = Arena::new::<F>(&limits);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file());
+    for k in 0..32 {
+        resident(&mut world, mm, file, 0, k);
+    }
+    world.forget();
+    assert_eq!(reclaim(&mut world, tuning(family, DEFERRED)), 32);
+    assert_eq!(world.env.mmu.invalidations().len(), 32);
+    // Lists are scanned by 32 >> priority pages, so the last rounds alone take many.
+    assert!(world.env.mmu.completions() <= 6);
+}
+
+fn dirty_folios_of_files_wait_for_their_flushers<F: Format>(family: Family) {
+    for how in ALL {
+        let mut arena = Arena::new::<F>(&ROOMY);
+        let mut world = arena.world::<F>();
+        let (mm, file) = (world.process(), world.file());
+        let id = resident(&mut world, mm, file, 2, 0);
+        world.change(mm, 2, F::mkdirty);
+        assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
+        let flags = world.flags(id);
+        assert!(flags.contains(FolioFlags::DIRTY | FolioFlags::RECLAIM));
+        assert!(world.env.ground.transfers().is_empty());
+        assert_eq!((world.mapcount(id), world.maps.folio(id).refs()), (0, 1));
+    }
+}
+
+/// The slots that the entries of pages `0..nr` name.
+fn slots<F: Format>(world: &World<'_, F>, mm: MmId, nr: u64) -> Vec<SwapSlot> {
+    let entries = world.entries(mm, 0..nr);
+    let slot = |pte| match F::entry(pte) {
+        Entry::Swap(entry) => SwapSlot::named_by(entry).expect("a slot"),
+        other => panic!("{other:?}"),
+    };
+    entries.into_iter().map(slot).collect()
+}
+
+fn anonymous_memory_is_written_then_freed<F: Format>(family: Family) {
+    for (how, late) in ALL.into_iter().flat_map(|how| [(how, false), (how, true)]) {
+        let mut arena = Arena::new::<F>(&ROOMY);
+        let mut world = arena.world::<F>();
+        let (mm, anon) = (world.process(), world.anon());
+        let id = resident(&mut world, mm, anon, 2, 0);
+        let pfn = world.maps.folio(id).pfn();
+        (0..4).for_each(|k| world.env.ground.set_content(pfn.add(k), 100 + k));
+        (0..4).for_each(|k| world.change(mm, k, F::mkdirty));
+        if late {
+            *world.env.ground.answer.lock().unwrap() = Answer::Late;
+        }
+        world.forget();
+        let freed = reclaim(&mut world, tuning(family, how));
+        assert_eq!(world.env.ground.transfers().len(), 1, "written once");
+        if late {
+            assert_eq!(freed, 0);
+            assert!(world.flags(id).contains(FolioFlags::WRITEBACK | FolioFlags::RECLAIM));
+            assert_eq!(world.finish_io(true), 1);
+            assert!(!world.flags(id).intersects(FolioFlags::WRITEBACK | FolioFlags::DIRTY));
+            assert!(!world.maps.folio(id).lru().contains(LruFlags::ACTIVE), "back at the tail");
+            assert_eq!(reclaim(&mut world, tuning(family, how)), 4);
+        } else {
+            assert_eq!(freed, 4);
+        }
+        assert_eq!(used(&world), 0);
+        for (slot, content) in slots(&world, mm, 4).into_iter().zip(100..) {
+            assert_eq!(world.env.ground.stored(Place::Swap(slot)), content);
+            assert_eq!(world.maps.slot_entries(slot), 1);
+            assert_eq!(swap::find(&world.maps, &world.env, &mut world.cpu, slot), None);
+        }
+        assert_eq!(world.maps.free_slots(), 60);
+        assert!(!world.env.ground.wrote_too_early(), "flushed before the write began");
+    }
+}
+
+fn what_cannot_be_written_stays_dirty<F: Format>(family: Family) {
+    for how in ALL {
+        let mut arena = Arena::new::<F>(&ROOMY);
+        let mut world = arena.world::<F>();
+        let (mm, anon) = (world.process(), world.anon());
+        let id = resident(&mut world, mm, anon, 1, 0);
+        world.change(mm, 0, F::mkdirty);
+        *world.env.ground.answer.lock().unwrap() = Answer::Failure;
+        assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
+        assert!(world.flags(id).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
+        *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
+        assert_eq!(reclaim(&mut world, tuning(family, how)), 2);
+        assert_eq!(used(&world), 0);
+    }
+}
+
+fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(family: Family) {
+    for (how, dirty) in ALL.into_iter().flat_map(|how| [(how, false), (how, true)]) {
+        let mut arena = Arena::new::<F>(&ROOMY);
+        let mut world = arena.world::<F>();
+        let (mm, anon) = (world.process(), world.anon());
+        let id = resident(&mut world, mm, anon, 2, 0);
+        {
+            let guard = world.maps.folio(id).try_lock().expect("free");
+            assert!(world.maps.lazyfree(&world.env, &mut world.cpu, &guard, id));
+        }
+        if dirty {
+            world.change(mm, 3, F::mkdirty);
+            let (env, cpu) = (&world.env, &mut world.cpu);
+            world.maps.try_to_free_pages(env, cpu, tuning(family, how));
+            // Backed by swap again: what was written since is not lost.
+            let swapped = world.env.ground.transfers().len() == 1;
+            assert!(swapped || world.flags(id).contains(FolioFlags::SWAPBACKED));
+            assert!(!world.entry(mm, 3).is_none());
+        } else {
+            assert_eq!(reclaim(&mut world, tuning(family, how)), 4);
+            assert!(world.env.ground.transfers().is_empty());
+            assert_eq!(used(&world), 0);
+            assert_eq!(world.maps.memcg(ROOT).vmstat().get(Counter::Pglazyfreed), 4);
+        }
+    }
+}
+
+fn a_folio_someone_holds_stays_in_its_index<F: Format>(family: Family) {
+    for how in ALL {
+        let mut arena = Arena::new::<F>(&ROOMY);
+        let mut world = arena.world::<F>();
+        let (mm, file) = (world.process(), world.file());
+        let id = resident(&mut world, mm, file, 2, 0);
+        let held = cache::find(&world.maps, &world.env, &mut world.cpu, file, 3);
+        assert_eq!(held, Some(id));
+        assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
+        assert_eq!(world.maps.folio(id).refs(), 2);
+        world.maps.release(&world.env, &mut world.cpu, id, 1);
+        assert_eq!(reclaim(&mut world, tuning(family, how)), 4);
+        assert_eq!(cache::find(&world.maps, &world.env, &mut world.cpu, file, 3), None);
+    }
+}
+
+on_every_format!(
+    clean_folios_of_files_are_freed_and_leave_shadows,
+    one_barrier_serves_a_round,
+    dirty_folios_of_files_wait_for_their_flushers,
+    anonymous_memory_is_written_then_freed,
+    what_cannot_be_written_stays_dirty,
+    memory_given_up_lazily_is_freed_unwritten_unless_written_to,
+    a_folio_someone_holds_stays_in_its_index,
+);

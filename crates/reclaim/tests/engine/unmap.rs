@@ -1,0 +1,169 @@
+//! Taking out what maps a folio: everything, once, in batches or one by one, and what is owed then.
+
+use crate::formats::on_every_format;
+use crate::world::{Arena, LIMITS, World};
+use pageout_paging::mmu::Invalidate;
+use pageout_paging::young::Family;
+use pageout_paging::{Format, Level};
+use pageout_reclaim::{
+    FolioFlags, FolioId, Gather, MmId, ShootdownWhen, UnmapBy, Unmapped, Unmapping, VmFlags,
+    try_to_unmap,
+};
+use std::sync::atomic::Ordering::Relaxed;
+
+pub(crate) const ALL: [Unmapping; 4] = [
+    how(UnmapBy::PerEntry, ShootdownWhen::Immediate),
+    how(UnmapBy::PerEntry, ShootdownWhen::Deferred),
+    how(UnmapBy::Batched, ShootdownWhen::Immediate),
+    how(UnmapBy::Batched, ShootdownWhen::Deferred),
+];
+
+const fn how(by: UnmapBy, shootdown: ShootdownWhen) -> Unmapping {
+    Unmapping { by, shootdown }
+}
+
+/// Unmaps the folio, giving up its entries' references, and finishes what is owed.
+fn unmap<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) -> Unmapped {
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let mut gather = Gather::new(maps, env);
+    let guard = maps.folio(id).try_lock().expect("no one holds the folio");
+    let done = try_to_unmap(maps, env, cpu, &guard, how, &mut gather);
+    drop(guard);
+    if done.refs > 0 {
+        gather.put_after(cpu, id, done.refs);
+    }
+    gather.finish(cpu);
+    assert_eq!(maps.dropped_gathers(), 0);
+    done
+}
+
+/// Two processes map parts of a file's folio, some entries dirty.
+fn shared<F: Format>(world: &mut World<'_, F>, dirty: u32) -> ([MmId; 2], FolioId) {
+    let (one, two, file) = (world.process(), world.process(), world.file());
+    let folio = world.folio(file, 3, 0);
+    let n = F::PTES as u64;
+    for (mm, at, pgoff) in [(one, 0..8, 0), (two, n - 2..n + 3, 1)] {
+        let pages = at.end - at.start;
+        let vma = world.vma(mm, at.clone(), VmFlags::READ | VmFlags::WRITE, file, pgoff);
+        world.map(vma, folio);
+        for (k, number) in (0..pages).zip(at) {
+            if dirty >> (k + pgoff) & 1 != 0 {
+                world.change(mm, number, F::mkdirty);
+            }
+        }
+    }
+    ([one, two], folio)
+}
+
+fn all_entries_go_and_dirt_is_kept_whatever_the_way<F: Format>(_: Family) {
+    for dirty in [0, 1, 0x80, 0x18, 0xff] {
+        for how in ALL {
+            let mut arena = Arena::new::<F>(&LIMITS);
+            let mut world = arena.world::<F>();
+            let (mms, folio) = shared(&mut world, dirty);
+            let done = unmap(&mut world, folio, how);
+            assert_eq!(done, Unmapped { all: true, refs: 13 });
+            let state = world.maps.folio(folio);
+            assert_eq!((state.mapcount(), state.refs()), (0, 1));
+            assert_eq!(state.flags().contains(FolioFlags::DIRTY), dirty != 0);
+            for mm in mms {
+                let left = world.entries(mm, 0..2 * F::PTES as u64);
+                assert!(left.iter().all(|pte| pte.is_none()));
+            }
+        }
+    }
+}
+
+fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_: Family) {
+    for how in ALL {
+        let mut arena = Arena::new::<F>(&LIMITS);
+        let mut world = arena.world::<F>();
+        let ([one, two], folio) = shared(&mut world, 0);
+        world.forget();
+        assert!(unmap(&mut world, folio, how).all);
+        let told = world.env.mmu.invalidations();
+        let completions = world.env.mmu.completions();
+        let asid = |mm| world.maps.mm(mm).asid();
+        let of = |mm| {
+            let mine = told.iter().filter(move |told| match told {
+                Invalidate::Range { asid: a, level: Level::Pte, .. } => *a == asid(mm),
+                other => panic!("{other:?}"),
+            });
+            mine.count()
+        };
+        if how.by == UnmapBy::Batched {
+            // The second process' entries lie in two tables.
+            assert_eq!((of(one), of(two)), (1, 2));
+        } else if F::CONT_SHIFT == 0 {
+            assert_eq!((of(one), of(two)), (8, 5));
+        }
+        match how.shootdown {
+            ShootdownWhen::Deferred if how.by == UnmapBy::Batched => assert_eq!(completions, 1),
+            ShootdownWhen::Deferred => assert!(completions < told.len() as u64 || told.len() == 1),
+            ShootdownWhen::Immediate => assert!(completions >= told.len() as u64),
+        }
+    }
+}
+
+fn interrupts_are_sent_once_for_all<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (_, folio) = shared(&mut world, 0);
+    world.env.mmu.interrupts.store(true, Relaxed);
+    world.forget();
+    assert!(unmap(&mut world, folio, how(UnmapBy::Batched, ShootdownWhen::Deferred)).all);
+    assert_eq!(world.env.mmu.invalidations(), [Invalidate::Everything]);
+    assert_eq!(world.env.mmu.completions(), 1);
+}
+
+fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: Family) {
+    for how in ALL {
+        let mut arena = Arena::new::<F>(&LIMITS);
+        let mut world = arena.world::<F>();
+        let (mm, file) = (world.process(), world.file());
+        let folio = world.folio(file, 2, 0);
+        let vma = world.vma(mm, 0..4, VmFlags::READ, file, 0);
+        world.map(vma, folio);
+        let before = world.entries(mm, 0..4);
+        {
+            let maps = &world.maps;
+            let held = maps.mapping(file).lock().try_write().expect("free");
+            let (env, cpu) = (&world.env, &mut world.cpu);
+            let mut gather = Gather::new(maps, env);
+            let guard = maps.folio(folio).try_lock().expect("free");
+            let done = try_to_unmap(maps, env, cpu, &guard, how, &mut gather);
+            assert_eq!(done, Unmapped { all: false, refs: 0 });
+            gather.finish(cpu);
+            drop(held);
+        }
+        let other = world.process();
+        let locked = world.vma(other, 0..4, VmFlags::READ | VmFlags::LOCKED, file, 0);
+        world.map(locked, folio);
+        assert!(!unmap(&mut world, folio, how).all);
+        assert_eq!(world.entries(other, 0..4), before);
+    }
+}
+
+fn a_pmd_leaf_of_a_file_goes_whole<F: Format>(_: Family) {
+    for how in ALL {
+        let mut arena = Arena::new::<F>(&LIMITS);
+        let mut world = arena.world::<F>();
+        let (mm, file) = (world.process(), world.file());
+        let folio = world.folio(file, F::TABLE_SHIFT as u8, 0);
+        let n = F::PTES as u64;
+        let vma = world.vma(mm, n..2 * n, VmFlags::READ | VmFlags::WRITE, file, 0);
+        world.map_pmd(vma, folio);
+        world.change(mm, n, F::mkdirty);
+        assert_eq!(unmap(&mut world, folio, how), Unmapped { all: true, refs: 1 });
+        assert!(world.flags(folio).contains(FolioFlags::DIRTY));
+        assert!(world.entry(mm, n).is_none());
+    }
+}
+
+on_every_format!(
+    all_entries_go_and_dirt_is_kept_whatever_the_way,
+    a_batch_is_invalidated_at_once_and_completed_as_the_variant_says,
+    interrupts_are_sent_once_for_all,
+    a_locked_reverse_map_or_vma_keeps_entries,
+    a_pmd_leaf_of_a_file_goes_whole,
+);
