@@ -33,7 +33,7 @@ impl SwapSlot {
 
     /// The `k`-th slot after this one.
     #[must_use]
-    pub fn add(self, k: usize) -> Self {
+    pub fn nth(self, k: usize) -> Self {
         Self(self.0 + k as u32)
     }
 }

@@ -219,7 +219,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     fn swap_entry(&self, cpu: &mut CpuCtx, was: Pte) -> Option<SwapEntry> {
         let folio = self.guard.folio();
         let pfn = W::Format::pfn(was);
-        let slot = folio.swap().add(pfn.offset_from(folio.pfn()) as usize);
+        let slot = folio.swap().nth(pfn.offset_from(folio.pfn()) as usize);
         if !swap::dup(self.maps, self.world, cpu, slot, 1) {
             return None;
         }

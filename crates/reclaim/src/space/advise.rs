@@ -115,7 +115,7 @@ impl Maps<'_> {
             self.begin(world, cpu, mm, range)?;
             self.each_vma(mm, range, |id| {
                 let vma = self.vma(id);
-                vma.set_flags(vma.flags() - hints | hint);
+                vma.set_flags((vma.flags() - hints) | hint);
             });
             self.merge_range(world, cpu, mm, range);
             return Ok(());

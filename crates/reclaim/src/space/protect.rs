@@ -48,7 +48,8 @@ impl Maps<'_> {
             let leaf = W::Format::leaf(Level::Pte, W::Format::pfn(pte), prot_of(prot, write));
             keep_state::<W::Format>(leaf, pte)
         };
-        let change = Change { flags: |flags| flags - PROT | prot, present, swapped: |entry| entry };
+        let change =
+            Change { flags: |flags| (flags - PROT) | prot, present, swapped: |entry| entry };
         self.change_vmas(world, cpu, mm, range, &change)
     }
 

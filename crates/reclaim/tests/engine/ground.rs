@@ -91,7 +91,7 @@ impl Home {
     fn new(place: Place, k: usize) -> Self {
         match place {
             Place::File(file, index) => Self::File(file, index + k as u64),
-            Place::Swap(slot) => Self::Swap(slot.add(k)),
+            Place::Swap(slot) => Self::Swap(slot.nth(k)),
         }
     }
 }
