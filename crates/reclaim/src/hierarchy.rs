@@ -126,8 +126,8 @@ impl Maps<'_> {
     }
 
     /// Moves all that is charged to `from` to its parent. Folios that someone has isolated are
-    /// moved where they are; those about to be freed, waited for. What it has in swap is the parent's
-    /// too.
+    /// moved where they are; those about to be freed, waited for. What it has in swap becomes the
+    /// parent's too.
     fn reparent<W: World>(&self, world: &W, cpu: &mut CpuCtx, from: MemcgId, to: MemcgId) {
         while self.memcg(from).usage() > 0 {
             for list in LruList::ALL {

@@ -27,8 +27,10 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let which = 0..64_usize;
     let add = (any::<bool>(), prop::bool::weighted(0.1), 0..4_u8, which.clone());
+    let add =
+        add.prop_map(|(anon, mlocked, order, memcg)| Step::Add { anon, mlocked, order, memcg });
     prop_oneof![
-        6 => add.prop_map(|(anon, mlocked, order, memcg)| Step::Add { anon, mlocked, order, memcg }),
+        6 => add,
         2 => which.clone().prop_map(Step::Free),
         2 => which.clone().prop_map(Step::Activate),
         2 => which.clone().prop_map(Step::Deactivate),
