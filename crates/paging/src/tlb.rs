@@ -79,6 +79,21 @@ pub fn flush_range<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, leve
     env.mmu().barrier(Barrier::Complete);
 }
 
+/// Makes every TLB and every secondary MMU forget `nr` entries of `level` from `start` on, which
+/// were taken out or permit less than they did.
+pub fn forget<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) {
+    flush_range(env, asid, start, nr, level);
+    forget_secondary(env, asid, start, nr, level);
+}
+
+/// The secondary MMUs' part of [`forget`], where TLBs are told in another way.
+pub fn forget_secondary<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) {
+    if let Some(notifier) = env.notifier(asid) {
+        let pages = nr * E::Format::nr_pages(level);
+        notifier.invalidate(start..E::Rules::range_end::<E::Format>(start, pages));
+    }
+}
+
 /// Publishes what was written and issues the invalidation of `nr` entries of `level` from `start`
 /// on; whether it is one of the whole address space. The range is in the entries' own units; how it
 /// ends is the rules' to say.

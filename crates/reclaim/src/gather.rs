@@ -15,7 +15,7 @@ use crate::{CpuCtx, Rank};
 use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
-use pageout_paging::{Env, Format, Level, Mmu, Pte, Rules, VirtAddr};
+use pageout_paging::{Env, Format, Level, Mmu, Pte, Rules, VirtAddr, tlb};
 
 /// Folios freed after one flush (Linux 7.1.5, the size of a `folio_batch`).
 const FREE_BATCH: usize = 31;
@@ -83,6 +83,7 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
             return;
         }
         let (mmu, asid) = (self.world.mmu(), mm.asid());
+        tlb::forget_secondary(self.world, asid, start, nr, level);
         let caps = mmu.caps();
         let deferred = when == ShootdownWhen::Deferred;
         if deferred && caps.shootdown == Shootdown::Ipi && mmu.remote(asid) {

@@ -191,7 +191,7 @@ pub fn zap_folio<E: Env>(
             Hit::Pte(addr, _) => (addr, Level::Pte, 1, take_out(pt, Level::Pte, addr)),
             Hit::Pmd(addr) => (addr, Level::Pmd, 1, take_out(pt, Level::Pmd, addr)),
         };
-        tlb::flush_range(env, mm.asid(), addr, nr, level);
+        tlb::forget(env, mm.asid(), addr, nr, level);
         zapped.entries += nr as u32;
         zapped.dirty |= E::Format::is_present(was) && E::Format::is_dirty(was);
         zapped.young |= E::Format::is_present(was) && E::Format::is_young(was);

@@ -19,4 +19,8 @@ impl Notifier for Subscribers<'_> {
     fn test_young(&self, addr: VirtAddr) -> bool {
         self.0.iter().any(|one| one.test_young(addr))
     }
+
+    fn invalidate(&self, range: VirtRange) {
+        self.0.iter().for_each(|one| one.invalidate(range.clone()));
+    }
 }

@@ -111,7 +111,7 @@ impl<'a, W: World> At<'a, '_, W> {
     /// mapping less; the mapping's reference passes to the caller.
     fn take_out(&self, pt: &LockedTable<'a, W>, from: Pfn) {
         let was = get_and_clear_ptes(self.world, pt, self.asid(), self.addr, 1);
-        tlb::flush_range(self.world, self.asid(), self.addr, 1, Level::Pte);
+        tlb::forget(self.world, self.asid(), self.addr, 1, Level::Pte);
         let old = self.maps.folio_of(from).expect("a folio that is referenced has its frames");
         if W::Format::is_dirty(was) {
             self.maps.folio(old).note_dirty();

@@ -50,11 +50,14 @@ pub enum SpaceError {
     PmdLeaf,
 }
 
-/// Makes every TLB forget the address space.
+/// Makes every TLB and secondary MMU forget the address space.
 fn flush_mm<E: Env>(env: &E, mm: &Mm) {
     env.mmu().barrier(Barrier::Publish);
     env.mmu().invalidate(Invalidate::AddressSpace(mm.asid()));
     env.mmu().barrier(Barrier::Complete);
+    if let Some(notifier) = env.notifier(mm.asid()) {
+        notifier.invalidate(VirtAddr::new(0)..VirtAddr::new(u64::MAX));
+    }
 }
 
 /// Pages of a range.

@@ -185,7 +185,7 @@ pub(super) fn replace<W: World>(
 ) {
     let was = get_and_clear_ptes(world, pt, mm.asid(), addr, nr);
     if W::Format::is_valid(was) {
-        tlb::flush_range(world, mm.asid(), addr, nr, Level::Pte);
+        tlb::forget(world, mm.asid(), addr, nr, Level::Pte);
     }
     let i = W::Format::index(Level::Pte, addr);
     set_ptes::<W::Format, _>(pt.table(), i, change(W::Format::mknoncont(was)), nr);

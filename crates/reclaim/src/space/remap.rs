@@ -215,7 +215,7 @@ fn take<W: World>(
             let nr = run(maps, &pt, addr, range.end, &mut pte, KEEP_WRITE);
             let was = get_and_clear_ptes(world, &pt, mm.asid(), addr, nr);
             if W::Format::is_valid(was) {
-                tlb::flush_range(world, mm.asid(), addr, nr, Level::Pte);
+                tlb::forget(world, mm.asid(), addr, nr, Level::Pte);
             }
             (was, nr)
         }

@@ -107,7 +107,7 @@ fn zap_batch<W: World>(
     }
     if batch.valid {
         let nr = super::pages::<W::Format>(&(range.start..addr));
-        tlb::flush_range(world, mm.asid(), range.start, nr, Level::Pte);
+        tlb::forget(world, mm.asid(), range.start, nr, Level::Pte);
     }
     for (id, nr, was) in batch.runs.iter().flatten() {
         if W::Format::is_dirty(*was) {
@@ -178,7 +178,7 @@ fn zap_leaf<W: World>(
     let pt = LockedTable::lock(world, frame);
     flush_tlb_batched_pending(world, mm);
     let was = pt.table().swap(W::Format::index(Level::Pmd, addr), Pte::NONE);
-    tlb::flush_range(world, mm.asid(), addr, 1, Level::Pmd);
+    tlb::forget(world, mm.asid(), addr, 1, Level::Pmd);
     let folio = maps.folio_of(W::Format::pfn(was));
     if let Some(folio) = folio.map(|id| maps.folio(id)) {
         if W::Format::is_dirty(was) {

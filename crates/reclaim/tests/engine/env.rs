@@ -79,6 +79,7 @@ pub(crate) enum Asked {
     ClearFlush(VirtRange),
     Clear(VirtRange),
     Test(VirtAddr),
+    Invalidate(VirtRange),
 }
 
 /// The secondary MMU of one address space: what it holds as young, and what it was asked.
@@ -121,6 +122,11 @@ impl Notifier for Secondary {
     fn test_young(&self, addr: VirtAddr) -> bool {
         self.note(Asked::Test(addr));
         self.young.lock().unwrap().contains(&addr)
+    }
+
+    fn invalidate(&self, range: VirtRange) {
+        self.note(Asked::Invalidate(range.clone()));
+        self.clear(&range);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Secondary MMUs: always asked, or-ed in, and alone where the primary entry is not present.
 
+use crate::cpu::ROOM;
 use crate::env::{Asked, Secondary};
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, page, pages};
@@ -7,7 +8,7 @@ use pageout_paging::mmu::Invalidate;
 use pageout_paging::pte::{SwapEntry, SwapKind, YoungClear};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Notifier, Pfn};
-use pageout_reclaim::{FolioId, MmId, Refs, Subscribers, VmFlags};
+use pageout_reclaim::{Advice, FolioId, MmId, Refs, Subscribers, VmFlags};
 use std::ops::Range;
 
 /// A folio of four pages at pages 1 to 4 of a process, which a secondary MMU mirrors. No block is
@@ -149,6 +150,59 @@ fn pages_without_access_rights_are_still_asked<F: Format>(family: Family) {
     assert_eq!(frames, [0, 1, 2, 3].map(Pfn::new));
 }
 
+/// Whether the secondary was told to forget page `number` since it was last asked about.
+fn told<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> bool {
+    world.secondary(mm).asked().iter().any(|asked| match asked {
+        Asked::Invalidate(range) => range.contains(&page::<F>(number)),
+        _ => false,
+    })
+}
+
+/// Whatever takes entries out, or makes them permit less, takes them from the secondary too.
+fn the_secondary_forgets_what_the_primary_no_longer_maps<F: Format>(_: Family) {
+    type Operation<F> = fn(&mut World<'_, F>, MmId);
+    let operations: [(&str, Operation<F>); 6] = [
+        ("munmap", |world, mm| assert_eq!(world.unmap_range(mm, 1..3), Ok(()))),
+        ("mprotect", |world, mm| assert_eq!(world.protect(mm, 1..3, VmFlags::READ), Ok(()))),
+        ("mremap", |world, mm| {
+            assert_eq!(world.remap(mm, 1..3, 6..8), Ok(()));
+        }),
+        ("MADV_DONTNEED", |world, mm| {
+            assert_eq!(world.advise(mm, 1..3, Advice::DontNeed), Ok(()));
+        }),
+        ("MADV_PAGEOUT", |world, mm| {
+            assert_eq!(world.advise(mm, 0..4, Advice::PageOut), Ok(()));
+        }),
+        ("fork", |world, mm| {
+            world.fork(mm);
+        }),
+    ];
+    for (name, operation) in operations {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let mm = world.process();
+        world.anon_at(mm, 0..4, 0);
+        world.fill(mm, 0..4, 10);
+        world.attach(mm, []);
+        world.secondary(mm).asked();
+        operation(&mut world, mm);
+        assert!(told::<F>(&world, mm, 2), "{name}");
+    }
+}
+
+fn a_copy_on_write_takes_the_old_page_from_the_secondary<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let mm = world.process();
+    world.anon_at(mm, 0..4, 0);
+    world.fill(mm, 0..4, 10);
+    world.fork(mm);
+    world.attach(mm, []);
+    world.secondary(mm).asked();
+    world.fill(mm, 2..3, 20);
+    assert!(told::<F>(&world, mm, 2));
+}
+
 on_every_format!(
     a_page_that_only_the_secondary_used_is_referenced,
     the_secondary_is_asked_though_the_primary_is_young,
@@ -157,6 +211,8 @@ on_every_format!(
     a_page_lent_to_a_device_is_taken_off_the_mapcount,
     other_entries_that_are_not_present_are_no_mapping,
     pages_without_access_rights_are_still_asked,
+    the_secondary_forgets_what_the_primary_no_longer_maps,
+    a_copy_on_write_takes_the_old_page_from_the_secondary,
 );
 
 #[test]
