@@ -46,8 +46,8 @@ pub fn audit<W: World>(
     if let Some(pfn) = tally.astray {
         return Err(format!("an entry maps frame {}, which no folio has", pfn.get()));
     }
-    let frames = (0..books.frames.end.offset_from(books.frames.start))
-        .map(|k| books.frames.start.add(k as u64));
+    let frames =
+        (0..books.frames.end.offset_from(books.frames.start)).map(|k| books.frames.start.add(k));
     let folios: BTreeSet<_> = frames.filter_map(|pfn| maps.folio_of(pfn)).collect();
     for id in &folios {
         references(maps, world, *id, tally.mapped.get(&id.0).copied().unwrap_or(0))?;
