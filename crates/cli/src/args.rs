@@ -9,10 +9,12 @@ use std::path::PathBuf;
 const MAIN_HELP: &str = "\
 Examples:
   pageout                                   the main table: before against after
+  pageout compare reclaim-file order=4 format=x86-64 young=0%,100%
   pageout compare age-file order=4 format=arm64-4k size=1GiB
   pageout compare trace --trace my.pgt --base young=batched --new young=line
   pageout run trace order=4 --variant young=line
-  pageout bench young                       the hot path beside its floors and goals
+  pageout bench reclaim                     reclaim by stage, and what batching saves of it
+  pageout run reclaim-file --sizes          what it takes of memory, by the folio and the page
   pageout trace record --output my.pgt -- ls -l
   pageout lab compare --patch my.patch      your patch on a real kernel, before against after
 
@@ -20,17 +22,31 @@ Bad input ends with exit status 2, a failed check with 1.";
 
 const SCENARIO_HELP: &str = "\
 Scenarios and their fields (format, order and young take comma-separated lists):
+  reclaim-file
+             a clean file mapped by processes; a part of it reclaimed through memory.reclaim
+               format=x86-64,arm64-4k (also arm64-16k, arm64-64k, riscv64)
+               order=0,4,pmd (or mixed)  size=10GiB  reclaim=80%  processes=1  young=100%
+               map=ptes (or pmd-leaf, with order=pmd)  align=aligned (or misaligned)
+               mapped=whole (or half, of each folio)  list=file (or shuffled)
+               uffd-wp=no (or yes: nothing is unmapped in batches)
   age-file   a clean file mapped by processes; one aging pass over all of its folios
                format=x86-64,arm64-4k  order=0,4,pmd  size=10GiB  processes=1
                young=100%  map=ptes (or pmd-leaf, with order=pmd)
   trace      a real program's accesses set young bits; at epoch ends, all folios are aged
                format=x86-64,arm64-4k  order=0,4,pmd  every=1 (epoch)
-Axes of a variant:
-  young      per-entry (as kernels did), batched (as merged), line (ours)
+Axes of a variant; one left out takes its default (scenarios that only age look at young and flush):
+  young      per-entry (as kernels did), batched (as merged), line (ours, default)
+  unmap      how entries are taken out: per-entry, or batched (default) where that is sound
+  shootdown  when other CPUs are told of entries taken out: immediate, or deferred (default) to one
+             flush for a batch of folios
   flush      what follows a young bit found: none, nosync (invalidate), sync (and wait for it);
              architecture (default) is what kernels do: none on x86-64, nosync on arm64-4k, and
              sync for PMD leaves. Counted on host, not executed
 Figures:
+  whole reclaim     time of memory.reclaim, from the request to its end, a page reclaimed
+  isolate, rmap walk, young, unmap, flush, cache removal, free, other
+                    the same by stage: its share of what a sampler on another CPU saw in a run of
+                    its own (whole reclaim while sampled), give or take the sampling error
   folio_referenced  time to ask every folio: rmap walk and young check of its entries
   helper alone      time of the young check alone, clear_flush_young_ptes
   entries visited   page-table entries read
@@ -38,13 +54,15 @@ Figures:
   invalidations     TLB invalidations; barriers are waits for their completion
 
 Examples:
+  pageout compare reclaim-file order=mixed list=shuffled format=arm64-4k
+  pageout compare reclaim-file order=4 --base shootdown=immediate --new shootdown=deferred
   pageout compare age-file order=4,pmd young=0%,50%,100%
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
 
 /// The page-aging and reclaim system of a kernel, outside any kernel. Without a command: the main
-/// table, a young-bit check before and after batching.
+/// table, reclaim of a mapped file before and after batching.
 #[derive(Debug, Parser)]
 #[command(name = "pageout", version, after_help = MAIN_HELP)]
 pub(crate) struct Args {
@@ -74,16 +92,18 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct CompareArgs {
-    /// age-file or trace; both, as the main table, if left out. Or record files (NAME.json):
+    /// reclaim-file, age-file or trace; the main table if left out. Or record files (NAME.json):
     /// what was measured before, here or elsewhere
     pub scenario: Option<String>,
     /// The scenario's fields, or more record files
     #[arg(value_name = "FIELD=VALUE")]
     pub fields: Vec<String>,
-    /// The variant compared with, of record files the first one [default: young=per-entry]
+    /// The variant compared with, of record files the first one [default: young=per-entry, and for
+    /// reclaim-file unmap=per-entry too]
     #[arg(long, value_name = "VARIANT")]
     pub base: Option<String>,
-    /// A variant to compare; may be repeated [default: young=batched and young=line]
+    /// A variant to compare; may be repeated [default: the other choices of young; for reclaim-file
+    /// the steps young batched, unmap batched too, line]
     #[arg(long = "new", value_name = "VARIANT")]
     pub new: Vec<String>,
     #[command(flatten)]
@@ -93,7 +113,7 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct RunArgs {
-    /// age-file or trace
+    /// reclaim-file, age-file or trace
     pub scenario: String,
     /// The scenario's fields
     #[arg(value_name = "FIELD=VALUE")]
@@ -101,13 +121,16 @@ pub(crate) struct RunArgs {
     /// The variant
     #[arg(long, default_value = "young=line")]
     pub variant: String,
+    /// Print what the scenario takes of memory, table by table, and run nothing
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub sizes: bool,
     #[command(flatten)]
     pub common: Common,
 }
 
 #[derive(Debug, Parser)]
 pub(crate) struct BenchArgs {
-    /// What to measure: young checks of page tables
+    /// What to measure
     pub what: Benchmark,
     #[command(flatten)]
     pub measuring: Measuring,
@@ -117,7 +140,12 @@ pub(crate) struct BenchArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Benchmark {
+    /// Young checks of page tables, beside what no check can go below
     Young,
+    /// The threads' reclaim benchmark by stage, and what batching saves of it
+    Reclaim,
+    /// Reclaim of files up to 1 TiB, and how its time grows with their size
+    Scale,
 }
 
 #[derive(Debug, Parser)]
@@ -208,6 +236,11 @@ pub(crate) struct Epoch {
 
 impl Measuring {
     pub(crate) fn rounds(&self) -> Rounds {
-        self.runs.map_or(Rounds::DEFAULT, |runs| Rounds::Exactly(runs.into()))
+        self.rounds_or(Rounds::DEFAULT)
+    }
+
+    /// As many as asked for, or `default`.
+    pub(crate) fn rounds_or(&self, default: Rounds) -> Rounds {
+        self.runs.map_or(default, |runs| Rounds::Exactly(runs.into()))
     }
 }

@@ -1,32 +1,66 @@
-//! `bench`: hot paths beside their floors and goals.
+//! `bench`: paths beside their floors and goals.
 
 use crate::args::{BenchArgs, Benchmark};
 use crate::error::CliError;
 use crate::{output, progress, tables};
 use pageout_record::compare::compare;
 use pageout_record::render::{self, Options};
-use pageout_record::schema::RecordSet;
-use pageout_sim::bench::{self, GOALS};
+use pageout_record::schema::{Labels, RecordSet};
+use pageout_sim::bench;
+use pageout_sim::reclaim_file;
+use pageout_sim::rounds::Rounds;
 use pageout_sim::this_machine::this_run;
+use pageout_sim::variant::{Axes, Variant};
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     output::check(&args.output)?;
+    let rounds = args.measuring.rounds_or(match args.what {
+        Benchmark::Scale => bench::SCALE_ROUNDS,
+        Benchmark::Young | Benchmark::Reclaim => Rounds::DEFAULT,
+    });
+    let seed = args.measuring.seed;
     let bar = progress::bar("measuring");
     let mut steps = progress::steps(&bar);
     let records = match args.what {
-        Benchmark::Young => bench::young(args.measuring.rounds(), args.measuring.seed, &mut steps),
+        Benchmark::Young => bench::young(rounds, seed, &mut steps),
+        Benchmark::Reclaim => bench::reclaim(rounds, seed, &mut steps),
+        Benchmark::Scale => bench::scale(rounds, seed, &mut steps)?,
     };
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.output, &set, young_text)
+    output::emit(
+        &args.output,
+        &set,
+        match args.what {
+            Benchmark::Young => young_text,
+            Benchmark::Reclaim => reclaim_text,
+            Benchmark::Scale => scale_text,
+        },
+    )
 }
 
 fn young_text(set: &RecordSet) -> Result<String, CliError> {
     let sweeps = tables::only(set, |record| record.scenario == bench::SWEEPS);
     let base = [("young".to_owned(), "per-entry".to_owned())].into();
     let table = render::comparison(&compare(&sweeps, &base)?, Options::default());
-    let holds = |what: &str, ratio: f64| {
-        GOALS.iter().any(|goal| goal.what == what && goal.bound.holds(ratio))
+    Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
+}
+
+fn reclaim_text(set: &RecordSet) -> Result<String, CliError> {
+    let runs = tables::only(set, |record| record.scenario == reclaim_file::NAME);
+    let table = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim))?;
+    let fixed = tables::fixed(&table, reclaim_file::WHOLE, &bench::FIXED.map(|stage| stage.name()));
+    let table = render::comparison(&table, Options::default());
+    Ok(format!("{table}\n{fixed}\n{}", tables::goals(set)))
+}
+
+fn scale_text(set: &RecordSet) -> Result<String, CliError> {
+    let memory = |fields: &Labels| {
+        let scenarios = bench::scale_scenarios();
+        let found = scenarios.iter().find(|one| one.labels() == *fields);
+        found.map(|one| one.footprint().bytes())
     };
-    Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set, holds)))
+    let runs = tables::only(set, |record| record.scenario == reclaim_file::NAME);
+    let sizes = tables::sizes(&runs, reclaim_file::WHOLE, memory);
+    Ok(format!("{sizes}\n{}", tables::goals(set)))
 }

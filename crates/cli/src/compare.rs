@@ -6,11 +6,12 @@ use crate::trace::{name_of, source_of};
 use crate::{files, output, progress, tables};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
-use pageout_record::schema::{Basis, Labels, Record, RecordSet};
+use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
 use pageout_sim::age_file::AgeFile;
 use pageout_sim::floor::Floors;
 use pageout_sim::layout::Arena;
 use pageout_sim::published;
+use pageout_sim::reclaim_file::{self, ReclaimFile};
 use pageout_sim::replay::Replay;
 use pageout_sim::rounds::{Cell, measure};
 use pageout_sim::this_machine::this_run;
@@ -19,8 +20,18 @@ use pageout_sim::variant::{Axes, Variant, architecture_flush};
 /// What to measure.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
+    pub reclaims: Vec<ReclaimFile>,
     pub files: Vec<AgeFile>,
     pub replays: Vec<Replay>,
+    /// The main table is more than its scenarios.
+    main: bool,
+}
+
+/// The variants of scenarios of either kind, the base first.
+#[derive(Debug)]
+pub(crate) struct Variants {
+    pub aging: Vec<Variant>,
+    pub reclaim: Vec<Variant>,
 }
 
 /// Bytes of page tables that map the threads' 10 GiB.
@@ -29,9 +40,10 @@ const FLOOR_TABLES: usize = 20 << 20;
 const CAUTION: &str = "\
 All young means every entry. With contiguous TLB entries hardware may set one entry of a block for
 all of them: that leaves per-entry and batched as they are on arm64-4k and spares line its atomics.
-Compare nanoseconds saved per page, not percentages: around the check, Linux's whole reclaim has
+Compare nanoseconds saved per page, not percentages: around what is batched, Linux's reclaim has
 more fixed cost than ours, so the percentages above are larger by nature. Rows called arm64-4k or
-x86-64 are that entry format and its algorithm on this CPU, whatever it is.
+x86-64 are that entry format and its algorithm on this CPU, whatever it is. Stages are the time
+measured with nobody looking, shared out as a sampler on another CPU saw them in runs of their own.
 ";
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
@@ -39,32 +51,63 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         return files::compare(&paths, args);
     }
     let common = &args.common;
-    let base = args.base.as_deref().unwrap_or("young=per-entry").parse::<Variant>()?;
-    let mut variants = vec![base];
-    for new in &args.new {
-        variants.push(new.parse()?);
-    }
-    if args.new.is_empty() {
-        variants.extend(base.in_every_family().filter(|variant| *variant != base));
-    }
-    for (k, variant) in variants.iter().enumerate() {
-        let same = |other: &Variant| other.labels(Axes::Aging) == variant.labels(Axes::Aging);
-        if variants[..k].iter().any(same) {
-            return Err(CliError::SameVariant { variant: variant.to_string() });
-        }
-    }
-    let main = args.scenario.is_none();
+    let variants = Variants::of(args)?;
     let plan = Plan::new(args.scenario.as_deref(), &args.fields, common)?;
+    variants.check(&plan)?;
     output::check(&common.output)?;
-    let mut records = plan.measure(common, &variants, main)?;
-    if main {
+    let mut records = plan.measure(common, &variants)?;
+    if plan.main {
         records.extend(published::records());
     }
     let set = RecordSet::new(this_run(), records);
-    let base = base.labels(Axes::Aging);
-    output::emit(&common.output, &set, |set| {
-        if main { main_table(set, &base) } else { table(set, &base) }
+    output::emit(&common.output, &set, |set| match (plan.main, plan.reclaims.is_empty()) {
+        (true, _) => main_table(set, &variants),
+        (false, true) => table(set, &variants.aging[0].labels(Axes::Aging)),
+        (false, false) => table(set, &variants.reclaim[0].labels(Axes::Reclaim)),
     })
+}
+
+impl Variants {
+    /// What the arguments ask for. Without any, aging is compared in every family, and reclaim in
+    /// steps from what kernels did before.
+    fn of(args: &CompareArgs) -> Result<Self, CliError> {
+        let base = args.base.as_deref().map(str::parse::<Variant>).transpose()?;
+        let new = args.new.iter().map(|new| new.parse()).collect::<Result<Vec<Variant>, _>>()?;
+        let against = |base: Variant, others: Vec<Variant>| {
+            let others = if new.is_empty() { others } else { new.clone() };
+            [base].into_iter().chain(others).collect()
+        };
+        let families = |base: Variant| base.in_every_family().filter(|v| *v != base).collect();
+        let aging = base.unwrap_or(Variant::UNBATCHED_AGING);
+        Ok(Self {
+            aging: against(aging, families(aging)),
+            reclaim: match base {
+                Some(base) => against(base, families(base)),
+                None => against(Variant::BEFORE, Variant::STEPS.to_vec()),
+            },
+        })
+    }
+
+    /// One variant, whatever runs under it.
+    pub(crate) fn one(variant: Variant) -> Self {
+        Self { aging: vec![variant], reclaim: vec![variant] }
+    }
+
+    /// Refuses variants that are the same to the scenarios.
+    fn check(&self, plan: &Plan) -> Result<(), CliError> {
+        let aging = !plan.files.is_empty() || !plan.replays.is_empty();
+        let aging = aging.then_some((&self.aging, Axes::Aging));
+        let reclaim = (!plan.reclaims.is_empty()).then_some((&self.reclaim, Axes::Reclaim));
+        for (variants, axes) in aging.into_iter().chain(reclaim) {
+            for (k, variant) in variants.iter().enumerate() {
+                let same = |other: &Variant| other.labels(axes) == variant.labels(axes);
+                if variants[..k].iter().any(same) {
+                    return Err(CliError::SameVariant { variant: variant.to_string() });
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Plan {
@@ -84,13 +127,21 @@ impl Plan {
         }
         let source = || source_of(common.trace.as_deref());
         let plan = match scenario {
-            None => Self { files: AgeFile::main_table(), replays: Replay::parse(&[], &source()?)? },
-            Some("age-file") if common.trace.is_some() => {
-                return Err(CliError::TraceNotUsed("age-file".to_owned()));
+            None => Self {
+                reclaims: ReclaimFile::main_table(),
+                replays: Replay::parse(&[], &source()?)?,
+                main: true,
+                ..Self::default()
+            },
+            Some(file @ ("age-file" | "reclaim-file")) if common.trace.is_some() => {
+                return Err(CliError::TraceNotUsed(file.to_owned()));
             }
-            Some("age-file") => Self { files: AgeFile::parse(fields)?, replays: Vec::new() },
+            Some("reclaim-file") => {
+                Self { reclaims: ReclaimFile::parse(fields)?, ..Self::default() }
+            }
+            Some("age-file") => Self { files: AgeFile::parse(fields)?, ..Self::default() },
             Some("trace") => {
-                Self { files: Vec::new(), replays: Replay::parse(fields, &source()?)? }
+                Self { replays: Replay::parse(fields, &source()?)?, ..Self::default() }
             }
             Some(field) if field.contains('=') => {
                 return Err(CliError::FieldsWithoutScenario(field.to_owned()));
@@ -98,28 +149,43 @@ impl Plan {
             Some(unknown) => return Err(CliError::UnknownScenario(unknown.to_owned())),
         };
         AgeFile::check_memory(&plan.files)?;
+        ReclaimFile::check_memory(&plan.reclaims)?;
         Ok(plan)
     }
 
-    /// Measures all of it under every variant, interleaved, with the floors if asked for.
+    /// What each scenario takes of memory, as text.
+    pub(crate) fn sizes(&self) -> Result<String, CliError> {
+        if !self.replays.is_empty() {
+            return Err(CliError::SizesOfTrace);
+        }
+        let reclaims = self.reclaims.iter().map(|one| (one.labels(), one.footprint()));
+        let files = self.files.iter().map(|one| (one.labels(), one.footprint()));
+        Ok(reclaims.chain(files).map(|(fields, of)| tables::footprint(&fields, &of)).collect())
+    }
+
+    /// Measures all of it under every variant, interleaved; for the main table, the floors too.
     pub(crate) fn measure(
         &self,
         common: &Common,
-        variants: &[Variant],
-        floors: bool,
+        variants: &Variants,
     ) -> Result<Vec<Record>, CliError> {
         let seed = common.measuring.seed;
         let mut arenas: Vec<Arena> = self.files.iter().map(AgeFile::arena).collect();
+        let mut reclaimed: Vec<Arena> = self.reclaims.iter().map(ReclaimFile::arena).collect();
         let mut cells: Vec<Box<dyn Cell + '_>> = Vec::new();
+        for (reclaim, arena) in self.reclaims.iter().zip(&mut reclaimed) {
+            let by_stage = !self.main || reclaim.shows_stages();
+            cells.push(reclaim.cell(arena, &variants.reclaim, seed, by_stage));
+        }
         let failed = |source| CliError::Replay { name: name_of(common.trace.as_deref()), source };
         for replay in &self.replays {
-            let planned = replay.clone().plan(variants);
+            let planned = replay.clone().plan(&variants.aging);
             cells.push(planned.map_err(failed)?);
         }
         for (file, arena) in self.files.iter().zip(&mut arenas) {
-            cells.push(file.cell(arena, variants, seed));
+            cells.push(file.cell(arena, &variants.aging, seed));
         }
-        if floors {
+        if self.main {
             cells.push(Box::new(Floors::new(FLOOR_TABLES)));
         }
         let bar = progress::bar("measuring");
@@ -139,21 +205,28 @@ pub(crate) fn table(set: &RecordSet, base: &Labels) -> Result<String, CliError> 
 }
 
 /// The main table: times of both scenarios, the floors, and figures of real kernels.
-fn main_table(set: &RecordSet, base: &Labels) -> Result<String, CliError> {
+fn main_table(set: &RecordSet, variants: &Variants) -> Result<String, CliError> {
+    let reclaim = variants.reclaim[0].labels(Axes::Reclaim);
+    let aging = variants.aging[0].labels(Axes::Aging);
     let mut text = String::new();
-    for (scenario, title) in [
-        ("age-file", "A clean file's folios, all young: one aging pass over the threads' layout"),
-        ("trace", "A real program: all resident folios aged at the end of each epoch"),
+    for (scenario, base, title) in [
+        (
+            reclaim_file::NAME,
+            &reclaim,
+            "A clean mapped file, all young once: memory.reclaim of 80%",
+        ),
+        ("trace", &aging, "A real program: all resident folios aged at the end of each epoch"),
     ] {
         let mut times = tables::only(set, |record| record.scenario == scenario);
         for record in &mut times.records {
-            record.metrics.retain(|metric| metric.basis == Basis::Measured);
+            let shown = |metric: &Metric| !reclaim_file::ABOUT_SAMPLING.contains(&&*metric.name);
+            record.metrics.retain(|metric| metric.basis == Basis::Measured && shown(metric));
         }
         text += &format!("{title}\n\n{}\n", table(&times, base)?);
     }
-    let files = tables::only(set, |record| record.scenario == "age-file");
-    text += &format!("{}\n", tables::saved(&compare_records(&files, base)?));
-    text += &format!("{}\n", tables::floors(set));
-    text += &render::published(set, &published::compared(base)).unwrap_or_default();
+    let reclaims = tables::only(set, |record| record.scenario == reclaim_file::NAME);
+    let saved = tables::saved(&compare_records(&reclaims, &reclaim)?, reclaim_file::WHOLE);
+    text += &format!("{saved}\n{}\n", tables::floors(set));
+    text += &render::published(set, &published::compared(&reclaim)).unwrap_or_default();
     Ok(text + "\n" + CAUTION)
 }

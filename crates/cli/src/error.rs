@@ -14,12 +14,14 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    #[error("unknown scenario `{0}`: expected age-file or trace")]
+    #[error("unknown scenario `{0}`: expected reclaim-file, age-file or trace")]
     UnknownScenario(String),
-    #[error("field `{0}` without a scenario: expected age-file or trace before it")]
+    #[error("field `{0}` without a scenario: expected reclaim-file, age-file or trace before it")]
     FieldsWithoutScenario(String),
     #[error("--trace is for scenario trace, not for {0}")]
     TraceNotUsed(String),
+    #[error("--sizes is for scenarios of files: a trace's are known once it has been played")]
+    SizesOfTrace,
     #[error("unknown ground `{0}`: expected host")]
     UnknownGround(String),
     #[error("ground {0} is not implemented yet: expected host")]

@@ -1,7 +1,7 @@
-//! `run`: one variant of a scenario.
+//! `run`: one variant of a scenario, or what the scenario takes of memory.
 
 use crate::args::RunArgs;
-use crate::compare::Plan;
+use crate::compare::{Plan, Variants};
 use crate::error::CliError;
 use crate::{output, tables};
 use pageout_record::schema::RecordSet;
@@ -12,7 +12,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let variant: Variant = args.variant.parse()?;
     let plan = Plan::new(Some(&args.scenario), &args.fields, &args.common)?;
     output::check(&args.common.output)?;
-    let records = plan.measure(&args.common, &[variant], false)?;
+    if args.sizes {
+        let sizes = plan.sizes()?;
+        return output::to(args.common.output.output.as_deref(), sizes.as_bytes());
+    }
+    let records = plan.measure(&args.common, &Variants::one(variant))?;
     let set = RecordSet::new(this_run(), records);
     output::emit(&args.common.output, &set, |set| Ok(tables::metrics(set)))
 }

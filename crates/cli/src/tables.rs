@@ -2,10 +2,11 @@
 
 use pageout_record::compare::{Comparison, LEVEL, Row};
 use pageout_record::render::{Align, Grid, exact, rounded};
-use pageout_record::schema::{Basis, Metric, Record, RecordSet};
+use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
-use pageout_sim::bench::GOAL_RATIOS;
+use pageout_sim::bench::{Bound, GOAL_RATIOS};
 use pageout_sim::floor::FLOORS;
+use pageout_sim::footprint::{Footprint, PER_FOLIO, PER_PAGE};
 
 /// The records of some scenarios, as a set of their own.
 pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet {
@@ -13,9 +14,9 @@ pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet
     RecordSet::new(set.run.clone(), records)
 }
 
-/// What each variant saves against the base, in what compares across grounds: nanoseconds, atomics,
-/// entries visited and invalidations a page.
-pub(crate) fn saved(of: &Comparison) -> String {
+/// What each variant saves of `metric` against the base, in what compares across grounds:
+/// nanoseconds, atomics, entries visited and invalidations a page.
+pub(crate) fn saved(of: &Comparison, metric: &str) -> String {
     let counts = ["atomics", "entries visited", "invalidations"];
     let saves = of.others.iter().map(|other| format!("{other} saves, ns"));
     let columns = ["format", "order"].map(str::to_owned).into_iter().chain(saves);
@@ -27,7 +28,7 @@ pub(crate) fn saved(of: &Comparison) -> String {
     );
     // A PMD leaf is one entry: there is nothing to save.
     let by_ptes = |row: &&Row| row.fields.get("map").is_none_or(|map| map == "ptes");
-    let times = of.rows.iter().filter(|row| row.metric == "folio_referenced");
+    let times = of.rows.iter().filter(|row| row.metric == metric);
     for time in times.filter(by_ptes) {
         let field = |name: &str| time.fields.get(name).cloned().unwrap_or_default();
         let saved = time.others.iter().map(|other| match (&time.base, other) {
@@ -47,7 +48,7 @@ pub(crate) fn saved(of: &Comparison) -> String {
     }
     let all = std::iter::once(&of.base).chain(&of.others).cloned().collect::<Vec<_>>();
     format!(
-        "saved by folio_referenced per 4K page against {}; counted per 4K page as {}\n\n{grid}",
+        "saved of {metric} per 4K page against {}; counted per 4K page as {}\n\n{grid}",
         of.base,
         all.join(" / ")
     )
@@ -66,20 +67,113 @@ pub(crate) fn floors(set: &RecordSet) -> String {
     format!("floors, measured in the same rounds\n\n{grid}")
 }
 
+/// What a scenario takes of memory, and what of it counts by the folio and by the page.
+pub(crate) fn footprint(fields: &Labels, of: &Footprint) -> String {
+    let columns = ["", "entries", "bytes each", "bytes"];
+    let align = |column: &str| if column.is_empty() { Align::Left } else { Align::Right };
+    let mut grid = Grid::new(columns.map(|column| (column, align(column))));
+    for row in of.rows.iter().filter(|row| row.entries > 0) {
+        let bytes = row.entries * row.each;
+        let numbers = [row.entries, row.each, bytes].map(|number| number.to_string());
+        grid.row([row.what.to_owned()].into_iter().chain(numbers));
+    }
+    grid.rule();
+    let all = of.bytes().to_string();
+    grid.row([String::from("all"), String::new(), String::new(), all]);
+    format!(
+        "{}\n\n{grid}\nmetadata: {} bytes a folio with the file index (goal <= {PER_FOLIO}), {} \
+         bytes a page (goal <= {PER_PAGE})\n\n",
+        pairs(fields),
+        rounded(of.per_folio()),
+        rounded(of.per_page()),
+    )
+}
+
+/// Time and memory by size of the file.
+pub(crate) fn sizes(
+    set: &RecordSet,
+    whole: &str,
+    memory: impl Fn(&Labels) -> Option<u64>,
+) -> String {
+    let columns = ["size", whole, "95% interval", "unit", "memory, MiB"];
+    let align = [Align::Right, Align::Right, Align::Left, Align::Left, Align::Right];
+    let mut grid = Grid::new(columns.into_iter().zip(align));
+    for record in &set.records {
+        let size = record.fields.get("size").cloned().unwrap_or_default();
+        let mib = memory(&record.fields).map(|bytes| (bytes >> 20).to_string());
+        for metric in record.metrics.iter().filter(|metric| metric.name == whole) {
+            let mib = mib.clone().unwrap_or_default();
+            grid.row([size.clone(), value(metric), interval(metric), metric.unit.clone(), mib]);
+        }
+    }
+    let fields = set.records.first().map(|record| {
+        let mut fields = record.fields.clone();
+        fields.remove("size");
+        pairs(&fields)
+    });
+    format!("{}\n\n{grid}", fields.unwrap_or_default())
+}
+
+/// How much of each whole is fixed, whatever the variant, and the ratio of the wholes and of what is
+/// not fixed: where the fixed cost is larger, as in a kernel, the first ratio is smaller.
+pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str]) -> String {
+    let columns = ["format", "order", "variant", "whole", "fixed", "ratio", "ratio without fixed"];
+    let align = |k| if k < 3 { Align::Left } else { Align::Right };
+    let columns = columns.into_iter().enumerate().map(|(k, column)| (column, align(k)));
+    let mut grid = Grid::new(columns);
+    let median_of = |fields: &Labels, metric: &str, column: usize| {
+        let row = of.rows.iter().find(|row| row.fields == *fields && row.metric == metric)?;
+        let summary = match column.checked_sub(1) {
+            None => row.base.as_ref(),
+            Some(other) => row.others.get(other)?.as_ref().map(|other| &other.summary),
+        };
+        summary.map(|summary| summary.median)
+    };
+    for row in of.rows.iter().filter(|row| row.metric == whole) {
+        let of_column = |column| -> Option<(f64, f64)> {
+            let stages = stages.iter().map(|stage| median_of(&row.fields, stage, column));
+            Some((median_of(&row.fields, whole, column)?, stages.sum::<Option<f64>>()?))
+        };
+        let Some(base) = of_column(0) else { continue };
+        for (column, name) in std::iter::once(&of.base).chain(&of.others).enumerate() {
+            let Some(this) = of_column(column) else { continue };
+            let field = |name: &str| row.fields.get(name).cloned().unwrap_or_default();
+            let numbers = [this.0, this.1, base.0 / this.0, (base.0 - base.1) / (this.0 - this.1)];
+            let labels = [field("format"), field("order"), name.clone()];
+            grid.row(labels.into_iter().chain(numbers.map(rounded)));
+        }
+    }
+    format!(
+        "{whole}, ns per 4K page, and how much of it is fixed ({}); ratios to {}\n\n{grid}",
+        stages.join(", "),
+        of.base
+    )
+}
+
+/// Labels as text.
+fn pairs(labels: &Labels) -> String {
+    let pairs = labels.iter().map(|(name, value)| format!("{name}={value}"));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
 /// The goals of a set, with what was measured.
-pub(crate) fn goals(set: &RecordSet, holds: impl Fn(&str, f64) -> bool) -> String {
-    let columns = ["goal", "held", "measured", "95% interval", "verdict"];
-    let align = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
+pub(crate) fn goals(set: &RecordSet) -> String {
+    let columns = ["goal", "held", "measured", "95% interval", "unit", "verdict"];
+    let align = [Align::Left, Align::Left, Align::Right].into_iter();
+    let align = align.chain([Align::Left; 3]);
     let mut grid = Grid::new(columns.into_iter().zip(align));
     let mut missed = 0;
     let mut all = 0;
     for record in set.records.iter().filter(|record| record.scenario == GOAL_RATIOS) {
         let field = |name: &str| record.fields.get(name).cloned().unwrap_or_default();
         for metric in &record.metrics {
-            let held = |ratio| holds(&field("goal"), ratio);
+            let bound = field("held").parse::<Bound>();
+            let held = |value| bound.is_ok_and(|bound| bound.holds(value));
             let met = median(&metric.values).is_some_and(held);
-            let decided = median_interval(&metric.values, LEVEL)
-                .is_some_and(|interval| held(interval.low) == met && held(interval.high) == met);
+            let sides =
+                |interval: Interval| held(interval.low) == met && held(interval.high) == met;
+            let decided = metric.basis != Basis::Measured
+                || median_interval(&metric.values, LEVEL).is_some_and(sides);
             all += 1;
             missed += usize::from(!met);
             let verdict = match (met, decided) {
@@ -89,11 +183,12 @@ pub(crate) fn goals(set: &RecordSet, holds: impl Fn(&str, f64) -> bool) -> Strin
                 (false, true) => "MISSED",
             };
             let cells = [field("goal"), field("held"), value(metric), interval(metric)];
-            grid.row(cells.into_iter().chain([verdict.to_owned()]));
+            let cells = cells.into_iter().chain([metric.unit.clone()]);
+            grid.row(cells.chain([verdict.to_owned()]));
         }
     }
     format!(
-        "goals: ratios of figures of the same round, their medians\n\n{grid}\n\
+        "goals: from figures of the same round, medians\n\n{grid}\n\
          {} of {all} goals met; beyond doubt where the whole interval is on one side\n",
         all - missed
     )
@@ -103,10 +198,6 @@ pub(crate) fn goals(set: &RecordSet, holds: impl Fn(&str, f64) -> bool) -> Strin
 pub(crate) fn metrics(set: &RecordSet) -> String {
     let mut text = String::new();
     for record in &set.records {
-        let pairs = |labels: &pageout_record::schema::Labels| {
-            let pairs = labels.iter().map(|(name, value)| format!("{name}={value}"));
-            pairs.collect::<Vec<_>>().join(" ")
-        };
         text += &format!(
             "{} {}\nvariant {}, ground {}, seed {}\n\n",
             record.scenario,

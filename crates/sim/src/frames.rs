@@ -62,6 +62,12 @@ impl HostFrames {
         self.free.set(self.free.get() + order.nr_pages());
     }
 
+    /// The runs freed and not found again, by order, in the order they were freed.
+    #[cfg(test)]
+    pub(crate) fn freed(&self) -> Vec<Vec<Pfn>> {
+        self.freed.iter().map(|stack| stack.borrow().clone()).collect()
+    }
+
     /// Frames of folios that are free; those skipped to align a run count as free.
     pub fn free_pages(&self) -> usize {
         self.free.get()

@@ -11,8 +11,8 @@ use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 
 /// Frame number of the first page table: tables live apart from the folios' frames, which begin
-/// at 0.
-pub const FIRST_TABLE: Pfn = Pfn::new(1 << 34);
+/// at 0. Within the addresses that every format can name.
+pub const FIRST_TABLE: Pfn = Pfn::new(1 << 30);
 
 /// Who is told of the stages that the engine enters.
 pub trait Probe: Copy {

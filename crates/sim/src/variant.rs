@@ -103,6 +103,9 @@ pub fn architecture_flush() -> String {
 }
 
 impl Variant {
+    /// Young bits checked entry by entry, all else at its default: what aging is compared with.
+    pub const UNBATCHED_AGING: Self = Self::of(Family::PerEntry);
+
     /// What kernels did before young bits were checked, and file folios unmapped, in batches.
     pub const BEFORE: Self = Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::PerEntry) };
 

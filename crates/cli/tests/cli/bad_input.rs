@@ -93,6 +93,18 @@ fn sizes() {
 }
 
 #[test]
+fn scenarios_of_reclaim() {
+    refused("run reclaim-file reclaim=0%", &["`reclaim`", "`0%`", "from 1% to 100%"]);
+    refused("run reclaim-file list=random", &["`list`", "file or shuffled"]);
+    refused("run reclaim-file mapped=half order=0", &["mapped=half", "two pages or more"]);
+    refused("run reclaim-file map=pmd-leaf order=4", &["order=pmd", "align=aligned"]);
+    refused("run reclaim-file size=2TiB", &["`2TiB`", "up to 1TiB"]);
+    refused("run reclaim-file colour=red", &["`colour`", "uffd-wp"]);
+    refused("compare reclaim-file --trace x.pgt", &["--trace", "reclaim-file"]);
+    refused("run trace --sizes", &["--sizes", "scenarios of files"]);
+}
+
+#[test]
 fn variants() {
     for option in ["compare age-file --base", "compare age-file --new", "run age-file --variant"] {
         refused(&format!("{option} colour=red"), &["`colour`", "young, unmap, shootdown or flush"]);
@@ -107,6 +119,8 @@ fn variants() {
     let twice = ["young=line,", "flush=architecture", "compared with itself"];
     refused("compare age-file --base young=line --new young=line", &twice);
     refused("compare age-file --new young=line --new flush=architecture,young=line", &twice);
+    let same = "compare reclaim-file --base young=line --new unmap=batched";
+    refused(same, &["compared with itself"]);
     let unmaps = "compare age-file --base young=line --new young=line,unmap=per-entry";
     refused(unmaps, &["compared with itself"]);
 }

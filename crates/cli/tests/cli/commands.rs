@@ -29,6 +29,44 @@ fn compare_age_file_prints_a_table() {
 }
 
 #[test]
+fn compare_reclaim_file_prints_the_steps() {
+    let table = stdout("compare reclaim-file size=16MiB order=4 format=arm64-4k --runs 2");
+    let steps = ["per-entry,per-entry", "batched,per-entry", "batched,batched", "line,batched"];
+    assert_in_order(&table, &["reclaim=80%", "size=16MiB", "shootdown=deferred"]);
+    assert_in_order(&table, &steps);
+    let figures = ["whole reclaim", "atomics", "invalidations", "barriers", "pages reclaimed"];
+    assert_in_order(&table, &figures);
+}
+
+#[test]
+fn run_reclaim_file_takes_every_field_and_format() {
+    for fields in [
+        "format=arm64-16k,arm64-64k,riscv64 order=2",
+        "format=arm64-4k order=mixed list=shuffled",
+        "format=arm64-4k order=4 mapped=half young=30%",
+        "format=x86-64 order=4 align=misaligned processes=2",
+        "format=x86-64 order=4 uffd-wp=yes",
+        "format=x86-64 order=pmd map=pmd-leaf reclaim=25%",
+    ] {
+        let words = format!("run reclaim-file size=16MiB {fields} --runs 1");
+        let set = records(&format!("{words} --variant young=batched,shootdown=immediate"));
+        for record in &set.records {
+            assert_eq!(record.variant["unmap"], "batched", "defaults are written out");
+            let asked = if fields.contains("25%") { 1024.0 } else { 3276.0 };
+            assert!(counted(record, "pages reclaimed") >= asked, "{fields}");
+        }
+    }
+}
+
+#[test]
+fn sizes_say_what_a_scenario_takes_and_run_nothing() {
+    let text = stdout("run reclaim-file size=1TiB order=pmd format=x86-64 --sizes");
+    assert_in_order(&text, &["size=1TiB", "folios", "524288", "64", "page tables", "all"]);
+    assert_in_order(&text, &["bytes a folio", "<= 64", "5.000 bytes a page", "<= 6"]);
+    assert_in_order(&stdout("run age-file size=1GiB --sizes"), &["262144", "bytes a page"]);
+}
+
+#[test]
 fn compare_trace_prints_a_table() {
     let table = stdout(&format!("compare {QUICK_TRACE} --runs 2"));
     let figures = ["folio_referenced", "atomics", "folios referenced"];
@@ -40,9 +78,13 @@ fn compare_trace_prints_a_table() {
 #[test]
 fn the_main_table_has_all_of_its_parts() {
     let text = stdout("compare --runs 1");
-    assert_in_order(&text, &["A clean file's folios", "size=10GiB", "pmd-leaf", "ns/4K page"]);
+    let steps = ["per-entry,per-entry", "batched,per-entry", "batched,batched", "line,batched"];
+    assert_in_order(&text, &["A clean mapped file", "young,unmap"]);
+    assert_in_order(&text, &steps);
+    assert_in_order(&text, &["whole reclaim", "10GiB", "arm64-4k", "pmd"]);
     assert_in_order(&text, &["A real program", "trace=python-table.pgt", "ns/4K page"]);
-    assert_in_order(&text, &["saved", "batched saves, ns", "16 / 1 / 1"]);
+    assert_in_order(&text, &["saved of whole reclaim", "line,batched saves, ns", "38 / "]);
+    assert_in_order(&text, &["724", "485", "724", "119", "instructions/4K page"]);
     assert_in_order(
         &text,
         &["floors", "ns/entry", "figures of real kernels", "[1]", "nanoseconds"],
@@ -85,6 +127,15 @@ fn bench_young_sets_every_goal_beside_what_was_measured() {
     assert_in_order(&text, &["per-entry", "batched", "line", "single call", "ns/entry"]);
     assert_in_order(&text, &["floors", "MiB of tables", "ns/entry", "locked read-modify-write"]);
     assert_in_order(&text, &["held", "verdict", "line / wide read", "goals met"]);
+}
+
+#[test]
+fn bench_reclaim_sets_every_goal_beside_what_was_measured() {
+    let text = stdout("bench reclaim --runs 1");
+    assert_in_order(&text, &["per-entry,per-entry", "whole reclaim", "ns/4K page"]);
+    assert_in_order(&text, &["how much of it is fixed", "ratio without fixed"]);
+    assert_in_order(&text, &["saved by line against per-entry", ">= 18", "ns/4K page"]);
+    assert_in_order(&text, &["arm64-4k, order 0, throughput", ">= 0.97", "goals met"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::formats::FormatName;
 use crate::metrics::labels;
 use pageout_paging::young::Family;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
+use std::str::FromStr;
 
 /// One figure of a run, a sample a round.
 #[derive(Clone, Copy, Debug)]
@@ -179,29 +180,61 @@ impl std::fmt::Display for Bound {
     }
 }
 
+/// Why a text is no [`Bound`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a bound is `<= NUMBER` or `>= NUMBER`")]
+pub struct NoBound;
+
+impl FromStr for Bound {
+    type Err = NoBound;
+
+    fn from_str(text: &str) -> Result<Self, NoBound> {
+        let (side, number) = text.split_once(' ').ok_or(NoBound)?;
+        let number = number.parse().map_err(|_| NoBound)?;
+        match side {
+            "<=" => Ok(Self::AtMost(number)),
+            ">=" => Ok(Self::AtLeast(number)),
+            _ => Err(NoBound),
+        }
+    }
+}
+
+/// A goal with what was found for it: measured, a sample a round, or counted.
+pub(super) fn goal_record(
+    what: &str,
+    bound: Bound,
+    (unit, basis): (&str, Basis),
+    values: Vec<f64>,
+    seed: u64,
+) -> Record {
+    let better = match bound {
+        Bound::AtMost(_) => Better::Lower,
+        Bound::AtLeast(_) => Better::Higher,
+    };
+    let metric = Metric {
+        name: "figure".to_owned(),
+        unit: unit.to_owned(),
+        basis,
+        better,
+        source: None,
+        values,
+    };
+    Record {
+        scenario: GOAL_RATIOS.to_owned(),
+        ground: Ground::Host,
+        seed,
+        fields: labels([("goal", what.to_owned()), ("held", bound.to_string())]),
+        variant: Labels::new(),
+        metrics: vec![metric],
+    }
+}
+
 impl Goal {
     /// The goal's ratio, a sample a round.
     pub(super) fn record(&self, times: &Times, seed: u64) -> Record {
         let pairs = self.over.of(times).iter().zip(self.under.of(times));
-        let better = match self.bound {
-            Bound::AtMost(_) => Better::Lower,
-            Bound::AtLeast(_) => Better::Higher,
-        };
-        Record {
-            scenario: GOAL_RATIOS.to_owned(),
-            ground: Ground::Host,
-            seed,
-            fields: labels([("goal", self.what.to_owned()), ("held", self.bound.to_string())]),
-            variant: Labels::new(),
-            metrics: vec![Metric {
-                name: "ratio".to_owned(),
-                unit: "times".to_owned(),
-                basis: Basis::Measured,
-                better,
-                source: None,
-                values: pairs.map(|(over, under)| over / under).collect(),
-            }],
-        }
+        let ratios = pairs.map(|(over, under)| over / under).collect();
+        goal_record(self.what, self.bound, ("times", Basis::Measured), ratios, seed)
     }
 }
 
@@ -210,6 +243,21 @@ impl Figure {
         match self {
             Self::Time(sweep, by) => &times.sweeps[&(sweep, by)],
             Self::Locked => &times.locked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_parses_back() {
+        for bound in [Bound::AtMost(1.0 / 3.0), Bound::AtLeast(18.0)] {
+            assert_eq!(bound.to_string().parse(), Ok(bound));
+        }
+        for text in ["", "1.5", "< 1.5", "<= much"] {
+            assert_eq!(text.parse::<Bound>(), Err(NoBound));
         }
     }
 }

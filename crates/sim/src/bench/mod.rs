@@ -1,13 +1,17 @@
-//! `bench young`: the hot path beside its floors and goals, as ratios inside one run.
+//! Benchmarks: paths beside their floors and goals, as ratios inside one run.
 //!
-//! Sweeps over page tables, in each family and with each share of entries young; the widest read of
+//! `bench young`: sweeps over page tables, in each family and with each share of entries young; the widest read of
 //! the same tables and one locked operation are timed in the same rounds.
 
 mod goals;
+mod reclaim;
+mod scale;
 mod sweep;
 mod tables;
 
-pub use goals::{Bound, GOALS, Goal};
+pub use goals::{Bound, GOALS, Goal, NoBound};
+pub use reclaim::{FIXED, reclaim};
+pub use scale::{SCALE_ROUNDS, SIZES, scale, scale_scenarios};
 pub use sweep::{By, Sweep};
 
 use crate::floor::{self, locked_operation_ns};

@@ -22,6 +22,9 @@ const WHILE_SAMPLED: &str = "whole reclaim while sampled";
 /// How sure the sampled stages are.
 const SAMPLING_ERROR: &str = "sampling error";
 
+/// Metrics that tell of the sampler rather than of reclaim.
+pub const ABOUT_SAMPLING: [&str; 2] = [WHILE_SAMPLED, SAMPLING_ERROR];
+
 /// What was measured of one variant, in nanoseconds a 4K page, a sample a round.
 #[derive(Debug, Default)]
 struct Samples {

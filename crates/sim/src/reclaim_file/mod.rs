@@ -3,8 +3,10 @@
 
 mod cell;
 mod setup;
+#[cfg(test)]
+mod tests;
 
-pub use cell::WHOLE;
+pub use cell::{ABOUT_SAMPLING, WHOLE};
 
 use crate::fields::{self, FieldError, OrderName, bad};
 use crate::footprint::Footprint;
@@ -18,8 +20,10 @@ use pageout_reclaim::MapAs;
 use pageout_record::schema::Labels;
 use std::fmt;
 
-pub(crate) const NAME: &str = "reclaim-file";
-const FIELDS: &str = "format, order, size, reclaim, processes, young, map, align, list and uffd-wp";
+/// The scenario's name in records.
+pub const NAME: &str = "reclaim-file";
+const FIELDS: &str =
+    "format, order, size, reclaim, processes, young, map, align, mapped, list and uffd-wp";
 /// Largest file, and most memory for page tables.
 const MAX_BYTES: u64 = 1 << 40;
 const MAX_TABLE_BYTES: u64 = 4 << 30;
@@ -44,6 +48,8 @@ pub struct ReclaimFile {
     pub map: MapAs,
     /// Where the file is mapped.
     pub align: Align,
+    /// How much of each folio is mapped.
+    pub mapped: Mapped,
     /// In which order folios stand on the inactive list.
     pub list: ListOrder,
     /// Whether userfaultfd write-protects the mapping's VMAs.
@@ -68,6 +74,15 @@ pub enum Align {
     Misaligned,
 }
 
+/// How much of each folio is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mapped {
+    /// All of it.
+    Whole,
+    /// Its first half: the rest was given up (MADV_DONTNEED).
+    Half,
+}
+
 /// In which order folios stand on the inactive list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListOrder {
@@ -82,6 +97,7 @@ type Choices<T> = &'static [(&'static str, T)];
 
 const MAPS: Choices<MapAs> = &[("ptes", MapAs::Ptes), ("pmd-leaf", MapAs::PmdLeaf)];
 const ALIGNS: Choices<Align> = &[("aligned", Align::Aligned), ("misaligned", Align::Misaligned)];
+const MAPPED: Choices<Mapped> = &[("whole", Mapped::Whole), ("half", Mapped::Half)];
 const LISTS: Choices<ListOrder> = &[("file", ListOrder::File), ("shuffled", ListOrder::Shuffled)];
 const UFFD_WP: Choices<bool> = &[("no", false), ("yes", true)];
 
@@ -96,6 +112,7 @@ impl ReclaimFile {
         young_percent: 100,
         map: MapAs::Ptes,
         align: Align::Aligned,
+        mapped: Mapped::Whole,
         list: ListOrder::File,
         uffd_wp: false,
     };
@@ -107,10 +124,16 @@ impl ReclaimFile {
         Orders::All(OrderName::Pmd),
     ];
 
-    /// The main table's.
+    /// The main table's. Single pages are of a smaller file, which says as much of them in a tenth
+    /// of the time.
     pub fn main_table() -> Vec<Self> {
-        let of_format =
-            |format| Self::ORDERS.map(|orders| Self { format, orders, ..Self::DEFAULT });
+        let of_format = |format| {
+            Self::ORDERS.map(|orders| {
+                let single = orders == Orders::All(OrderName::Number(0));
+                let bytes = if single { 1 << 30 } else { Self::DEFAULT.bytes };
+                Self { format, orders, bytes, ..Self::DEFAULT }
+            })
+        };
         FormatName::MAIN.into_iter().flat_map(of_format).collect()
     }
 
@@ -135,6 +158,7 @@ impl ReclaimFile {
                 "processes" => one.processes = fields::parse_processes(value)?,
                 "map" => one.map = choice("map", MAPS, value)?,
                 "align" => one.align = choice("align", ALIGNS, value)?,
+                "mapped" => one.mapped = choice("mapped", MAPPED, value)?,
                 "list" => one.list = choice("list", LISTS, value)?,
                 "uffd-wp" => one.uffd_wp = choice("uffd-wp", UFFD_WP, value)?,
                 _ => {
@@ -178,8 +202,12 @@ impl ReclaimFile {
             Orders::All(order) => order.in_format(self.format) == self.format.pmd_order(),
             Orders::Mixed => false,
         };
-        let problem = if self.map == MapAs::PmdLeaf && !(pmd && self.align == Align::Aligned) {
-            Some("map=pmd-leaf needs order=pmd and align=aligned".to_owned())
+        let whole = self.align == Align::Aligned && self.mapped == Mapped::Whole;
+        let problem = if self.map == MapAs::PmdLeaf && !(pmd && whole) {
+            Some("map=pmd-leaf needs order=pmd, align=aligned and mapped=whole".to_owned())
+        } else if self.mapped == Mapped::Half && self.smallest_order() == 0 {
+            let orders = self.orders;
+            Some(format!("mapped=half needs folios of two pages or more, not order={orders}"))
         } else {
             self.too_many_tables()
         };
@@ -211,6 +239,18 @@ impl ReclaimFile {
         }
     }
 
+    fn smallest_order(&self) -> u8 {
+        match self.orders {
+            Orders::All(order) => order.in_format(self.format),
+            Orders::Mixed => setup::MIXED[0],
+        }
+    }
+
+    /// Whether the main table shows its stages.
+    pub fn shows_stages(&self) -> bool {
+        self.orders == Self::DEFAULT.orders
+    }
+
     /// The scenario's fields as records carry them.
     pub fn labels(&self) -> Labels {
         labels([
@@ -222,6 +262,7 @@ impl ReclaimFile {
             ("young", format!("{}%", self.young_percent)),
             ("map", name_of(MAPS, self.map)),
             ("align", name_of(ALIGNS, self.align)),
+            ("mapped", name_of(MAPPED, self.mapped)),
             ("list", name_of(LISTS, self.list)),
             ("uffd-wp", name_of(UFFD_WP, self.uffd_wp)),
         ])
@@ -229,7 +270,7 @@ impl ReclaimFile {
 
     /// Bytes asked of `memory.reclaim`.
     pub(crate) fn reclaim_bytes(&self) -> u64 {
-        self.bytes / 100 * u64::from(self.reclaim_percent)
+        self.bytes * u64::from(self.reclaim_percent) / 100
     }
 
     /// What the scenario takes, table by table.

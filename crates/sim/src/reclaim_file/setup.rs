@@ -1,16 +1,16 @@
 //! The scenario set up: the file's folios in its index and on the inactive list of a cgroup, mapped
 //! by entries that are old or young.
 
-use super::{Align, ListOrder, Orders, ReclaimFile};
+use super::{Align, ListOrder, Mapped, Orders, ReclaimFile};
 use crate::formats::Arch;
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
 use crate::variant::Variant;
 use crate::walker::make_young;
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Order, VirtRange};
+use pageout_paging::{Order, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    CpuCtx, Errno, FolioFlags, FolioId, Limits, MappingId, MappingKind, MemcgId, NewFolio, NewVma,
-    Tuning, VmFlags, World, cache, map_folio,
+    Advice, CpuCtx, Errno, FolioFlags, FolioId, Limits, MappingId, MappingKind, MemcgId, MmId,
+    NewFolio, NewVma, Tuning, VmFlags, World, cache, map_folio,
 };
 
 /// The orders of [`Orders::Mixed`], the least first: the largest is that of a stretch, all of whose
@@ -132,14 +132,33 @@ impl<'a, F: Arch> Setup<'a, F> {
         for process in 0..scenario.processes {
             let root = supply.alloc_table().expect(SIZED);
             let mm = maps.add_mm(env, cpu, root, Asid(process)).expect(SIZED);
+            maps.mm(mm).set_memcg(self.memcg);
             let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
             let vma = maps.mmap(env, cpu, &new).expect(SIZED);
             for folio in folios {
                 map_folio(maps, env, cpu, vma, *folio, scenario.map, &mut { *supply })
                     .expect(SIZED);
             }
+            if scenario.mapped == Mapped::Half {
+                self.give_up_halves(mm, range.start, folios);
+            }
             let percent = scenario.young_percent;
             make_young(env, root, range.clone(), |_| random.u8(0..100) < percent);
+        }
+    }
+
+    /// Gives up the second half of each folio, with its entries.
+    fn give_up_halves(&self, mm: MmId, start: VirtAddr, folios: &[FolioId]) {
+        let Ground { env, maps, .. } = &self.ground;
+        let cpu = &mut CpuCtx::new();
+        let tuning = Variant::BEFORE.tuning(F::FLUSH);
+        for folio in folios {
+            let folio = maps.folio(*folio);
+            let half = folio.nr_pages() as u64 / 2;
+            let at = |index: u64| start.add(index << F::PAGE_SHIFT);
+            let range = at(folio.index() + half)..at(folio.index() + 2 * half);
+            let done = maps.madvise(env, cpu, mm, &range, Advice::DontNeed, tuning);
+            done.expect("the file is mapped");
         }
     }
 
