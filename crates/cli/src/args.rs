@@ -16,6 +16,7 @@ Examples:
   pageout bench reclaim                     reclaim by stage, and what batching saves of it
   pageout run reclaim-file --sizes          what it takes of memory, by the folio and the page
   pageout trace record --output my.pgt -- ls -l
+  pageout check                             search for schedules that break the engine
   pageout lab compare --patch my.patch      your patch on a real kernel, before against after
 
 Bad input ends with exit status 2, a failed check with 1.";
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Real kernels under QEMU: build them, boot them, compare them
     Lab(LabArgs),
+    /// Search small worlds for schedules that break the engine, and find known bugs
+    Check(CheckArgs),
     /// Print shell completions
     Completions {
         /// The shell
@@ -184,6 +187,43 @@ pub(crate) struct Output {
     /// Write to a file, which appears when it is complete
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+const CHECK_HELP: &str = "\
+The engine runs on modelled CPUs with TLBs, suspended before each thing that others can see: a
+change of an entry, an invalidation, a frame freed, a page written out. Each execution has other
+choices of who goes on; the bound on choices against the default rises, so what fails first is short.
+
+Examples:
+  pageout check                              all properties, then the exhibits
+  pageout check lost-write                   the scenarios made for one property
+  pageout check reclaim-dirty --bound 3      one scenario, every execution up to a bound
+  pageout check --exhibit free-before-flush  how a known bug fails, step by step
+
+Exit status 1 if a property fails or an exhibit is not found.";
+
+#[derive(Debug, Parser)]
+#[command(after_help = CHECK_HELP)]
+pub(crate) struct CheckArgs {
+    /// A property or a scenario [default: all, and the exhibits]
+    #[arg(value_name = "PROPERTY")]
+    pub what: Option<String>,
+    /// Find one known bug and show how it fails
+    #[arg(long, value_name = "NAME", conflicts_with = "what")]
+    pub exhibit: Option<String>,
+    /// One small format [default: all]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// See every execution with at most so many choices against the default [default: as many
+    /// executions as fit in half a minute]
+    #[arg(long, value_name = "N")]
+    pub bound: Option<usize>,
+    /// Execute one schedule, as a counterexample names it
+    #[arg(long, value_name = "CHOICES", requires = "format", conflicts_with = "bound")]
+    pub replay: Option<String>,
+    /// List properties, scenarios and exhibits
+    #[arg(long, conflicts_with_all = ["what", "exhibit", "format", "bound", "replay"])]
+    pub list: bool,
 }
 
 #[derive(Debug, Parser)]

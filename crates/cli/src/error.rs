@@ -2,6 +2,7 @@
 
 use pageout_record::compare::CompareError;
 use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
+use pageout_sim::explore::counterexample::ChoicesError;
 use pageout_sim::fields::FieldError;
 use pageout_sim::lab::{BootError, Fault, KernelError, LabError};
 use pageout_sim::residency::ReplayError;
@@ -87,6 +88,20 @@ pub(crate) enum CliError {
     LabProfiles(usize),
     #[error(transparent)]
     Lab(#[from] LabError),
+    #[error("unknown property or scenario `{what}`: expected {known}")]
+    CheckUnknown { what: String, known: String },
+    #[error("unknown exhibit `{name}`: expected {known}")]
+    CheckExhibit { name: String, known: String },
+    #[error("unknown format `{name}`: expected {known}")]
+    CheckFormat { name: String, known: String },
+    #[error("the exhibit is not searched for in that format: leave --format out")]
+    CheckNothing,
+    #[error(
+        "--replay is of one scenario or exhibit in one format, found {0} searches of schedules"
+    )]
+    CheckReplays(usize),
+    #[error(transparent)]
+    Choices(#[from] ChoicesError),
     #[error("cannot write to standard output")]
     Stdout(#[source] io::Error),
 }

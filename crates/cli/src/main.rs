@@ -3,6 +3,7 @@
 
 mod args;
 mod bench;
+mod check;
 mod compare;
 mod error;
 mod files;
@@ -36,6 +37,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Compare(args)) => compare::compare(&args)?,
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,
+        Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Lab(args)) => lab::lab(&args)?,
         Some(Command::Completions { shell }) => {

@@ -28,6 +28,21 @@ fn commands_and_options() {
 }
 
 #[test]
+fn checks() {
+    refused("check everything", &["`everything`", "lost-write", "reclaim-dirty"]);
+    refused("check --exhibit ghost", &["`ghost`", "free-before-flush"]);
+    refused("check --format vax", &["`vax`", "arm64-small-4"]);
+    refused("check --exhibit folded-edges --format x86-small", &["--format"]);
+    refused("check --replay 3:1", &["--format"]);
+    refused("check --format x86-small --replay 3:1", &["one scenario", "found"]);
+    refused("check young --format x86-small --replay 3:1", &["one scenario", "found 0"]);
+    refused("check reclaim-dirty --format x86-small --replay 3,1", &["`3,1`", "STEP:OPTION"]);
+    refused("check --bound=-1", &["--bound"]);
+    refused("check lost-write --exhibit folded-edges", &["--exhibit"]);
+    refused("check --list --bound 1", &["--list"]);
+}
+
+#[test]
 fn grounds() {
     for ground in ["model", "guest"] {
         let words = format!("compare age-file --ground {ground}");

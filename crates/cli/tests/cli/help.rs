@@ -19,6 +19,7 @@ fn help_of_every_command() {
         ("lab_compare", "lab compare --help"),
         ("lab_profile", "lab profile --help"),
         ("lab_script", "lab script --help"),
+        ("check", "check --help"),
         ("completions", "completions --help"),
     ] {
         let help = stdout(words);

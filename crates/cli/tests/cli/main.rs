@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bad_input;
+mod check;
 mod commands;
 mod common;
 mod counts;

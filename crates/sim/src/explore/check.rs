@@ -3,7 +3,9 @@
 
 use super::counterexample::{Counterexample, choices};
 use super::format::Small;
-use super::scenario::Scenario;
+use super::museum::{COMPARISONS, Compare, ENGINE, Exhibit, Finding};
+use super::property::Property;
+use super::scenario::{SCENARIOS, Scenario};
 use super::schedule::{Deviation, Stacks};
 use super::search::{Bounds, Next, Searched, search};
 use super::stage::{Outcome, perform};
@@ -28,10 +30,30 @@ impl Stage {
     }
 }
 
+/// One search.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The property it is for.
+    pub property: Property,
+    /// The format.
+    pub format: &'static str,
+    /// What is searched.
+    pub what: &'static str,
+    work: Work,
+    /// How the command line names it.
+    command: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Schedules(Stage, &'static Scenario),
+    Cases(Compare),
+}
+
 /// What a search showed.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What was searched.
+    /// What was searched; a case is an execution.
     pub searched: Searched,
     /// How long it took.
     pub elapsed: Duration,
@@ -39,57 +61,132 @@ pub struct Report {
     pub failure: Option<Counterexample>,
 }
 
+/// What [`Task::what`] is where every small case is compared.
+pub const EVERY_CASE: &str = "every small case";
+
 /// Failing executions of one bound that are looked at for the one told in the fewest steps.
 const COMPARED: usize = 100;
 
-/// Searches a scenario. It ends with the first bound at which executions fail, and shows the one of
-/// them with the fewest steps. `command` is how the search is named on the command line.
-pub fn explore(stage: Stage, scenario: &Scenario, bounds: Bounds, command: &str) -> Report {
-    let begun = Instant::now();
-    let mut stacks = Stacks::new(scenario.agents.len());
-    let mut shortest: Option<Counterexample> = None;
-    let mut failures = 0;
-    let searched = search(bounds, |deviations| {
-        let outcome = (stage.perform)(scenario, &mut stacks, deviations, false);
-        if outcome.violation.is_none() {
-            return (outcome.trace, Next::GoOn);
-        }
-        failures += 1;
-        let told = tell(stage, scenario, &mut stacks, deviations, command);
-        let told = told.expect("an execution fails each time it is repeated");
-        if shortest.as_ref().is_none_or(|best| told.steps.len() < best.steps.len()) {
-            shortest = Some(told);
-        }
-        let enough = failures == COMPARED;
-        (outcome.trace, if enough { Next::Stop } else { Next::StopAfterLevel })
-    });
-    Report { searched, elapsed: begun.elapsed(), failure: shortest }
-}
+impl Task {
+    /// The engine in all scenarios and comparisons.
+    pub fn of_engine() -> Vec<Self> {
+        let schedules = SCENARIOS.iter().flat_map(|scenario| {
+            ENGINE.iter().map(move |stage| {
+                let command = format!("pageout check {}", scenario.name);
+                Self::schedules(*stage, scenario, command)
+            })
+        });
+        let cases = COMPARISONS.iter().flat_map(|(property, formats)| {
+            formats.iter().map(|(format, compare)| Self::cases(*property, format, *compare))
+        });
+        schedules.chain(cases).collect()
+    }
 
-/// Executes given choices once, and tells what fails.
-pub fn replay(
-    stage: Stage,
-    scenario: &Scenario,
-    deviations: &[Deviation],
-    command: &str,
-) -> Option<Counterexample> {
-    let mut stacks = Stacks::new(scenario.agents.len());
-    tell(stage, scenario, &mut stacks, deviations, command)
-}
+    /// An exhibit, wherever it must be found.
+    ///
+    /// # Panics
+    /// If it names a scenario that is none.
+    pub fn of_exhibit(exhibit: &Exhibit) -> Vec<Self> {
+        match exhibit.finding {
+            Finding::Schedule(name, stages) => {
+                let scenario = Scenario::named(name).expect("an exhibit's scenario exists");
+                let command = format!("pageout check --exhibit {}", exhibit.name);
+                let task = |stage: &Stage| Self::schedules(*stage, scenario, command.clone());
+                stages.iter().map(task).collect()
+            }
+            Finding::Cases(property, formats) => formats
+                .iter()
+                .map(|(format, compare)| Self::cases(property, format, *compare))
+                .collect(),
+        }
+    }
 
-fn tell(
-    stage: Stage,
-    scenario: &Scenario,
-    stacks: &mut Stacks,
-    deviations: &[Deviation],
-    command: &str,
-) -> Option<Counterexample> {
-    let told = (stage.perform)(scenario, stacks, deviations, true);
-    Some(Counterexample::of_schedule(
-        &told.violation?,
-        format!("{} in {}", scenario.about, stage.format),
-        told.start,
-        story::lines(&told.story, &scenario.agents_named()),
-        format!("{command} --format {} --replay {}", stage.format, choices(deviations)),
-    ))
+    fn schedules(stage: Stage, scenario: &'static Scenario, command: String) -> Self {
+        let command = format!("{command} --format {}", stage.format);
+        let work = Work::Schedules(stage, scenario);
+        let property = scenario.property;
+        Self { property, format: stage.format, what: scenario.name, work, command }
+    }
+
+    fn cases(property: Property, format: &'static str, compare: Compare) -> Self {
+        let work = Work::Cases(compare);
+        Self { property, format, what: EVERY_CASE, work, command: String::new() }
+    }
+
+    /// Whether it searches schedules, which can be replayed.
+    pub fn has_schedules(&self) -> bool {
+        matches!(self.work, Work::Schedules(..))
+    }
+
+    /// Runs the search. It ends with the first bound at which executions fail, and shows the one
+    /// of them with the fewest steps.
+    pub fn run(&self, bounds: Bounds) -> Report {
+        let begun = Instant::now();
+        let (searched, failure) = match self.work {
+            Work::Schedules(stage, scenario) => self.explore(stage, scenario, bounds),
+            Work::Cases(compare) => {
+                let (executions, failure) = match compare() {
+                    Ok(cases) => (cases, None),
+                    Err(case) => (0, Some(Counterexample::of_case(self.property, &case))),
+                };
+                (Searched { executions, exhausted: true, ..Searched::default() }, failure)
+            }
+        };
+        Report { searched, elapsed: begun.elapsed(), failure }
+    }
+
+    fn explore(
+        &self,
+        stage: Stage,
+        scenario: &Scenario,
+        bounds: Bounds,
+    ) -> (Searched, Option<Counterexample>) {
+        let mut stacks = Stacks::new(scenario.agents.len());
+        let mut shortest: Option<Counterexample> = None;
+        let mut failures = 0;
+        let searched = search(bounds, |deviations| {
+            let outcome = (stage.perform)(scenario, &mut stacks, deviations, false);
+            if outcome.violation.is_none() {
+                return (outcome.trace, Next::GoOn);
+            }
+            failures += 1;
+            let told = self.tell(stage, scenario, &mut stacks, deviations);
+            let told = told.expect("an execution fails each time it is repeated");
+            if shortest.as_ref().is_none_or(|best| told.steps.len() < best.steps.len()) {
+                shortest = Some(told);
+            }
+            let enough = failures == COMPARED;
+            (outcome.trace, if enough { Next::Stop } else { Next::StopAfterLevel })
+        });
+        (searched, shortest)
+    }
+
+    /// Executes given choices once, and tells what fails. Precondition: it has schedules.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn replay(&self, deviations: &[Deviation]) -> Option<Counterexample> {
+        let Work::Schedules(stage, scenario) = self.work else {
+            panic!("only schedules are replayed");
+        };
+        let mut stacks = Stacks::new(scenario.agents.len());
+        self.tell(stage, scenario, &mut stacks, deviations)
+    }
+
+    fn tell(
+        &self,
+        stage: Stage,
+        scenario: &Scenario,
+        stacks: &mut Stacks,
+        deviations: &[Deviation],
+    ) -> Option<Counterexample> {
+        let told = (stage.perform)(scenario, stacks, deviations, true);
+        Some(Counterexample::of_schedule(
+            &told.violation?,
+            format!("{} ({})", scenario.about, stage.format),
+            told.start,
+            story::lines(&told.story, &scenario.agents_named()),
+            format!("{} --replay {}", self.command, choices(deviations)),
+        ))
+    }
 }

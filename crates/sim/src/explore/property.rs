@@ -24,6 +24,18 @@ pub enum Property {
 }
 
 impl Property {
+    /// Every property.
+    pub const ALL: [Self; 8] = [
+        Self::StaleTranslation,
+        Self::LostWrite,
+        Self::Protection,
+        Self::Accounts,
+        Self::Progress,
+        Self::Assertions,
+        Self::Batch,
+        Self::Young,
+    ];
+
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {

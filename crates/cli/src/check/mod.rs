@@ -1,0 +1,163 @@
+//! `check`: small worlds searched for a wrong schedule, and the bugs that must be found.
+
+mod tables;
+
+use crate::args::CheckArgs;
+use crate::error::CliError;
+use crate::{output, progress};
+use indicatif::ProgressBar;
+use pageout_sim::explore::check::{Report, Task};
+use pageout_sim::explore::counterexample::parse_choices;
+use pageout_sim::explore::museum::{ENGINE, EXHIBITS, Exhibit};
+use pageout_sim::explore::property::Property;
+use pageout_sim::explore::scenario::SCENARIOS;
+use pageout_sim::explore::search::Bounds;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Executions of one search, at most, unless a bound is given: all together take half a minute.
+const EXECUTIONS: u64 = 8_000;
+
+/// A task and what it showed.
+type Done = (Task, Report);
+
+pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
+    if args.list {
+        output::print(tables::list().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let format = args.format.as_deref().map(known_format).transpose()?;
+    let of_format = |task: &Task| format.is_none_or(|format| task.format == format);
+    let bounds = match args.bound {
+        Some(deviations) => Bounds { deviations, executions: u64::MAX },
+        None => Bounds { deviations: usize::MAX, executions: EXECUTIONS },
+    };
+    if let Some(name) = &args.exhibit {
+        let exhibit = exhibit(name)?;
+        let tasks: Vec<_> = Task::of_exhibit(exhibit).into_iter().filter(of_format).collect();
+        return show(args, exhibit, tasks, bounds);
+    }
+    let tasks: Vec<_> = match &args.what {
+        Some(what) => engine_tasks(what)?,
+        None => Task::of_engine(),
+    };
+    let tasks: Vec<_> = tasks.into_iter().filter(of_format).collect();
+    if let Some(choices) = &args.replay {
+        return replay(&tasks, choices);
+    }
+    let museum = args.what.is_none();
+    let exhibits: Vec<_> = if museum { EXHIBITS.iter().collect() } else { Vec::new() };
+    let shown: Vec<Vec<Task>> = exhibits
+        .iter()
+        .map(|exhibit| Task::of_exhibit(exhibit).into_iter().filter(of_format).collect())
+        .collect();
+    let all = tasks.len() + shown.iter().map(Vec::len).sum::<usize>();
+    let bar = progress::bar("searching");
+    bar.set_length(all as u64);
+    let engine = run(tasks, bounds, &bar);
+    let shown: Vec<(&Exhibit, Vec<Done>)> =
+        exhibits.into_iter().zip(shown).map(|(e, tasks)| (e, run(tasks, bounds, &bar))).collect();
+    bar.finish_and_clear();
+    output::print(tables::all(&engine, &shown).as_bytes())?;
+    let holds = engine.iter().all(|(_, report)| report.failure.is_none());
+    let found = |(_, done): &(_, Vec<Done>)| done.iter().all(|(_, r)| r.failure.is_some());
+    Ok(status(holds && shown.iter().all(found)))
+}
+
+/// Finds an exhibit, or replays it, and shows its counterexamples.
+fn show(
+    args: &CheckArgs,
+    exhibit: &Exhibit,
+    tasks: Vec<Task>,
+    bounds: Bounds,
+) -> Result<ExitCode, CliError> {
+    if tasks.is_empty() {
+        return Err(CliError::CheckNothing);
+    }
+    if let Some(choices) = &args.replay {
+        return replay(&tasks, choices);
+    }
+    let done = run(tasks, bounds, &ProgressBar::hidden());
+    output::print(tables::exhibit(exhibit, &done).as_bytes())?;
+    Ok(status(done.iter().all(|(_, report)| report.failure.is_some())))
+}
+
+/// Executes given choices; the status says whether something failed, as a search would.
+fn replay(tasks: &[Task], choices: &str) -> Result<ExitCode, CliError> {
+    let choices = parse_choices(choices)?;
+    let [task] = tasks else {
+        return Err(CliError::CheckReplays(tasks.len()));
+    };
+    if !task.has_schedules() {
+        return Err(CliError::CheckReplays(0));
+    }
+    let found = task.replay(&choices);
+    let text = match &found {
+        Some(failure) => failure.to_string(),
+        None => format!("{} ({}): every property holds\n", task.what, task.format),
+    };
+    output::print(text.as_bytes())?;
+    Ok(status(found.is_none()))
+}
+
+fn status(good: bool) -> ExitCode {
+    if good { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// The engine's tasks for a property or a scenario.
+fn engine_tasks(what: &str) -> Result<Vec<Task>, CliError> {
+    let named = |task: &Task| task.property.name() == what || task.what == what;
+    let tasks: Vec<_> = Task::of_engine().into_iter().filter(named).collect();
+    match tasks.is_empty() {
+        true => Err(CliError::CheckUnknown { what: what.to_owned(), known: known() }),
+        false => Ok(tasks),
+    }
+}
+
+fn known() -> String {
+    let made_for =
+        |property: &&Property| Task::of_engine().iter().any(|task| task.property == **property);
+    let properties = Property::ALL.iter().filter(made_for).map(|property| property.name());
+    let scenarios = SCENARIOS.iter().map(|scenario| scenario.name);
+    properties.chain(scenarios).collect::<Vec<_>>().join(", ")
+}
+
+fn exhibit(name: &str) -> Result<&'static Exhibit, CliError> {
+    EXHIBITS.iter().find(|exhibit| exhibit.name == name).ok_or_else(|| CliError::CheckExhibit {
+        name: name.to_owned(),
+        known: EXHIBITS.iter().map(|exhibit| exhibit.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+fn known_format(name: &str) -> Result<&'static str, CliError> {
+    let formats = ENGINE.iter().map(|stage| stage.format);
+    formats.clone().find(|format| *format == name).ok_or_else(|| CliError::CheckFormat {
+        name: name.to_owned(),
+        known: formats.collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Runs the tasks, as many at once as there are CPUs; the reports in the tasks' order.
+fn run(tasks: Vec<Task>, bounds: Bounds, bar: &ProgressBar) -> Vec<Done> {
+    let next = AtomicUsize::new(0);
+    let reports: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some((number, task)) = {
+            let number = next.fetch_add(1, Relaxed);
+            tasks.get(number).map(|task| (number, task))
+        } {
+            let report = task.run(bounds);
+            *reports[number].lock().expect("no searcher panics") = Some(report);
+            bar.inc(1);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let reports =
+        reports.into_iter().map(|report| report.into_inner().expect("no searcher panics"));
+    tasks.into_iter().zip(reports.map(|report| report.expect("every task was run"))).collect()
+}

@@ -1,0 +1,35 @@
+//! `check`: what it prints and how it ends.
+
+use crate::common::{run, stdout};
+
+#[test]
+fn what_there_is_is_listed() {
+    insta::assert_snapshot!(stdout("check --list"));
+}
+
+#[test]
+fn an_exhibit_is_shown_in_steps() {
+    insta::assert_snapshot!(stdout("check --exhibit write-out-before-flush"));
+}
+
+#[test]
+fn a_schedule_is_replayed_as_the_counterexample_says() {
+    let shown = stdout("check --exhibit free-before-flush --format x86-small");
+    let command = shown.lines().find_map(|line| line.trim().strip_prefix("Replay: pageout "));
+    let replayed = run(command.expect("it names the command"));
+    assert_eq!(replayed.status.code(), Some(1), "what is replayed fails");
+    let replayed = String::from_utf8(replayed.stdout).expect("output is UTF-8");
+    assert!(shown.ends_with(&replayed), "{replayed}");
+    let default = "check --exhibit free-before-flush --format x86-small --replay default";
+    assert_eq!(run(default).status.code(), Some(0), "without the deviation all is well");
+}
+
+#[test]
+fn a_property_is_searched_up_to_a_bound() {
+    let text = stdout("check lost-write --bound 1 --format arm64-small-4");
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with("lost-write")).collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    assert!(rows.iter().all(|row| row.ends_with("holds")), "{text}");
+    assert!(text.ends_with("All properties held in 3 searches.\n"), "{text}");
+    assert!(!text.contains("Known bugs"), "{text}");
+}
