@@ -9,7 +9,7 @@ use crate::world::World;
 use crate::{CpuCtx, Rank};
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig::{get_and_clear_ptes, set_ptes};
-use pageout_paging::pte::{Entry, SwapEntry};
+use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, VirtRange, tlb};
 
@@ -169,7 +169,12 @@ fn rewrite_run<W: World, V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
             return after::<W::Format>(addr, nr);
         }
         Entry::Present | Entry::ProtNone => {}
-        Entry::Swap(entry) => set_absent(pt, addr, W::Format::swap((change.swapped)(entry))),
+        Entry::Swap(entry) => {
+            let new = (change.swapped)(entry);
+            // A marker that marks nothing any more is an empty entry.
+            let nothing = new.kind == SwapKind::Marker && !new.uffd_wp;
+            set_absent(pt, addr, if nothing { Pte::NONE } else { W::Format::swap(new) });
+        }
     }
     after::<W::Format>(addr, 1)
 }
