@@ -48,7 +48,7 @@ impl LruList {
     }
 
     /// The list a folio belongs on, as it stands now.
-    pub(crate) fn of(folio: &Folio) -> Self {
+    pub fn of(folio: &Folio) -> Self {
         let lru = folio.lru();
         if lru.contains(LruFlags::UNEVICTABLE) {
             return Self::Unevictable;
@@ -112,6 +112,17 @@ impl Maps<'_> {
     /// Pages on a list of a cgroup and of all below it.
     pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> u64 {
         self.memcg(memcg).lruvec.subtree_size(list)
+    }
+
+    /// Pages on a list of a cgroup itself.
+    pub fn lru_size_own(&self, memcg: MemcgId, list: LruList) -> u64 {
+        self.memcg(memcg).lruvec.size(list)
+    }
+
+    /// The folios on a list of a cgroup itself, head first: for whoever keeps others from changing
+    /// it meanwhile.
+    pub fn lru_folios(&self, memcg: MemcgId, list: LruList) -> impl Iterator<Item = FolioId> {
+        self.memcg(memcg).lruvec.lists[list as usize].iter(self)
     }
 
     /// Locks the lists of one cgroup.

@@ -11,7 +11,7 @@ impl Maps<'_> {
     /// Whether the anonymous page in this frame belongs to one process alone (the kernel's
     /// PageAnonExclusive). Read and written under the lock of a table that maps it.
     #[inline]
-    pub(crate) fn is_anon_exclusive(&self, pfn: Pfn) -> bool {
+    pub fn is_anon_exclusive(&self, pfn: Pfn) -> bool {
         self.pages[self.frame_number(pfn)].load(Relaxed) & EXCLUSIVE != 0
     }
 

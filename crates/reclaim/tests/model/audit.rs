@@ -1,0 +1,273 @@
+//! What must hold between any two operations: all that the engine counts, counted again.
+
+use crate::memory::{FIRST_TABLE, ROOM};
+use crate::model::Model;
+use pageout_paging::pte::{Entry, SwapKind};
+use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
+use pageout_reclaim::{
+    Counter, FolioFlags, FolioId, LruFlags, LruList, MappingKind, MemcgId, SwapSlot, VmFlags, cache,
+};
+use std::collections::BTreeMap;
+
+/// What the page tables of all processes hold.
+#[derive(Debug, Default)]
+struct Found {
+    /// Entries that map each frame, and whether one is writable.
+    mapped: BTreeMap<Pfn, (u32, bool)>,
+    /// Entries that name each slot, and whether one says that its page is exclusive.
+    swapped: BTreeMap<SwapSlot, (u32, bool)>,
+    tables: usize,
+}
+
+impl<F: Format, R: Rules> Model<'_, '_, F, R> {
+    /// # Panics
+    /// Names the first thing found that does not add up.
+    pub(crate) fn audit(&self) {
+        let mut found = Found::default();
+        for process in self.truth.borrow().processes.iter().flatten() {
+            self.audit_table(process.root, Level::Pgd, 0, &mut found);
+        }
+        let used = self.tables_used.borrow().iter().filter(|used| **used).count();
+        assert_eq!(found.tables, used, "page tables reached and in use");
+        let folios = self.folios();
+        for (id, nr) in &folios {
+            self.audit_folio(*id, *nr, &found);
+        }
+        self.audit_lists(&folios);
+        self.audit_cgroups(&folios);
+        self.audit_slots(&folios, &found);
+        assert_eq!(self.maps.dropped_gathers(), 0, "gathers are finished");
+        self.audit_tlbs();
+    }
+
+    /// What CPUs hold permits no more than the VMAs do, and leads to what was stored last: also
+    /// inside of reclaim, which owes flushes.
+    pub(crate) fn audit_tlbs(&self) {
+        let mut hardware = self.hardware.borrow_mut();
+        let truth = self.truth.borrow();
+        for held in hardware.tlbs.clone().into_iter().flatten() {
+            let mut all = truth.processes.iter().flatten();
+            let Some(process) = all.find(|process| process.asid == held.asid) else {
+                panic!("{held:?} outlives its process");
+            };
+            for page in held.page..held.page + held.nr {
+                let content = hardware.reached(&held, page).content;
+                let at = process.pages.get(&page);
+                let at = at.unwrap_or_else(|| panic!("page {page} is mapped no more: {held:?}"));
+                let loads = at.flags.contains(VmFlags::READ);
+                let stores = at.flags.contains(VmFlags::WRITE) || !held.write;
+                assert!(loads && stores, "{held:?} permits what its VMA does not: {at:?}");
+                assert!(truth.may_hold(at, content), "{held:?} leads to {content:#x}, not {at:?}");
+            }
+        }
+    }
+
+    fn audit_table(&self, frame: Pfn, level: Level, first: u64, found: &mut Found) {
+        found.tables += 1;
+        let number = frame.offset_from(FIRST_TABLE) as usize;
+        assert!(self.tables_used.borrow()[number], "a page table that is reached is in use");
+        let table = self.tables.table(frame);
+        for i in 0..F::PTES {
+            let raw = table.load(i);
+            let page = first + (i as u64) * F::nr_pages(level) as u64;
+            match level.below() {
+                _ if raw.is_none() => {}
+                Some(below) => {
+                    assert!(F::is_table(raw), "no leaf above the last level: {raw:?}");
+                    self.audit_table(F::pfn(raw), below, page, found);
+                }
+                None => {
+                    if F::is_cont(raw) && i % F::CONT_PTES == 0 {
+                        self.audit_block(frame, i);
+                    }
+                    self.audit_entry(F::decode(raw, i), page, found);
+                }
+            }
+        }
+    }
+
+    /// A contiguous block is whole, aligned and alike, and lies in one folio.
+    fn audit_block(&self, frame: Pfn, i: usize) {
+        let table = self.tables.table(frame);
+        let plain = |k: usize| F::mkold(F::mkclean(F::decode(table.load(i + k), i + k)));
+        let first = plain(0);
+        let pfn = F::pfn(first);
+        assert!(pfn.get().is_multiple_of(F::CONT_PTES as u64), "a block is aligned: {first:?}");
+        let id = self.maps.folio_of(pfn);
+        for k in 1..F::CONT_PTES {
+            let (pte, raw) = (plain(k), table.load(i + k));
+            assert!(F::is_cont(raw), "entry {k} of a block is contiguous: {raw:?}");
+            assert_eq!(pte, F::advance(first, k), "entry {k} of a block is alike");
+            assert_eq!(self.maps.folio_of(pfn.add(k as u64)), id, "a block lies in one folio");
+        }
+    }
+
+    fn audit_entry(&self, pte: Pte, page: u64, found: &mut Found) {
+        match F::entry(pte) {
+            Entry::None => {}
+            Entry::Present | Entry::ProtNone => {
+                let at = found.mapped.entry(F::pfn(pte)).or_default();
+                at.0 += 1;
+                at.1 |= F::is_write(pte);
+                assert!(!(F::is_uffd_wp(pte) && F::is_write(pte)), "page {page}: {pte:?}");
+            }
+            Entry::Swap(entry) => match SwapSlot::named_by(entry) {
+                Some(slot) => {
+                    let at = found.swapped.entry(slot).or_default();
+                    at.0 += 1;
+                    at.1 |= entry.exclusive;
+                }
+                None => assert_eq!(entry.kind, SwapKind::Marker, "page {page}: {pte:?}"),
+            },
+        }
+    }
+
+    /// The folios that there are, and their pages; every frame is free or one folio's.
+    fn folios(&self) -> BTreeMap<FolioId, u64> {
+        let mut folios = BTreeMap::new();
+        for (k, frame) in self.hardware.borrow().frames.iter().enumerate() {
+            let pfn = Pfn::new(k as u64);
+            let id = self.maps.folio_of(pfn);
+            assert_eq!(id.is_some(), frame.used, "{pfn:?} is free, or has a folio: {id:?}");
+            if let Some(id) = id {
+                let folio = self.maps.folio(id);
+                assert!(pfn.offset_from(folio.pfn()) < folio.nr_pages() as u64, "{pfn:?}: {id:?}");
+                *folios.entry(id).or_default() += 1;
+            }
+        }
+        folios
+    }
+
+    fn audit_folio(&self, id: FolioId, frames: u64, found: &Found) {
+        let folio = self.maps.folio(id);
+        let (flags, nr) = (folio.flags(), folio.nr_pages() as u64);
+        assert_eq!(frames, nr, "{id:?} has all its frames: {folio:?}");
+        let mut entries = 0;
+        for k in 0..nr {
+            let pfn = folio.pfn().add(k);
+            let (mapped, writable) = found.mapped.get(&pfn).copied().unwrap_or_default();
+            entries += mapped;
+            if flags.contains(FolioFlags::ANON) {
+                let exclusive = self.maps.is_anon_exclusive(pfn);
+                assert!(!writable || exclusive, "{pfn:?} of {id:?} is writable but may be shared");
+                assert!(!writable || mapped == 1, "{pfn:?} of {id:?} is shared and writable");
+                assert!(!exclusive || mapped <= 1, "{pfn:?} of {id:?} is exclusive and shared");
+            }
+        }
+        assert_eq!(folio.mapcount(), entries, "mapcount of {id:?}: {folio:?}");
+        let cached = match self.maps.mapping(folio.mapping()).kind() {
+            _ if flags.contains(FolioFlags::ANON) => flags.contains(FolioFlags::SWAPCACHE),
+            MappingKind::File => self.is_indexed(id),
+            MappingKind::Anon => panic!("{id:?} belongs to a file: {folio:?}"),
+        };
+        let transfers = self.hardware.borrow().late.iter().filter(|t| t.io.folio == id).count();
+        let refs = entries + u32::from(cached) + transfers as u32;
+        assert_eq!(folio.refs(), refs, "references to {id:?}: {folio:?}");
+        assert!(refs > 0, "{id:?} is referred to by no one");
+        let going = flags & (FolioFlags::WRITEBACK | FolioFlags::READING);
+        assert_eq!(!going.is_empty(), transfers > 0, "{id:?} is being transferred: {folio:?}");
+        assert!(folio.try_lock().is_some(), "{id:?} is not locked");
+    }
+
+    /// Whether the file's index leads to the folio from each of its pages.
+    fn is_indexed(&self, id: FolioId) -> bool {
+        let folio = self.maps.folio(id);
+        let mut cpu = pageout_reclaim::CpuCtx::new();
+        let mut leads = |k: u64| {
+            let index = folio.index() + k;
+            let there = cache::find(self.maps, self, &mut cpu, folio.mapping(), index);
+            there.inspect(|there| self.maps.release(self, &mut cpu, *there, 1)) == Some(id)
+        };
+        let first = leads(0);
+        let alike = (1..folio.nr_pages() as u64).all(|k| leads(k) == first);
+        assert!(alike, "all pages of {id:?} are in the index, or none");
+        first
+    }
+
+    /// Each folio is on one list, the one that its flags say, of the cgroup it is charged to.
+    fn audit_lists(&self, folios: &BTreeMap<FolioId, u64>) {
+        let mut listed = BTreeMap::new();
+        for (memcg, _) in self.memcgs.borrow().iter() {
+            for list in LruList::ALL {
+                let mut pages = 0;
+                for id in self.maps.lru_folios(*memcg, list) {
+                    let folio = self.maps.folio(id);
+                    assert!(folios.contains_key(&id), "{id:?} of {list:?} is free");
+                    assert_eq!(LruList::of(folio), list, "{id:?}: {folio:?}");
+                    assert_eq!(folio.memcg(), *memcg, "{id:?}: {folio:?}");
+                    assert_eq!(listed.insert(id, list), None, "{id:?} is on one list");
+                    pages += folio.nr_pages() as u64;
+                }
+                assert_eq!(pages, self.maps.lru_size_own(*memcg, list), "{list:?} of {memcg:?}");
+                let below = self.below(*memcg).into_iter();
+                let sum: u64 = below.map(|id| self.maps.lru_size_own(id, list)).sum();
+                assert_eq!(sum, self.maps.lru_size(*memcg, list), "{list:?} below {memcg:?}");
+            }
+        }
+        for id in folios.keys() {
+            let lru = self.maps.folio(*id).lru();
+            assert!(listed.contains_key(id), "{id:?} is on a list: {:?}", self.maps.folio(*id));
+            assert!(lru.contains(LruFlags::LRU), "{id:?} is on a list and knows");
+        }
+    }
+
+    /// A cgroup and all below it.
+    fn below(&self, top: MemcgId) -> Vec<MemcgId> {
+        let memcgs = self.memcgs.borrow();
+        let mut below = vec![top];
+        // Parents come before their children.
+        for (id, parent) in memcgs.iter().filter(|(id, _)| *id != MemcgId::ROOT) {
+            if below.contains(parent) && *id != top {
+                below.push(*id);
+            }
+        }
+        below
+    }
+
+    /// Charges are the folios' pages, up the hierarchy, and so are the counters of their kinds.
+    fn audit_cgroups(&self, folios: &BTreeMap<FolioId, u64>) {
+        for (memcg, _) in self.memcgs.borrow().iter() {
+            let of = |id: &FolioId, memcg| self.maps.folio(*id).memcg() == memcg;
+            let within = self.below(*memcg);
+            let charged = folios.iter().filter(|(id, _)| within.iter().any(|of_it| of(id, *of_it)));
+            let pages: u64 = charged.map(|(_, nr)| nr).sum();
+            assert_eq!(self.maps.memcg(*memcg).usage(), pages, "pages charged to {memcg:?}");
+            for (anon, counter) in [(true, Counter::NrAnonPages), (false, Counter::NrFilePages)] {
+                let kind =
+                    |id: &FolioId| self.maps.folio(*id).flags().contains(FolioFlags::ANON) == anon;
+                let own = folios.iter().filter(|(id, _)| of(id, *memcg) && kind(id));
+                let pages: u64 = own.map(|(_, nr)| nr).sum();
+                let counted = self.maps.memcg(*memcg).vmstat().get(counter);
+                assert_eq!(counted, pages, "{} of {memcg:?}", counter.name());
+            }
+        }
+    }
+
+    /// Slots count the entries that name them, and are free if no entry and no folio does.
+    fn audit_slots(&self, folios: &BTreeMap<FolioId, u64>, found: &Found) {
+        let mut cached = BTreeMap::new();
+        for id in folios.keys() {
+            let folio = self.maps.folio(*id);
+            if folio.flags().contains(FolioFlags::SWAPCACHE) {
+                for k in 0..folio.nr_pages() {
+                    let before = cached.insert(folio.swap().nth(k), (*id, k as u64));
+                    assert_eq!(before, None, "a slot has one folio");
+                }
+            }
+        }
+        let all = ROOM.slots;
+        let mut free = 0;
+        for slot in (0..all as u32).map(SwapSlot) {
+            let (entries, exclusive) = found.swapped.get(&slot).copied().unwrap_or_default();
+            assert_eq!(self.maps.slot_entries(slot), entries, "entries that name {slot:?}");
+            assert!(!exclusive || entries == 1, "{slot:?} is exclusive and shared");
+            if let (true, Some((id, k))) = (exclusive, cached.get(&slot)) {
+                let pfn = self.maps.folio(*id).pfn().add(*k);
+                let mapped = found.mapped.get(&pfn).copied().unwrap_or_default().0;
+                assert_eq!(mapped, 0, "{slot:?} is exclusive, and {id:?} mapped");
+            }
+            free += usize::from(entries == 0 && !cached.contains_key(&slot));
+        }
+        assert_eq!(self.maps.free_slots(), free, "free slots");
+    }
+}

@@ -1,0 +1,30 @@
+//! What the property found, each as short as it was.
+
+use crate::model::Machine;
+use crate::property::hold;
+use crate::steps::{Op, Span, Step};
+use pageout_paging::Sound;
+use pageout_paging::pte::{SmallArm4, SmallX86};
+
+fn holds(ops: impl IntoIterator<Item = Op>) {
+    let steps: Vec<_> = ops.into_iter().map(Step::alone).collect();
+    hold::<SmallX86, Sound>(Machine::IDEAL, 0, &steps);
+    hold::<SmallArm4, Sound>(Machine::IDEAL, 0, &steps);
+}
+
+/// A page of a file that was reclaimed while userfaultfd write-protected it leaves a mark: when the
+/// protection ends, so does the mark.
+#[test]
+fn protection_of_a_reclaimed_page_ends_with_that_of_its_range() {
+    let one = Span::new(0, 0, 1);
+    let pages = Op::MapFile { span: one, file: 0, pgoff: 0, order: 0, shared: false, write: true };
+    holds([
+        pages,
+        Op::Load { process: 0, page: 0 },
+        Op::WriteProtect { span: one, on: true },
+        Op::ReclaimCgroup { memcg: 0, pages: 1, swappiness: Some(0) },
+        Op::ReclaimCgroup { memcg: 0, pages: 1, swappiness: Some(0) },
+        Op::WriteProtect { span: one, on: false },
+        Op::Store { process: 0, page: 0 },
+    ]);
+}

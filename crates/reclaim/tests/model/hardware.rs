@@ -1,0 +1,295 @@
+//! Memory whose frames know when they last changed hands, storage that answers at once, late or
+//! not at all, and TLBs that forget nothing before they are told.
+
+use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
+use pageout_paging::{Order, Pfn};
+use pageout_reclaim::{Io, MappingId, Place, Submitted, SwapSlot};
+use std::collections::HashMap;
+use std::mem::take;
+
+/// CPUs of the ground.
+pub(crate) const CPUS: usize = 3;
+
+/// What memory holds that no one has written to since it was allocated.
+const GARBAGE: u64 = 0xdead_dead;
+
+/// One page of memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Frame {
+    pub(crate) used: bool,
+    /// How often it was allocated: who translated to it before does not own it now.
+    pub(crate) owner: u64,
+    pub(crate) content: u64,
+}
+
+/// What a CPU holds of one entry, or of one contiguous block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Translation {
+    pub(crate) asid: Asid,
+    /// First page, and pages.
+    pub(crate) page: u64,
+    pub(crate) nr: u64,
+    pub(crate) pfn: Pfn,
+    /// [`Frame::owner`] of each page, together with the frame, at the time of the walk.
+    pub(crate) owner: u64,
+    pub(crate) write: bool,
+    /// Stores go through without a look at the entry.
+    pub(crate) dirty: bool,
+}
+
+impl Translation {
+    fn overlaps(&self, page: u64, nr: u64) -> bool {
+        self.page < page + nr && page < self.page + self.nr
+    }
+
+    pub(crate) fn frame_of(&self, page: u64) -> Pfn {
+        self.pfn.add(page - self.page)
+    }
+}
+
+/// What storage does with a transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Answer {
+    #[default]
+    AtOnce,
+    Late,
+    Failure,
+}
+
+/// A transfer that goes on, and for each page what was taken of it already.
+#[derive(Clone, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) writes: bool,
+    pub(crate) io: Io,
+    early: Vec<Option<u64>>,
+}
+
+/// One page of what backs folios.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Home {
+    File(MappingId, u64),
+    Swap(SwapSlot),
+}
+
+impl Home {
+    fn new(place: Place, k: usize) -> Self {
+        match place {
+            Place::File(file, index) => Self::File(file, index + k as u64),
+            Place::Swap(slot) => Self::Swap(slot.nth(k)),
+        }
+    }
+}
+
+/// What a page of a file holds that was never written to.
+pub(crate) fn pristine(file: MappingId, index: u64) -> u64 {
+    1 << 63 | u64::from(file.0) << 40 | index
+}
+
+/// All of it.
+#[derive(Debug)]
+pub(crate) struct Hardware {
+    pub(crate) frames: Vec<Frame>,
+    stored: HashMap<Home, u64>,
+    pub(crate) reads: Answer,
+    pub(crate) writes: Answer,
+    pub(crate) late: Vec<Transfer>,
+    /// Decides when the data of a page is taken: at the start of its transfer, or at the end.
+    dice: u64,
+    pub(crate) tlbs: [Vec<Translation>; CPUS],
+    /// Issued by each CPU, and not complete.
+    issued: [Vec<Invalidate>; CPUS],
+    /// Runs given back so far.
+    pub(crate) freed: Vec<(Pfn, Order)>,
+    page_shift: u32,
+    table_shift: u32,
+}
+
+impl Hardware {
+    pub(crate) fn new(frames: usize, page_shift: u32, table_shift: u32) -> Self {
+        Self {
+            frames: vec![Frame::default(); frames],
+            stored: HashMap::new(),
+            reads: Answer::AtOnce,
+            writes: Answer::AtOnce,
+            late: Vec::new(),
+            dice: 0x9e37_79b9_7f4a_7c15,
+            tlbs: Default::default(),
+            issued: Default::default(),
+            freed: Vec::new(),
+            page_shift,
+            table_shift,
+        }
+    }
+
+    /// The first free run: what is given back is soon used again.
+    pub(crate) fn alloc(&mut self, order: Order) -> Option<Pfn> {
+        let nr = order.nr_pages();
+        let free = |first: &usize| {
+            let run = self.frames.get(*first..first + nr);
+            run.is_some_and(|run| run.iter().all(|frame| !frame.used))
+        };
+        let first = (0..self.frames.len()).step_by(nr).find(free)?;
+        for frame in &mut self.frames[first..first + nr] {
+            *frame = Frame { used: true, owner: frame.owner + 1, content: GARBAGE };
+        }
+        Some(Pfn::new(first as u64))
+    }
+
+    pub(crate) fn free(&mut self, pfn: Pfn, order: Order) {
+        self.freed.push((pfn, order));
+        for frame in &mut self.frames[pfn.get() as usize..][..order.nr_pages()] {
+            assert!(frame.used, "frames are freed once");
+            frame.used = false;
+            frame.content = GARBAGE;
+        }
+    }
+
+    pub(crate) fn free_pages(&self) -> usize {
+        self.frames.iter().filter(|frame| !frame.used).count()
+    }
+
+    pub(crate) fn frame(&mut self, pfn: Pfn) -> &mut Frame {
+        &mut self.frames[pfn.get() as usize]
+    }
+
+    /// What the page reached through a translation holds.
+    ///
+    /// # Panics
+    /// If the page was freed since.
+    pub(crate) fn reached(&mut self, by: &Translation, page: u64) -> &mut Frame {
+        let pfn = by.frame_of(page);
+        let owner = self.owners(pfn, 1);
+        let first = self.owners(by.pfn, by.nr);
+        let frame = self.frame(pfn);
+        assert!(frame.used, "a CPU reaches {pfn:?}, which is free, through {by:?}");
+        assert!(
+            first == by.owner,
+            "a CPU reaches {pfn:?}, which was used anew ({owner}), through {by:?}"
+        );
+        frame
+    }
+
+    /// A number that differs once a frame of the run was allocated again.
+    pub(crate) fn owners(&self, pfn: Pfn, nr: u64) -> u64 {
+        let run = &self.frames[pfn.get() as usize..][..nr as usize];
+        run.iter().map(|frame| frame.owner).sum()
+    }
+
+    fn heads(&mut self) -> bool {
+        self.dice ^= self.dice << 13;
+        self.dice ^= self.dice >> 7;
+        self.dice ^= self.dice << 17;
+        self.dice & 1 == 0
+    }
+
+    fn stored(&self, home: Home) -> u64 {
+        self.stored.get(&home).copied().unwrap_or(match home {
+            Home::File(file, index) => pristine(file, index),
+            Home::Swap(_) => GARBAGE,
+        })
+    }
+
+    /// Starts a transfer: some of the data is taken now, the rest at its end.
+    pub(crate) fn begin(&mut self, writes: bool, io: Io) -> Transfer {
+        let mut early = vec![None; io.nr];
+        for (k, early) in early.iter_mut().enumerate() {
+            if writes && self.heads() {
+                *early = Some(self.frame(io.pfn.add(k as u64)).content);
+            }
+        }
+        Transfer { writes, io, early }
+    }
+
+    /// Ends a transfer. One that fails may have written some pages.
+    pub(crate) fn end(&mut self, transfer: &Transfer, ok: bool) {
+        let Transfer { writes, io, early } = transfer;
+        for (k, early) in early.iter().enumerate() {
+            let (home, pfn) = (Home::new(io.place, k), io.pfn.add(k as u64));
+            assert!(self.frame(pfn).used, "a transfer's frames are in use");
+            if *writes && (ok || self.heads()) {
+                let content = early.unwrap_or(self.frame(pfn).content);
+                self.stored.insert(home, content);
+            } else if !*writes && ok {
+                let content = self.stored(home);
+                self.frame(pfn).content = content;
+            }
+        }
+    }
+
+    /// How storage answers to a transfer that has begun.
+    pub(crate) fn answer(&mut self, transfer: Transfer) -> Submitted {
+        let answer = if transfer.writes { self.writes } else { self.reads };
+        match answer {
+            Answer::AtOnce => {
+                self.end(&transfer, true);
+                Submitted::Done
+            }
+            Answer::Late => {
+                self.late.push(transfer);
+                Submitted::Pending
+            }
+            Answer::Failure => {
+                self.end(&transfer, false);
+                Submitted::Failed
+            }
+        }
+    }
+
+    /// What the CPU holds for a page.
+    pub(crate) fn cached(&self, cpu: usize, asid: Asid, page: u64) -> Option<Translation> {
+        let holds = |t: &&Translation| t.asid == asid && t.overlaps(page, 1);
+        self.tlbs[cpu].iter().find(holds).copied()
+    }
+
+    /// Keeps what a walk found. Where contiguous blocks are exclusive, a TLB that held a block and
+    /// a page of it at once would be in conflict.
+    pub(crate) fn keep(&mut self, cpu: usize, new: Translation, exclusive: bool) {
+        let tlb = &mut self.tlbs[cpu];
+        let clashes = |t: &Translation| t.asid == new.asid && t.overlaps(new.page, new.nr);
+        for t in tlb.iter().filter(|t| clashes(t)) {
+            assert!(
+                !exclusive || t.nr == new.nr,
+                "a TLB would hold a block and a page of it: {t:?} and {new:?}"
+            );
+        }
+        tlb.retain(|t| !clashes(t));
+        tlb.push(new);
+    }
+
+    /// An invalidation is issued. Interrupts have been handled when this returns; what hardware
+    /// broadcasts takes effect when it must.
+    pub(crate) fn invalidate(&mut self, cpu: usize, what: Invalidate, by: Shootdown) {
+        match by {
+            Shootdown::Broadcast => self.issued[cpu].push(what),
+            Shootdown::Ipi => (0..CPUS).for_each(|cpu| self.forget(cpu, what)),
+        }
+    }
+
+    /// What a CPU issued has taken effect everywhere.
+    pub(crate) fn barrier(&mut self, cpu: usize, barrier: Barrier) {
+        if barrier == Barrier::Complete {
+            for what in take(&mut self.issued[cpu]) {
+                (0..CPUS).for_each(|cpu| self.forget(cpu, what));
+            }
+        }
+    }
+
+    pub(crate) fn forget(&mut self, cpu: usize, what: Invalidate) {
+        let (page_shift, table_shift) = (self.page_shift, self.table_shift);
+        self.tlbs[cpu].retain(|t| match what {
+            Invalidate::Everything => false,
+            Invalidate::AddressSpace(asid) => t.asid != asid,
+            Invalidate::Range { asid, start, nr, level } => {
+                let first = start.get() >> page_shift;
+                let pages = (nr as u64) << (level as u32 * table_shift);
+                t.asid != asid || !t.overlaps(first, pages)
+            }
+        });
+    }
+
+    /// Whether another CPU holds anything of an address space.
+    pub(crate) fn remote(&self, cpu: usize, asid: Asid) -> bool {
+        let others = (0..CPUS).filter(|other| *other != cpu);
+        others.into_iter().any(|other| self.tlbs[other].iter().any(|t| t.asid == asid))
+    }
+}

@@ -1,0 +1,455 @@
+//! The ground: page tables, memory and CPUs that act whenever the engine lets them, which is in
+//! each of its calls to the ground.
+
+use crate::hardware::{CPUS, Hardware, Translation};
+use crate::memory::FIRST_TABLE;
+use crate::steps::{Meanwhile, Op, What};
+use crate::truth::{Process, Protected, Truth};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
+use pageout_paging::pte::YoungClear;
+use pageout_paging::table::{HostTable, HostTables};
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::{
+    Env, Format, Level, Notifier, Order, Pfn, Pte, Rules, Stage, Table, VirtAddr,
+};
+use pageout_reclaim::{
+    Access, Backing, CpuCtx, Fault, Frames, Io, Lock, MappingId, Maps, MemcgId, Submitted, Tuning,
+    VmFlags, World, WriteGuard, handle_fault,
+};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+/// What the machine is able to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Machine {
+    pub(crate) shootdown: Shootdown,
+    /// Whether the hardware of each CPU sets accessed and dirty bits.
+    pub(crate) sets_bits: [bool; CPUS],
+    pub(crate) range_limit: usize,
+}
+
+impl Machine {
+    pub(crate) const IDEAL: Self =
+        Self { shootdown: Shootdown::Broadcast, sets_bits: [true; CPUS], range_limit: usize::MAX };
+}
+
+/// How an access of the program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    /// It went through.
+    Done,
+    /// It waits for a read.
+    Blocked,
+    /// The process was told.
+    Refused,
+}
+
+/// What happens inside of the operation that goes on.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    pub(crate) next: VecDeque<Meanwhile>,
+    /// Calls of the ground since the last of them.
+    passed: u8,
+    /// The process whose address space an operation changes: what is mapped is not settled.
+    pub(crate) changing: Option<usize>,
+    /// The outermost operation may be interrupted by others.
+    pub(crate) interruptible: bool,
+}
+
+/// The engine, its ground, and what processes must find.
+pub(crate) struct Model<'g, 'm, F, R> {
+    pub(crate) maps: &'g Maps<'m>,
+    pub(crate) tables: HostTables<'g, F>,
+    locks: &'g [Lock],
+    /// Frames of page tables in use.
+    pub(crate) tables_used: RefCell<Vec<bool>>,
+    pub(crate) cpus: [RefCell<CpuCtx>; CPUS],
+    /// The CPU the engine runs on.
+    pub(crate) cpu: Cell<usize>,
+    pub(crate) hardware: RefCell<Hardware>,
+    pub(crate) truth: RefCell<Truth>,
+    pub(crate) script: RefCell<Script>,
+    pub(crate) machine: Cell<Machine>,
+    pub(crate) tuning: Cell<Tuning>,
+    pub(crate) memcgs: RefCell<Vec<(MemcgId, MemcgId)>>,
+    pub(crate) files: RefCell<Vec<MappingId>>,
+    pub(crate) areas: RefCell<Vec<MappingId>>,
+    waited: Cell<u32>,
+    rules: PhantomData<R>,
+}
+
+impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
+    pub(crate) fn new(
+        maps: &'g Maps<'m>,
+        tables: HostTables<'g, F>,
+        locks: &'g [Lock],
+        hardware: Hardware,
+    ) -> Self {
+        Self {
+            maps,
+            locks,
+            tables_used: RefCell::new(vec![false; tables.len()]),
+            tables,
+            cpus: Default::default(),
+            cpu: Cell::new(0),
+            hardware: RefCell::new(hardware),
+            truth: RefCell::default(),
+            script: RefCell::default(),
+            machine: Cell::new(Machine::IDEAL),
+            tuning: Cell::new(crate::steps::tuning(0)),
+            memcgs: RefCell::default(),
+            files: RefCell::default(),
+            areas: RefCell::default(),
+            waited: Cell::new(0),
+            rules: PhantomData,
+        }
+    }
+
+    pub(crate) fn page(number: u64) -> VirtAddr {
+        VirtAddr::new(number << F::PAGE_SHIFT)
+    }
+}
+
+impl<F: Format, R: Rules> Model<'_, '_, F, R> {
+    /// A call of the ground: what is due happens first. `calm` says that the engine holds no lock
+    /// that another operation might wait for.
+    fn meanwhile(&self, calm: bool) {
+        loop {
+            let mut script = self.script.borrow_mut();
+            let nested = |next: &Meanwhile| matches!(next.what, What::Op { .. });
+            let Some(next) = script.next.front() else {
+                return;
+            };
+            if script.passed < next.after || (nested(next) && !(calm && script.interruptible)) {
+                script.passed = script.passed.saturating_add(1);
+                return;
+            }
+            let next = script.next.pop_front().expect("the one just seen");
+            script.passed = 0;
+            drop(script);
+            match next.what {
+                What::Access { cpu, process, page, store } => {
+                    self.touch(cpu % CPUS, process, page, store);
+                }
+                What::Held { cpu, pick, store } => self.touch_held(cpu % CPUS, pick, store),
+                What::Op { cpu, op } => self.interrupt(cpu % CPUS, &op),
+            }
+        }
+    }
+
+    /// Another CPU runs an operation inside of the one that goes on.
+    fn interrupt(&self, cpu: usize, op: &Op) {
+        let outer = self.cpu.get();
+        if cpu == outer || self.cpus[cpu].try_borrow_mut().is_err() {
+            return;
+        }
+        let interruptible = std::mem::take(&mut self.script.borrow_mut().interruptible);
+        self.cpu.set(cpu);
+        self.run(op);
+        self.audit_tlbs();
+        self.cpu.set(outer);
+        self.script.borrow_mut().interruptible = interruptible;
+    }
+
+    /// An access that hardware makes if it can, without a fault.
+    fn touch(&self, cpu: usize, process: usize, page: u64, store: bool) {
+        let changing = self.script.borrow().changing == Some(process);
+        if !changing || self.permits(process, page, store) {
+            self.access(cpu, process, page, store);
+        }
+    }
+
+    /// The same through a translation that the CPU holds.
+    fn touch_held(&self, cpu: usize, pick: usize, store: bool) {
+        let hardware = self.hardware.borrow();
+        let held = &hardware.tlbs[cpu];
+        let Some(by) = held.get(pick % held.len().max(1)).copied() else {
+            return;
+        };
+        drop(hardware);
+        let page = by.page + pick as u64 / 7 % by.nr;
+        let truth = self.truth.borrow();
+        let is = |p: &&Option<Process>| p.as_ref().is_some_and(|p| p.asid == by.asid);
+        let process = truth.processes.iter().position(|p| is(&p));
+        drop(truth);
+        // Otherwise it is about to exit, and no CPU runs in it.
+        if let Some(process) = process {
+            self.touch(cpu, process, page, store);
+        }
+    }
+
+    fn permits(&self, process: usize, page: u64, store: bool) -> bool {
+        let needed = if store { VmFlags::WRITE } else { VmFlags::READ };
+        self.truth.borrow().page(process, page).is_some_and(|page| page.flags.contains(needed))
+    }
+
+    /// An access as hardware makes it; false if it faults.
+    ///
+    /// # Panics
+    /// If it goes through and must not, or finds what was not stored last.
+    pub(crate) fn access(&self, cpu: usize, process: usize, page: u64, store: bool) -> bool {
+        let Some(by) = self.translate(cpu, process, page, store) else {
+            return false;
+        };
+        assert!(
+            self.permits(process, page, store),
+            "process {process} reaches page {page} (store: {store}) against its VMA: {by:?}"
+        );
+        let mut truth = self.truth.borrow_mut();
+        let mut hardware = self.hardware.borrow_mut();
+        let frame = hardware.reached(&by, page);
+        if store {
+            let wp = truth.page(process, page).expect("permitted").wp;
+            assert!(wp != Protected::Yes, "userfaultfd's protection of page {page} is lost");
+            let value = truth.fresh();
+            frame.content = value;
+            truth.stored(process, page, value);
+        } else {
+            truth.loaded(process, page, frame.content);
+        }
+        true
+    }
+
+    /// The translation by which an access goes through.
+    fn translate(&self, cpu: usize, process: usize, page: u64, store: bool) -> Option<Translation> {
+        let truth = self.truth.borrow();
+        let process = truth.processes.get(process)?.as_ref()?;
+        let (root, asid) = (process.root, process.asid);
+        drop(truth);
+        let mut hardware = self.hardware.borrow_mut();
+        if let Some(held) = hardware.cached(cpu, asid, page) {
+            if !store || held.dirty {
+                return Some(held);
+            }
+            if !held.write {
+                return None;
+            }
+        }
+        let addr = Self::page(page);
+        let Descent::PteTable(frame, _) = descend(self, root, addr) else {
+            return None;
+        };
+        let (table, i) = (self.tables.table(frame), F::index(Level::Pte, addr));
+        let raw = table.load(i);
+        let walked = self.walked(cpu, raw, store)?;
+        if walked != raw {
+            table.cas(i, raw, walked).ok()?;
+        }
+        let block = if F::is_cont(walked) { F::CONT_PTES as u64 } else { 1 };
+        let skipped = page % block;
+        let first = F::decode(walked, i);
+        let pfn = Pfn::new(F::pfn(first).get() - skipped);
+        let new = Translation {
+            asid,
+            page: page - skipped,
+            nr: block,
+            pfn,
+            owner: hardware.owners(pfn, block),
+            write: F::is_write(first),
+            dirty: F::is_write(first) && F::is_dirty(first),
+        };
+        let exclusive = F::CONT_SHIFT > 0 && F::CLEAR == YoungClear::CompareAndSwap;
+        hardware.keep(cpu, new, exclusive);
+        Some(new)
+    }
+
+    /// The entry as the walk of an access leaves it; `None` where it faults.
+    fn walked(&self, cpu: usize, raw: Pte, store: bool) -> Option<Pte> {
+        if !F::is_valid(raw) {
+            return None;
+        }
+        if !self.machine.get().sets_bits[cpu] {
+            let stored = F::is_write(raw) && F::is_dirty(raw);
+            return (F::is_young(raw) && (!store || stored)).then_some(raw);
+        }
+        let young = F::mkyoung(raw);
+        if store { F::hardware_dirty(young) } else { Some(young) }
+    }
+
+    /// An access of the program, with all the faults it takes.
+    pub(crate) fn reach(&self, process: usize, page: u64, store: bool) -> Ended {
+        for _ in 0..16 {
+            if self.access(self.cpu.get(), process, page, store) {
+                return Ended::Done;
+            }
+            let access = if store { Access::Write } else { Access::Read };
+            let mm = self.truth.borrow_mut().process(process).mm;
+            let fault = {
+                let mut cpu = self.cpus[self.cpu.get()].borrow_mut();
+                let (tuning, addr) = (self.tuning.get(), Self::page(page));
+                handle_fault(self.maps, self, &mut cpu, mm, addr, access, tuning)
+            };
+            match fault {
+                Fault::Done(_) => continue,
+                Fault::BadAddress => assert!(
+                    !self.permits(process, page, store),
+                    "process {process} is refused page {page} (store: {store})"
+                ),
+                Fault::WriteProtected => {
+                    let truth = self.truth.borrow();
+                    let wp = truth.page(process, page).expect("a page that is mapped").wp;
+                    assert!(store && wp != Protected::No, "page {page} is not write-protected");
+                }
+                Fault::Unsupported => panic!("an entry that no one made"),
+                Fault::Pending(_) | Fault::OutOfMemory | Fault::IoError => {}
+            }
+            if store {
+                self.truth.borrow_mut().may_be_copied(process, page);
+            }
+            return match fault {
+                Fault::Pending(_) => Ended::Blocked,
+                _ => Ended::Refused,
+            };
+        }
+        panic!("process {process} faults for ever on page {page} (store: {store})");
+    }
+}
+
+impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
+    type Format = F;
+    type Table = HostTable<'g, F>;
+    type Mmu = Self;
+    type Rules = R;
+    type TableGuard<'a>
+        = WriteGuard<'a>
+    where
+        Self: 'a;
+
+    fn table(&self, frame: Pfn) -> HostTable<'g, F> {
+        self.tables.table(frame)
+    }
+
+    fn mmu(&self) -> &Self {
+        self
+    }
+
+    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
+        self.meanwhile(false);
+        self.locks[frame.offset_from(FIRST_TABLE) as usize].try_write()
+    }
+
+    fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
+        None
+    }
+
+    fn enter(&self, stage: Stage) {
+        // There reclaim holds the lock of one folio at most, for which no address space waits.
+        let calm = matches!(stage, Stage::CacheRemoval | Stage::Flush | Stage::Free);
+        self.meanwhile(calm);
+    }
+
+    fn relax(&self) {
+        self.waited.set(self.waited.get() + 1);
+        assert!(self.waited.get() < 1 << 20, "a lock is waited for that no one gives up");
+    }
+}
+
+impl<F: Format, R: Rules> Mmu for Model<'_, '_, F, R> {
+    fn caps(&self) -> Caps {
+        let Machine { shootdown, sets_bits, range_limit } = self.machine.get();
+        let [hardware_af, hardware_dirty] = [sets_bits[self.cpu.get()]; 2];
+        Caps { shootdown, hardware_af, hardware_dirty, range_limit, ..Caps::IDEAL }
+    }
+
+    fn invalidate(&self, what: Invalidate) {
+        self.meanwhile(false);
+        let shootdown = self.machine.get().shootdown;
+        self.hardware.borrow_mut().invalidate(self.cpu.get(), what, shootdown);
+    }
+
+    fn barrier(&self, barrier: Barrier) {
+        self.meanwhile(false);
+        self.hardware.borrow_mut().barrier(self.cpu.get(), barrier);
+    }
+
+    fn invalidate_local(&self, what: Invalidate) {
+        self.hardware.borrow_mut().forget(self.cpu.get(), what);
+    }
+
+    fn remote(&self, asid: Asid) -> bool {
+        self.hardware.borrow().remote(self.cpu.get(), asid)
+    }
+}
+
+impl<F: Format, R: Rules> Frames for Model<'_, '_, F, R> {
+    fn alloc(&self, order: Order) -> Option<Pfn> {
+        self.meanwhile(false);
+        self.hardware.borrow_mut().alloc(order)
+    }
+
+    fn free(&self, pfn: Pfn, order: Order) {
+        self.hardware.borrow_mut().free(pfn, order);
+        self.meanwhile(true);
+    }
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        let mut used = self.tables_used.borrow_mut();
+        let free = used.iter().position(|used| !used)?;
+        used[free] = true;
+        Some(FIRST_TABLE.add(free as u64))
+    }
+
+    fn free_table(&self, frame: Pfn) {
+        let table = self.tables.table(frame);
+        let empty = (0..F::PTES).all(|i| table.load(i).is_none());
+        assert!(empty, "a table that is freed is empty");
+        let used = &mut self.tables_used.borrow_mut()[frame.offset_from(FIRST_TABLE) as usize];
+        assert!(std::mem::take(used), "a table is freed once");
+    }
+
+    fn zero(&self, pfn: Pfn, nr: usize) {
+        let mut hardware = self.hardware.borrow_mut();
+        (0..nr as u64).for_each(|k| hardware.frame(pfn.add(k)).content = 0);
+    }
+
+    fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
+        self.meanwhile(false);
+        let mut hardware = self.hardware.borrow_mut();
+        for k in 0..nr as u64 {
+            hardware.frame(to.add(k)).content = hardware.frame(from.add(k)).content;
+        }
+        drop(hardware);
+        self.meanwhile(false);
+    }
+
+    fn free_pages(&self) -> usize {
+        self.hardware.borrow().free_pages()
+    }
+}
+
+impl<F: Format, R: Rules> Backing for Model<'_, '_, F, R> {
+    fn read(&self, io: Io) -> Submitted {
+        self.meanwhile(false);
+        let mut hardware = self.hardware.borrow_mut();
+        let transfer = hardware.begin(false, io);
+        hardware.answer(transfer)
+    }
+
+    fn write(&self, io: Io) -> Submitted {
+        self.meanwhile(true);
+        let transfer = self.hardware.borrow_mut().begin(true, io);
+        self.meanwhile(true);
+        self.hardware.borrow_mut().answer(transfer)
+    }
+}
+
+impl<F: Format, R: Rules> World for Model<'_, '_, F, R> {}
+
+impl<F: Format, R: Rules> Model<'_, '_, F, R> {
+    /// What is to happen inside of the operation that comes.
+    pub(crate) fn play(&self, next: VecDeque<Meanwhile>, interruptible: bool) {
+        let mut script = self.script.borrow_mut();
+        (script.next, script.passed, script.interruptible) = (next, 0, interruptible);
+    }
+}
+
+impl<F: Format, R> Model<'_, '_, F, R> {
+    /// Calls what changes the address space of a process.
+    pub(crate) fn changing<T>(&self, process: usize, call: impl FnOnce(&mut CpuCtx) -> T) -> T {
+        let before = self.script.borrow_mut().changing.replace(process);
+        let done = call(&mut self.cpus[self.cpu.get()].borrow_mut());
+        self.script.borrow_mut().changing = before;
+        done
+    }
+}

@@ -1,0 +1,560 @@
+//! What each operation asks of the engine, and what processes must find after it.
+
+use crate::hardware::Answer;
+use crate::model::{Ended, Model};
+use crate::steps::{self, Meanwhile, Op, Span, Step};
+use crate::truth::{Content, Home, Page, Process, Protected};
+use pageout_paging::mmu::Asid;
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::{Format, Level, Order, Rules, Table, VirtRange};
+use pageout_reclaim::{
+    Advice, CpuCtx, Errno, FolioFlags, Frames, Gather, MappingKind, MemcgId, MmapError, NewVma,
+    SpaceError, VmFlags, cache,
+};
+use std::ops::Range;
+
+/// Files there are.
+const FILES: usize = 3;
+
+fn range_of(span: Span) -> Range<u64> {
+    span.at..span.at + span.nr
+}
+
+impl<F: Format, R: Rules> Model<'_, '_, F, R> {
+    /// A file or two, two anonymous areas, a process.
+    pub(crate) fn begin(&self) {
+        self.with_cpu(|cpu| {
+            let make = |cpu: &mut CpuCtx, kind| self.maps.add_mapping(self, cpu, kind);
+            for _ in 0..FILES {
+                let file = make(cpu, MappingKind::File).expect("room for the files");
+                self.files.borrow_mut().push(file);
+            }
+            for _ in 0..2 {
+                let area = make(cpu, MappingKind::Anon).expect("room for the areas");
+                self.areas.borrow_mut().push(area);
+            }
+        });
+        self.memcgs.borrow_mut().push((MemcgId::ROOT, MemcgId::ROOT));
+        self.truth.borrow_mut().processes.resize(steps::PROCESSES, None);
+        self.run(&Op::Spawn { memcg: 0 });
+    }
+
+    pub(crate) fn with_cpu<T>(&self, work: impl FnOnce(&mut CpuCtx) -> T) -> T {
+        work(&mut self.cpus[self.cpu.get()].borrow_mut())
+    }
+
+    /// One step, with what happens inside of it.
+    pub(crate) fn step(&self, step: &Step) {
+        self.truth.borrow_mut().stores.clear();
+        self.cpu.set(step.cpu);
+        let interruptible = matches!(
+            step.op,
+            Op::ReclaimCgroup { .. } | Op::ReclaimAll | Op::Balance { .. } | Op::WriteFile { .. }
+        );
+        let next =
+            step.meanwhile.iter().cloned().collect::<std::collections::VecDeque<Meanwhile>>();
+        self.play(next, interruptible);
+        self.run(&step.op);
+        self.play(Default::default(), false);
+    }
+
+    /// The living process that a number stands for.
+    fn living(&self, number: usize) -> usize {
+        let truth = self.truth.borrow();
+        let living: Vec<_> =
+            (0..truth.processes.len()).filter(|p| truth.processes[*p].is_some()).collect();
+        living.get(number % living.len().max(1)).copied().unwrap_or(0)
+    }
+
+    /// The run of mapped pages that a span stands for: it is moved up to the first there is, and
+    /// ends with it. Longer spans are taken as they are, and refused where there are holes.
+    fn aim(&self, span: Span) -> Span {
+        let process = self.living(span.process);
+        let found = self.alive(process).map(|process| process.pages).unwrap_or_default();
+        let ahead = found.range(span.at..).next().or(found.iter().next());
+        let (at, nr) = match ahead {
+            Some((at, _)) if span.nr < 12 => {
+                (*at, (0..span.nr).take_while(|k| found.contains_key(&(at + k))).count() as u64)
+            }
+            _ => (span.at, span.nr),
+        };
+        Span { process, at, nr }
+    }
+
+    /// Runs an operation on the current CPU.
+    pub(crate) fn run(&self, op: &Op) {
+        match *op {
+            Op::Load { process, page } => {
+                let at = self.aim(Span { process, at: page, nr: 1 });
+                self.try_reach(at.process, at.at, false);
+            }
+            Op::Store { process, page } => {
+                let at = self.aim(Span { process, at: page, nr: 1 });
+                self.try_reach(at.process, at.at, true);
+            }
+            Op::Fill(span) => {
+                let span = self.aim(span);
+                range_of(span).for_each(|page| self.try_reach(span.process, page, true));
+            }
+            Op::MapAnonymous { span, order } => {
+                let process = self.living(span.process);
+                self.map_anonymous(Span { process, ..span }, order);
+            }
+            Op::MapFile { span, file, pgoff, order, shared, write } => {
+                let span = Span { process: self.living(span.process), ..span };
+                self.map_file(span, (file, pgoff), order, shared, write);
+            }
+            Op::Unmap(span) => self.unmap(self.aim(span)),
+            Op::Protect { span, prot } => self.protect(self.aim(span), prot),
+            Op::Remap { span, to, nr } => {
+                let whole = nr == span.nr;
+                let span = self.aim(span);
+                let nr = if whole { span.nr } else { nr };
+                self.remap(span, to, nr.min(steps::SPACE - to));
+            }
+            Op::Advise { span, advice } => self.advise(self.aim(span), advice),
+            Op::Lock { span, on } => self.lock(self.aim(span), on),
+            Op::WriteProtect { span, on } => self.write_protect(self.aim(span), on),
+            Op::Spawn { memcg } => self.spawn(memcg),
+            Op::Fork { process } => self.fork(self.living(process)),
+            Op::Exit { process } => self.exit(process),
+            Op::FaultAround { process, pages } => {
+                if let Some(process) = self.alive(process) {
+                    self.maps.mm(process.mm).set_fault_around(pages << F::PAGE_SHIFT);
+                }
+            }
+            Op::ReclaimCgroup { memcg, pages, swappiness } => {
+                self.reclaim_cgroup(memcg, pages, swappiness);
+            }
+            Op::ReclaimAll => self.with_cpu(|cpu| {
+                self.maps.try_to_free_pages(self, cpu, self.tuning.get());
+            }),
+            Op::Balance { high } => {
+                self.maps.set_high_watermark(high);
+                self.with_cpu(|cpu| self.maps.balance(self, cpu, self.tuning.get()));
+            }
+            Op::SetMax { .. }
+            | Op::Protection { .. }
+            | Op::MoveProcess { .. }
+            | Op::AddCgroup { .. }
+            | Op::RemoveCgroup { .. } => self.change_cgroups(op),
+            Op::Storage { reads, writes } => {
+                let mut hardware = self.hardware.borrow_mut();
+                (hardware.reads, hardware.writes) = (reads, writes);
+            }
+            Op::Finish { nr, ok } => self.finish(nr, ok),
+            Op::WriteFile { file, page } => self.write_file(file, page),
+            Op::Evict => self.hardware.borrow_mut().tlbs[self.cpu.get()].clear(),
+            Op::Tune(number) => self.tuning.set(steps::tuning(number)),
+        }
+    }
+
+    pub(crate) fn alive(&self, process: usize) -> Option<Process> {
+        self.truth.borrow().processes[process].clone()
+    }
+
+    fn try_reach(&self, process: usize, page: u64, store: bool) {
+        if self.alive(process).is_some() {
+            self.reach(process, page, store);
+        }
+    }
+
+    fn range(at: Range<u64>) -> VirtRange {
+        Self::page(at.start)..Self::page(at.end)
+    }
+
+    fn memcg(&self, number: usize) -> MemcgId {
+        let memcgs = self.memcgs.borrow();
+        memcgs[number % memcgs.len()].0
+    }
+
+    fn map_anonymous(&self, span: Span, order: u8) {
+        let area = self.areas.borrow()[usize::from(order & 1)];
+        self.maps.mapping(area).set_order(Order::new(order).expect("a small order"));
+        let flags = VmFlags::READ | VmFlags::WRITE;
+        let new = |mm| NewVma {
+            mm,
+            range: Self::range(range_of(span)),
+            flags,
+            mapping: area,
+            pgoff: span.at,
+        };
+        self.map(span, flags, new, |_| Home::Anonymous);
+    }
+
+    fn map_file(
+        &self,
+        span: Span,
+        (file, pgoff): (usize, u64),
+        order: u8,
+        shared: bool,
+        write: bool,
+    ) {
+        let file = self.files.borrow()[file];
+        self.maps.mapping(file).set_order(Order::new(order).expect("a small order"));
+        let mut flags = VmFlags::READ;
+        flags.set(VmFlags::WRITE, write);
+        flags.set(VmFlags::SHARED, shared);
+        let range = Self::range(range_of(span));
+        let new = |mm| NewVma { mm, range, flags, mapping: file, pgoff };
+        self.map(span, flags, new, |k| match shared {
+            true => Home::Shared(file, pgoff + k),
+            false => Home::Private(file, pgoff + k),
+        });
+    }
+
+    fn map(
+        &self,
+        span: Span,
+        flags: VmFlags,
+        new: impl FnOnce(pageout_reclaim::MmId) -> NewVma,
+        home: impl Fn(u64) -> Home,
+    ) {
+        let Some(process) = self.alive(span.process) else {
+            return;
+        };
+        let taken = process.pages.range(range_of(span)).next().is_some();
+        match self.changing(span.process, |cpu| self.maps.mmap(self, cpu, &new(process.mm))) {
+            Ok(_) => {
+                assert!(!taken, "a VMA over another");
+                let mut truth = self.truth.borrow_mut();
+                let pages = range_of(span).map(|at| (at, Page::new(home(at - span.at), flags)));
+                truth.process(span.process).pages.extend(pages);
+            }
+            Err(MmapError::Overlap) => assert!(taken, "the range is free"),
+            Err(MmapError::OutOfTable(_)) => {}
+            Err(MmapError::BadRange) => panic!("the range is good"),
+        }
+    }
+
+    /// Changes the pages of a range as an operation that went well does.
+    fn change(&self, span: Span, change: impl Fn(u64, &mut Page)) {
+        let mut truth = self.truth.borrow_mut();
+        let pages = &mut truth.process(span.process).pages;
+        pages.range_mut(range_of(span)).for_each(|(at, page)| change(*at, page));
+    }
+
+    fn unmap(&self, span: Span) {
+        let Some(process) = self.alive(span.process) else {
+            return;
+        };
+        let range = Self::range(range_of(span));
+        if self
+            .changing(span.process, |cpu| self.maps.munmap_range(self, cpu, process.mm, &range))
+            .is_ok()
+        {
+            let mut truth = self.truth.borrow_mut();
+            truth.process(span.process).pages.retain(|at, _| !range_of(span).contains(at));
+        }
+    }
+
+    /// Whether an operation on a range that is mapped as a whole went well.
+    fn done(&self, process: &Process, span: Span, result: Result<(), SpaceError>) -> bool {
+        let covered = process.covers(range_of(span));
+        match result {
+            Ok(()) => assert!(covered, "{span:?} is not mapped"),
+            Err(SpaceError::NotMapped) => assert!(!covered, "{span:?} is mapped"),
+            Err(SpaceError::PmdLeaf) => panic!("there are no PMD leaves"),
+            Err(_) => {}
+        }
+        result.is_ok()
+    }
+
+    fn protect(&self, span: Span, prot: VmFlags) {
+        let Some(process) = self.alive(span.process) else {
+            return;
+        };
+        let range = Self::range(range_of(span));
+        let done = self
+            .changing(span.process, |cpu| self.maps.mprotect(self, cpu, process.mm, &range, prot));
+        if self.done(&process, span, done) {
+            let all = VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC;
+            self.change(span, |_, page| page.flags = (page.flags - all) | prot);
+        }
+    }
+
+    fn remap(&self, span: Span, to: u64, nr: u64) {
+        let Some(process) = self.alive(span.process) else {
+            return;
+        };
+        let (old, new) = (range_of(span), to..to + nr);
+        let (from, target) = (Self::range(old.clone()), Self::range(new.clone()));
+        let done = self
+            .changing(span.process, |cpu| self.maps.mremap(self, cpu, process.mm, &from, &target));
+        if done.is_err() {
+            return;
+        }
+        assert!(process.covers(old.clone()), "{span:?} is not mapped");
+        let in_place = old.start == new.start;
+        let taken = new
+            .clone()
+            .any(|at| process.pages.contains_key(&at) && !(in_place && old.contains(&at)));
+        assert!(!taken, "{new:?} is taken");
+        let mut truth = self.truth.borrow_mut();
+        let pages = &mut truth.process(span.process).pages;
+        let moved: Vec<_> =
+            old.map(|at| pages.remove(&at).expect("its pages were mapped")).collect();
+        let first = moved[0].clone();
+        for (k, at) in new.enumerate() {
+            let beyond = || Page::new(further(first.home, k as u64), first.flags);
+            pages.insert(at, moved.get(k).cloned().unwrap_or_else(beyond));
+        }
+    }
+
+    fn advise(&self, span: Span, advice: Advice) {
+        let Some(process) = self.alive(span.process) else {
+            return;
+        };
+        let since = self.truth.borrow().stores.len();
+        let (range, tuning) = (Self::range(range_of(span)), self.tuning.get());
+        let done =
+            self.with_cpu(|cpu| self.maps.madvise(self, cpu, process.mm, &range, advice, tuning));
+        if !self.done(&process, span, done) {
+            return;
+        }
+        let stores: Vec<_> = self.truth.borrow().stores[since..].to_vec();
+        let to = |at: u64| {
+            let here = move |s: &&(usize, u64, u64)| (s.0, s.1) == (span.process, at);
+            stores.iter().filter(here).map(|(_, _, value)| *value)
+        };
+        match advice {
+            Advice::DontNeed => self.change(span, |at, page| {
+                page.drop_content(to(at));
+                page.wp = Protected::No;
+            }),
+            Advice::Free => self.change(span, |_, page| {
+                page.lazy = true;
+                if page.wp == Protected::Yes {
+                    page.wp = Protected::Perhaps;
+                }
+            }),
+            _ => {}
+        }
+    }
+
+    fn lock(&self, span: Span, on: bool) {
+        let Some(process) = self.alive(span.process) else {
+            return;
+        };
+        let range = Self::range(range_of(span));
+        let done = self.with_cpu(|cpu| match on {
+            true => self.maps.mlock(self, cpu, process.mm, &range),
+            false => self.maps.munlock(self, cpu, process.mm, &range),
+        });
+        if self.done(&process, span, done) {
+            self.change(span, |_, page| page.flags.set(VmFlags::LOCKED, on));
+        }
+    }
+
+    /// What stands in the table for a page is not empty.
+    fn stands(&self, process: &Process, page: u64) -> bool {
+        let addr = Self::page(page);
+        match descend(self, process.root, addr) {
+            Descent::PteTable(frame, _) => {
+                !self.tables.table(frame).load(F::index(Level::Pte, addr)).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    fn write_protect(&self, span: Span, on: bool) {
+        let Some(process) = self.alive(span.process) else {
+            return;
+        };
+        let stood: Vec<bool> = range_of(span).map(|at| self.stands(&process, at)).collect();
+        let range = Self::range(range_of(span));
+        let done = self.with_cpu(|cpu| self.maps.set_uffd_wp(self, cpu, process.mm, &range, on));
+        if self.done(&process, span, done) {
+            self.change(span, |at, page| {
+                page.flags.set(VmFlags::UFFD_WP, on);
+                match on {
+                    // What was given up lazily goes without a mark, in kernels as well.
+                    true if page.lazy => page.wp = Protected::Perhaps,
+                    true if stood[(at - span.at) as usize] => page.wp = Protected::Yes,
+                    true => {}
+                    false => page.wp = Protected::No,
+                }
+            });
+        }
+    }
+
+    fn free_process(&self) -> Option<usize> {
+        self.truth.borrow().processes.iter().position(Option::is_none)
+    }
+
+    fn asid_of(process: usize) -> Asid {
+        Asid(process as u32 + 1)
+    }
+
+    fn spawn(&self, memcg: usize) {
+        let Some(process) = self.free_process() else {
+            return;
+        };
+        let Some(root) = self.alloc_table() else {
+            return;
+        };
+        let asid = Self::asid_of(process);
+        match self.with_cpu(|cpu| self.maps.add_mm(self, cpu, root, asid)) {
+            Ok(mm) => {
+                let memcg = self.memcg(memcg);
+                self.maps.mm(mm).set_memcg(memcg);
+                let pages = Default::default();
+                let new = Process { mm, root, asid, memcg, pages };
+                self.truth.borrow_mut().processes[process] = Some(new);
+            }
+            Err(_) => self.free_table(root),
+        }
+    }
+
+    fn fork(&self, parent: usize) {
+        let (Some(before), Some(child)) = (self.alive(parent), self.free_process()) else {
+            return;
+        };
+        let Some(root) = self.alloc_table() else {
+            return;
+        };
+        let since = self.truth.borrow().stores.len();
+        let asid = Self::asid_of(child);
+        let forked = self.with_cpu(|cpu| self.maps.fork(self, cpu, before.mm, root, asid));
+        let Ok(mm) = forked else {
+            return self.free_table(root);
+        };
+        let mut truth = self.truth.borrow_mut();
+        let mut pages = before.pages;
+        for (at, page) in &mut pages {
+            if !matches!(page.home, Home::Shared(..)) {
+                page.may.extend(truth.stores_to(since, parent, *at).into_iter().map(Content::Own));
+            }
+            if page.wp == Protected::Yes {
+                page.wp = Protected::Perhaps;
+            }
+        }
+        truth.processes[child] = Some(Process { mm, root, asid, memcg: before.memcg, pages });
+    }
+
+    fn exit(&self, process: usize) {
+        let taken = self.truth.borrow_mut().processes[process].take();
+        if let Some(process) = taken {
+            self.with_cpu(|cpu| self.maps.exit_mm(self, cpu, process.mm));
+            self.free_table(process.root);
+        }
+    }
+
+    fn reclaim_cgroup(&self, memcg: usize, pages: u64, swappiness: Option<u8>) {
+        let mut text = (pages << F::PAGE_SHIFT).to_string();
+        match swappiness {
+            Some(201) => text += " swappiness=max",
+            Some(swappiness) => text += &format!(" swappiness={swappiness}"),
+            None => {}
+        }
+        let (memcg, tuning) = (self.memcg(memcg), self.tuning.get());
+        let done = self.with_cpu(|cpu| self.maps.memory_reclaim(self, cpu, memcg, &text, tuning));
+        assert!(done.is_ok() || done == Err(Errno::EAGAIN), "{text:?}: {done:?}");
+    }
+
+    fn change_cgroups(&self, op: &Op) {
+        match *op {
+            Op::SetMax { memcg, pages } if self.memcg(memcg) != MemcgId::ROOT => {
+                self.maps.memcg(self.memcg(memcg)).set_max(pages);
+            }
+            Op::Protection { memcg, min, low } => {
+                let memcg = self.maps.memcg(self.memcg(memcg));
+                memcg.set_min(min);
+                memcg.set_low(low);
+            }
+            Op::MoveProcess { process, memcg } => {
+                let memcg = self.memcg(memcg);
+                if let Some(process) = &mut self.truth.borrow_mut().processes[process] {
+                    self.maps.mm(process.mm).set_memcg(memcg);
+                    process.memcg = memcg;
+                }
+            }
+            Op::AddCgroup { parent } => {
+                let parent = self.memcg(parent);
+                if let Ok(id) = self.with_cpu(|cpu| self.maps.add_memcg(self, cpu, parent)) {
+                    self.memcgs.borrow_mut().push((id, parent));
+                }
+            }
+            Op::RemoveCgroup { memcg } => {
+                let memcg = self.memcg(memcg);
+                let truth = self.truth.borrow();
+                let lives = truth.processes.iter().flatten().any(|p| p.memcg == memcg);
+                drop(truth);
+                let gone = || self.with_cpu(|cpu| self.maps.remove_memcg(self, cpu, memcg)).is_ok();
+                if !lives && gone() {
+                    self.memcgs.borrow_mut().retain(|(id, _)| *id != memcg);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends the oldest transfers that go on.
+    pub(crate) fn finish(&self, nr: usize, ok: bool) {
+        for _ in 0..nr {
+            let mut hardware = self.hardware.borrow_mut();
+            if hardware.late.is_empty() {
+                return;
+            }
+            let transfer = hardware.late.remove(0);
+            hardware.end(&transfer, ok);
+            drop(hardware);
+            let id = transfer.io.folio;
+            self.with_cpu(|cpu| match transfer.writes {
+                true => self.maps.write_done(self, cpu, id, ok),
+                false => self.maps.read_done(self, cpu, id, ok),
+            });
+        }
+    }
+
+    /// Writes a dirty folio of a file as flushers do.
+    fn write_file(&self, file: usize, page: u64) {
+        let file = self.files.borrow()[file];
+        self.with_cpu(|cpu| {
+            let Some(id) = cache::find(self.maps, self, cpu, file, page) else {
+                return;
+            };
+            let folio = self.maps.folio(id);
+            let guard = folio.try_lock().expect("no one holds the folio");
+            let flags = folio.flags() & (FolioFlags::WRITEBACK | FolioFlags::UPTODATE);
+            if flags == FolioFlags::UPTODATE && guard.is_dirty() {
+                let mut gather = Gather::new(self.maps, self);
+                let _ = gather.write_out(&guard, id);
+                gather.finish(cpu);
+            }
+            drop(guard);
+            self.maps.release(self, cpu, id, 1);
+        });
+    }
+
+    /// Storage works again, limits are lifted, and every page is read, twice: as it is, and after
+    /// as much was reclaimed as can be.
+    pub(crate) fn read_back(&self) {
+        self.run(&Op::Storage { reads: Answer::AtOnce, writes: Answer::AtOnce });
+        self.finish(usize::MAX, true);
+        for number in 0..self.memcgs.borrow().len() {
+            self.run(&Op::SetMax { memcg: number, pages: u64::MAX });
+        }
+        for _ in 0..2 {
+            for process in 0..steps::PROCESSES {
+                let pages = self.alive(process).map(|p| p.pages).unwrap_or_default();
+                for (at, page) in pages {
+                    if page.flags.contains(VmFlags::READ) {
+                        let ended = self.reach(process, at, false);
+                        assert_ne!(ended, Ended::Blocked, "storage answers");
+                    }
+                }
+            }
+            (0..4).for_each(|_| self.run(&Op::ReclaimAll));
+        }
+    }
+}
+
+/// What is `k` pages further.
+fn further(home: Home, k: u64) -> Home {
+    match home {
+        Home::Anonymous => Home::Anonymous,
+        Home::Private(file, index) => Home::Private(file, index + k),
+        Home::Shared(file, index) => Home::Shared(file, index + k),
+    }
+}

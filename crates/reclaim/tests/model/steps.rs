@@ -1,0 +1,371 @@
+//! What may happen, in a form that shrinks to less and simpler steps.
+
+use crate::hardware::{Answer, CPUS};
+use crate::model::Machine;
+use pageout_paging::mmu::Shootdown;
+use pageout_paging::tlb::{FlushPolicy, YoungFlush};
+use pageout_paging::young::Family;
+use pageout_reclaim::{Advice, Aging, ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Pages of an address space that programs use.
+pub(crate) const SPACE: u64 = 40;
+/// Processes at once.
+pub(crate) const PROCESSES: usize = 4;
+/// Pages of each file.
+pub(crate) const FILE: u64 = 32;
+
+/// A run of pages of one process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Span {
+    pub(crate) process: usize,
+    pub(crate) at: u64,
+    pub(crate) nr: u64,
+}
+
+/// An operation. Processes, cgroups and what else there are some of are taken by their number,
+/// and what is not there is passed over.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Load {
+        process: usize,
+        page: u64,
+    },
+    Store {
+        process: usize,
+        page: u64,
+    },
+    /// Stores to every page.
+    Fill(Span),
+    MapAnonymous {
+        span: Span,
+        order: u8,
+    },
+    MapFile {
+        span: Span,
+        file: usize,
+        pgoff: u64,
+        order: u8,
+        shared: bool,
+        write: bool,
+    },
+    Unmap(Span),
+    Protect {
+        span: Span,
+        prot: VmFlags,
+    },
+    Remap {
+        span: Span,
+        to: u64,
+        nr: u64,
+    },
+    Advise {
+        span: Span,
+        advice: Advice,
+    },
+    Lock {
+        span: Span,
+        on: bool,
+    },
+    WriteProtect {
+        span: Span,
+        on: bool,
+    },
+    Spawn {
+        memcg: usize,
+    },
+    Fork {
+        process: usize,
+    },
+    Exit {
+        process: usize,
+    },
+    FaultAround {
+        process: usize,
+        pages: u32,
+    },
+    ReclaimCgroup {
+        memcg: usize,
+        pages: u64,
+        swappiness: Option<u8>,
+    },
+    ReclaimAll,
+    Balance {
+        high: u64,
+    },
+    SetMax {
+        memcg: usize,
+        pages: u64,
+    },
+    Protection {
+        memcg: usize,
+        min: u64,
+        low: u64,
+    },
+    MoveProcess {
+        process: usize,
+        memcg: usize,
+    },
+    AddCgroup {
+        parent: usize,
+    },
+    RemoveCgroup {
+        memcg: usize,
+    },
+    /// How storage answers from now on.
+    Storage {
+        reads: Answer,
+        writes: Answer,
+    },
+    /// Transfers that go on end.
+    Finish {
+        nr: usize,
+        ok: bool,
+    },
+    /// The flushers write a file's dirty folios.
+    WriteFile {
+        file: usize,
+        page: u64,
+    },
+    /// A CPU's TLB drops all it holds.
+    Evict,
+    /// The variant from now on.
+    Tune(usize),
+}
+
+/// What happens inside of an operation.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// A CPU's hardware makes an access, if it can without a fault.
+    Access { cpu: usize, process: usize, page: u64, store: bool },
+    /// A CPU makes an access through one of the translations that it holds.
+    Held { cpu: usize, pick: usize, store: bool },
+    /// Another CPU runs an operation, where the one that goes on holds no lock.
+    Op { cpu: usize, op: Op },
+}
+
+/// Something that happens so many calls of the ground after what happened before.
+#[derive(Clone, Debug)]
+pub(crate) struct Meanwhile {
+    pub(crate) after: u8,
+    pub(crate) what: What,
+}
+
+/// An operation on a CPU, and what happens inside of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) cpu: usize,
+    pub(crate) op: Op,
+    pub(crate) meanwhile: Vec<Meanwhile>,
+}
+
+impl Span {
+    pub(crate) const fn new(process: usize, at: u64, nr: u64) -> Self {
+        Self { process, at, nr }
+    }
+}
+
+impl Step {
+    /// An operation alone on the first CPU.
+    pub(crate) fn alone(op: Op) -> Self {
+        Self { cpu: 0, op, meanwhile: Vec::new() }
+    }
+}
+
+/// Variants there are.
+pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3;
+
+/// A variant by number: family, unmap and shootdown first; what comes after them, the flush, may
+/// change what is found young.
+pub(crate) fn tuning(number: usize) -> Tuning {
+    let family = Family::ALL[number % 3];
+    let by = [UnmapBy::Batched, UnmapBy::PerEntry][number / 3 % 2];
+    let shootdown = [ShootdownWhen::Deferred, ShootdownWhen::Immediate][number / 6 % 2];
+    let flush = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None][number / 12 % 3];
+    let aging = Aging { family, flush: FlushPolicy::forced(flush) };
+    Tuning { aging, unmapping: Unmapping { by, shootdown } }
+}
+
+fn process() -> impl Strategy<Value = usize> {
+    0..PROCESSES
+}
+
+fn span() -> impl Strategy<Value = Span> {
+    let nr = prop_oneof![1..4_u64, Just(4), Just(8), 1..20_u64, Just(16)];
+    (process(), 0..SPACE, nr).prop_map(|(process, at, nr)| Span {
+        process,
+        at,
+        nr: nr.min(SPACE - at),
+    })
+}
+
+/// A span that often begins where a block does.
+fn aligned() -> impl Strategy<Value = Span> {
+    (span(), any::<bool>()).prop_map(|(span, align)| match align {
+        true => Span { at: span.at & !3, ..span },
+        false => span,
+    })
+}
+
+fn access() -> impl Strategy<Value = (usize, u64)> {
+    (process(), 0..SPACE)
+}
+
+fn accesses() -> BoxedStrategy<Op> {
+    prop_oneof![
+        4 => access().prop_map(|(process, page)| Op::Load { process, page }),
+        4 => access().prop_map(|(process, page)| Op::Store { process, page }),
+        1 => span().prop_map(Op::Fill),
+    ]
+    .boxed()
+}
+
+/// What changes one address space and waits for no folio's lock.
+fn changes() -> BoxedStrategy<Op> {
+    let prot = prop_oneof![
+        Just(VmFlags::READ),
+        Just(VmFlags::READ | VmFlags::WRITE),
+        Just(VmFlags::empty()),
+    ];
+    prop_oneof![
+        1 => span().prop_map(Op::Unmap),
+        3 => (span(), prot).prop_map(|(span, prot)| Op::Protect { span, prot }),
+        2 => (span(), 0..SPACE, 1..16_u64, any::<bool>()).prop_map(|(span, to, nr, whole)| {
+            let nr = if whole { span.nr } else { nr }.min(SPACE - to);
+            Op::Remap { span, to, nr }
+        }),
+        1 => span().prop_map(|span| Op::Advise { span, advice: Advice::DontNeed }),
+    ]
+    .boxed()
+}
+
+fn mappings() -> BoxedStrategy<Op> {
+    let file = (aligned(), 0..3_usize, 0..FILE, 0..5_u8, any::<(bool, bool, bool)>());
+    prop_oneof![
+        4 => (aligned(), 0..5_u8).prop_map(|(span, order)| Op::MapAnonymous { span, order }),
+        4 => file.prop_map(|(span, file, pgoff, order, (shared, write, alike))| {
+            let pgoff = if alike { span.at % FILE } else { pgoff };
+            let span = Span { nr: span.nr.min(FILE - pgoff), ..span };
+            Op::MapFile { span, file, pgoff, order, shared, write }
+        }),
+        1 => (process(), 0..20_u32).prop_map(|(process, pages)| Op::FaultAround { process, pages }),
+    ]
+    .boxed()
+}
+
+fn advice() -> BoxedStrategy<Op> {
+    let advice = prop_oneof![
+        2 => Just(Advice::Cold),
+        3 => Just(Advice::PageOut),
+        3 => Just(Advice::Free),
+        1 => Just(Advice::DontNeed),
+        1 => Just(Advice::Sequential),
+        1 => Just(Advice::Normal),
+    ];
+    prop_oneof![
+        5 => (span(), advice).prop_map(|(span, advice)| Op::Advise { span, advice }),
+        2 => (span(), any::<bool>()).prop_map(|(span, on)| Op::Lock { span, on }),
+        2 => (span(), any::<bool>()).prop_map(|(span, on)| Op::WriteProtect { span, on }),
+    ]
+    .boxed()
+}
+
+fn processes() -> BoxedStrategy<Op> {
+    prop_oneof![
+        2 => (0..4_usize).prop_map(|memcg| Op::Spawn { memcg }),
+        4 => process().prop_map(|process| Op::Fork { process }),
+        1 => process().prop_map(|process| Op::Exit { process }),
+    ]
+    .boxed()
+}
+
+fn reclaim() -> BoxedStrategy<Op> {
+    let swappiness = prop_oneof![Just(None), Just(Some(201)), Just(Some(0)), Just(Some(100))];
+    let cgroup = (0..4_usize, 1..64_u64, swappiness);
+    prop_oneof![
+        4 => cgroup.prop_map(|(memcg, pages, swappiness)| {
+            Op::ReclaimCgroup { memcg, pages, swappiness }
+        }),
+        3 => Just(Op::ReclaimAll),
+        1 => (0..80_u64).prop_map(|high| Op::Balance { high }),
+    ]
+    .boxed()
+}
+
+fn cgroups() -> BoxedStrategy<Op> {
+    let memcg = || 0..4_usize;
+    prop_oneof![
+        2 => (memcg(), prop_oneof![Just(u64::MAX), 8..64_u64])
+            .prop_map(|(memcg, pages)| Op::SetMax { memcg, pages }),
+        1 => (memcg(), 0..24_u64, 0..24_u64)
+            .prop_map(|(memcg, min, low)| Op::Protection { memcg, min, low }),
+        2 => (process(), memcg()).prop_map(|(process, memcg)| Op::MoveProcess { process, memcg }),
+        1 => memcg().prop_map(|parent| Op::AddCgroup { parent }),
+        1 => memcg().prop_map(|memcg| Op::RemoveCgroup { memcg }),
+    ]
+    .boxed()
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    prop_oneof![4 => Just(Answer::AtOnce), 2 => Just(Answer::Late), 1 => Just(Answer::Failure)]
+}
+
+fn storage() -> BoxedStrategy<Op> {
+    prop_oneof![
+        2 => (answer(), answer()).prop_map(|(reads, writes)| Op::Storage { reads, writes }),
+        3 => (1..9_usize, prop_oneof![4 => Just(true), 1 => Just(false)])
+            .prop_map(|(nr, ok)| Op::Finish { nr, ok }),
+        3 => (0..3_usize, 0..FILE).prop_map(|(file, page)| Op::WriteFile { file, page }),
+        1 => Just(Op::Evict),
+        1 => (0..TUNINGS).prop_map(Op::Tune),
+    ]
+    .boxed()
+}
+
+fn op() -> BoxedStrategy<Op> {
+    prop_oneof![
+        30 => accesses(),
+        8 => mappings(),
+        8 => changes(),
+        9 => advice(),
+        4 => processes(),
+        14 => reclaim(),
+        4 => cgroups(),
+        8 => storage(),
+    ]
+    .boxed()
+}
+
+fn meanwhile() -> BoxedStrategy<Meanwhile> {
+    let touch = (0..3_usize, access(), any::<bool>())
+        .prop_map(|(cpu, (process, page), store)| What::Access { cpu, process, page, store });
+    let held = (0..3_usize, 0..64_usize, any::<bool>()).prop_map(|(cpu, pick, store)| What::Held {
+        cpu,
+        pick,
+        store,
+    });
+    let nested = (0..3_usize, changes()).prop_map(|(cpu, op)| What::Op { cpu, op });
+    let after = prop_oneof![0..4_u8, 0..24_u8];
+    (after, prop_oneof![1 => touch, 4 => held, 1 => nested])
+        .prop_map(|(after, what)| Meanwhile { after, what })
+        .boxed()
+}
+
+/// A step, and with `busy` CPUs what happens inside of it.
+pub(crate) fn step(busy: bool) -> BoxedStrategy<Step> {
+    let inside = if busy { vec(meanwhile(), 0..5).boxed() } else { Just(Vec::new()).boxed() };
+    (0..3_usize, op(), inside).prop_map(|(cpu, op, meanwhile)| Step { cpu, op, meanwhile }).boxed()
+}
+
+/// A machine.
+pub(crate) fn machine() -> impl Strategy<Value = Machine> {
+    let shootdown = prop_oneof![Just(Shootdown::Broadcast), Just(Shootdown::Ipi)];
+    let limit = prop_oneof![3 => Just(usize::MAX), 1 => Just(3)];
+    let bits = prop_oneof![2 => Just([true; CPUS]), 1 => any::<[bool; CPUS]>()];
+    (shootdown, bits, limit).prop_map(|(shootdown, sets_bits, range_limit)| Machine {
+        shootdown,
+        sets_bits,
+        range_limit,
+    })
+}

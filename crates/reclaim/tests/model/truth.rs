@@ -1,0 +1,181 @@
+//! What processes must find: for each page the last value stored, by whoever stored it.
+
+use crate::hardware::pristine;
+use pageout_paging::Pfn;
+use pageout_paging::mmu::Asid;
+use pageout_reclaim::{MappingId, MemcgId, MmId, VmFlags};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+/// What a page of a process is a page of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Home {
+    Anonymous,
+    /// A page of a file, of which stores make a copy.
+    Private(MappingId, u64),
+    /// A page of a file, which stores reach.
+    Shared(MappingId, u64),
+}
+
+/// What a page may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// What is behind it: zeros, or what the file holds now.
+    Behind,
+    /// What was stored to it.
+    Own(u64),
+}
+
+/// Whether userfaultfd write-protects a page. A child's is not followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Protected {
+    No,
+    Yes,
+    Perhaps,
+}
+
+/// One page of a process.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    pub(crate) home: Home,
+    pub(crate) flags: VmFlags,
+    /// Any of these: more than one where a store raced with what takes the page away.
+    pub(crate) may: Vec<Content>,
+    /// Given up lazily: it may turn to zeros until it is written to.
+    pub(crate) lazy: bool,
+    pub(crate) wp: Protected,
+}
+
+impl Page {
+    pub(crate) fn new(home: Home, flags: VmFlags) -> Self {
+        Self { home, flags, may: vec![Content::Behind], lazy: false, wp: Protected::No }
+    }
+
+    /// Nothing of its own is left, unless it was stored to meanwhile.
+    pub(crate) fn drop_content(&mut self, meanwhile: impl Iterator<Item = u64>) {
+        self.lazy = false;
+        if !matches!(self.home, Home::Shared(..)) {
+            self.may = vec![Content::Behind];
+            self.may.extend(meanwhile.map(Content::Own));
+        }
+    }
+}
+
+/// One process.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub(crate) mm: MmId,
+    pub(crate) root: Pfn,
+    pub(crate) asid: Asid,
+    pub(crate) memcg: MemcgId,
+    pub(crate) pages: BTreeMap<u64, Page>,
+}
+
+impl Process {
+    pub(crate) fn covers(&self, range: Range<u64>) -> bool {
+        self.pages.range(range.clone()).count() as u64 == range.end - range.start
+    }
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(crate) struct Truth {
+    pub(crate) processes: Vec<Option<Process>>,
+    files: HashMap<(MappingId, u64), u64>,
+    last: u64,
+    /// Stores while an operation is going on.
+    pub(crate) stores: Vec<(usize, u64, u64)>,
+}
+
+impl Truth {
+    /// A value that no page ever held.
+    pub(crate) fn fresh(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    pub(crate) fn page(&self, process: usize, page: u64) -> Option<&Page> {
+        self.processes.get(process)?.as_ref()?.pages.get(&page)
+    }
+
+    pub(crate) fn process(&mut self, process: usize) -> &mut Process {
+        self.processes[process].as_mut().expect("a process that lives")
+    }
+
+    fn file(&self, file: MappingId, index: u64) -> u64 {
+        self.files.get(&(file, index)).copied().unwrap_or_else(|| pristine(file, index))
+    }
+
+    fn behind(&self, home: Home) -> u64 {
+        match home {
+            Home::Anonymous => 0,
+            Home::Private(file, index) | Home::Shared(file, index) => self.file(file, index),
+        }
+    }
+
+    /// A store went through.
+    pub(crate) fn stored(&mut self, process: usize, page: u64, value: u64) {
+        self.stores.push((process, page, value));
+        let at = self.process(process).pages.get_mut(&page).expect("a page that is mapped");
+        at.lazy = false;
+        match at.home {
+            Home::Shared(file, index) => _ = self.files.insert((file, index), value),
+            _ => at.may = vec![Content::Own(value)],
+        }
+    }
+
+    /// Whether a load may find this.
+    pub(crate) fn may_hold(&self, page: &Page, value: u64) -> bool {
+        let behind = self.behind(page.home);
+        let is = |content: &Content| match content {
+            Content::Behind => behind == value,
+            Content::Own(own) => *own == value,
+        };
+        page.lazy && value == 0 || page.may.iter().any(is)
+    }
+
+    /// A load found `value`.
+    ///
+    /// # Panics
+    /// If that is not what was stored last.
+    pub(crate) fn loaded(&mut self, process: usize, page: u64, value: u64) {
+        let at = self.page(process, page).expect("a page that is mapped").clone();
+        let behind = self.behind(at.home);
+        let is = |content: &Content| match content {
+            Content::Behind => behind == value,
+            Content::Own(own) => *own == value,
+        };
+        let zeroed = at.lazy && value == 0;
+        let may: Vec<_> = at.may.iter().copied().filter(is).collect();
+        assert!(
+            zeroed || !may.is_empty(),
+            "process {process} loads {value:#x} from page {page}, {at:?} over {behind:#x}"
+        );
+        let at = self.process(process).pages.get_mut(&page).expect("the same page");
+        if zeroed {
+            (at.may, at.lazy) = (vec![Content::Behind], false);
+        } else {
+            at.may = may;
+        }
+    }
+
+    /// A store to a private page of a file failed, perhaps after the copy was made.
+    pub(crate) fn may_be_copied(&mut self, process: usize, page: u64) {
+        let Some(at) = self.page(process, page) else {
+            return;
+        };
+        if let Home::Private(file, index) = at.home {
+            let copy = Content::Own(self.file(file, index));
+            let at = self.process(process).pages.get_mut(&page).expect("the same page");
+            if at.may.contains(&Content::Behind) && !at.may.contains(&copy) {
+                at.may.push(copy);
+            }
+        }
+    }
+
+    /// What was stored to a page since [`Truth::stores`] was `since` long.
+    pub(crate) fn stores_to(&self, since: usize, process: usize, page: u64) -> Vec<u64> {
+        let to = |(of, at, _): &&(usize, u64, u64)| (*of, *at) == (process, page);
+        self.stores[since..].iter().filter(to).map(|(_, _, value)| *value).collect()
+    }
+}
