@@ -50,8 +50,8 @@ impl Counterexample {
             property: property.name(),
             says: case.property,
             found: case.found.clone(),
-            place: format!("{} in {}", case.call, case.format),
-            start: case.table.iter().map(|line| format!("entry {}", line.trim_start())).collect(),
+            place: format!("{} ({})", case.call, case.format),
+            start: case.table.clone(),
             steps: case.steps.clone(),
             replay: None,
         }

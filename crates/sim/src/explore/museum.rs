@@ -1,5 +1,6 @@
 //! The exhibits, and where each must be found.
 
+use super::batches::unmapping;
 use super::check::Stage;
 use super::property::Property;
 use pageout_exhibits::harness::{
@@ -8,7 +9,7 @@ use pageout_exhibits::harness::{
 };
 use pageout_exhibits::{
     ByteLength, FirstEntryAlone, FoldedEdges, FreeBeforeFlush, LoadAndStore, LocalInvalidation,
-    MapcountOnce, PendingFlushMissed, WriteOutBeforeFlush,
+    MapcountOnce, PendingFlushMissed, UffdWpBatched, WriteOutBeforeFlush,
 };
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::tlb::YoungFlush;
@@ -67,15 +68,26 @@ pub const ENGINE: &[Stage] = &[
 ];
 
 /// Comparisons that the engine must pass.
-pub const COMPARISONS: &[(Property, &[(&str, Compare)])] = &[(
-    Property::Young,
-    &[
-        ("x86-small", young::<Engine, SmallX86>),
-        ("arm64-small-2", young::<Engine, SmallArm2>),
-        ("arm64-small-4", young::<Engine, SmallArm4>),
-        ("riscv-small", young::<Engine, SmallRiscv>),
-    ],
-)];
+pub const COMPARISONS: &[(Property, &[(&str, Compare)])] = &[
+    (
+        Property::Batch,
+        &[
+            ("x86-small", unmapping::<Engine, SmallX86>),
+            ("arm64-small-2", unmapping::<Engine, SmallArm2>),
+            ("arm64-small-4", unmapping::<Engine, SmallArm4>),
+            ("riscv-small", unmapping::<Engine, SmallRiscv>),
+        ],
+    ),
+    (
+        Property::Young,
+        &[
+            ("x86-small", young::<Engine, SmallX86>),
+            ("arm64-small-2", young::<Engine, SmallArm2>),
+            ("arm64-small-4", young::<Engine, SmallArm4>),
+            ("riscv-small", young::<Engine, SmallRiscv>),
+        ],
+    ),
+];
 
 /// Every exhibit.
 pub const EXHIBITS: &[Exhibit] = &[
@@ -129,6 +141,18 @@ pub const EXHIBITS: &[Exhibit] = &[
         origin: Origin::Constructed,
         what: "invalidations reach only the CPU that issues them",
         finding: Finding::Schedule("reclaim-clean", &[Stage::of::<LocalInvalidation, SmallArm4>()]),
+    },
+    Exhibit {
+        name: "uffd-wp-batched",
+        origin: Origin::Known,
+        what: "several entries that userfaultfd write-protects are unmapped as one",
+        finding: Finding::Cases(
+            Property::Batch,
+            &[
+                ("x86-small", unmapping::<UffdWpBatched, SmallX86>),
+                ("arm64-small-4", unmapping::<UffdWpBatched, SmallArm4>),
+            ],
+        ),
     },
     Exhibit {
         name: "first-entry-alone",

@@ -6,6 +6,7 @@ use super::schedule::Hardware;
 use super::story::{self, Event};
 use super::tlb::{Tlb, Translation, pages_of};
 use pageout_paging::mmu::{Asid, Invalidate, Shootdown};
+use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
 use std::cell::{Cell, RefCell};
@@ -197,6 +198,11 @@ impl<F: Format> World<F> {
         }
     }
 
+    /// Whether a CPU's TLB translates a page of the scenario's.
+    pub fn is_cached(&self, cpu: usize, asid: Asid, page: u64) -> bool {
+        self.tlbs.borrow()[cpu].find(asid, self.first_page + page).is_some()
+    }
+
     /// The hardware walk: sets young, and dirty for a store, in one atomic operation, and caches
     /// the translation. None where it faults.
     fn walk(&self, cpu: usize, asid: Asid, addr: VirtAddr, access: Access) -> Option<Translation> {
@@ -364,7 +370,8 @@ impl<F: Format> World<F> {
             };
             let words = [
                 (F::is_cont(pte), ", contiguous"),
-                (!F::is_write(pte), ", read-only"),
+                (!F::is_write(pte) && !F::is_uffd_wp(pte), ", read-only"),
+                (F::is_uffd_wp(pte), ", write-protected by userfaultfd"),
                 (F::is_dirty(pte), ", dirty"),
             ];
             let note: String = words.iter().filter(|word| word.0).map(|word| word.1).collect();
@@ -404,6 +411,10 @@ impl<F: Format> World<F> {
     }
 }
 
+fn is_marker<F: Format>(pte: Pte) -> bool {
+    matches!(F::entry(pte), Entry::Swap(SwapEntry { kind: SwapKind::Marker, .. }))
+}
+
 /// What became of an entry.
 fn told_change<F: Format>(cpu: usize, old: Pte, new: Pte, child: bool) -> Event {
     let (was, is) = (F::is_present(old), F::is_present(new));
@@ -411,6 +422,7 @@ fn told_change<F: Format>(cpu: usize, old: Pte, new: Pte, child: bool) -> Event 
         (true, false) => "takes out the entry of",
         (false, true) => "maps",
         (false, false) if new.is_none() => "clears the swap entry of",
+        (false, false) if is_marker::<F>(new) => "leaves a marker of userfaultfd for",
         (false, false) => "leaves a swap entry for",
         _ if F::is_write(old) && !F::is_write(new) => "write-protects",
         _ if !F::is_write(old) && F::is_write(new) => "makes writable",
