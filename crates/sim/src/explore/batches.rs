@@ -1,5 +1,5 @@
-//! A batch leaves what its entries would one by one: every small state of a file's folio is unmapped
-//! in both ways, and what is left is compared.
+//! A batch leaves what its entries would one by one: every small state of a file's folio is
+//! unmapped in both ways, and what is left is compared.
 
 use super::cast::{ASID, FIRST_PAGE};
 use super::format::Small;
