@@ -168,7 +168,8 @@ pub(crate) struct Common {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Measuring {
-    /// Rounds, each with one sample a variant [default: 9 to 15, as fit in 30 seconds]
+    /// Rounds, each with one sample a variant [default: 9 to 15 as fit in 30 seconds, fewer for the
+    /// main table and bench scale]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub runs: Option<u16>,
     /// Seed of everything chosen at random
@@ -275,10 +276,6 @@ pub(crate) struct Epoch {
 }
 
 impl Measuring {
-    pub(crate) fn rounds(&self) -> Rounds {
-        self.rounds_or(Rounds::DEFAULT)
-    }
-
     /// As many as asked for, or `default`.
     pub(crate) fn rounds_or(&self, default: Rounds) -> Rounds {
         self.runs.map_or(default, |runs| Rounds::Exactly(runs.into()))

@@ -13,7 +13,7 @@ use pageout_sim::layout::Arena;
 use pageout_sim::published;
 use pageout_sim::reclaim_file::{self, ReclaimFile};
 use pageout_sim::replay::Replay;
-use pageout_sim::rounds::{Cell, measure};
+use pageout_sim::rounds::{Cell, Rounds, measure};
 use pageout_sim::this_machine::this_run;
 use pageout_sim::variant::{Axes, Variant, architecture_flush};
 
@@ -189,7 +189,9 @@ impl Plan {
             cells.push(Box::new(Floors::new(FLOOR_TABLES)));
         }
         let bar = progress::bar("measuring");
-        let records = measure(&mut cells, common.measuring.rounds(), &mut progress::steps(&bar));
+        let rounds = if self.main { Rounds::MAIN_TABLE } else { Rounds::DEFAULT };
+        let rounds = common.measuring.rounds_or(rounds);
+        let records = measure(&mut cells, rounds, &mut progress::steps(&bar));
         bar.finish_and_clear();
         Ok(records)
     }

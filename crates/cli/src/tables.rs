@@ -114,8 +114,8 @@ pub(crate) fn sizes(
     format!("{}\n\n{grid}", fields.unwrap_or_default())
 }
 
-/// How much of each whole is fixed, whatever the variant, and the ratio of the wholes and of what is
-/// not fixed: where the fixed cost is larger, as in a kernel, the first ratio is smaller.
+/// How much of each whole is fixed, whatever the variant, and the ratio of the wholes and of what
+/// is not fixed: where the fixed cost is larger, as in a kernel, the first ratio is smaller.
 pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str]) -> String {
     let columns = ["format", "order", "variant", "whole", "fixed", "ratio", "ratio without fixed"];
     let align = |k| if k < 3 { Align::Left } else { Align::Right };

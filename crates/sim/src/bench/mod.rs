@@ -1,7 +1,7 @@
 //! Benchmarks: paths beside their floors and goals, as ratios inside one run.
 //!
-//! `bench young`: sweeps over page tables, in each family and with each share of entries young; the widest read of
-//! the same tables and one locked operation are timed in the same rounds.
+//! `bench young`: sweeps over page tables, in each family and with each share of entries young; the
+//! widest read of the same tables and one locked operation are timed in the same rounds.
 
 mod goals;
 mod reclaim;
