@@ -47,7 +47,8 @@ Figures:
   whole reclaim     time of memory.reclaim, from the request to its end, a page reclaimed
   isolate, rmap walk, young, unmap, flush, cache removal, free, other
                     the same by stage: its share of what a sampler on another CPU saw in a run of
-                    its own (whole reclaim while sampled), give or take the sampling error
+                    its own (whole reclaim while sampled), give or take the sampling error; unmap
+                    walks on its own account
   folio_referenced  time to ask every folio: rmap walk and young check of its entries
   helper alone      time of the young check alone, clear_flush_young_ptes
   entries visited   page-table entries read

@@ -6,11 +6,11 @@
 pub enum Stage {
     /// Taking folios off the LRU lists.
     Isolate,
-    /// Walking a folio's reverse map and page tables.
+    /// Walking a folio's reverse map and page tables to ask whether it was referenced.
     RmapWalk,
     /// Reading and clearing young bits, and the flush that follows.
     Young,
-    /// Taking entries out.
+    /// Taking entries out, the walk to them included.
     Unmap,
     /// Completing the invalidations that unmapping owes.
     Flush,

@@ -64,7 +64,7 @@ pub fn try_to_unmap<W: World>(
     };
     let mapping = maps.mapping(folio.mapping());
     let mut unmap = Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0 };
-    world.enter(Stage::RmapWalk);
+    world.enter(Stage::Unmap);
     cpu.enter(Rank::Rmap);
     if let Some(lock) = mapping.lock.try_read() {
         let past = folio.index() + folio.nr_pages() as u64;
@@ -118,7 +118,6 @@ impl<W: World> Unmap<'_, '_, '_, W> {
                 done = ControlFlow::Break(());
                 break;
             }
-            self.world.enter(Stage::Unmap);
             let taken = match hit {
                 Hit::Pte(addr, pte) if W::Format::is_present(pte) => {
                     self.ptes(cpu, walk.locked(), vma, mm, addr, pte)
@@ -130,7 +129,6 @@ impl<W: World> Unmap<'_, '_, '_, W> {
                 // Lent to a device; or a leaf of anonymous memory, which would have to be split.
                 _ => None,
             };
-            self.world.enter(Stage::RmapWalk);
             let Some(nr) = taken else {
                 done = ControlFlow::Break(());
                 break;

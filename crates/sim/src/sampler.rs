@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Fewer looks say too little: the sampler was hardly running.
-const MIN_LOOKS: u64 = 1000;
+/// The part of the work that has to have been looked at: what work consists of may change from its
+/// beginning to its end.
+const COVERED: f64 = 0.5;
 
 /// No stage lasts as long: batches are 32 pages, or one folio.
 const STOPPED: Duration = Duration::from_micros(500);
@@ -36,15 +37,22 @@ impl Probe for &StageCell {
     }
 }
 
-/// How often each stage was seen, in [`Stage::ALL`]'s order.
+/// What the sampler saw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Looks([u64; Stage::ALL.len()]);
+pub struct Looks {
+    /// How often it saw each stage, in [`Stage::ALL`]'s order.
+    stages: [u64; Stage::ALL.len()],
+    /// For how long the engine's thread was seen to move.
+    covered: Duration,
+}
 
 impl Looks {
-    /// The stages' shares of the time, in [`Stage::ALL`]'s order; `None` after too few looks.
-    pub fn shares(&self) -> Option<[f64; Stage::ALL.len()]> {
+    /// The stages' shares of work that took so many nanoseconds, in [`Stage::ALL`]'s order; `None`
+    /// if less than half of it was looked at.
+    pub fn shares(&self, ns: f64) -> Option<[f64; Stage::ALL.len()]> {
         let all = self.all();
-        (all >= MIN_LOOKS).then(|| self.0.map(|looks| looks as f64 / all as f64))
+        let enough = all > 0 && self.covered.as_nanos() as f64 >= COVERED * ns;
+        enough.then(|| self.stages.map(|looks| looks as f64 / all as f64))
     }
 
     /// The standard error of the share that has the largest, taking looks as independent.
@@ -54,18 +62,19 @@ impl Looks {
             let share = *looks as f64 / all;
             (share * (1.0 - share) / all).sqrt()
         };
-        self.0.iter().map(error).fold(0.0, f64::max)
+        self.stages.iter().map(error).fold(0.0, f64::max)
     }
 
     /// Adds looks that saw one stage for so long without another.
     fn add(&mut self, stage: u8, seen: u64, lasting: Duration) {
         if lasting < STOPPED {
-            self.0[usize::from(stage)] += seen;
+            self.stages[usize::from(stage)] += seen;
+            self.covered += lasting;
         }
     }
 
     fn all(&self) -> u64 {
-        self.0.iter().sum()
+        self.stages.iter().sum()
     }
 }
 
@@ -171,7 +180,8 @@ mod tests {
             }
         });
         // On a machine too busy to run both threads there is nothing to judge.
-        let Some(shares) = looks.shares() else { return };
+        let work = short * 4 * 400;
+        let Some(shares) = looks.shares(work.as_nanos() as f64) else { return };
         assert!((shares[Stage::Unmap as usize] - 0.75).abs() < 0.2, "{looks:?}");
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert!(looks.error() < 0.03, "{looks:?}");
@@ -182,7 +192,8 @@ mod tests {
         let mut looks = Looks::default();
         looks.add(Stage::Young as u8, 3000, STOPPED);
         looks.add(Stage::Unmap as u8, 1000, STOPPED / 10);
-        let shares = looks.shares().expect("looks enough");
+        let shares = looks.shares(1e4).expect("looks enough");
         assert_eq!((shares[Stage::Young as usize], shares[Stage::Unmap as usize]), (0.0, 1.0));
+        assert_eq!(looks.shares(1e6), None, "most of the work was not seen");
     }
 }

@@ -78,11 +78,10 @@ impl Measured<'_> {
         let [before, ours] = [Variant::BEFORE, OURS].map(|variant| whole(&large, variant));
         let mut goals = vec![
             (
-                // Unmapping walks too, so both are batched.
-                format!("{name}, order 4, rmap walk and young: all batched / per-entry"),
+                format!("{name}, order 4, rmap walk and young: young batched / per-entry"),
                 Bound::AtMost(aging),
                 "times",
-                stages(&AGING, MERGED, Variant::BEFORE),
+                stages(&AGING, YOUNG_BATCHED, Variant::BEFORE),
             ),
             (
                 format!("{name}, order 4, unmap: unmap batched / per-entry"),

@@ -34,6 +34,14 @@ struct Samples {
     sampling_error: Vec<f64>,
 }
 
+/// A run that the sampler looked at.
+struct Sampled {
+    /// Nanoseconds a 4K page.
+    whole: f64,
+    shares: Option<[f64; Stage::ALL.len()]>,
+    error: f64,
+}
+
 /// The scenario under several variants. Every sample is of a file set up anew.
 pub(super) struct ReclaimCell<'a, F> {
     scenario: ReclaimFile,
@@ -82,7 +90,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
     }
 
     /// The same with the sampler looking, and what it saw.
-    fn time_sampled(&mut self, variant: Variant) -> (f64, sampler::Looks) {
+    fn time_sampled(&mut self, variant: Variant) -> Sampled {
         let tuning = variant.tuning(F::FLUSH);
         let (pages, (ns, looks)) = self.run(|setup, bytes| {
             let ((reclaimed, ns), looks) = sampled(|cell| {
@@ -91,7 +99,8 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
             });
             (reclaimed, (ns, looks))
         });
-        (ns as f64 / pages as f64, looks)
+        let ns = ns as f64;
+        Sampled { whole: ns / pages as f64, shares: looks.shares(ns), error: looks.error() }
     }
 
     /// What one reclaim does to tables and TLBs, counted.
@@ -115,8 +124,8 @@ impl<F: Arch> Cell for ReclaimCell<'_, F> {
             let whole = self.time(variant);
             self.variants[v].1.whole.push(whole);
             if self.by_stage {
-                let (ns, looks) = self.time_sampled(variant);
-                self.variants[v].1.add_sampled(whole, ns, looks);
+                let sampled = self.time_sampled(variant);
+                self.variants[v].1.add_sampled(whole, &sampled);
             }
         }
     }
@@ -138,13 +147,13 @@ impl<F: Arch> Cell for ReclaimCell<'_, F> {
 
 impl Samples {
     /// Divides the time measured with nobody looking by the shares seen in another run.
-    fn add_sampled(&mut self, whole: f64, while_sampled: f64, looks: sampler::Looks) {
-        self.while_sampled.push(while_sampled);
-        if let Some(shares) = looks.shares() {
+    fn add_sampled(&mut self, whole: f64, sampled: &Sampled) {
+        self.while_sampled.push(sampled.whole);
+        if let Some(shares) = sampled.shares {
             for (stage, share) in self.stages.iter_mut().zip(shares) {
                 stage.push(whole * share);
             }
-            self.sampling_error.push(whole * looks.error());
+            self.sampling_error.push(whole * sampled.error);
         }
     }
 
