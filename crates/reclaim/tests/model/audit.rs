@@ -1,6 +1,6 @@
 //! What must hold between any two operations: all that the engine counts, counted again.
 
-use crate::memory::{FIRST_TABLE, ROOM};
+use crate::memory::FIRST_TABLE;
 use crate::model::Model;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
@@ -255,7 +255,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 }
             }
         }
-        let all = ROOM.slots;
+        let all = self.slots;
         let mut free = 0;
         for slot in (0..all as u32).map(SwapSlot) {
             let (entries, exclusive) = found.swapped.get(&slot).copied().unwrap_or_default();

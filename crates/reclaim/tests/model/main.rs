@@ -1,11 +1,12 @@
 //! Nothing is lost: whatever processes, reclaim, storage and CPUs do in whatever order, each load
 //! finds what was stored last, and what the engine counts adds up after every step.
 //!
-//! Out of scope: truncation of files, PMD leaves, secondary MMUs. Hardware acts, and some operations
-//! interrupt others, in the engine's calls to its ground; the orders of single accesses to page
-//! tables are the explorer's.
+//! Out of scope: truncation of files, PMD leaves, secondary MMUs. Hardware acts, and some
+//! operations interrupt reclaim, in the engine's calls to its ground: what may happen between two accesses to
+//! one page table is the explorer's.
 
 mod audit;
+mod exhaustion;
 mod found;
 mod hardware;
 mod memory;
@@ -15,3 +16,4 @@ mod property;
 mod run;
 mod steps;
 mod truth;
+mod variants;

@@ -75,6 +75,8 @@ pub(crate) struct Model<'g, 'm, F, R> {
     pub(crate) memcgs: RefCell<Vec<(MemcgId, MemcgId)>>,
     pub(crate) files: RefCell<Vec<MappingId>>,
     pub(crate) areas: RefCell<Vec<MappingId>>,
+    /// Swap slots there are.
+    pub(crate) slots: usize,
     waited: Cell<u32>,
     rules: PhantomData<R>,
 }
@@ -101,6 +103,7 @@ impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
             memcgs: RefCell::default(),
             files: RefCell::default(),
             areas: RefCell::default(),
+            slots: maps.free_slots(),
             waited: Cell::new(0),
             rules: PhantomData,
         }

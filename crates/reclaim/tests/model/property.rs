@@ -1,7 +1,7 @@
 //! The property, on several formats.
 
 use crate::memory::{Arena, ROOM, TABLES};
-use crate::model::Machine;
+use crate::model::{Machine, Model};
 use crate::steps::{self, Step, machine, step};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::{Format, Rules, Sound};
@@ -11,23 +11,28 @@ use std::cell::Cell;
 use std::panic;
 use std::sync::Once;
 
-/// Runs a scenario; panics at the first step after which something is lost or does not add up.
+impl<F: Format, R: Rules> Model<'_, '_, F, R> {
+    /// Runs a scenario; panics at the first step after which something is lost or does not add up.
+    pub(crate) fn hold(&self, (machine, variant): (Machine, usize), steps: &[Step]) {
+        self.machine.set(machine);
+        self.tuning.set(steps::tuning(variant));
+        self.begin();
+        let slots = self.maps.free_slots();
+        for step in steps {
+            self.step(step);
+            self.audit();
+        }
+        self.read_back();
+        self.audit();
+        (0..steps::PROCESSES).for_each(|process| self.run(&steps::Op::Exit { process }));
+        self.audit();
+        assert_eq!(self.maps.free_slots(), slots, "no slot is left in use");
+    }
+}
+
 pub(crate) fn hold<F: Format, R: Rules>(machine: Machine, variant: usize, steps: &[Step]) {
     let mut arena = Arena::new::<F>(&ROOM, TABLES);
-    arena.with::<F, R, _>(|model| {
-        model.machine.set(machine);
-        model.tuning.set(steps::tuning(variant));
-        model.begin();
-        for step in steps {
-            model.step(step);
-            model.audit();
-        }
-        model.read_back();
-        model.audit();
-        (0..steps::PROCESSES).for_each(|process| model.run(&steps::Op::Exit { process }));
-        model.audit();
-        assert_eq!(model.maps.free_slots(), ROOM.slots, "no slot is left in use");
-    });
+    arena.with::<F, R, _>(|model| model.hold((machine, variant), steps));
 }
 
 /// Steps of a scenario in the mean, and scenarios of a format: 10⁵ steps in all.
@@ -54,8 +59,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Panics are caught, counted as failures and shrunk: only the last one is worth a message.
-fn quieten() {
+/// Panics of `work` are caught, counted as failures and shrunk: they need no messages.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let loud = panic::take_hook();
@@ -66,6 +71,9 @@ fn quieten() {
         }));
     });
     QUIET.set(true);
+    let done = work();
+    QUIET.set(false);
+    done
 }
 
 /// Looks for a scenario under which something is lost.
@@ -77,12 +85,12 @@ pub(crate) fn search<F: Format, R: Rules>(scenarios: u32) -> Option<Failure> {
         failure_persistence: None,
         ..Config::default()
     };
-    quieten();
-    let found = TestRunner::new(config).run(&scenario, |(machine, variant, steps)| {
-        hold::<F, R>(machine, variant, &steps);
-        Ok(())
+    let found = quietly(|| {
+        TestRunner::new(config).run(&scenario, |(machine, variant, steps)| {
+            hold::<F, R>(machine, variant, &steps);
+            Ok(())
+        })
     });
-    QUIET.set(false);
     match found {
         Ok(()) => None,
         Err(TestError::Fail(why, scenario)) => Some(Failure { what: why.to_string(), scenario }),
