@@ -12,6 +12,7 @@ mod hardware;
 mod memory;
 mod mistakes;
 mod model;
+mod owed;
 mod property;
 mod run;
 mod steps;

@@ -1,0 +1,66 @@
+//! What is owed cannot be lost: a gather that is dropped pays and is counted, and one that is
+//! forgotten keeps what waits for it from ever being used anew.
+
+use crate::memory::{Arena, ROOM, TABLES};
+use crate::model::{Ended, Model};
+use crate::property::quietly;
+use crate::steps::{Op, Span, tuning};
+use pageout_paging::Sound;
+use pageout_paging::pte::SmallArm4;
+use pageout_reclaim::{FolioId, Gather, cache, try_to_unmap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+type Test<'g, 'm> = Model<'g, 'm, SmallArm4, Sound>;
+
+/// Unmaps a file's page that a CPU has loaded, with the flush put off, and drops or forgets what
+/// is owed.
+fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
+    let mut arena = Arena::new::<SmallArm4>(&ROOM, TABLES);
+    arena.with::<SmallArm4, Sound, _>(|model| {
+        model.begin();
+        let span = Span::new(0, 0, 1);
+        model.run(&Op::MapFile { span, file: 0, pgoff: 0, order: 0, shared: true, write: false });
+        assert_eq!(model.reach(0, 0, false), Ended::Done);
+        model.audit();
+        let file = model.files.borrow()[0];
+        let id = model.with_cpu(|cpu| {
+            let id = cache::find(model.maps, model, cpu, file, 0).expect("the page is in memory");
+            let guard = model.maps.folio(id).try_lock().expect("no one holds the folio");
+            let mut gather = Gather::new(model.maps, model);
+            let how = tuning(0).unmapping;
+            let done = try_to_unmap(model.maps, model, cpu, &guard, how, &mut gather);
+            assert!(done.all);
+            drop(guard);
+            gather.put_after(cpu, id, done.refs);
+            if forget {
+                std::mem::forget(gather);
+            } else {
+                drop(gather);
+            }
+            model.maps.release(model, cpu, id, 1);
+            id
+        });
+        check(model, id);
+        let audited = quietly(|| catch_unwind(AssertUnwindSafe(|| model.audit())));
+        assert!(audited.is_err(), "the audit sees it");
+    });
+}
+
+#[test]
+fn a_dropped_gather_pays_and_is_counted() {
+    owing(false, |model, id| {
+        assert_eq!(model.maps.dropped_gathers(), 1);
+        assert_eq!(model.maps.folio(id).refs(), 1, "the index's");
+        assert!(model.hardware.borrow().tlbs.iter().all(Vec::is_empty), "no CPU holds the page");
+    });
+}
+
+#[test]
+fn what_waits_for_a_forgotten_gather_is_never_used_anew() {
+    owing(true, |model, id| {
+        assert_eq!(model.maps.folio(id).refs(), 2, "the index's and one that leaked");
+        (0..4).for_each(|_| model.run(&Op::ReclaimAll));
+        assert_eq!(model.hardware.borrow().freed, [], "the frame is not given back");
+        model.audit_tlbs();
+    });
+}
