@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Executions of one search, at most, unless a bound is given: all together take half a minute.
-const EXECUTIONS: u64 = 8_000;
+const EXECUTIONS: u64 = 6_000;
 
 /// A task and what it showed.
 type Done = (Task, Report);

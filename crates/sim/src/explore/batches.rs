@@ -58,7 +58,7 @@ struct Left {
 /// Unmaps every small state in both ways: the states compared.
 pub(super) fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut compared = 0;
-    for case in cases::<F>() {
+    for case in cases() {
         let alone = unmap::<S, F>(&case, UnmapBy::PerEntry, false).0;
         let batched = unmap::<S, F>(&case, UnmapBy::Batched, false).0;
         if alone != batched {
@@ -86,7 +86,7 @@ fn when(case: &Case) -> &'static str {
 
 /// Every range of pages mapped, and every state of each entry. A block is contiguous where it is
 /// mapped whole and its entries differ in nothing but young and dirty.
-fn cases<F: Small>() -> impl Iterator<Item = Case> {
+fn cases() -> impl Iterator<Item = Case> {
     let ranges = (0..PAGES).flat_map(|from| (from + 1..=PAGES).map(move |to| (from, to)));
     ranges.flat_map(|mapped| {
         let states = (0..STATES.len().pow(PAGES as u32)).map(|number| {

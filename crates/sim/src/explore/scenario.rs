@@ -152,6 +152,32 @@ pub const SCENARIOS: &[Scenario] = &[
         agents: &[Agent::Reclaim, Agent::Munmap(0, 2), Agent::Program(&[load(0)])],
     },
     Scenario {
+        name: "munmap-fault",
+        about: "a file's pages are unmapped while two programs fault on them",
+        property: Property::Protection,
+        kind: Kind::File,
+        order: 1,
+        before: &[],
+        agents: &[
+            Agent::Munmap(0, 1),
+            Agent::Program(&[load(0), store(1, 9)]),
+            Agent::Program(&[load(1), load(0)]),
+        ],
+    },
+    Scenario {
+        name: "reclaim-shared",
+        about: "an anonymous page is swapped out while two programs use it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[
+            Agent::Reclaim,
+            Agent::Program(&[store(0, 8)]),
+            Agent::Program(&[load(0), load(0)]),
+        ],
+    },
+    Scenario {
         name: "dontneed-reclaim",
         about: "anonymous pages are dropped while reclaim has them half out",
         property: Property::Accounts,

@@ -179,8 +179,13 @@ impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
     }
 
     fn try_lock_table(&self, frame: Pfn) -> Option<Guard<'a, F>> {
+        let lock = self.seat.world.lock_of(frame);
+        // Finding it taken moves nothing: whoever waits may not keep others from going on.
+        if lock.get() {
+            return None;
+        }
         self.seat.pause();
-        let free = !self.seat.world.lock_of(frame).replace(true);
+        let free = !lock.replace(true);
         free.then(|| Guard { seat: self.seat, frame })
     }
 
