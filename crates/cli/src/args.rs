@@ -35,6 +35,9 @@ Scenarios and their fields (format, order and young take comma-separated lists):
                young=100%  map=ptes (or pmd-leaf, with order=pmd)
   trace      a real program's accesses set young bits; at epoch ends, all folios are aged
                format=x86-64,arm64-4k  order=0,4,pmd  every=1 (epoch)
+             or, with limit=64MiB or limit=50% (of its pages): it runs on the engine in a cgroup
+             with that memory.max, beside demand MIN (docs/traces.md); counted, not timed
+               format=x86-64,arm64-4k  order=0
 Axes of a variant; one left out takes its default (scenarios that only age look at young and flush):
   young      per-entry (as kernels did), batched (as merged), line (ours, default)
   unmap      how entries are taken out: per-entry, or batched (default) where that is sound
@@ -54,8 +57,10 @@ Figures:
   entries visited   page-table entries read
   atomics           locked read-modify-writes of entries
   invalidations     TLB invalidations; barriers are waits for their completion
+  refaults          pages that came back after they were reclaimed
 
 Examples:
+  pageout run trace limit=50% --trace sqlite-orders
   pageout compare reclaim-file order=mixed list=shuffled format=arm64-4k
   pageout compare reclaim-file order=4 --base shootdown=immediate --new shootdown=deferred
   pageout compare age-file order=4,pmd young=0%,50%,100%

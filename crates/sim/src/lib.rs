@@ -15,6 +15,7 @@ pub mod frames;
 pub mod host;
 pub mod lab;
 pub mod layout;
+pub mod limited;
 pub mod metrics;
 pub mod published;
 pub mod reclaim_file;

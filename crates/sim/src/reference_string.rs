@@ -51,8 +51,9 @@ impl ReferenceString {
                     }
                     pages.push(backing.of(page, store, reader.areas()));
                 }
-                Event::Unmap(range) => backing.drop_own(range),
-                Event::Discard(range) => backing.discard(range, reader.areas()),
+                Event::Unmap(range) | Event::Discard(range) => {
+                    backing.take_own(range);
+                }
                 Event::Remap { pages, to } => backing.move_own(pages, to),
                 Event::Map(_) | Event::Protect { .. } | Event::EpochEnd { .. } => {}
             }
@@ -97,17 +98,6 @@ impl Backing {
         };
         self.nr_pages += usize::from(id == next);
         id
-    }
-
-    fn drop_own(&mut self, range: PageRange) {
-        self.take_own(range);
-    }
-
-    /// `MADV_DONTNEED` drops private pages; shared memory keeps its content.
-    fn discard(&mut self, range: PageRange, areas: &Areas) {
-        for area in areas.within(range).filter(|area| !area.shared) {
-            self.take_own(area.pages);
-        }
     }
 
     fn move_own(&mut self, range: PageRange, to: u64) {
@@ -261,8 +251,6 @@ pub(crate) mod tests {
             Load(11),
         ];
         assert_eq!(pages(&steps), [0, 1, 2, 3]);
-        let shared = [Map(10, 20, None, true), Store(10), Discard(10, 11), Load(10)];
-        assert_eq!(pages(&shared), [0, 0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Scenario `trace`: a real program's accesses set young bits through the ideal walker, and at each
-//! epoch's end every resident folio is aged under every variant.
+//! epoch's end every resident folio is aged under every variant; or, with a memory limit, the
+//! program runs on the engine ([`crate::limited`]).
 //!
 //! Protection changes are not replayed: every mapping is taken as writable, since only young bits
 //! are read. Pages that move (`mremap`) are faulted in anew where they are touched next.
@@ -11,6 +12,7 @@ use crate::fields::{self, FieldError, OrderName, bad};
 use crate::formats::{Arch, FormatName, with_format};
 use crate::host::HostEnv;
 use crate::layout::{Arena, Ground};
+use crate::limited::{Limited, MemoryLimit};
 use crate::metrics::{NS_PER_PAGE, counted, labels, measured};
 use crate::residency::{
     Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, canonical_range, page_number,
@@ -27,11 +29,11 @@ use pageout_reclaim::{
     Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
     VmFlags, VmaId, map_folio, zap_folio,
 };
-use pageout_record::schema::{Better, Ground as RecordGround, Labels, Record};
+use pageout_record::schema::{Better, Ground as RecordGround, Labels, Metric, Record};
 use std::collections::BTreeMap;
 
 const NAME: &str = "trace";
-const FIELDS: &str = "format, order and every (the trace is named by --trace)";
+const FIELDS: &str = "format, order, every and limit (the trace is named by --trace)";
 /// How often folios are aged where nothing else is asked: at the end of every epoch.
 const DEFAULT_EVERY: u32 = 1;
 const SIZED: &str = "the arena is sized by playing the trace through";
@@ -45,8 +47,17 @@ pub struct Replay {
     pub format: FormatName,
     /// Largest folio order; folios are smaller where mappings begin, end or change.
     pub order: OrderName,
-    /// Folios are aged at the end of every so many epochs.
-    pub every: u32,
+    /// What is done with the program.
+    pub what: What,
+}
+
+/// What is done with a traced program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// All it has is resident, and aged at the end of every so many epochs.
+    Age(u32),
+    /// It runs in so much memory.
+    Limit(MemoryLimit),
 }
 
 impl Replay {
@@ -56,13 +67,13 @@ impl Replay {
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
         let mut formats = FormatName::MAIN.to_vec();
-        let mut orders = AgeFile::ORDERS.to_vec();
-        let mut every = DEFAULT_EVERY;
+        let (mut orders, mut every, mut limit) = (None, None, None);
         for (field, value) in fields::pairs(arguments)? {
             match field {
                 "format" => formats = fields::list("format", value, FormatName::parse)?,
-                "order" => orders = fields::list("order", value, OrderName::parse)?,
-                "every" => every = parse_every(value)?,
+                "order" => orders = Some(fields::list("order", value, OrderName::parse)?),
+                "every" => every = Some(parse_every(value)?),
+                "limit" => limit = Some(MemoryLimit::parse(value)?),
                 _ => {
                     return Err(FieldError::Unknown {
                         scenario: NAME,
@@ -72,8 +83,20 @@ impl Replay {
                 }
             }
         }
+        let what = match (every, limit) {
+            (Some(_), Some(_)) => {
+                let problem = "every is for aging all that is resident, not for a limit";
+                return Err(FieldError::Together { scenario: NAME, problem: problem.to_owned() });
+            }
+            (None, Some(limit)) => What::Limit(limit),
+            (every, None) => What::Age(every.unwrap_or(DEFAULT_EVERY)),
+        };
+        let orders = orders.unwrap_or_else(|| match what {
+            What::Age(_) => AgeFile::ORDERS.to_vec(),
+            What::Limit(_) => vec![OrderName::Number(0)],
+        });
         fields::distinct(&orders, &formats)?;
-        let one = |format, order| Self { source: trace.clone(), format, order, every };
+        let one = |format, order| Self { source: trace.clone(), format, order, what };
         let of_format = |format| orders.iter().map(move |order| one(format, *order));
         Ok(formats.into_iter().flat_map(of_format).collect())
     }
@@ -83,15 +106,57 @@ impl Replay {
     /// # Errors
     /// [`ReplayError`].
     pub fn plan(self, variants: &[Variant]) -> Result<Box<dyn Cell>, ReplayError> {
-        with_format!(self.format, F => ReplayCell::<F>::plan(self, variants))
+        match self.what {
+            What::Age(every) => {
+                with_format!(self.format, F => ReplayCell::<F>::plan(self, every, variants))
+            }
+            What::Limit(limit) => {
+                with_format!(self.format, F => self.run_limited::<F>(limit, variants))
+            }
+        }
+    }
+
+    /// Runs the program once under every variant, since nothing is measured of it.
+    fn run_limited<F: Arch>(
+        &self,
+        limit: MemoryLimit,
+        variants: &[Variant],
+    ) -> Result<Box<dyn Cell>, ReplayError> {
+        let order = self.order.in_format(self.format);
+        let limited = Limited::plan::<F>(&self.source, limit, order)?;
+        let mut first = None;
+        let mut record = |variant: &Variant| {
+            let (decisions, counts) = limited.run::<F>(*variant)?;
+            let expected = *first.get_or_insert(decisions);
+            assert_eq!(decisions, expected, "variants decide alike");
+            let metrics = decisions.metrics(order).into_iter().chain(counts).collect();
+            Ok(self.record(*variant, Axes::Reclaim, metrics))
+        };
+        let records: Result<Vec<_>, ReplayError> = variants.iter().map(&mut record).collect();
+        Ok(Box::new(Counted(records?)))
+    }
+
+    fn record(&self, variant: Variant, axes: Axes, metrics: Vec<Metric>) -> Record {
+        Record {
+            scenario: NAME.to_owned(),
+            ground: RecordGround::Host,
+            seed: 0,
+            fields: self.labels(),
+            variant: variant.labels(axes),
+            metrics,
+        }
     }
 
     fn labels(&self) -> Labels {
+        let what = match self.what {
+            What::Age(every) => ("every", every.to_string()),
+            What::Limit(limit) => ("limit", limit.to_string()),
+        };
         labels([
             ("format", self.format.name().to_owned()),
             ("order", self.order.to_string()),
             ("trace", self.source.name().to_owned()),
-            ("every", self.every.to_string()),
+            what,
             ("crc32", self.source.crc32()),
         ])
     }
@@ -113,8 +178,20 @@ struct Found {
     ns: u64,
 }
 
+/// What was counted already.
+struct Counted(Vec<Record>);
+
+impl Cell for Counted {
+    fn sample(&mut self, _round: usize) {}
+
+    fn records(&mut self) -> Vec<Record> {
+        self.0.clone()
+    }
+}
+
 struct ReplayCell<F> {
     replay: Replay,
+    every: u32,
     cuts: Cuts,
     needs: Needs,
     variants: Vec<Variant>,
@@ -125,13 +202,17 @@ struct ReplayCell<F> {
 }
 
 impl<F: Arch> ReplayCell<F> {
-    fn plan(replay: Replay, variants: &[Variant]) -> Result<Box<dyn Cell>, ReplayError> {
+    fn plan(
+        replay: Replay,
+        every: u32,
+        variants: &[Variant],
+    ) -> Result<Box<dyn Cell>, ReplayError> {
         let cuts = Cuts::of_trace(&replay.source)?;
         let needs = Needs::of_trace::<F>(
             &replay.source,
             &cuts,
             replay.order.in_format(replay.format),
-            replay.every,
+            every,
             this_machine::available_memory().map(|bytes| bytes / variants.len() as u64),
         )?;
         if needs.folios_aged == 0 {
@@ -139,6 +220,7 @@ impl<F: Arch> ReplayCell<F> {
         }
         Ok(Box::new(Self {
             replay,
+            every,
             cuts,
             needs,
             variants: variants.to_vec(),
@@ -172,7 +254,7 @@ impl<F: Arch> ReplayCell<F> {
             Residency::new(&self.cuts, self.replay.order.in_format(self.replay.format));
         let mut found = vec![Found::default(); self.variants.len()];
         let mut reader = self.replay.source.open()?;
-        let mut ends = EpochEnds::new(self.replay.every);
+        let mut ends = EpochEnds::new(self.every);
         let mut agings = round;
         let mut age_all = |programs: &[Program<'_, F>]| {
             agings += 1;
@@ -255,7 +337,6 @@ impl<F: Arch> Cell for ReplayCell<F> {
             program.age_counted(&env, aging)
         });
         let counting = counting.expect("a trace that was read once can be read again");
-        let fields = self.replay.labels();
         let record = |k: usize| {
             let found = counting[k];
             let counts: Counts = counters[k].counts();
@@ -267,14 +348,7 @@ impl<F: Arch> Cell for ReplayCell<F> {
             metrics.push(total("agings", "agings", found.agings));
             metrics.push(total("pages aged", "4K pages", found.pages));
             metrics.push(total("folios referenced", "folios", found.referenced));
-            Record {
-                scenario: NAME.to_owned(),
-                ground: RecordGround::Host,
-                seed: 0,
-                fields: fields.clone(),
-                variant: self.variants[k].labels(Axes::Aging),
-                metrics,
-            }
+            self.replay.record(self.variants[k], Axes::Aging, metrics)
         };
         (0..self.variants.len()).map(record).collect()
     }

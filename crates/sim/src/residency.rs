@@ -41,6 +41,24 @@ pub enum ReplayError {
         /// Bytes available for each variant.
         available: u64,
     },
+    /// Nothing can be reclaimed to make room below the limit.
+    #[error(
+        "the limit of {limit} pages leaves no room for page {page:#x}: what is there cannot be \
+         reclaimed, such as pages stored to through shared mappings of files, which only \
+         flushers write out and there are none here"
+    )]
+    OutOfMemory {
+        /// Pages that the program may use.
+        limit: u64,
+        /// The page number.
+        page: u64,
+    },
+    /// A file is mapped from where no file reaches.
+    #[error("a mapping begins at page {page:#x} of a file: too far into it")]
+    FileOffset {
+        /// Page of the file.
+        page: u64,
+    },
     /// More memory than there is for its page reference string.
     #[error("the trace has more accesses than the {most} for whose order memory is available")]
     TooLong {
@@ -85,6 +103,11 @@ impl Cuts {
             }
         }
         Ok(Self(cuts.into_iter().collect()))
+    }
+
+    /// How many there are.
+    pub(crate) fn nr(&self) -> usize {
+        self.0.len()
     }
 
     /// The pages around `page` that the program always maps alike.

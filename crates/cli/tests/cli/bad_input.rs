@@ -80,6 +80,15 @@ fn fields() {
     for every in ["0", "-1", "x", "4294967296"] {
         refused(&format!("run trace every={every}"), &["`every`", every, "from 1"]);
     }
+    for limit in ["0%", "101%", "-1%", "x%", "%", "0", "4095", "64XiB", "1.5MiB"] {
+        let accepted = ["from 4KiB", "64MiB", "1% to 100%"];
+        refused(
+            &format!("run trace limit={limit}"),
+            &[&["`limit`", limit], &accepted[..]].concat(),
+        );
+    }
+    refused("run trace limit=50% every=2", &["trace", "every", "limit"]);
+    refused("run trace limit=4KiB format=x86-64", &["limit of 1 pages", "cannot be reclaimed"]);
     for processes in ["0", "-1", "1025", "1000000", "x"] {
         let words = format!("run age-file processes={processes}");
         refused(&words, &["`processes`", processes, "1 to 1024"]);

@@ -1,6 +1,6 @@
 //! Hand-made traces, replayed to figures worked out by hand.
 
-use crate::common::{assert_refused, command, counted, records, run_with_input, stderr};
+use crate::common::{assert_refused, command, counted, records, run_with_input, stderr, stdout};
 use pageout_sim::trace::{
     Ending, Event, Header, Kind, Mapping, Page, PageRange, Permissions, TraceWriter,
 };
@@ -77,12 +77,12 @@ fn access(page: u64) -> Event {
     Event::Access { page: Page::new(page).expect("a page"), store: true }
 }
 
-const END: Event = Event::EpochEnd { references: 8 };
+const END: Event = Event::EpochEnd { references: 256 };
 
 fn write_trace(path: &Path, events: &[Event]) {
     let header = Header {
         page_shift: 12,
-        epoch_references: 8,
+        epoch_references: 256,
         mappings: true,
         command: Vec::new(),
         architecture: "unknown".to_owned(),
@@ -180,7 +180,7 @@ fn a_trace_with_larger_pages_is_refused() {
     let trace = directory.path().join("16k.pgt");
     let header = Header {
         page_shift: 14,
-        epoch_references: 8,
+        epoch_references: 256,
         mappings: false,
         command: Vec::new(),
         architecture: "arm64".to_owned(),
@@ -193,4 +193,36 @@ fn a_trace_with_larger_pages_is_refused() {
     writer.commit(Ending::Unknown).expect("a complete trace");
     let output = command("run trace --trace").arg(&trace).output().expect("it runs");
     assert_refused(&output, &["16k.pgt", "16384", "4096"]);
+}
+
+/// Sweeps over twice as many pages as there is memory for.
+#[test]
+fn a_program_runs_under_a_limit() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("sweeps.pgt");
+    let sweep = || (0x100..0x180).map(access).chain([END]);
+    let events: Vec<_> =
+        [map(0x100, 0x180)].into_iter().chain((0..6).flat_map(|_| sweep())).collect();
+    write_trace(&trace, &events);
+    let words = |limit: &str| {
+        format!("run trace --trace {} format=x86-64 --runs 1 limit={limit}", trace.display())
+    };
+    let text = stdout(&words("50%"));
+    for name in ["limit=50%", "refaults", "bound: demand MIN", "hot pages reclaimed"] {
+        assert!(text.contains(name), "no `{name}` in:\n{text}");
+    }
+    let figures = |limit: &str| {
+        let set = records(&words(limit));
+        let [record] = &set.records[..] else { panic!("one record: {set:?}") };
+        let names = ["limit", "refaults", "bound: demand MIN, refaults", "hot pages reclaimed"];
+        names.map(|name| counted(record, name))
+    };
+    assert_eq!(figures("50%"), figures("256KiB"), "64 pages either way");
+    // Round and round through 128 pages, MIN with 64 frames faults on 64 of every 127 accesses, and
+    // on none of the five that are left of five rounds more.
+    let [limit, refaults, min, hot] = figures("50%");
+    assert_eq!((limit, min), (64.0, 5.0 * 64.0));
+    assert!(min < refaults && refaults <= 5.0 * 128.0, "{refaults}");
+    assert_eq!(hot, refaults, "the next sweep is the next epoch");
+    assert_eq!(figures("1MiB")[1..], [0.0, 0.0, 0.0], "all of it fits");
 }

@@ -1,0 +1,251 @@
+//! Scenario `trace` with a memory limit: the program runs on the engine, in a cgroup whose
+//! `memory.max` its faults meet, and what that costs is counted beside demand MIN.
+//!
+//! Fault-around is off, and nothing is read ahead: with folios of one page, pages come on demand
+//! alone, and [`demand_min`] is a bound. There is no time in it: transfers are complete at once,
+//! and epochs are the only clock.
+
+mod mistakes;
+mod needs;
+mod program;
+mod world;
+
+use crate::counting::Counter as Counting;
+use crate::demand_min::{DemandFaults, demand_min};
+use crate::fields::{self, FieldError, bad, display_size};
+use crate::formats::Arch;
+use crate::layout::Arena;
+use crate::metrics::counted;
+use crate::reference_string::ReferenceString;
+use crate::residency::{Cuts, ReplayError};
+use crate::source::TraceSource;
+use crate::this_machine;
+use crate::trace::Event;
+use crate::variant::Variant;
+use needs::Needs;
+use pageout_paging::Order;
+use pageout_reclaim::Counter;
+use pageout_record::schema::{Better, Metric};
+use program::{Program, Setting};
+use std::fmt;
+use std::num::NonZeroUsize;
+use world::Journal;
+
+/// Traces have pages of 4 KiB.
+const PAGE_SHIFT: u32 = 12;
+
+/// How much memory a program may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryLimit {
+    /// So many bytes: at least a page.
+    Bytes(u64),
+    /// So many per cent of the different pages that it uses, told apart by what backs them.
+    Percent(u8),
+}
+
+impl MemoryLimit {
+    /// Reads `64MiB` or `50%`.
+    ///
+    /// # Errors
+    /// [`FieldError`] says what is accepted.
+    pub fn parse(text: &str) -> Result<Self, FieldError> {
+        let parsed = match text.strip_suffix('%') {
+            Some(number) => {
+                let percent = fields::number(number).filter(|p| (1..=100).contains(p));
+                percent.map(Self::Percent)
+            }
+            None => {
+                let bytes = fields::parse_size(text).ok();
+                bytes.filter(|bytes| bytes >> PAGE_SHIFT > 0).map(Self::Bytes)
+            }
+        };
+        let accepted = "a size from 4KiB such as 64MiB, or from 1% to 100% of the program's pages";
+        parsed.ok_or_else(|| bad("limit", text, accepted))
+    }
+
+    /// In pages, of a program that uses `nr_pages` different ones; at least one.
+    fn pages(self, nr_pages: usize) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes >> PAGE_SHIFT,
+            Self::Percent(percent) => (nr_pages as u64 * u64::from(percent) / 100).max(1),
+        }
+    }
+}
+
+impl fmt::Display for MemoryLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => f.write_str(&display_size(*bytes)),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+/// What a program's memory under a limit came to: the same under every variant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decisions {
+    /// Pages it may use.
+    pub limit: u64,
+    /// Different pages it uses, told apart by what backs them.
+    pub pages: u64,
+    /// Faults that read from storage (`pgmajfault`).
+    pub major_faults: u64,
+    /// All others.
+    pub minor_faults: u64,
+    /// Pages of files that came back (`workingset_refault_file`).
+    pub file_refaults: u64,
+    /// Anonymous pages that came back (`workingset_refault_anon`).
+    pub anon_refaults: u64,
+    /// Pages made active because they came back soon (`workingset_activate_*`).
+    pub activated: u64,
+    /// Pages of those that had been a working set before (`workingset_restore_*`).
+    pub restored: u64,
+    /// Pages examined (`pgscan_direct`).
+    pub scanned: u64,
+    /// Pages reclaimed (`pgsteal_direct`).
+    pub reclaimed: u64,
+    /// Pages read.
+    pub read: u64,
+    /// Pages written.
+    pub written: u64,
+    /// Pages reclaimed that the program used again in the same epoch or the next.
+    pub mistakes: u64,
+    /// What demand MIN comes to with as many frames.
+    pub min: DemandFaults,
+}
+
+/// A trace, ready to be run under one limit.
+#[derive(Debug)]
+pub(crate) struct Limited<'t> {
+    source: &'t TraceSource,
+    cuts: Cuts,
+    string: ReferenceString,
+    needs: Needs,
+    order: Order,
+    limit: u64,
+    min: DemandFaults,
+}
+
+impl<'t> Limited<'t> {
+    /// Reads the trace.
+    pub(crate) fn plan<F: Arch>(
+        source: &'t TraceSource,
+        limit: MemoryLimit,
+        order: u8,
+    ) -> Result<Self, ReplayError> {
+        let available = this_machine::available_memory();
+        let cuts = Cuts::of_trace(source)?;
+        let string = ReferenceString::of_trace(source, available)?;
+        let needs = Needs::of_trace::<F>(source, &cuts, order)?;
+        let order = Order::new(order).expect("parsed orders are small");
+        let limit = limit.pages(string.nr_pages());
+        if let Some(available) = available {
+            needs.check::<F>(&needs.limits(limit, order), available)?;
+        }
+        let frames = usize::try_from(limit).unwrap_or(usize::MAX);
+        let frames = NonZeroUsize::new(frames).expect("a limit is at least a page");
+        let min = demand_min(&string, frames);
+        Ok(Self { source, cuts, string, needs, order, limit, min })
+    }
+
+    /// Runs the program under one variant: what became of its memory, and what the engine did to
+    /// tables and TLBs for it, faults included, a page reclaimed.
+    pub(crate) fn run<F: Arch>(
+        &self,
+        variant: Variant,
+    ) -> Result<(Decisions, Vec<Metric>), ReplayError> {
+        let limits = self.needs.limits(self.limit, self.order);
+        let mut arena = Arena::new::<F>(&limits, self.needs.tables());
+        let (counting, journal) = (Counting::of::<F>(), Journal::default());
+        let mut reader = self.source.open()?;
+        let setting = Setting {
+            cuts: &self.cuts,
+            limit: self.limit,
+            order: self.order,
+            tuning: variant.tuning(F::FLUSH),
+            nr_pages: self.string.nr_pages(),
+            mappings: reader.header().mappings,
+        };
+        let mut program = Program::<F>::new(&mut arena, &counting, &journal, setting);
+        let mut pages = self.string.pages().iter();
+        for event in reader.by_ref() {
+            match event? {
+                Event::Access { page: at, store } => {
+                    let page = pages.next().expect("the string has every access of the trace");
+                    program.access(*page, at, store)?;
+                }
+                event => program.play(&event)?,
+            }
+        }
+        let decisions = self.decisions(&program, &journal);
+        let reclaimed = decisions.reclaimed;
+        let metrics = || counting.counts().metrics(reclaimed as f64);
+        Ok((decisions, if reclaimed > 0 { metrics() } else { Vec::new() }))
+    }
+
+    fn decisions<F: Arch>(&self, program: &Program<'_, F>, journal: &Journal) -> Decisions {
+        let count = |counters: &[Counter]| -> u64 {
+            counters.iter().map(|counter| program.vmstat().get(*counter)).sum()
+        };
+        let major_faults = count(&[Counter::Pgmajfault]);
+        Decisions {
+            limit: self.limit,
+            pages: self.string.nr_pages() as u64,
+            major_faults,
+            minor_faults: count(&[Counter::Pgfault]) - major_faults,
+            file_refaults: count(&[Counter::WorkingsetRefaultFile]),
+            anon_refaults: count(&[Counter::WorkingsetRefaultAnon]),
+            activated: count(&[Counter::WorkingsetActivateFile, Counter::WorkingsetActivateAnon]),
+            restored: count(&[Counter::WorkingsetRestoreFile, Counter::WorkingsetRestoreAnon]),
+            scanned: count(&[Counter::PgscanDirect]),
+            reclaimed: count(&[Counter::PgstealDirect]),
+            read: journal.read(),
+            written: journal.written(),
+            mistakes: program.mistakes(),
+            min: self.min,
+        }
+    }
+}
+
+impl Decisions {
+    /// Pages that came back.
+    pub fn refaults(&self) -> u64 {
+        self.file_refaults + self.anon_refaults
+    }
+
+    /// As records have them. With larger folios, pages come unasked: demand MIN is no bound then,
+    /// and not called one.
+    pub(crate) fn metrics(&self, order: u8) -> Vec<Metric> {
+        let min = if order == 0 { "bound: demand MIN" } else { "demand MIN of single pages" };
+        let refaults = self.min.refaults as u64;
+        let given = |name: &str, value: u64| (name.to_owned(), "4K pages", value, Better::Neither);
+        let cost = |name: &str, unit, value: u64| (name.to_owned(), unit, value, Better::Lower);
+        let all = [
+            given("limit", self.limit),
+            given("different pages", self.pages),
+            cost("major faults", "faults", self.major_faults),
+            cost("minor faults", "faults", self.minor_faults),
+            cost("refaults", "4K pages", self.refaults()),
+            cost("refaults, files", "4K pages", self.file_refaults),
+            cost("refaults, anonymous", "4K pages", self.anon_refaults),
+            (format!("{min}, refaults"), "4K pages", refaults, Better::Neither),
+            (format!("{min}, faults"), "faults", self.min.faults as u64, Better::Neither),
+            cost("hot pages reclaimed", "4K pages", self.mistakes),
+            given("activated", self.activated),
+            given("restored", self.restored),
+            cost("pages examined", "4K pages", self.scanned),
+            cost("pages reclaimed", "4K pages", self.reclaimed),
+            cost("pages read", "4K pages", self.read),
+            cost("pages written", "4K pages", self.written),
+        ];
+        let metric = |(name, unit, value, better): (String, &str, u64, Better)| {
+            counted(&name, unit, value as f64, better)
+        };
+        let mut metrics: Vec<_> = all.into_iter().map(metric).collect();
+        if refaults > 0 {
+            let ratio = self.refaults() as f64 / refaults as f64;
+            metrics.push(counted("refaults / demand MIN's", "times", ratio, Better::Lower));
+        }
+        metrics
+    }
+}
