@@ -174,7 +174,6 @@ pub(crate) fn run() -> ([Round; 2], u32) {
         mappings: &mut from_fn::<_, { SIZES.mappings }, _>(|_| Mapping::default()),
         pages: &mut from_fn::<_, { SIZES.pages }, _>(|_| AtomicU8::new(0)),
         memcgs: &mut from_fn::<_, { SIZES.memcgs }, _>(|_| Memcg::default()),
-        buckets: &mut from_fn::<_, { SIZES.buckets }, _>(|_| AtomicU32::new(0)),
         shadows: &mut from_fn::<_, { SIZES.shadows }, _>(|_| ShadowEntry::default()),
         slots: &mut from_fn::<_, { SIZES.slots }, _>(|_| Slot::default()),
     };

@@ -199,11 +199,16 @@ impl Orders {
     }
 }
 
+/// The head of the bucket of `key`: the folios' own table has one an entry.
 fn bucket<'a>(maps: &'a Maps<'_>, key: Key) -> &'a AtomicU32 {
-    &maps.buckets[key.place() as usize & (maps.buckets.len() - 1)]
+    let buckets = 1 << maps.folios.len().ilog2();
+    &maps.folios[key.place() as usize & (buckets - 1)].bucket
 }
 
 fn lookup(maps: &Maps<'_>, key: Key) -> Option<FolioId> {
+    if maps.folios.is_empty() {
+        return None;
+    }
     let mut at = bucket(maps, key).load(Relaxed);
     while at != NONE {
         let folio = maps.folio(FolioId(at));

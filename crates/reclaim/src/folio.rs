@@ -82,7 +82,10 @@ pub struct Folio {
     /// Neighbours on the list it is on; see `list`.
     pub(crate) prev: AtomicU32,
     pub(crate) next: AtomicU32,
-    /// The next folio of its bucket in the file index.
+    /// The first folio of the bucket of the file index that this table entry keeps, whatever folio
+    /// the entry is or whether it is one.
+    pub(crate) bucket: AtomicU32,
+    /// The next folio of its own bucket.
     pub(crate) chain: AtomicU32,
     swap: AtomicU32,
     memcg: AtomicU16,

@@ -71,8 +71,6 @@ pub struct Sizes {
     pub mappings: usize,
     /// Length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,
-    /// Length of [`Memory::buckets`], a power of two: 4 bytes each, one a folio or two.
-    pub buckets: usize,
     /// Length of [`Memory::shadows`]: 24 bytes a shadow.
     pub shadows: usize,
     /// Length of [`Memory::slots`]: 24 bytes a swap slot.
@@ -93,7 +91,6 @@ impl Sizes {
             mms: limits.mms,
             mappings: limits.mappings,
             memcgs: limits.memcgs + 1,
-            buckets: if limits.folios < 2 { 1 } else { 1 << limits.folios.ilog2() },
             shadows: limits.shadows,
             slots: limits.slots,
         }
@@ -108,7 +105,6 @@ impl Sizes {
             + self.mms * size_of::<Mm>()
             + self.mappings * size_of::<Mapping>()
             + self.memcgs * size_of::<Memcg>()
-            + self.buckets * size_of::<AtomicU32>()
             + self.shadows * size_of::<ShadowEntry>()
             + self.slots * size_of::<Slot>()
     }
@@ -131,8 +127,6 @@ pub struct Memory<'m> {
     pub mappings: &'m mut [Mapping],
     /// Cgroups.
     pub memcgs: &'m mut [Memcg],
-    /// Buckets of the file index.
-    pub buckets: &'m mut [AtomicU32],
     /// Shadows of evicted pages of files.
     pub shadows: &'m mut [ShadowEntry],
     /// Swap slots.
@@ -145,9 +139,6 @@ pub enum MemoryError {
     /// A slice has more entries than can be numbered: 2^32 − 1, of cgroups 2^16 − 1.
     #[error("the table of {0} is too long to number its entries")]
     TooLong(TableKind),
-    /// There is no bucket for the file index.
-    #[error("the file index needs at least one bucket")]
-    NoBuckets,
     /// There is no room for the root cgroup.
     #[error("the table of cgroups has no room for the root")]
     NoRoot,
@@ -214,14 +205,13 @@ pub struct NewFolio {
 pub struct Maps<'m> {
     base: Pfn,
     frames: &'m [AtomicU32],
-    folios: &'m [Folio],
+    pub(crate) folios: &'m [Folio],
     vmas: &'m [Vma],
     mms: &'m [Mm],
     mappings: &'m [Mapping],
     pub(crate) pages: &'m [AtomicU8],
     pub(crate) memcgs: &'m [Memcg],
     pub(crate) tree: MemcgTree,
-    pub(crate) buckets: &'m [AtomicU32],
     pub(crate) shadows: &'m [ShadowEntry],
     pub(crate) slots: &'m [Slot],
     /// Guards the file index and the swap cache, and the three numbers below.
@@ -252,8 +242,7 @@ impl<'m> Maps<'m> {
     /// # Errors
     /// [`MemoryError`] names a slice too long to number.
     pub fn new(memory: Memory<'m>, base: Pfn) -> Result<Self, MemoryError> {
-        let Memory { frames, pages, folios, vmas, mms, mappings, memcgs, buckets, shadows, slots } =
-            memory;
+        let Memory { frames, pages, folios, vmas, mms, mappings, memcgs, shadows, slots } = memory;
         let lengths = [
             (frames.len(), TableKind::Frames),
             (folios.len(), TableKind::Folios),
@@ -271,8 +260,6 @@ impl<'m> Maps<'m> {
         if memcgs.is_empty() {
             return Err(MemoryError::NoRoot);
         }
-        let used = buckets.len().checked_ilog2().ok_or(MemoryError::NoBuckets)?;
-        let buckets = &buckets[..1 << used];
         let free = FreeLists::default();
         let maps = Self {
             base,
@@ -284,7 +271,6 @@ impl<'m> Maps<'m> {
             mappings,
             memcgs,
             tree: MemcgTree::default(),
-            buckets,
             shadows,
             slots,
             index: Lock::default(),
@@ -299,7 +285,7 @@ impl<'m> Maps<'m> {
         chain(maps.vmas.iter().map(|vma| &vma.next), &maps.free.vmas);
         chain(maps.mms.iter().map(|mm| &mm.state), &maps.free.mms);
         chain(maps.mappings.iter().map(|mapping| &mapping.head), &maps.free.mappings);
-        maps.buckets.iter().for_each(|bucket| bucket.store(NONE, Relaxed));
+        maps.folios.iter().for_each(|folio| folio.bucket.store(NONE, Relaxed));
         maps.shadows.iter().for_each(ShadowEntry::clear);
         maps.slots.iter().for_each(Slot::clear);
         maps.init_memcgs();

@@ -38,7 +38,6 @@ impl Footprint {
         let row = |what, entries, each| Row { what, entries, each };
         let rows = vec![
             row("folios", sizes.folios, size_of::<Folio>()),
-            row("buckets of the file index", sizes.buckets, size_of::<AtomicU32>()),
             row("frames: the folio of each", sizes.frames, size_of::<AtomicU32>()),
             row("pages: anonymous state", sizes.pages, size_of::<AtomicU8>()),
             row("shadows of evicted folios", sizes.shadows, size_of::<ShadowEntry>()),
@@ -60,12 +59,12 @@ impl Footprint {
 
     /// Bytes of metadata a folio, the file index included.
     pub fn per_folio(&self) -> f64 {
-        self.each_of(&self.rows[..2], self.folios)
+        self.each_of(&self.rows[..1], self.folios)
     }
 
     /// Bytes of metadata a page.
     pub fn per_page(&self) -> f64 {
-        self.each_of(&self.rows[2..4], self.frames)
+        self.each_of(&self.rows[1..3], self.frames)
     }
 
     fn each_of(&self, rows: &[Row], among: usize) -> f64 {

@@ -51,7 +51,6 @@ fn sizes_are_what_the_slices_take() {
         + of(sizes.mappings, size_of::<Mapping>())
         + of(sizes.pages, size_of::<AtomicU8>())
         + of(sizes.memcgs, size_of::<Memcg>())
-        + of(sizes.buckets, size_of::<AtomicU32>())
         + of(sizes.shadows, size_of::<ShadowEntry>())
         + of(sizes.slots, size_of::<Slot>());
     assert_eq!(sizes.bytes(), bytes);
@@ -99,7 +98,6 @@ fn frames_are_numbered_from_the_base() {
         mappings: &mut mappings,
         pages: &mut [],
         memcgs: &mut [Memcg::default()],
-        buckets: &mut [AtomicU32::new(0)],
         shadows: &mut [],
         slots: &mut [],
     };

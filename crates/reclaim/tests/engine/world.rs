@@ -42,7 +42,6 @@ pub(crate) struct Arena {
     mappings: Vec<Mapping>,
     pages: Vec<AtomicU8>,
     memcgs: Vec<Memcg>,
-    buckets: Vec<AtomicU32>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
     supply: Tables,
@@ -70,7 +69,6 @@ impl Arena {
             mappings: filled(sizes.mappings),
             pages: filled(sizes.pages),
             memcgs: filled(sizes.memcgs),
-            buckets: filled(sizes.buckets),
             shadows: filled(sizes.shadows),
             slots: filled(sizes.slots),
             supply: Tables::default(),
@@ -87,7 +85,6 @@ impl Arena {
             mappings: &mut self.mappings,
             pages: &mut self.pages,
             memcgs: &mut self.memcgs,
-            buckets: &mut self.buckets,
             shadows: &mut self.shadows,
             slots: &mut self.slots,
         };

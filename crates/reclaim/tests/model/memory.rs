@@ -40,7 +40,6 @@ pub(crate) struct Arena {
     mappings: Vec<Mapping>,
     pages: Vec<AtomicU8>,
     memcgs: Vec<Memcg>,
-    buckets: Vec<AtomicU32>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
 }
@@ -62,7 +61,6 @@ impl Arena {
             mappings: filled(sizes.mappings),
             pages: filled(sizes.pages),
             memcgs: filled(sizes.memcgs),
-            buckets: filled(sizes.buckets),
             shadows: filled(sizes.shadows),
             slots: filled(sizes.slots),
         }
@@ -82,7 +80,6 @@ impl Arena {
             mappings: &mut self.mappings,
             pages: &mut self.pages,
             memcgs: &mut self.memcgs,
-            buckets: &mut self.buckets,
             shadows: &mut self.shadows,
             slots: &mut self.slots,
         };

@@ -19,7 +19,6 @@ pub(super) struct EngineTables {
     mms: Vec<Mm>,
     mappings: Vec<Mapping>,
     memcgs: Vec<Memcg>,
-    buckets: Vec<AtomicU32>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
 }
@@ -48,7 +47,6 @@ impl EngineTables {
             mms: made(sizes.mms),
             mappings: made(sizes.mappings),
             memcgs: made(sizes.memcgs),
-            buckets: made(sizes.buckets),
             shadows: made(sizes.shadows),
             slots: made(sizes.slots),
         }
@@ -63,7 +61,6 @@ impl EngineTables {
             mms: &mut self.mms,
             mappings: &mut self.mappings,
             memcgs: &mut self.memcgs,
-            buckets: &mut self.buckets,
             shadows: &mut self.shadows,
             slots: &mut self.slots,
         };
