@@ -2,8 +2,8 @@
 //! finds what was stored last, and what the engine counts adds up after every step.
 //!
 //! Out of scope: truncation of files, PMD leaves, secondary MMUs. Hardware acts, and some
-//! operations interrupt reclaim, in the engine's calls to its ground: what may happen between two accesses to
-//! one page table is the explorer's.
+//! operations interrupt reclaim, in the engine's calls to its ground: what may happen between two
+//! accesses to one page table is the explorer's.
 
 mod audit;
 mod exhaustion;

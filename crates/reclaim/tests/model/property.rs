@@ -6,7 +6,7 @@ use crate::steps::{self, Step, machine, step};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::{Format, Rules, Sound};
 use proptest::collection::vec;
-use proptest::test_runner::{Config, TestError, TestRunner};
+use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use std::cell::Cell;
 use std::panic;
 use std::sync::Once;
@@ -41,7 +41,7 @@ const SCENARIOS: u32 = 100;
 
 /// A scenario under which something is lost, as short as it was found, and what is lost.
 pub(crate) struct Failure {
-    pub(crate) what: String,
+    what: String,
     scenario: Scenario,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Looks for a scenario under which something is lost.
-pub(crate) fn search<F: Format, R: Rules>(scenarios: u32) -> Option<Failure> {
+pub(crate) fn search<F: Format, R: Rules>(scenarios: u32, rng: TestRng) -> Option<Failure> {
     let scenario = (machine(), 0..steps::TUNINGS, vec(step(true), 1..2 * STEPS));
     let config = Config {
         cases: scenarios,
@@ -86,7 +86,7 @@ pub(crate) fn search<F: Format, R: Rules>(scenarios: u32) -> Option<Failure> {
         ..Config::default()
     };
     let found = quietly(|| {
-        TestRunner::new(config).run(&scenario, |(machine, variant, steps)| {
+        TestRunner::new_with_rng(config, rng).run(&scenario, |(machine, variant, steps)| {
             hold::<F, R>(machine, variant, &steps);
             Ok(())
         })
@@ -99,7 +99,7 @@ pub(crate) fn search<F: Format, R: Rules>(scenarios: u32) -> Option<Failure> {
 }
 
 fn property<F: Format>() {
-    if let Some(failure) = search::<F, Sound>(SCENARIOS) {
+    if let Some(failure) = search::<F, Sound>(SCENARIOS, TestRunner::default().new_rng()) {
         panic!("{failure}");
     }
 }
