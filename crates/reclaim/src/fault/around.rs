@@ -12,8 +12,9 @@ use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Table, VirtAddr, Virt
 const BATCH: usize = 16;
 
 impl<'a, W: World> At<'a, '_, W> {
-    /// Maps one page of a folio without permission to store, and those around it that the index
-    /// has (Linux 7.1.5, do_fault_around and filemap_map_pages).
+    /// Maps what the index has around the page, the page's own folio with it, so that whole blocks
+    /// become contiguous; or the page alone. None permits stores (Linux 7.1.5, do_fault_around and
+    /// filemap_map_pages).
     pub(super) fn map_around(
         &self,
         cpu: &mut CpuCtx,
@@ -21,6 +22,9 @@ impl<'a, W: World> At<'a, '_, W> {
         id: FolioId,
         pfn: Pfn,
     ) -> Outcome {
+        if self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none() {
+            self.map_window(cpu, table);
+        }
         let pt = self.lock(cpu, table);
         if self.is_vacant(self.read(&pt)) {
             self.maps.folio(id).add_mappings(1);
@@ -29,9 +33,6 @@ impl<'a, W: World> At<'a, '_, W> {
             set_pte(self.world, &pt, self.asid(), self.addr, pte, &folio);
         }
         self.unlock(cpu, pt);
-        if self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none() {
-            self.map_window(cpu, table);
-        }
         MINOR
     }
 
@@ -76,7 +77,8 @@ impl<'a, W: World> At<'a, '_, W> {
     }
 
     /// Maps the pages of a folio from `start` to `end` whose entries are empty, run by run, if its
-    /// content is there and no one holds it. They are old where hardware will say when one is used.
+    /// content is there. Where hardware will say when one is used, only the run that was asked for
+    /// is young.
     fn map_present(&self, pt: &LockedTable<'a, W>, id: FolioId, start: VirtAddr, end: VirtAddr) {
         let folio = self.maps.folio(id);
         if !folio.flags().contains(FolioFlags::UPTODATE) {
@@ -101,7 +103,8 @@ impl<'a, W: World> At<'a, '_, W> {
         let folio = self.maps.folio(id);
         folio.add_mappings(nr as u32);
         let young = W::Format::wrprotect(self.new_pte(pfn, false));
-        let old = self.world.mmu().caps().hardware_af;
+        let asked_for = (at..at.add((nr as u64) << W::Format::PAGE_SHIFT)).contains(&self.addr);
+        let old = self.world.mmu().caps().hardware_af && !asked_for;
         let pte = if old { W::Format::mkold(young) } else { young };
         if nr == 1 {
             set_pte(self.world, pt, self.asid(), at, pte, &frames(folio));
