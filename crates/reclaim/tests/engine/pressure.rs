@@ -109,6 +109,26 @@ fn asking_for_more_than_there_is_takes_all_and_says_so() {
 }
 
 #[test]
+fn a_request_that_cannot_be_read_changes_nothing() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
+    read(&mut world, file, 100, group);
+    let state = |world: &mut W<'_>| {
+        let mut text = String::new();
+        let done = world.maps.memory_stat(&world.env, &mut world.cpu, group, &mut text);
+        done.expect("a string takes all");
+        (text, world.maps.lru_folios(group, LruList::InactiveFile).collect::<Vec<_>>())
+    };
+    let before = state(&mut world);
+    for text in ["1G swappiness=300", "-1", "8Q", "", "1G swappiness=", "1G max"] {
+        let refused = ask(&mut world, group, text);
+        assert_eq!(refused.map_err(Errno::number), Err(22), "{text:?}");
+        assert_eq!(state(&mut world), before, "{text:?}");
+    }
+}
+
+#[test]
 fn a_signal_ends_a_request() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: W<'_> = arena.world();
