@@ -3,6 +3,7 @@
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::rmap::MappingId;
+use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
 use crate::{CpuCtx, Rank, cache};
 use pageout_paging::contig::set_pte;
@@ -112,6 +113,8 @@ impl<W: World> At<'_, '_, W> {
     ) -> Result<(FolioId, FaultKind), Fault> {
         let folio = self.maps.folio(id);
         let io = Io { folio: id, place, pfn: folio.pfn(), nr: folio.nr_pages() };
+        // Here, since a fault that waits comes back when the page is there.
+        self.maps.memcg(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
         folio.get(1); // the transfer's, which its end gives up
         let fault = match self.world.read(io) {
             Submitted::Done => {

@@ -120,12 +120,7 @@ pub fn handle_fault<W: World>(
     cpu.leave(Rank::Mmap);
     maps.memcg(mm.memcg()).vmstat.add(Counter::Pgfault, 1);
     match outcome {
-        Ok(kind) => {
-            if kind == FaultKind::Major {
-                maps.memcg(mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
-            }
-            Fault::Done(kind)
-        }
+        Ok(kind) => Fault::Done(kind),
         Err(fault) => fault,
     }
 }

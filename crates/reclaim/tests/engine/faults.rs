@@ -6,7 +6,9 @@ use crate::ground::{Answer, Ground};
 use crate::world::{Arena, tuning};
 use pageout_paging::Format;
 use pageout_paging::young::Family;
-use pageout_reclaim::{Access, Fault, FaultKind, FolioFlags, Frames, Limits, VmFlags};
+use pageout_reclaim::{
+    Access, Counter, Fault, FaultKind, FolioFlags, Frames, Limits, MemcgId, VmFlags,
+};
 use std::sync::atomic::Ordering::Relaxed;
 
 fn anonymous_memory_is_zero_and_keeps_what_is_stored<F: Format>(_: Family) {
@@ -67,6 +69,8 @@ fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: Family) 
     *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
     assert_eq!(world.fault(mm, 1, Access::Read), Fault::Done(FaultKind::Major));
     assert_eq!(world.load(0, mm, 1), Ok(Ground::pristine(file, 1)));
+    let vmstat = world.maps.memcg(MemcgId::ROOT).vmstat();
+    assert_eq!(vmstat.get(Counter::Pgmajfault), 3, "each fault that read, not those that waited");
     let flags = world.flags(folio);
     assert!(flags.contains(FolioFlags::UPTODATE) && !flags.contains(FolioFlags::ERROR));
     world.exit(mm);
