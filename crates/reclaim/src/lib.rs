@@ -1,11 +1,30 @@
-//! Folios, address spaces, reverse maps and the question reclaim asks of them: was this folio
-//! referenced?
+//! Page reclaim as kernels do it: folios, address spaces and their faults, cgroups with limits, LRU
+//! lists, swap, and what takes memory back when it is short.
 //!
 //! The engine allocates nothing: [`Maps`] works in slices that the caller sizes with
 //! [`Sizes::for_limits`]. Operations take `&self` and a [`CpuCtx`]; everything they change is
-//! atomic or under a lock of the order ARCHITECTURE.md lists.
+//! atomic or under a lock of the order ARCHITECTURE.md lists. None waits for storage.
 //!
-//! The ground the tables live on comes with each call as a [`pageout_paging::Env`].
+//! What it stands on comes with each call: a [`pageout_paging::Env`] (page tables, TLBs), and where
+//! frames or storage are needed a [`World`], which adds [`Frames`] and [`Backing`].
+//! `examples/reclaim.rs` is an operating system that supplies one, `examples/embed.rs` one that
+//! only asks which folios were used.
+//!
+//! | for | modules | start at |
+//! |---|---|---|
+//! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock` | [`Maps::new`] |
+//! | what it stands on | `world`, `notifier` | [`World`] |
+//! | address spaces | `mmap`, `space`, `map` | [`Maps::mmap`], [`Maps::fork`] |
+//! | page faults | `fault` | [`handle_fault`] |
+//! | files' pages, swap, writing | [`cache`], [`swap`], `writeback` | [`Maps::write_done`] |
+//! | was it used, and what then | `referenced`, `decision` | [`folio_referenced`] |
+//! | taking entries out | `unmap`, `gather` | [`try_to_unmap`] |
+//! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Maps::mark_accessed`] |
+//! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Maps::add_memcg`] |
+//! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Maps::balance`] |
+//! | user space's files | `memory_reclaim`, `stat_text`, `vmstat` | [`Maps::memory_reclaim`] |
+//!
+//! [`Tuning`] is what variants differ in.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,9 @@
-//! The example for embedders runs, and finds what its processes did.
+//! The examples for embedders run, and find what their processes did.
 
 #[path = "../examples/embed.rs"]
 mod example;
+#[path = "../examples/reclaim.rs"]
+mod reclaim;
 
 use pageout_reclaim::FolioRef::{Activate, Keep, Reclaim, ReclaimClean};
 use pageout_reclaim::Refs::Vmas;
@@ -15,4 +17,22 @@ fn the_example_decides_by_what_was_used() {
     assert_eq!(rounds, [first, second]);
     assert_eq!(invalidations, 5, "one a block that was used, in each process");
     example::main();
+}
+
+#[test]
+fn what_processes_stored_is_found_whoever_reclaimed_it_meanwhile() {
+    let outcome = reclaim::run();
+    assert_eq!(outcome.loads, (4 * 2 + 2 * 3) * 2 * 56, "two words a page of each process");
+    assert!(outcome.reclaimed >= 16 && outcome.free >= 48 && outcome.interrupts > 0);
+    let stat = |name: &str| {
+        let of = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok();
+        outcome.stat.lines().find_map(of).expect("a line of memory.stat")
+    };
+    for name in ["pgsteal_kswapd", "pgsteal_direct", "pgsteal_proactive", "pgmajfault"] {
+        assert!(stat(name) > 0, "{name}: {}", outcome.stat);
+    }
+    for name in ["pswpout", "workingset_refault_anon", "workingset_refault_file"] {
+        assert!(stat(name) > 0, "{name}: {}", outcome.stat);
+    }
+    reclaim::main();
 }

@@ -1,0 +1,332 @@
+//! A small operating system that links the engine for all of reclaim: two processes, and later a
+//! child, use a file and memory of their own in a cgroup that has room for half of it.
+//!
+//! What an embedder supplies is in `reclaim/machine.rs`, a trait each: [`Env`](pageout_paging::Env)
+//! (page tables and their locks), [`Mmu`](pageout_paging::Mmu) (TLBs, also other CPUs'), `Frames`
+//! (memory), `Backing` (a disk), and `World`, which is all of them. Here is what he calls:
+//! [`handle_fault`] when an access fails, [`Maps`] for what processes and administrators ask, and
+//! from the disk's interrupt. He gets page faults, copy on write, fork, swap, limits, reclaim by
+//! whoever needs room, in the background and on demand, and the kernel's counters. The engine
+//! allocates nothing: [`run`] hands it arrays.
+//!
+//! ```text
+//! cargo run -p pageout-reclaim --example reclaim
+//! ```
+
+#[path = "reclaim/machine.rs"]
+mod machine;
+
+use core::array::from_fn;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use machine::{CPUS, Disk, FRAMES, Machine, TABLES, Word, address};
+use pageout_paging::mmu::Asid;
+use pageout_paging::pte::Riscv64;
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::young::Family;
+use pageout_paging::{Format, Order, Pfn};
+use pageout_reclaim::{
+    Access, Aging, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock, Mapping,
+    MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma, ShadowEntry,
+    ShootdownWhen, Sizes, Slot, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache, handle_fault,
+};
+use std::collections::HashMap;
+
+/// Pages at which each process maps the file, and memory of its own.
+const FILE: Range<u64> = 0x1000..0x1020;
+const HEAP: Range<u64> = 0x2000..0x2018;
+/// Pages of memory that the processes may use together.
+const LIMIT: u64 = 40;
+const SLOTS: usize = 96;
+
+/// How much the engine is to manage.
+const SIZES: Sizes = Sizes::for_limits(&Limits {
+    frames: FRAMES,
+    folios: FRAMES,
+    vmas: 6,
+    mms: 3,
+    mappings: 3,
+    memcgs: 1,
+    shadows: FRAMES,
+    slots: SLOTS,
+});
+
+/// How this system checks young bits and takes entries out: in batches, TLBs told once a batch.
+const TUNING: Tuning = Tuning {
+    aging: Aging { family: Family::Line, flush: FlushPolicy::RISCV },
+    unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+};
+
+/// The operating system: the engine on the machine, and what must be found in each page.
+struct Os<'e, 'm> {
+    maps: &'e Maps<'m>,
+    machine: Machine<'e>,
+    cpus: [CpuCtx; CPUS],
+    cgroup: MemcgId,
+    file: MappingId,
+    processes: Vec<MmId>,
+    /// What was stored last to words of each process, and of the file.
+    stored: HashMap<(Option<usize>, Word), u64>,
+    stores: u64,
+}
+
+const ROOM: &str = "the limits hold all of it";
+
+impl<'e, 'm> Os<'e, 'm> {
+    fn boot(maps: &'e Maps<'m>, machine: Machine<'e>) -> Self {
+        let mut cpus: [CpuCtx; CPUS] = Default::default();
+        let cgroup = maps.add_memcg(&machine, &mut cpus[0], MemcgId::ROOT).expect(ROOM);
+        maps.memcg(cgroup).set_max(LIMIT);
+        let file = maps.add_mapping(&machine, &mut cpus[0], MappingKind::File).expect(ROOM);
+        maps.mapping(file).set_order(Order::new(2).expect("folios of four pages"));
+        let (processes, stored) = (Vec::new(), HashMap::new());
+        Self { maps, machine, cpus, cgroup, file, processes, stored, stores: 0 }
+    }
+
+    /// The engine, the machine, and the context of the CPU that runs.
+    fn engine(&mut self) -> (&'e Maps<'m>, &Machine<'e>, &mut CpuCtx) {
+        (self.maps, &self.machine, &mut self.cpus[self.machine.cpus.current.get()])
+    }
+
+    /// A process, which shares the file with the others.
+    fn spawn(&mut self) {
+        let (asid, cgroup, file) = (Asid(self.processes.len() as u32), self.cgroup, self.file);
+        let (maps, machine, cpu) = self.engine();
+        let root = machine.alloc_table().expect(ROOM);
+        let mm = maps.add_mm(machine, cpu, root, asid).expect(ROOM);
+        maps.mm(mm).set_memcg(cgroup);
+        let heap = maps.add_mapping(machine, cpu, MappingKind::Anon).expect(ROOM);
+        let flags = VmFlags::READ | VmFlags::WRITE;
+        for (pages, mapping, flags) in [(FILE, file, flags | VmFlags::SHARED), (HEAP, heap, flags)]
+        {
+            let range = address(pages.start)..address(pages.end);
+            let new = NewVma { mm, range, flags, mapping, pgoff: pages.start - FILE.start };
+            maps.mmap(machine, cpu, &new).expect("nothing is in the way");
+        }
+        self.processes.push(mm);
+    }
+
+    fn fork(&mut self, parent: usize) {
+        let (mm, asid) = (self.processes[parent], Asid(self.processes.len() as u32));
+        let (maps, machine, cpu) = self.engine();
+        let root = machine.alloc_table().expect(ROOM);
+        let child = maps.fork(machine, cpu, mm, root, asid).expect(ROOM);
+        let inherited = self.stored.clone().into_iter().filter(|(at, _)| at.0 == Some(parent));
+        let child_has = |((_, at), value)| ((Some(self.processes.len()), at), value);
+        self.stored.extend(inherited.map(child_has));
+        self.processes.push(child);
+    }
+
+    /// A process ends, and gives back all it had.
+    fn exit(&mut self, process: usize) {
+        let mm = self.processes[process];
+        let (maps, machine, cpu) = self.engine();
+        let root = maps.mm(mm).root();
+        maps.exit_mm(machine, cpu, mm);
+        machine.free_table(root);
+    }
+
+    /// A load or a store of a process: it faults until it goes through.
+    fn access(&mut self, process: usize, at: Word, store: Option<u64>) -> u64 {
+        let mm = self.processes[process];
+        let access = if store.is_some() { Access::Write } else { Access::Read };
+        loop {
+            let (maps, machine, cpu) = self.engine();
+            if let Some(word) = machine.access(maps.mm(mm), at, store) {
+                return word;
+            }
+            match handle_fault(maps, machine, cpu, mm, address(at.page), access, TUNING) {
+                Fault::Done(_) => {}
+                // The page is being read. A kernel runs someone else meanwhile.
+                Fault::Pending(_) => assert!(self.disk_interrupt() > 0, "someone reads it"),
+                // What could go waits for the disk. If nothing does, someone has to be killed.
+                Fault::OutOfMemory => {
+                    self.flush_file();
+                    assert!(self.disk_interrupt() > 0, "out of memory");
+                }
+                fault => panic!("process {process} dies at {at:?}: {fault:?}"),
+            }
+        }
+    }
+
+    /// The disk's transfers have ended, and the engine is told.
+    fn disk_interrupt(&mut self) -> usize {
+        let (maps, machine, cpu) = self.engine();
+        let ended = machine.run_disk();
+        for (io, write) in &ended {
+            match write {
+                true => maps.write_done(machine, cpu, io.folio, true),
+                false => maps.read_done(machine, cpu, io.folio, true),
+            }
+        }
+        ended.len()
+    }
+
+    /// The flusher: reclaim writes what it swaps out, and leaves dirty files to their owner.
+    fn flush_file(&mut self) {
+        let file = self.file;
+        let (maps, machine, cpu) = self.engine();
+        for index in 0..FILE.end - FILE.start {
+            let Some(id) = cache::find(maps, machine, cpu, file, index) else {
+                continue;
+            };
+            if let Some(guard) = maps.folio(id).try_lock() {
+                let state = FolioFlags::UPTODATE | FolioFlags::WRITEBACK;
+                if maps.folio(id).flags() & state == FolioFlags::UPTODATE && guard.is_dirty() {
+                    let mut gather = Gather::new(maps, machine);
+                    let _ = gather.write_out(&guard, id);
+                    gather.finish(cpu);
+                }
+            }
+            maps.release(machine, cpu, id, 1);
+        }
+    }
+
+    /// The cgroup's `memory.reclaim`: what is dirty has to be written before it can go, so whoever
+    /// asked is told to ask again (EAGAIN). Pages that were got at last.
+    fn memory_reclaim(&mut self, text: &str) -> u64 {
+        let cgroup = self.cgroup;
+        loop {
+            let (maps, machine, cpu) = self.engine();
+            match maps.memory_reclaim(machine, cpu, cgroup, text, TUNING) {
+                Ok(pages) => return pages,
+                Err(errno) => assert_eq!(errno, Errno::EAGAIN),
+            }
+            self.flush_file();
+            assert!(self.disk_interrupt() > 0, "there is something to be had");
+        }
+    }
+
+    /// The background thread: reclaims until so many frames are free.
+    fn kswapd(&mut self, high: u64) {
+        self.maps.set_high_watermark(high);
+        loop {
+            let (maps, machine, cpu) = self.engine();
+            if maps.balance(machine, cpu, TUNING) {
+                return;
+            }
+            self.flush_file();
+            assert!(self.disk_interrupt() > 0, "there is something to be had");
+        }
+    }
+
+    /// A process stores a new number to one of two words of each page, on the given CPU.
+    fn store(&mut self, cpu: usize, process: usize, pages: Range<u64>) {
+        self.machine.cpus.current.set(cpu);
+        for page in pages {
+            self.stores += 1;
+            let at = Word { page, word: 511 * (self.stores as usize / 3 % 2) };
+            self.access(process, at, Some(self.stores));
+            self.stored.insert(home(process, at), self.stores);
+        }
+    }
+
+    /// A process loads both words of all its pages and finds what was stored last; how many.
+    fn check(&mut self, cpu: usize, process: usize) -> usize {
+        self.machine.cpus.current.set(cpu);
+        let mut loads = 0;
+        for at in FILE.chain(HEAP).flat_map(|page| [0, 511].map(|word| Word { page, word })) {
+            let found = self.access(process, at, None);
+            let last = self.stored.get(&home(process, at)).copied().unwrap_or(0);
+            assert_eq!(found, last, "process {process} loads {at:?}");
+            loads += 1;
+        }
+        loads
+    }
+}
+
+/// Whose a word is: those of the file are shared.
+fn home(process: usize, at: Word) -> (Option<usize>, Word) {
+    ((!FILE.contains(&at.page)).then_some(process), at)
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    /// Loads that found what was stored last: all.
+    pub(crate) loads: usize,
+    /// Pages that `memory.reclaim` got.
+    pub(crate) reclaimed: u64,
+    /// Frames that background reclaim left free.
+    pub(crate) free: usize,
+    /// Times that one CPU told another to forget.
+    pub(crate) interrupts: u32,
+    /// The cgroup's `memory.stat`.
+    pub(crate) stat: String,
+}
+
+fn scenario(os: &mut Os<'_, '_>) -> Outcome {
+    os.spawn();
+    os.spawn();
+    // Each runs on either CPU in turn. There is room for half of what they use: faults reclaim.
+    let mut loads = 0;
+    for round in 0..4 {
+        for process in 0..2 {
+            let cpu = (round + process) % CPUS;
+            os.store(cpu, process, HEAP);
+            os.store(cpu, process, FILE.start + 8 * process as u64..FILE.end);
+            loads += os.check(cpu, process);
+        }
+    }
+    // A child shares what its parent has, in memory and in swap, until either stores.
+    os.fork(0);
+    os.store(0, 0, HEAP.start..HEAP.start + 4);
+    os.store(1, 2, HEAP.start + 2..HEAP.start + 8);
+    // An administrator asks for memory back, and free frames run low.
+    let reclaimed = os.memory_reclaim("64K swappiness=100");
+    loads += os.check(1, 0) + os.check(0, 1) + os.check(1, 2);
+    os.kswapd(FRAMES as u64 * 3 / 4);
+    let free = os.machine.free_pages();
+    loads += os.check(0, 0) + os.check(1, 1) + os.check(0, 2);
+    let (mut stat, cgroup) = (String::new(), os.cgroup);
+    let (maps, machine, cpu) = os.engine();
+    maps.memory_stat(machine, cpu, cgroup, &mut stat).expect("strings take all");
+    assert!(maps.memcg(cgroup).usage() <= LIMIT, "the limit holds");
+    (0..3).for_each(|process| os.exit(process));
+    os.disk_interrupt();
+    assert_eq!(os.maps.free_slots(), SLOTS, "exits give swap slots back");
+    let interrupts = os.machine.cpus.interrupts.get();
+    Outcome { loads, reclaimed, free, interrupts, stat }
+}
+
+pub(crate) fn run() -> Outcome {
+    let entries: Vec<_> = (0..TABLES * Riscv64::PTES).map(|_| AtomicU64::new(0)).collect();
+    let locks: [Lock; TABLES] = from_fn(|_| Lock::default());
+    let memory = Memory {
+        frames: &mut from_fn::<_, { SIZES.frames }, _>(|_| AtomicU32::new(0)),
+        folios: &mut from_fn::<_, { SIZES.folios }, _>(|_| Folio::default()),
+        vmas: &mut from_fn::<_, { SIZES.vmas }, _>(|_| Vma::default()),
+        mms: &mut from_fn::<_, { SIZES.mms }, _>(|_| Mm::default()),
+        mappings: &mut from_fn::<_, { SIZES.mappings }, _>(|_| Mapping::default()),
+        pages: &mut from_fn::<_, { SIZES.pages }, _>(|_| AtomicU8::new(0)),
+        memcgs: &mut from_fn::<_, { SIZES.memcgs }, _>(|_| Memcg::default()),
+        shadows: &mut from_fn::<_, { SIZES.shadows }, _>(|_| ShadowEntry::default()),
+        slots: &mut from_fn::<_, { SIZES.slots }, _>(|_| Slot::default()),
+    };
+    let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
+    let disk = Disk::new((FILE.end - FILE.start) as usize, SLOTS);
+    let machine = Machine::new(&entries, &locks, disk);
+    scenario(&mut Os::boot(&maps, machine))
+}
+
+/// What the example prints of `memory.stat`.
+const SHOWN: [&str; 9] = [
+    "anon",
+    "file",
+    "workingset_refault_anon",
+    "workingset_refault_file",
+    "pgsteal_kswapd",
+    "pgsteal_direct",
+    "pgsteal_proactive",
+    "pswpout",
+    "pgmajfault",
+];
+
+pub(crate) fn main() {
+    let Outcome { loads, reclaimed, free, interrupts, stat } = run();
+    println!("engine memory: {} bytes for {FRAMES} frames", SIZES.bytes());
+    println!("memory.reclaim of 16 pages got {reclaimed}; the background left {free} frames free");
+    println!("{interrupts} interrupts told the other CPU to forget translations");
+    let shown = |line: &&str| SHOWN.iter().any(|name| line.split(' ').next() == Some(name));
+    stat.lines().filter(shown).for_each(|line| println!("  {line}"));
+    println!("{loads} loads found what was stored last");
+}
