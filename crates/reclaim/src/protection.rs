@@ -44,7 +44,7 @@ impl Claim {
         if !recursive || rest == 0 || unclaimed == 0 {
             return protected;
         }
-        protected + share(rest, self.usage - protected, unclaimed)
+        protected.saturating_add(share(rest, self.usage - protected, unclaimed))
     }
 }
 
@@ -156,6 +156,9 @@ mod tests {
         // Where the usages do not add up, a moment's disorder, nothing divides by 0.
         let racing = Claim { parent_usage: 50, ..claim(600, 0, 100) };
         assert_eq!(racing.effective(true), 0);
+        // The siblings' claims may be older than the usages, and a parent may keep everything.
+        let stale = Claim { parent_usage: 960, parent_effective: u64::MAX, ..claim(600, 10, 910) };
+        assert_eq!(stale.effective(true), u64::MAX);
     }
 
     #[test]
