@@ -55,23 +55,37 @@ impl Maps<'_> {
     }
 
     /// Reclaims in the background until the high watermark is met or nothing more is to be had;
-    /// whether it is met (Linux 7.1.5, `balance_pgdat`, for one zone).
+    /// whether it is met (Linux 7.1.5, `balance_pgdat`, for one zone). Where inactive pages of
+    /// files alone were tried and nothing at all was got, it starts anew with both types.
     pub fn balance<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> bool {
         self.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
         let goal = self.high_watermark().max(SWAP_CLUSTER_MAX);
         let mut sc = ScanControl::new(None, goal, Agent::Kswapd, tuning);
-        let balanced = || world.free_pages() as u64 >= self.high_watermark();
-        while !balanced() && sc.priority > 0 {
-            self.age_active_anon(world, cpu, &mut sc);
+        self.balance_with(world, cpu, &mut sc);
+        let in_vain = sc.nr_reclaimed == 0 && sc.priority == 0;
+        if in_vain && sc.state.cache_trim_mode_failed {
+            sc.state.no_cache_trim_mode = true;
+            sc.priority = DEF_PRIORITY;
+            self.balance_with(world, cpu, &mut sc);
+        }
+        self.snapshot_refaults(world, cpu, MemcgId::ROOT);
+        self.is_balanced(world)
+    }
+
+    fn is_balanced<W: World>(&self, world: &W) -> bool {
+        world.free_pages() as u64 >= self.high_watermark()
+    }
+
+    fn balance_with<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+        while !self.is_balanced(world) && sc.priority > 0 {
+            self.age_active_anon(world, cpu, sc);
             sc.nr_scanned = 0;
             let before = sc.nr_reclaimed;
-            self.shrink_node(world, cpu, &mut sc);
+            self.shrink_node(world, cpu, sc);
             if sc.nr_scanned < sc.nr_to_reclaim || sc.nr_reclaimed == before {
                 sc.priority -= 1;
             }
         }
-        self.snapshot_refaults(world, cpu, MemcgId::ROOT);
-        balanced()
     }
 
     /// Reclaims with rising urgency until the goal is met; what gets nothing at all is driven on:
@@ -138,10 +152,10 @@ impl Maps<'_> {
                 || refaults[kind] != lruvec.refaults[kind].load(Relaxed)
                 || self.inactive_list_is_low(top, kind == FILE, page_shift);
         }
-        let ScanState { may_deactivate, cache_trim_mode_failed, .. } = sc.state;
+        let ScanState { may_deactivate, no_cache_trim_mode, .. } = sc.state;
         let inactive_file = lruvec.subtree_size(LruList::InactiveFile);
         sc.state.cache_trim_mode =
-            inactive_file >> sc.priority > 0 && !may_deactivate[FILE] && !cache_trim_mode_failed;
+            inactive_file >> sc.priority > 0 && !may_deactivate[FILE] && !no_cache_trim_mode;
         if !sc.cgroup_reclaim() {
             let file = inactive_file + lruvec.subtree_size(LruList::ActiveFile);
             let anon = lruvec.subtree_size(LruList::InactiveAnon);

@@ -99,6 +99,8 @@ pub(crate) struct ScanState {
     pub(crate) cache_trim_mode: bool,
     /// Doing so got nothing.
     pub(crate) cache_trim_mode_failed: bool,
+    /// Driven: never take those alone.
+    pub(crate) no_cache_trim_mode: bool,
     /// What files hold would not lift the machine above its watermarks: take anonymous memory.
     pub(crate) file_is_tiny: bool,
 }

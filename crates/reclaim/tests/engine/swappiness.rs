@@ -5,7 +5,7 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Pfn;
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
-    Counter, Errno, FolioFlags, Limits, LruList, MappingId, MemcgId, MmId, VmFlags, cache,
+    Counter, Errno, FolioFlags, Frames, Limits, LruList, MappingId, MemcgId, MmId, VmFlags, cache,
 };
 
 type W<'a> = World<'a, SmallX86>;
@@ -118,6 +118,43 @@ fn as_long_as_files_that_do_not_come_back_suffice_they_give_alone() {
     let mut both = both(&mut arena, 256);
     let got = both.ask("512K swappiness=100").expect("enough is there");
     assert_eq!(both.stolen(), [0, got]);
+}
+
+/// Takes a reference to every page of the file, so that none of them can be reclaimed.
+fn hold_files(both: &mut Both<'_>) {
+    let (maps, env, cpu) = (&both.world.maps, &both.world.env, &mut both.world.cpu);
+    let all = (0..ROOM.frames as u64).filter_map(|pfn| maps.folio_of(Pfn::new(pfn)));
+    let files = all.filter(|id| !maps.folio(*id).flags().contains(FolioFlags::ANON));
+    for folio in files.map(|id| maps.folio(id)) {
+        let found = cache::find(maps, env, cpu, folio.mapping(), folio.index());
+        assert!(found.is_some(), "each is in its index");
+    }
+}
+
+#[test]
+fn files_are_tried_alone_up_to_the_last_priority_though_they_give_nothing() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut both = both(&mut arena, 128);
+    hold_files(&mut both);
+    let got = both.ask("128K swappiness=200").expect("enough is there");
+    assert_eq!(both.stolen(), [got, 0]);
+    let (maps, env, cpu) = (&both.world.maps, &both.world.env, &mut both.world.cpu);
+    let scanned = maps.counter(env, cpu, both.group, Counter::PgscanFile);
+    // 128 pages shifted by the priorities from 7 to 1; at 0, what anonymous memory gave first.
+    assert!(scanned >= 127, "{scanned}");
+}
+
+#[test]
+fn the_background_starts_anew_with_both_when_files_alone_give_nothing() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut both = both(&mut arena, 128);
+    hold_files(&mut both);
+    let free = both.world.env.free_pages() as u64;
+    both.world.maps.set_high_watermark(free + 10);
+    let world = &mut both.world;
+    assert!(world.maps.balance(&world.env, &mut world.cpu, tuning()));
+    let [anon, file] = both.stolen();
+    assert!(anon >= 10 && file == 0, "{anon} and {file}");
 }
 
 #[test]
