@@ -116,7 +116,12 @@ impl<W: World> At<'_, '_, W> {
         // Here, since a fault that waits comes back when the page is there.
         self.maps.memcg(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
         folio.get(1); // the transfer's, which its end gives up
-        let fault = match self.world.read(io) {
+        let submitted = self.world.read(io);
+        if matches!(place, Place::Swap(_)) && submitted != Submitted::Failed {
+            let vmstat = &self.maps.memcg(folio.memcg()).vmstat;
+            vmstat.add(Counter::Pswpin, folio.nr_pages() as u64);
+        }
+        let fault = match submitted {
             Submitted::Done => {
                 self.maps.read_done(self.world, cpu, id, true);
                 return Ok((id, FaultKind::Major));

@@ -187,6 +187,15 @@ fn more_than_memory_holds_goes_to_swap_and_comes_back<F: Format>(_: Family) {
         world.exit(mm);
         assert_eq!(world.env.free_pages(), limits.frames);
         assert_eq!(world.maps.free_slots(), limits.slots);
+        let transfers = world.env.ground.transfers();
+        let pages = |writes| {
+            let of = transfers.iter().filter(|transfer| transfer.writes == writes);
+            of.map(|transfer| transfer.io.nr as u64).sum::<u64>()
+        };
+        let vmstat = world.maps.memcg(MemcgId::ROOT).vmstat();
+        assert_eq!(vmstat.get(Counter::Pswpout), pages(true));
+        assert_eq!(vmstat.get(Counter::Pswpin), pages(false));
+        assert!(pages(false) >= 40, "not all of it fits");
     }
 }
 
