@@ -8,7 +8,7 @@ use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::referenced::{Refs, folio_referenced};
-use crate::scan::{Agent, ScanControl};
+use crate::scan::ScanControl;
 use crate::unmap::try_to_unmap;
 use crate::vma::VmFlags;
 use crate::vmstat::Counter;
@@ -19,7 +19,7 @@ use pageout_paging::Stage;
 /// What [`shrink_folio_list`] met, in pages (the kernel's `struct reclaim_stat`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ReclaimStat {
-    /// Dirty, and no one writes them out yet.
+    /// Dirty pages of files that no one writes out yet. What swap backs has no flusher.
     pub(crate) nr_unqueued_dirty: u64,
     /// Written out by reclaim itself.
     pub(crate) nr_pageout: u64,
@@ -103,9 +103,13 @@ impl<W: World> Shrink<'_, '_, W> {
             return Fate::Kept;
         }
         if flags.contains(FolioFlags::WRITEBACK) {
-            return self.written_out_already(guard);
+            // It comes back to the tail when its write-out ends; until then it is out of the way
+            // among the active. Waiting for it is no reclaim's business.
+            guard.set(FolioFlags::RECLAIM);
+            return Fate::Activated;
         }
-        if guard.is_dirty() {
+        let flushed = !flags.intersects(FolioFlags::ANON | FolioFlags::SWAPBACKED);
+        if flushed && guard.is_dirty() {
             self.stat.nr_unqueued_dirty += folio.nr_pages() as u64;
         }
         self.world.enter(Stage::RmapWalk);
@@ -119,18 +123,6 @@ impl<W: World> Shrink<'_, '_, W> {
                 self.reclaim(cpu, guard, id, decision == FolioRef::ReclaimClean)
             }
         }
-    }
-
-    /// A folio that is being written out comes back to the tail when that ends; until then it is
-    /// out of the way among the active. Waiting for it is no reclaim's business.
-    fn written_out_already(&mut self, guard: &FolioGuard<'_>) -> Fate {
-        let folio = guard.folio();
-        let immediate = folio.flags().contains(FolioFlags::RECLAIM);
-        if immediate && self.sc.agent == Agent::Kswapd {
-            self.count(folio, Counter::NrVmscanImmediateReclaim);
-        }
-        guard.set(FolioFlags::RECLAIM);
-        Fate::Activated
     }
 
     /// Unmaps the folio, writes it if it must be, and takes it out of its index.

@@ -45,7 +45,7 @@ counters! {
     NrFilePages = "nr_file_pages",
     /// Anonymous pages written out by reclaim.
     NrVmscanWrite = "nr_vmscan_write",
-    /// Dirty or written-out pages met by reclaim and marked for reclaim at the end of write-out.
+    /// Dirty pages of files that reclaim met and marked for reclaim at the end of write-out.
     NrVmscanImmediateReclaim = "nr_vmscan_immediate_reclaim",
     /// Pages reclaimed by background reclaim.
     PgstealKswapd = "pgsteal_kswapd",

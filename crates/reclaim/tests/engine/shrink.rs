@@ -8,9 +8,9 @@ use pageout_paging::pte::Entry;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Pfn};
 use pageout_reclaim::{
-    Agent, Counter, FolioFlags, FolioId, Limits, LruFlags, LruList, MappingId, MemcgId, MmId,
-    Place, ReclaimOptions, ShootdownWhen, SwapSlot, Tuning, UnmapBy, Unmapping, VmFlags, cache,
-    swap,
+    Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId, MemcgId,
+    MmId, Place, ReclaimOptions, ShootdownWhen, SwapSlot, Tuning, UnmapBy, Unmapping, VmFlags,
+    cache, swap,
 };
 
 const ROOT: MemcgId = MemcgId::ROOT;
@@ -113,6 +113,25 @@ fn dirty_folios_of_files_wait_for_their_flushers<F: Format>(family: Family) {
     }
 }
 
+fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(family: Family) {
+    let mut arena = Arena::new::<F>(&ROOMY);
+    let mut world = arena.world::<F>();
+    let (mm, anon) = (world.process(), world.anon());
+    resident(&mut world, mm, anon, 2, 0);
+    world.change(mm, 2, F::mkdirty);
+    *world.env.ground.answer.lock().unwrap() = Answer::Late;
+    assert_eq!(reclaim(&mut world, tuning(family, DEFERRED)), 0);
+    // The background meets it again while it is being written out.
+    world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
+    for _ in 0..4 {
+        let (env, cpu) = (&world.env, &mut world.cpu);
+        assert!(!world.maps.balance(env, cpu, tuning(family, DEFERRED)));
+    }
+    let vmstat = world.maps.memcg(ROOT).vmstat();
+    assert!(vmstat.get(Counter::PgscanKswapd) > 0, "it was met");
+    assert_eq!(vmstat.get(Counter::NrVmscanImmediateReclaim), 0);
+}
+
 /// The slots that the entries of pages `0..nr` name.
 fn slots<F: Format>(world: &World<'_, F>, mm: MmId, nr: u64) -> Vec<SwapSlot> {
     let entries = world.entries(mm, 0..nr);
@@ -169,9 +188,26 @@ fn what_cannot_be_written_stays_dirty<F: Format>(family: Family) {
         *world.env.ground.answer.lock().unwrap() = Answer::Failure;
         assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
         assert!(world.flags(id).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
+        assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
+        assert_eq!(world.cpu.events.wakeup_flusher, 0, "flushers have no part in swap");
         *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
         assert_eq!(reclaim(&mut world, tuning(family, how)), 2);
         assert_eq!(used(&world), 0);
+    }
+}
+
+fn only_what_was_saved_moves_to_the_tail<F: Format>(family: Family) {
+    for ok in [true, false] {
+        let mut arena = Arena::new::<F>(&ROOMY);
+        let mut world = arena.world::<F>();
+        let (mm, anon) = (world.process(), world.anon());
+        let id = resident(&mut world, mm, anon, 1, 0);
+        *world.env.ground.answer.lock().unwrap() = Answer::Late;
+        assert_eq!(reclaim(&mut world, tuning(family, DEFERRED)), 0);
+        assert_eq!(world.finish_io(ok), 1);
+        assert_eq!(world.flags(id).contains(FolioFlags::DIRTY), !ok);
+        let rotated = world.maps.memcg(ROOT).vmstat().get(Counter::Pgrotated);
+        assert_eq!(rotated, if ok { 2 } else { 0 });
     }
 }
 
@@ -222,8 +258,10 @@ on_every_format!(
     clean_folios_of_files_are_freed_and_leave_shadows,
     one_barrier_serves_a_round,
     dirty_folios_of_files_wait_for_their_flushers,
+    only_dirty_folios_of_files_count_as_left_to_their_flushers,
     anonymous_memory_is_written_then_freed,
     what_cannot_be_written_stays_dirty,
+    only_what_was_saved_moves_to_the_tail,
     memory_given_up_lazily_is_freed_unwritten_unless_written_to,
     a_folio_someone_holds_stays_in_its_index,
 );
