@@ -40,8 +40,8 @@ impl Maps<'_> {
     }
 
     /// A write that [`Backing::write`](crate::Backing::write) left pending has ended, well or not.
-    /// A folio that reclaim is waiting for moves to where it is taken next, unless it is dirty again
-    /// (Linux 7.1.5, folio_end_writeback).
+    /// A folio that reclaim is waiting for moves to where it is taken next, unless it is dirty
+    /// again (Linux 7.1.5, folio_end_writeback).
     pub fn write_done<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId, ok: bool) {
         cpu.enter(Rank::Folio);
         let guard = self.lock_folio(world, id);
