@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Real kernels under QEMU: build them, boot them, compare them
     Lab(LabArgs),
-    /// Search small worlds for schedules that break the engine, and find known bugs
+    /// Search small worlds for schedules that break the engine, and find bugs put in
     Check(CheckArgs),
     /// Print shell completions
     Completions {
@@ -215,14 +215,14 @@ pub(crate) struct CheckArgs {
     /// A property or a scenario [default: all, and the exhibits]
     #[arg(value_name = "PROPERTY")]
     pub what: Option<String>,
-    /// Find one known bug and show how it fails
+    /// Find one of the bugs put in and show how it fails
     #[arg(long, value_name = "NAME", conflicts_with = "what")]
     pub exhibit: Option<String>,
     /// One small format [default: all]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// See every execution with at most so many choices against the default [default: as many
-    /// executions as fit in half a minute]
+    /// See every execution with at most so many choices against the default [default: the first
+    /// 6,000 executions of each search, which take about half a minute in all]
     #[arg(long, value_name = "N")]
     pub bound: Option<usize>,
     /// Execute one schedule, as a counterexample names it

@@ -62,7 +62,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let set = RecordSet::new(this_run(), records);
     output::emit(&common.output, &set, |set| match (plan.main, plan.reclaims.is_empty()) {
         (true, _) => main_table(set, &variants),
-        (false, true) => table(set, &variants.aging[0].labels(Axes::Aging)),
+        (false, true) => table(set, &variants.aging[0].labels(plan.aging_axes())),
         (false, false) => table(set, &variants.reclaim[0].labels(Axes::Reclaim)),
     })
 }
@@ -96,7 +96,7 @@ impl Variants {
     /// Refuses variants that are the same to the scenarios.
     fn check(&self, plan: &Plan) -> Result<(), CliError> {
         let aging = !plan.files.is_empty() || !plan.replays.is_empty();
-        let aging = aging.then_some((&self.aging, Axes::Aging));
+        let aging = aging.then_some((&self.aging, plan.aging_axes()));
         let reclaim = (!plan.reclaims.is_empty()).then_some((&self.reclaim, Axes::Reclaim));
         for (variants, axes) in aging.into_iter().chain(reclaim) {
             for (k, variant) in variants.iter().enumerate() {
@@ -151,6 +151,11 @@ impl Plan {
         AgeFile::check_memory(&plan.files)?;
         ReclaimFile::check_memory(&plan.reclaims)?;
         Ok(plan)
+    }
+
+    /// The axes in which variants differ where no file is reclaimed.
+    fn aging_axes(&self) -> Axes {
+        self.replays.first().map_or(Axes::Aging, Replay::axes)
     }
 
     /// What each scenario takes of memory, as text.

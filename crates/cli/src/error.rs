@@ -2,7 +2,7 @@
 
 use pageout_record::compare::CompareError;
 use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
-use pageout_sim::explore::counterexample::ChoicesError;
+use pageout_sim::explore::counterexample::{ChoicesError, MissedChoice};
 use pageout_sim::fields::FieldError;
 use pageout_sim::lab::{BootError, Fault, KernelError, LabError};
 use pageout_sim::residency::ReplayError;
@@ -94,14 +94,16 @@ pub(crate) enum CliError {
     CheckExhibit { name: String, known: String },
     #[error("unknown format `{name}`: expected {known}")]
     CheckFormat { name: String, known: String },
-    #[error("the exhibit is not searched for in that format: leave --format out")]
-    CheckNothing,
+    #[error("exhibit {name} is not searched for in that format: expected {known}")]
+    CheckNothing { name: &'static str, known: String },
     #[error(
         "--replay is of one scenario or exhibit in one format, found {0} searches of schedules"
     )]
     CheckReplays(usize),
     #[error(transparent)]
     Choices(#[from] ChoicesError),
+    #[error(transparent)]
+    MissedChoice(#[from] MissedChoice),
     #[error("cannot write to standard output")]
     Stdout(#[source] io::Error),
 }

@@ -82,10 +82,12 @@ pub(crate) fn footprint(fields: &Labels, of: &Footprint) -> String {
     grid.row([String::from("all"), String::new(), String::new(), all]);
     format!(
         "{}\n\n{grid}\nmetadata: {} bytes a folio with the file index (goal <= {PER_FOLIO}), {} \
-         bytes a page (goal <= {PER_PAGE})\n\n",
+         bytes a page (goal <= {PER_PAGE});\nshadows, page tables and their locks come on top; \
+         all of it is {} MiB\n\n",
         pairs(fields),
         rounded(of.per_folio()),
         rounded(of.per_page()),
+        of.bytes() >> 20,
     )
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
 
 /// What messages call that trace.
 pub(crate) fn name_of(path: Option<&Path>) -> String {
-    path.map_or_else(|| "the sample".to_owned(), |path| path.display().to_string())
+    path.map_or_else(|| "the sample python-table".to_owned(), |path| path.display().to_string())
 }
 
 fn info(source: &TraceSource, path: &Path) -> Result<Info, CliError> {

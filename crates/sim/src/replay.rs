@@ -101,6 +101,14 @@ impl Replay {
         Ok(formats.into_iter().flat_map(of_format).collect())
     }
 
+    /// The axes in which variants of it may differ.
+    pub const fn axes(&self) -> Axes {
+        match self.what {
+            What::Age(_) => Axes::Aging,
+            What::Limit(_) => Axes::Reclaim,
+        }
+    }
+
     /// Reads the trace once and prepares to replay it.
     ///
     /// # Errors

@@ -73,7 +73,9 @@ fn show(
     bounds: Bounds,
 ) -> Result<ExitCode, CliError> {
     if tasks.is_empty() {
-        return Err(CliError::CheckNothing);
+        let known: Vec<_> = Task::of_exhibit(exhibit).iter().map(|task| task.format).collect();
+        let (name, known) = (exhibit.name, known.join(", "));
+        return Err(CliError::CheckNothing { name, known });
     }
     if let Some(choices) = &args.replay {
         return replay(&tasks, choices);
@@ -92,10 +94,12 @@ fn replay(tasks: &[Task], choices: &str) -> Result<ExitCode, CliError> {
     if !task.has_schedules() {
         return Err(CliError::CheckReplays(0));
     }
-    let found = task.replay(&choices);
+    let found = task.replay(&choices)?;
     let text = match &found {
         Some(failure) => failure.to_string(),
-        None => format!("{} ({}): every property holds\n", task.what, task.format),
+        None => {
+            format!("{} ({}): every property holds in that execution\n", task.what, task.format)
+        }
     };
     output::print(text.as_bytes())?;
     Ok(status(found.is_none()))

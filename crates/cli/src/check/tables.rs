@@ -28,12 +28,13 @@ pub(super) fn all(engine: &[Done], museum: &[(&Exhibit, Vec<Done>)]) -> String {
         }
     }
     if !museum.is_empty() {
-        let _ = writeln!(text, "Known bugs that must be found:\n\n{}", exhibits(museum));
+        let title = "Bugs that must be found, known or constructed:";
+        let _ = writeln!(text, "{title}\n\n{}", exhibits(museum));
     }
     text.push_str(LEGEND);
     let failures = engine.iter().filter(|(_, report)| report.failure.is_some()).count();
     let holds = match failures {
-        0 => format!("All properties held in {} searches", engine.len()),
+        0 => format!("All properties held, searches: {}", engine.len()),
         _ => format!("{failures} of {} searches failed", engine.len()),
     };
     let found = |(_, done): &&(_, Vec<Done>)| done.iter().all(|(_, r)| r.failure.is_some());

@@ -32,7 +32,7 @@ fn checks() {
     refused("check everything", &["`everything`", "lost-write", "reclaim-dirty"]);
     refused("check --exhibit ghost", &["`ghost`", "free-before-flush"]);
     refused("check --format vax", &["`vax`", "arm64-small-4"]);
-    refused("check --exhibit folded-edges --format x86-small", &["--format"]);
+    refused("check --exhibit folded-edges --format x86-small", &["format", "arm64-small-4"]);
     refused("check --replay 3:1", &["--format"]);
     refused("check --format x86-small --replay 3:1", &["one scenario", "found"]);
     refused("check young --format x86-small --replay 3:1", &["one scenario", "found 0"]);

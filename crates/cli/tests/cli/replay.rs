@@ -217,6 +217,12 @@ fn a_program_runs_under_a_limit() {
         let names = ["limit", "refaults", "bound: demand MIN, refaults", "hot pages reclaimed"];
         names.map(|name| counted(record, name))
     };
+    let steps = format!(
+        "compare trace --trace {} format=x86-64 --runs 1 limit=50% \
+         --base shootdown=immediate --new shootdown=deferred --new unmap=per-entry",
+        trace.display()
+    );
+    assert!(stdout(&steps).contains("immediate"), "axes of reclaim can be compared");
     assert_eq!(figures("50%"), figures("256KiB"), "64 pages either way");
     // Round and round through 128 pages, MIN with 64 frames faults on 64 of every 127 accesses, and
     // on none of the five that are left of five rounds more.

@@ -1,7 +1,7 @@
 //! Searches that are run and reported: the engine in every scenario and format, and each exhibit
 //! where it must be found.
 
-use super::counterexample::{Counterexample, choices};
+use super::counterexample::{Counterexample, MissedChoice, choices};
 use super::format::Small;
 use super::museum::{COMPARISONS, Compare, ENGINE, Exhibit, Finding};
 use super::property::Property;
@@ -163,14 +163,25 @@ impl Task {
 
     /// Executes given choices once, and tells what fails. Precondition: it has schedules.
     ///
+    /// # Errors
+    /// [`MissedChoice`] names the first choice that the execution does not have.
+    ///
     /// # Panics
-    /// If it has none.
-    pub fn replay(&self, deviations: &[Deviation]) -> Option<Counterexample> {
+    /// If it has no schedules.
+    pub fn replay(&self, deviations: &[Deviation]) -> Result<Option<Counterexample>, MissedChoice> {
         let Work::Schedules(stage, scenario) = self.work else {
             panic!("only schedules are replayed");
         };
         let mut stacks = Stacks::new(scenario.agents.len());
-        self.tell(stage, scenario, &mut stacks, deviations)
+        let done = (stage.perform)(scenario, &mut stacks, deviations, false);
+        let choices = &done.trace.choices;
+        match done.trace.missed {
+            Some(of) => Err(match choices.get(of.step as usize) {
+                Some(choice) => MissedChoice::Option { of, last: choice.options - 1 },
+                None => MissedChoice::Step { of, steps: choices.len() },
+            }),
+            None => Ok(self.tell(stage, scenario, &mut stacks, deviations)),
+        }
     }
 
     fn tell(

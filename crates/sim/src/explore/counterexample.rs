@@ -86,6 +86,27 @@ pub fn choices(deviations: &[Deviation]) -> String {
     deviations.iter().map(word).collect::<Vec<_>>().join(",")
 }
 
+/// A choice that an execution does not have.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MissedChoice {
+    /// The step has fewer options.
+    #[error("choice {}:{}: that step has options 0 to {last}", .of.step, .of.option)]
+    Option {
+        /// What was asked for.
+        of: Deviation,
+        /// The last option there is.
+        last: u8,
+    },
+    /// The execution ends before.
+    #[error("choice {}:{}: the execution has only {steps} steps", .of.step, .of.option)]
+    Step {
+        /// What was asked for.
+        of: Deviation,
+        /// Steps there are.
+        steps: usize,
+    },
+}
+
 /// Choices that are no choices.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("choices `{0}`: expected STEP:OPTION with rising steps, separated by commas, or default")]

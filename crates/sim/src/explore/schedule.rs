@@ -45,6 +45,9 @@ pub struct Trace {
     pub choices: Vec<Choice>,
     /// Whether it came to its end: no agent waits for ever.
     pub ended: bool,
+    /// The first choice asked for that there was not: its step has fewer options, or the execution
+    /// has fewer steps.
+    pub missed: Option<Deviation>,
 }
 
 /// What the world adds to the agents' own steps.
@@ -126,13 +129,21 @@ fn run(agents: &mut [Agent<'_, '_>], hardware: &dyn Hardware, deviations: &[Devi
         let step = trace.choices.len() as u32;
         let options = order.len() + hardware.options();
         trace.choices.push(Choice { options: options as u8, costs });
-        let option = deviations.next_if(|next| next.step == step).map_or(0, |next| next.option);
+        let asked = deviations.next_if(|next| next.step == step);
+        trace.missed = asked.filter(|asked| usize::from(asked.option) >= options);
+        if trace.missed.is_some() {
+            break;
+        }
+        let option = asked.map_or(0, |asked| asked.option);
         match order.get(usize::from(option)) {
             Some(agent) => turns.resume(agents, *agent, hardware),
             None => hardware.act(usize::from(option) - order.len()),
         }
     }
     finish(agents);
+    if !hardware.failed() {
+        trace.missed = trace.missed.or_else(|| deviations.next());
+    }
     trace
 }
 

@@ -229,7 +229,7 @@ impl Decisions {
             cost("refaults, files", "4K pages", self.file_refaults),
             cost("refaults, anonymous", "4K pages", self.anon_refaults),
             (format!("{min}, refaults"), "4K pages", refaults, Better::Neither),
-            (format!("{min}, faults"), "faults", self.min.faults as u64, Better::Neither),
+            given("demand MIN, pages brought in", self.min.faults as u64),
             cost("hot pages reclaimed", "4K pages", self.mistakes),
             given("activated", self.activated),
             given("restored", self.restored),
