@@ -50,11 +50,8 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
     let all = || memcgs.iter().flat_map(|(id, _)| LruList::ALL.map(|list| (*id, list)));
     let lists = all().flat_map(|(memcg, list)| model.maps.lru_folios(memcg, list));
     let known = |id| (id, format!("{:?}", model.maps.folio(id)));
-    // An invalidation more may save a CPU that holds less than the entry permits a fault.
-    let counters = Counter::ALL.into_iter().filter(|counter| *counter != Counter::Pgfault);
-    let counters: Vec<_> = counters.collect();
     let counted = memcgs.iter().flat_map(|(id, _)| {
-        counters.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))
+        Counter::ALL.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))
     });
     let tables = (0..model.tables.len() as u64).map(|k| crate::memory::FIRST_TABLE.add(k));
     // A run put back, given up lazily and written to after all, is dirty as a whole.
@@ -85,7 +82,10 @@ fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -
                 Op::MapAnonymous { order: of, .. } | Op::MapFile { order: of, .. } => *of = order,
                 _ => {}
             }
+            // A variant that flushes more would else evict what hides a later access from others:
+            // CPUs may forget a translation at any time, and here do so after each step.
             model.step(&step);
+            model.hardware.borrow_mut().tlbs.iter_mut().for_each(Vec::clear);
         }
         end(model)
     })
