@@ -55,7 +55,7 @@ fn assert_bounded(record: &Record) {
     let (refaults, min) = (of("refaults"), of("bound: demand MIN, refaults"));
     assert!(min <= refaults, "{record:?}");
     assert_eq!(refaults, of("refaults, files") + of("refaults, anonymous"));
-    assert_eq!(of("bound: demand MIN, faults"), of("different pages") + min);
+    assert_eq!(of("demand MIN, pages brought in"), of("different pages") + min);
     assert_eq!(of("major faults"), of("pages read"));
     assert!(refaults <= of("pages read"), "what comes back is read: {record:?}");
     assert!(of("pages read") <= refaults + of("different pages"), "nothing else is: {record:?}");
