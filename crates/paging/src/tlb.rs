@@ -79,6 +79,13 @@ pub fn flush_range<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, leve
     env.mmu().barrier(Barrier::Complete);
 }
 
+/// Makes every TLB forget the address space, and waits for it.
+pub fn flush_address_space<E: Env>(env: &E, asid: Asid) {
+    env.mmu().barrier(Barrier::Publish);
+    env.mmu().invalidate(Invalidate::AddressSpace(asid));
+    env.mmu().barrier(Barrier::Complete);
+}
+
 /// Makes every TLB and every secondary MMU forget `nr` entries of `level` from `start` on, which
 /// were taken out or permit less than they did.
 pub fn forget<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) {

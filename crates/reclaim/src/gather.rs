@@ -84,21 +84,17 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
         }
         let (mmu, asid) = (self.world.mmu(), mm.asid());
         tlb::forget_secondary(self.world, asid, start, nr, level);
-        let caps = mmu.caps();
+        let shootdown = mmu.caps().shootdown;
         let deferred = when == ShootdownWhen::Deferred;
-        if deferred && caps.shootdown == Shootdown::Ipi && mmu.remote(asid) {
+        if deferred && shootdown == Shootdown::Ipi && mmu.remote(asid) {
             self.owed = match self.owed {
                 Owed::Nothing => Owed::AddressSpace(asid),
                 Owed::AddressSpace(one) if one == asid => Owed::AddressSpace(one),
                 _ => Owed::Everything,
             };
         } else {
-            mmu.barrier(Barrier::Publish);
-            mmu.invalidate(match nr >= caps.range_limit {
-                true => Invalidate::AddressSpace(asid),
-                false => Invalidate::Range { asid, start, nr, level },
-            });
-            if !deferred || caps.shootdown == Shootdown::Ipi {
+            tlb::issue(self.world, asid, start, nr, level);
+            if !deferred || shootdown == Shootdown::Ipi {
                 mmu.barrier(Barrier::Complete);
                 return;
             }
@@ -195,9 +191,7 @@ pub fn flush_tlb_batched_pending<E: Env>(env: &E, mm: &Mm) {
         return;
     }
     if let Some(seen) = mm.flush_batch.pending() {
-        env.mmu().barrier(Barrier::Publish);
-        env.mmu().invalidate(Invalidate::AddressSpace(mm.asid()));
-        env.mmu().barrier(Barrier::Complete);
+        tlb::flush_address_space(env, mm.asid());
         mm.flush_batch.mark_flushed(seen);
     }
 }

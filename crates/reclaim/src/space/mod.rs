@@ -22,9 +22,8 @@ use crate::mmap::is_pages;
 use crate::vma::VmaId;
 use crate::world::World;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
-use pageout_paging::mmu::{Barrier, Invalidate};
 use pageout_paging::walk::{Descent, descend};
-use pageout_paging::{Env, Format, Level, LockedTable, Mmu, Pte, Table, VirtAddr, VirtRange};
+use pageout_paging::{Env, Format, Level, LockedTable, Pte, Table, VirtAddr, VirtRange, tlb};
 
 /// Why a call that changes an address space was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -52,9 +51,7 @@ pub enum SpaceError {
 
 /// Makes every TLB and secondary MMU forget the address space.
 fn flush_mm<E: Env>(env: &E, mm: &Mm) {
-    env.mmu().barrier(Barrier::Publish);
-    env.mmu().invalidate(Invalidate::AddressSpace(mm.asid()));
-    env.mmu().barrier(Barrier::Complete);
+    tlb::flush_address_space(env, mm.asid());
     if let Some(notifier) = env.notifier(mm.asid()) {
         notifier.invalidate(VirtAddr::new(0)..VirtAddr::new(u64::MAX));
     }

@@ -150,7 +150,8 @@ impl Task {
                 return (outcome.trace, Next::GoOn);
             }
             failures += 1;
-            let told = self.tell(stage, scenario, &mut stacks, deviations);
+            let told = (stage.perform)(scenario, &mut stacks, deviations, true);
+            let told = self.counterexample(stage, scenario, deviations, told);
             let told = told.expect("an execution fails each time it is repeated");
             if shortest.as_ref().is_none_or(|best| told.steps.len() < best.steps.len()) {
                 shortest = Some(told);
@@ -173,25 +174,25 @@ impl Task {
             panic!("only schedules are replayed");
         };
         let mut stacks = Stacks::new(scenario.agents.len());
-        let done = (stage.perform)(scenario, &mut stacks, deviations, false);
-        let choices = &done.trace.choices;
-        match done.trace.missed {
+        let told = (stage.perform)(scenario, &mut stacks, deviations, true);
+        let choices = &told.trace.choices;
+        match told.trace.missed {
             Some(of) => Err(match choices.get(of.step as usize) {
                 Some(choice) => MissedChoice::Option { of, last: choice.options - 1 },
                 None => MissedChoice::Step { of, steps: choices.len() },
             }),
-            None => Ok(self.tell(stage, scenario, &mut stacks, deviations)),
+            None => Ok(self.counterexample(stage, scenario, deviations, told)),
         }
     }
 
-    fn tell(
+    /// What failed in an execution that was told.
+    fn counterexample(
         &self,
         stage: Stage,
         scenario: &Scenario,
-        stacks: &mut Stacks,
         deviations: &[Deviation],
+        told: Outcome,
     ) -> Option<Counterexample> {
-        let told = (stage.perform)(scenario, stacks, deviations, true);
         Some(Counterexample::of_schedule(
             &told.violation?,
             format!("{} ({})", scenario.about, stage.format),
