@@ -5,6 +5,7 @@ use crate::property::hold;
 use crate::steps::{Op, Span, Step};
 use pageout_paging::Sound;
 use pageout_paging::pte::{SmallArm4, SmallX86};
+use pageout_reclaim::{Advice, VmFlags};
 
 fn holds(ops: impl IntoIterator<Item = Op>) {
     let steps: Vec<_> = ops.into_iter().map(Step::alone).collect();
@@ -25,6 +26,23 @@ fn protection_of_a_reclaimed_page_ends_with_that_of_its_range() {
         Op::ReclaimCgroup { memcg: 0, pages: 1, swappiness: Some(0) },
         Op::ReclaimCgroup { memcg: 0, pages: 1, swappiness: Some(0) },
         Op::WriteProtect { span: one, on: false },
+        Op::Store { process: 0, page: 0 },
+    ]);
+}
+
+/// A page of zeros that its process gave up lazily is still given up when zeros are read from it, so
+/// it may go with the mark that userfaultfd put on it. It was taken for one whose zeros are new.
+#[test]
+fn zeros_read_from_a_page_given_up_lazily_do_not_end_that() {
+    let one = Span::new(0, 0, 1);
+    holds([
+        Op::MapAnonymous { span: one, order: 0 },
+        Op::Protect { span: one, prot: VmFlags::READ | VmFlags::WRITE },
+        Op::Load { process: 0, page: 0 },
+        Op::Advise { span: one, advice: Advice::Free },
+        Op::Load { process: 0, page: 0 },
+        Op::WriteProtect { span: one, on: true },
+        Op::ReclaimCgroup { memcg: 0, pages: 1, swappiness: Some(0) },
         Op::Store { process: 0, page: 0 },
     ]);
 }

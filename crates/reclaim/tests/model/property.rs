@@ -35,9 +35,13 @@ pub(crate) fn hold<F: Format, R: Rules>(machine: Machine, variant: usize, steps:
     arena.with::<F, R, _>(|model| model.hold((machine, variant), steps));
 }
 
-/// Steps of a scenario in the mean, and scenarios of a format: 10⁵ steps in all.
+/// Steps of a scenario in the mean.
 const STEPS: usize = 250;
-const SCENARIOS: u32 = 100;
+
+/// Scenarios of a format: unless `PROPTEST_CASES` asks for more, 10⁵ steps in all.
+fn scenarios() -> u32 {
+    std::env::var("PROPTEST_CASES").map_or(100, |n| n.parse().expect("a number of scenarios"))
+}
 
 /// A scenario under which something is lost, as short as it was found, and what is lost.
 pub(crate) struct Failure {
@@ -99,7 +103,7 @@ pub(crate) fn search<F: Format, R: Rules>(scenarios: u32, rng: TestRng) -> Optio
 }
 
 fn property<F: Format>() {
-    if let Some(failure) = search::<F, Sound>(SCENARIOS, TestRunner::default().new_rng()) {
+    if let Some(failure) = search::<F, Sound>(scenarios(), TestRunner::default().new_rng()) {
         panic!("{failure}");
     }
 }
