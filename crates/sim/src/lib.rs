@@ -16,6 +16,7 @@ pub mod host;
 pub mod lab;
 pub mod layout;
 pub mod limited;
+pub mod lru_gen;
 pub mod metrics;
 pub mod published;
 pub mod reclaim_file;
