@@ -98,19 +98,34 @@ fn merge_into<F: Format>(copy: &mut Pte, next: Pte, flags: BatchFlags) {
     }
 }
 
+/// A batch that was found and checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct YoungRun {
+    /// Its entries.
+    pub nr: usize,
+    /// Whether any was young.
+    pub young: bool,
+    /// Whether any is dirty.
+    pub dirty: bool,
+}
+
 /// [`folio_pte_batch`] eight entries at a time, and in the same pass the young bits of the batch
-/// cleared: the entries found, and whether any was young. `pte` is entry `i`, by either getter; the
-/// table's lock is held. Clears nothing past the batch; does not widen.
+/// cleared. `pte` is entry `i`, by either getter; the table's lock is held. Neither clears nor
+/// looks past the batch; prefetches the same lines of `ahead`.
 #[inline]
 pub fn batch_and_clear_young<F: Format, T: Table>(
     table: T,
+    ahead: Option<T>,
     i: usize,
     pte: Pte,
     max_nr: usize,
-) -> (usize, bool) {
+) -> YoungRun {
     if F::is_valid(pte) {
-        return line::batch::<F, T>(table, i, pte, max_nr);
+        return line::batch::<F, T>(table, ahead, i, pte, max_nr);
     }
-    let nr = folio_pte_batch::<F, T>(table, i, pte, max_nr);
-    (nr, line::test_and_clear_young(table, None, i..i + nr, F::YOUNG))
+    let merge = BatchFlags { merge_young_dirty: true, ..BatchFlags::NONE };
+    let mut copy = pte;
+    let nr = folio_pte_batch_flags::<F, T>(table, i, &mut copy, max_nr, merge);
+    let young = line::test_and_clear_young(table, ahead, i..i + nr, F::YOUNG);
+    YoungRun { nr, young, dirty: F::is_dirty(copy) }
 }

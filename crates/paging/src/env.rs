@@ -36,6 +36,12 @@ pub trait Env {
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier>;
     /// Called between two tries for a lock: spin, wait for an event, or yield.
     fn relax(&self);
+    /// Whether another task waits for this CPU: a walk of page tables then stops at its next PUD, to
+    /// be resumed (Linux 7.1.5, walk_pud_range). By default never.
+    #[inline]
+    fn need_resched(&self) -> bool {
+        false
+    }
     /// Told what the engine does from here on, so that a ground can attribute time. Nothing depends
     /// on it, and by default it is nothing.
     #[inline]

@@ -56,7 +56,10 @@ pub struct Caps {
     pub hardware_af: bool,
     /// Hardware sets the dirty bit of leaf entries.
     pub hardware_dirty: bool,
-    /// Hardware sets the accessed bit of entries that lead to tables.
+    /// Hardware sets the accessed bit of entries that lead to tables
+    /// ([`Format::NONLEAF_YOUNG`](crate::Format)): x86 always; arm64 where every CPU has FEAT_HAFT,
+    /// since no fault could stand in for it; riscv never (Linux 7.1.5,
+    /// arch_has_hw_nonleaf_pmd_young).
     pub nonleaf_af: bool,
     /// Entries at or above which a range becomes an invalidation of the whole address space.
     /// arm64 without range TLBI: 512 at 4K pages; with it 2^21 + 1; x86: 34; riscv: 65 [7.1.5].

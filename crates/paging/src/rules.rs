@@ -1,6 +1,7 @@
 //! Soundness decisions, one method each. Exhibits of known bugs override exactly one of them.
 
-use crate::pte::{Format, Pte};
+use crate::mmu::Caps;
+use crate::pte::{Format, Level, Pte};
 use crate::{VirtAddr, contig};
 use core::ops::Range;
 
@@ -18,6 +19,30 @@ pub trait Rules {
         let start = if F::is_cont(first) { contig::align_down(i, F::CONT_PTES) } else { i };
         let end = if F::is_cont(last) { contig::align_up(i + nr, F::CONT_PTES) } else { i + nr };
         start..end
+    }
+
+    /// How many entries from the one that maps `addr` a batch may be at most: to the end of the
+    /// folio, of which `in_folio` pages are left; to `end`, that of the VMA or of the window looked
+    /// at; and to that of the table (Linux 7.1.5, folio_pte_batch).
+    #[inline]
+    fn max_batch<F: Format>(addr: VirtAddr, in_folio: usize, end: VirtAddr) -> usize {
+        let in_range = ((end.get() - addr.get()) >> F::PAGE_SHIFT) as usize;
+        in_folio.min(in_range).min(F::PTES - F::index(Level::Pte, addr))
+    }
+
+    /// Whether an aging walk asks whether the page of `pte` was used: a folio's page that is young,
+    /// or may be young in a secondary MMU (Linux 7.1.5, get_pte_pfn).
+    #[inline]
+    fn is_candidate<F: Format>(pte: Pte, secondary: bool) -> bool {
+        F::is_present(pte) && !F::is_special(pte) && (secondary || F::is_young(pte))
+    }
+
+    /// Whether an old entry that leads to a table tells an aging walk that none of the table's
+    /// entries was used: hardware sets the bit, and no secondary MMU reaches pages on its own
+    /// (Linux 7.1.5, walk_pmd_range).
+    #[inline]
+    fn old_table_is_unused<F: Format>(caps: Caps, secondary: bool) -> bool {
+        F::NONLEAF_YOUNG && caps.nonleaf_af && !secondary
     }
 
     /// Where `nr` pages from `start` end, in bytes: what notifiers and invalidations are told.

@@ -6,7 +6,7 @@ use pageout_exhibits::harness::{
     batch_len, case_numbers, gathered, merged, random_case,
 };
 use pageout_paging::batch::{
-    BatchFlags, batch_and_clear_young, folio_pte_batch, folio_pte_batch_flags,
+    BatchFlags, YoungRun, batch_and_clear_young, folio_pte_batch, folio_pte_batch_flags,
 };
 use pageout_paging::contig::{self, Getter};
 use pageout_paging::pte::{
@@ -150,11 +150,14 @@ fn check_fused<F: Decode>(world: &World<F>, case: &Case) {
     let (i, max_nr) = (case.run.start, case.run.len());
     let first = F::read(case.entries[i], i);
     let plain = folio_pte_batch::<F, _>(table, i, first, max_nr);
-    let (nr, young) = batch_and_clear_young::<F, _>(table, i, first, max_nr);
+    let run = batch_and_clear_young::<F, _>(table, None, i, first, max_nr);
+    let YoungRun { nr, young, dirty } = run;
     assert_eq!(nr, plain, "{case:#?}");
     let batch = &case.entries[i..i + nr];
     let any = batch.iter().any(|pte| F::bits(*pte).young);
     assert_eq!(young, any, "{case:#?}");
+    let any = batch.iter().any(|pte| F::is_dirty(*pte));
+    assert_eq!(dirty, any, "{case:#?}");
     for (k, pte) in case.entries.iter().enumerate() {
         let cleared = if (i..i + nr).contains(&k) { F::mkold(*pte) } else { *pte };
         assert_eq!(world.entry(k), cleared, "entry {k} of {case:#?}");

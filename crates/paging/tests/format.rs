@@ -151,6 +151,11 @@ fn upper_levels<F: Format>() {
     let table = F::table(pfn);
     assert!(F::is_table(table) && F::is_valid(table));
     assert_eq!(F::pfn(table), pfn);
+    // As kernels install it, and old: the bit changes nothing else.
+    assert_eq!(F::is_young(table), F::NONLEAF_YOUNG);
+    assert_eq!(F::mkyoung_table(F::mkold(table)), table);
+    assert!(F::is_table(F::mkold(table)));
+    assert_eq!(F::pfn(F::mkold(table)), pfn);
     for pte in states::<F>(Level::Pmd, pfn) {
         assert!(!F::is_table(pte), "{pte:?}");
         assert!(F::is_present(pte), "{pte:?}");
@@ -288,10 +293,11 @@ fn literal_bits() {
     assert_eq!(Arm64_4K::mkcont(Pte(1)).0, 1 | 1 << 52);
     let block = Arm64_4K::leaf(Level::Pmd, Pfn::new(0x200), Prot::READ);
     assert_eq!(block.0 & 3, 1);
-    assert_eq!(Arm64_4K::table(Pfn::new(3)).0, 3 << 12 | 3);
+    assert_eq!(Arm64_4K::table(Pfn::new(3)).0, 3 << 12 | 1 << 10 | 3);
     let x86 = X86_64::leaf(Level::Pte, Pfn::new(0x42), Prot::WRITE);
     assert_eq!(x86.0, 0x42 << 12 | 1 << 63 | 7);
     assert_eq!(X86_64::YOUNG, 1 << 5);
+    assert_eq!(X86_64::table(Pfn::new(3)).0, 3 << 12 | 1 << 6 | 1 << 5 | 7);
     let riscv = Riscv64::leaf(Level::Pte, Pfn::new(0x42), Prot::WRITE);
     assert_eq!(riscv.0, 0x42 << 10 | 1 << 4 | 7);
     assert_eq!(Riscv64::table(Pfn::new(3)).0, 3 << 10 | 1);

@@ -10,7 +10,7 @@ use core::ptr;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
 use pageout_paging::young::{Family, YoungCheck};
-use pageout_paging::{Env, Format, Level, Pte, VirtAddr};
+use pageout_paging::{Env, Format, Pte, Rules, VirtAddr};
 
 /// How young bits are checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -225,7 +225,7 @@ fn clear_young<'e, E: Env>(
         let (nr, young) = match hit {
             Hit::Pmd(addr) => (1, check.pmdp_clear_flush_young_notify(walk.locked(), addr)),
             Hit::Pte(addr, pte) if E::Format::is_present(pte) => {
-                let max_nr = max_batch::<E::Format>(folio, vma_end, addr, pte);
+                let max_nr = max_batch::<E>(folio, vma_end, addr, pte);
                 let (nr, young) = check.clear_flush_young_run(walk.locked(), addr, pte, max_nr);
                 walk.skip(nr);
                 (nr, young)
@@ -244,13 +244,12 @@ fn clear_young<'e, E: Env>(
 
 /// Entries from `addr`, which `pte` maps, to the end of the folio, the VMA or the table.
 #[inline]
-pub(crate) fn max_batch<F: Format>(
+pub(crate) fn max_batch<E: Env>(
     folio: &Folio,
     vma_end: VirtAddr,
     addr: VirtAddr,
     pte: Pte,
 ) -> usize {
-    let in_folio = folio.nr_pages() - F::pfn(pte).offset_from(folio.pfn()) as usize;
-    let in_vma = ((vma_end.get() - addr.get()) >> F::PAGE_SHIFT) as usize;
-    in_folio.min(in_vma).min(F::PTES - F::index(Level::Pte, addr))
+    let in_folio = folio.nr_pages() - E::Format::pfn(pte).offset_from(folio.pfn()) as usize;
+    E::Rules::max_batch::<E::Format>(addr, in_folio, vma_end)
 }

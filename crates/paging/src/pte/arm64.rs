@@ -22,6 +22,7 @@ const TABLE_OR_PAGE: u64 = 1 << 1;
 const USER: u64 = 1 << 6;
 const RDONLY: u64 = 1 << 7;
 const INNER_SHAREABLE: u64 = 3 << 8;
+/// In an entry that leads to a table too; without FEAT_HAFT hardware ignores it there.
 const AF: u64 = 1 << 10;
 /// With VALID clear this bit means "present but invalid": PROT_NONE.
 const NG: u64 = 1 << 11;
@@ -58,6 +59,7 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     const TABLE_SHIFT: u32 = T;
     const CONT_SHIFT: u32 = C;
     const YOUNG: u64 = AF;
+    const NONLEAF_YOUNG: bool = true;
     const VALID: u64 = VALID;
     const PRESENT: u64 = VALID | NG;
     const WRITE: u64 = WRITE;
@@ -83,7 +85,7 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
 
     #[inline]
     fn table(pfn: Pfn) -> Pte {
-        Pte(VALID | TABLE_OR_PAGE | ((pfn.get() << P) & Self::ADDRESS))
+        Pte(VALID | TABLE_OR_PAGE | AF | ((pfn.get() << P) & Self::ADDRESS))
     }
 
     fn swap(entry: SwapEntry) -> Pte {

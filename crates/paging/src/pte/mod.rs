@@ -130,8 +130,12 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     const TABLE_SHIFT: u32;
     /// log2 of the entries in a contiguous block; 0 where the format has none.
     const CONT_SHIFT: u32;
-    /// The accessed bit of a leaf entry, at every level.
+    /// The accessed bit of a leaf entry, at every level; of an entry that leads to a table too where
+    /// [`Format::NONLEAF_YOUNG`] says so.
     const YOUNG: u64;
+    /// Whether entries that lead to tables have an accessed bit. Whether hardware sets it is
+    /// [`Caps::nonleaf_af`](crate::mmu::Caps)'s to say.
+    const NONLEAF_YOUNG: bool;
     /// The bit by which hardware uses an entry.
     const VALID: u64;
     /// Any of these: the entry maps a page, if only for software.
@@ -160,7 +164,8 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
 
     /// A leaf that maps `pfn` at `level` ([`Level::Pte`] or [`Level::Pmd`]): old, clean, user.
     fn leaf(level: Level, pfn: Pfn, prot: Prot) -> Pte;
-    /// An entry that leads to the table in frame `pfn`.
+    /// An entry that leads to the table in frame `pfn`: young where such entries can be, as kernels
+    /// install them (Linux 7.1.5, `_PAGE_TABLE` of x86, `PMD_TABLE_AF` of arm64).
     fn table(pfn: Pfn) -> Pte;
     /// A swap entry. See [`SwapEntry`] for what fits.
     fn swap(entry: SwapEntry) -> Pte;
@@ -269,6 +274,12 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     #[inline]
     fn mkyoung(pte: Pte) -> Pte {
         pte.with(Self::YOUNG)
+    }
+    /// What the walker makes of an entry that leads to a table, when it goes through it and sets
+    /// accessed bits there: unchanged where the format has none (riscv reserves the bit).
+    #[inline]
+    fn mkyoung_table(pte: Pte) -> Pte {
+        if Self::NONLEAF_YOUNG { Self::mkyoung(pte) } else { pte }
     }
     /// The entry, old.
     #[inline]

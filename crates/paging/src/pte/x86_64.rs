@@ -49,6 +49,7 @@ impl<const T: u32> Format for X86<T> {
     const TABLE_SHIFT: u32 = T;
     const CONT_SHIFT: u32 = 0;
     const YOUNG: u64 = ACCESSED;
+    const NONLEAF_YOUNG: bool = true;
     const VALID: u64 = PRESENT;
     const PRESENT: u64 = PRESENT | PROTNONE;
     const WRITE: u64 = WRITE;
@@ -73,7 +74,7 @@ impl<const T: u32> Format for X86<T> {
     #[inline]
     fn table(pfn: Pfn) -> Pte {
         let address = (pfn.get() << PAGE_SHIFT) & ADDRESS;
-        Pte(PRESENT | WRITE | USER | ACCESSED | address)
+        Pte(PRESENT | WRITE | USER | ACCESSED | DIRTY | address)
     }
 
     fn swap(entry: SwapEntry) -> Pte {

@@ -6,8 +6,9 @@
 //! and the plain loop of `batched` is as much faster.
 
 use super::widened;
-use crate::batch::{BatchFlags, ignore};
-use crate::contig::align_down;
+use crate::Rules;
+use crate::batch::{BatchFlags, YoungRun, batch_and_clear_young, ignore};
+use crate::contig::{Getter, align_down};
 use crate::env::Env;
 use crate::pte::{Format, Pte};
 use crate::table::{LINE, Table};
@@ -59,35 +60,47 @@ pub fn test_and_clear_young<T: Table>(
     young
 }
 
-/// Clears the young bits in the parts of contiguous blocks that stick out of the run of `nr`
-/// entries from `i` on; whether any was set. The run itself is not touched.
+/// Finds the batch that begins at index `i` with the present entry `pte`, at most `max_nr`
+/// entries, and clears its young bits in the same pass; those too of the parts of contiguous blocks
+/// that stick out of it.
 #[inline]
-pub(crate) fn clear_young_edges<E: Env>(table: E::Table, i: usize, nr: usize) -> bool {
-    let wide = widened::<E>(table, i, nr);
-    let mut young = false;
-    for edge in [wide.start..i, i + nr..wide.end] {
+pub(crate) fn check_batch<E: Env>(
+    table: E::Table,
+    ahead: Option<E::Table>,
+    i: usize,
+    pte: Pte,
+    max_nr: usize,
+) -> YoungRun {
+    let mut run = batch_and_clear_young::<E::Format, _>(table, ahead, i, pte, max_nr);
+    let wide = widened::<E>(table, i, run.nr);
+    for edge in [wide.start..i, i + run.nr..wide.end] {
         if !edge.is_empty() {
-            young |= test_and_clear_young(table, None, edge, E::Format::YOUNG);
+            run.dirty |= edge.clone().any(|k| E::Format::is_dirty(table.load(k)));
+            run.young |= test_and_clear_young(table, None, edge, E::Format::YOUNG);
         }
     }
-    young
+    run
 }
 
 /// Finds the batch that begins at index `i` with the valid entry `pte`, at most `max_nr` entries,
 /// and clears its young bits in the same pass.
-#[inline]
+#[inline(always)] // so that a caller who does not ask whether it is dirty does not pay for it
 pub(crate) fn batch<F: Format, T: Table>(
     table: T,
+    ahead: Option<T>,
     i: usize,
     pte: Pte,
     max_nr: usize,
-) -> (usize, bool) {
+) -> YoungRun {
     let run = i..i + max_nr;
     let before = F::STEP.wrapping_mul((i % LINE) as u64);
     let mut expected = ignore::<F>(pte, BatchFlags::NONE).0.wrapping_sub(before);
-    let mut young = false;
+    let (mut young, mut dirty) = (false, false);
     let mut base = align_down(i, LINE);
     while base < run.end {
+        if let Some(ahead) = ahead {
+            ahead.prefetch_write(base);
+        }
         let wanted = within(&run, base);
         let entries = table.line(base);
         let odd = differences::<F>(&entries, base, expected).fold(0, |or, odd| or | odd);
@@ -95,16 +108,54 @@ pub(crate) fn batch<F: Format, T: Table>(
             let odd = mask(differences::<F>(&table.line(base), base, expected)) & wanted;
             let same = if odd == 0 { wanted } else { wanted & !(!0 << odd.trailing_zeros()) };
             young |= clear_in_line(table, base, same, F::YOUNG);
+            dirty |= mask(dirty_words::<F>(&entries)) & same != 0;
             if odd != 0 {
-                return (base + odd.trailing_zeros() as usize - i, young);
+                return YoungRun { nr: base + odd.trailing_zeros() as usize - i, young, dirty };
             }
-        } else if or(&entries) & F::YOUNG != 0 {
-            young |= clear_in_line(table, base, WHOLE, F::YOUNG);
+        } else {
+            if or(&entries) & F::YOUNG != 0 {
+                young |= clear_in_line(table, base, WHOLE, F::YOUNG);
+            }
+            dirty |= dirty_words::<F>(&entries).fold(0, |or, dirty| or | dirty) != 0;
         }
         base += LINE;
         expected = expected.wrapping_add(F::STEP * LINE as u64);
     }
-    (max_nr, young)
+    YoungRun { nr: max_nr, young, dirty }
+}
+
+/// The first candidate of an aging walk from index `run.start` to before `run.end`, found by young
+/// bits as they stand; as the gathering getter would find it: of a contiguous block in which any
+/// entry is young, the first that lies in `run`.
+#[inline]
+pub(crate) fn next_young<E: Env>(
+    table: E::Table,
+    ahead: Option<E::Table>,
+    run: Range<usize>,
+) -> Option<(usize, Pte)> {
+    let wide = widened::<E>(table, run.start, run.len());
+    let mut base = align_down(wide.start, LINE);
+    while base < wide.end {
+        if let Some(ahead) = ahead {
+            ahead.prefetch_write(base);
+        }
+        if or(&table.line(base)) & E::Format::YOUNG != 0 {
+            let entries = table.line(base);
+            let found =
+                mask(entries.iter().map(|entry| {
+                    u64::from(E::Rules::is_candidate::<E::Format>(Pte(*entry), false))
+                })) & within(&wide, base);
+            if found != 0 {
+                let k = found.trailing_zeros() as usize;
+                let cont = E::Format::is_cont(Pte(entries[k]));
+                let block = if cont { E::Format::CONT_PTES } else { 1 };
+                let first = align_down(base + k, block).max(run.start);
+                return Some((first, Getter::Raw.get::<E::Format, _>(table, first)));
+            }
+        }
+        base += LINE;
+    }
+    None
 }
 
 /// All entries of a line.
@@ -130,6 +181,12 @@ fn differences<F: Format>(
         let kept = ignore::<F>(F::decode(Pte(*entry), base + k), BatchFlags::NONE);
         kept.0 ^ expected.wrapping_add(F::STEP * k as u64)
     })
+}
+
+/// For each entry, a word that is zero if it is clean.
+#[inline]
+fn dirty_words<F: Format>(entries: &[u64; LINE]) -> impl Iterator<Item = u64> {
+    entries.iter().map(|entry| u64::from(F::is_dirty(Pte(*entry))))
 }
 
 #[inline]

@@ -8,12 +8,13 @@
 //! [`YoungCheck`] demands the table's lock by type. The functions of the families work on a bare
 //! handle: that its lock is held is their precondition, because only its holder may clear.
 
+mod aging;
 pub mod batched;
 pub mod entry;
 pub mod line;
 pub mod per_entry;
 
-use crate::batch::{batch_and_clear_young, folio_pte_batch};
+use crate::batch::folio_pte_batch;
 use crate::contig::Getter;
 use crate::env::{Env, LockedTable};
 use crate::mmu::Asid;
@@ -159,7 +160,8 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young | self.notify(After::Flush, addr, nr)
     }
 
-    /// Clears the young bit of the PMD leaf that maps `addr`; `pt` is the PMD table.
+    /// Clears the young bit of the PMD entry for `addr`, a leaf or, in formats where it has one, an
+    /// entry that leads to a table; whether it was set. `pt` is the PMD table.
     #[inline]
     pub fn pmdp_test_and_clear_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
         entry::test_and_clear_one::<E>(pt.table(), E::Format::index(Level::Pmd, addr))
@@ -259,12 +261,11 @@ impl<'e, E: Env> YoungCheck<'e, E> {
             let nr = folio_pte_batch::<E::Format, _>(pt.table(), i, pte, max_nr);
             return (nr, self.clear_flush_young_ptes(pt, addr, nr));
         }
-        let (nr, inside) = batch_and_clear_young::<E::Format, _>(pt.table(), i, pte, max_nr);
-        let young = inside | line::clear_young_edges::<E>(pt.table(), i, nr);
-        if young {
-            self.flush_run(pt, addr, nr);
+        let run = line::check_batch::<E>(pt.table(), None, i, pte, max_nr);
+        if run.young {
+            self.flush_run(pt, addr, run.nr);
         }
-        (nr, young)
+        (run.nr, run.young)
     }
 
     /// Checks a run and flushes what was young.
