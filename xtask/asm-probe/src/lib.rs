@@ -48,7 +48,8 @@ macro_rules! probes {
             pte: Pte,
             max_nr: usize,
         ) -> (usize, bool) {
-            batch_and_clear_young::<$format, _>(table, i, pte, max_nr)
+            let run = batch_and_clear_young::<$format, _>(table, None, i, pte, max_nr);
+            (run.nr, run.young)
         }
     };
 }
