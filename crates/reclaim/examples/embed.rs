@@ -17,6 +17,7 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::Family;
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table, VirtAddr};
+use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, Mapping, MappingKind,
     Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
@@ -176,6 +177,7 @@ pub(crate) fn run() -> ([Round; 2], u32) {
         memcgs: &mut from_fn::<_, { SIZES.memcgs }, _>(|_| Memcg::default()),
         shadows: &mut from_fn::<_, { SIZES.shadows }, _>(|_| ShadowEntry::default()),
         slots: &mut from_fn::<_, { SIZES.slots }, _>(|_| Slot::default()),
+        filters: &mut from_fn::<_, { SIZES.filters }, _>(|_| BloomFilter::default()),
     };
     let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
     let tables = HostTables::new(&tables, FIRST_TABLE);

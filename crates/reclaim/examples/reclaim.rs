@@ -25,6 +25,7 @@ use pageout_paging::pte::Riscv64;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn};
+use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Access, Aging, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock, Mapping,
     MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma, ShadowEntry,
@@ -49,6 +50,7 @@ const SIZES: Sizes = Sizes::for_limits(&Limits {
     memcgs: 1,
     shadows: FRAMES,
     slots: SLOTS,
+    filters: 4,
 });
 
 /// How this system checks young bits and takes entries out: in batches, TLBs told once a batch.
@@ -301,6 +303,7 @@ pub(crate) fn run() -> Outcome {
         memcgs: &mut from_fn::<_, { SIZES.memcgs }, _>(|_| Memcg::default()),
         shadows: &mut from_fn::<_, { SIZES.shadows }, _>(|_| ShadowEntry::default()),
         slots: &mut from_fn::<_, { SIZES.slots }, _>(|_| Slot::default()),
+        filters: &mut from_fn::<_, { SIZES.filters }, _>(|_| BloomFilter::default()),
     };
     let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
     let disk = Disk::new((FILE.end - FILE.start) as usize, SLOTS);

@@ -1,4 +1,7 @@
-//! What belongs to one CPU: its events, and in debug builds the locks it holds.
+//! What belongs to one CPU: its events, what reclaim on it batches, and in debug builds the locks it
+//! holds.
+
+use crate::mglru::batch::MmWalk;
 
 /// Locks in the order they may be taken; see ARCHITECTURE.md.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,6 +44,11 @@ pub struct Events {
 pub struct CpuCtx {
     /// Events since the context was made.
     pub events: Events,
+    /// What page-table walks of the reclaim that runs here keep.
+    pub(crate) walk: Option<MmWalk>,
+    /// A page fault on a mapping whose accesses say something about the next runs here
+    /// (`lru_gen_in_fault`): what is added to a list meanwhile was used.
+    pub(crate) in_fault: bool,
     /// One bit a [`Rank`] held.
     held: u16,
 }

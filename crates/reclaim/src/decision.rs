@@ -1,6 +1,7 @@
 //! What the classic LRU does with a folio at the end of its inactive list.
 
 use crate::folio::{FolioFlags, FolioGuard};
+use crate::recency::Recency;
 use crate::referenced::{Referenced, Refs};
 use crate::vma::VmFlags;
 
@@ -27,12 +28,14 @@ pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> Foli
     let Refs::Vmas(nr) = found.refs else {
         return FolioRef::Keep;
     };
-    let was_referenced = !folio.test_and_clear(FolioFlags::REFERENCED).is_empty();
-    let file = !folio.folio().flags().contains(FolioFlags::SWAPBACKED);
+    let folio = folio.folio();
+    let before = folio.note_use(Recency::NONE, Recency::REFERENCED);
+    let was_referenced = before.contains(Recency::REFERENCED);
+    let file = !folio.flags().contains(FolioFlags::SWAPBACKED);
     if nr == 0 {
         return if was_referenced && file { FolioRef::ReclaimClean } else { FolioRef::Reclaim };
     }
-    folio.set(FolioFlags::REFERENCED);
+    folio.note_use(Recency::REFERENCED, Recency::NONE);
     let executable = found.vm_flags.contains(VmFlags::EXEC) && file;
     if was_referenced || nr > 1 || executable { FolioRef::Activate } else { FolioRef::Keep }
 }

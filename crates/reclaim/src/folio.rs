@@ -2,6 +2,7 @@
 
 use crate::lock::{Lock, WriteGuard};
 use crate::memcg::MemcgId;
+use crate::recency::Recency;
 use crate::rmap::MappingId;
 use crate::swap::SwapSlot;
 use core::sync::atomic::{
@@ -14,34 +15,30 @@ bitflags::bitflags! {
     /// State of a folio, named as kernels name it.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct FolioFlags: u32 {
-        /// Seen referenced once since this was last cleared.
-        const REFERENCED = 1 << 0;
         /// Swap, if anything, backs it (anonymous and shared memory).
-        const SWAPBACKED = 1 << 1;
+        const SWAPBACKED = 1 << 0;
         /// Locked into memory.
-        const MLOCKED = 1 << 2;
+        const MLOCKED = 1 << 1;
         /// Being watched by idle-page tracking.
-        const IDLE = 1 << 3;
+        const IDLE = 1 << 2;
         /// Idle-page tracking cleared a young bit: counts as young once.
-        const YOUNG = 1 << 4;
+        const YOUNG = 1 << 3;
         /// Device memory: never on an LRU list.
-        const ZONE_DEVICE = 1 << 5;
+        const ZONE_DEVICE = 1 << 4;
         /// Anonymous memory.
-        const ANON = 1 << 6;
+        const ANON = 1 << 5;
         /// Content differs from what backs it.
-        const DIRTY = 1 << 7;
+        const DIRTY = 1 << 6;
         /// Being written out.
-        const WRITEBACK = 1 << 8;
+        const WRITEBACK = 1 << 7;
         /// Being read in.
-        const READING = 1 << 9;
+        const READING = 1 << 8;
         /// Content is valid.
-        const UPTODATE = 1 << 10;
+        const UPTODATE = 1 << 9;
         /// In the swap cache: [`Folio::swap`] is its first slot.
-        const SWAPCACHE = 1 << 11;
-        /// Reclaim it as soon as its write-out ends.
-        const RECLAIM = 1 << 12;
+        const SWAPCACHE = 1 << 10;
         /// Its last write-out failed.
-        const ERROR = 1 << 13;
+        const ERROR = 1 << 11;
     }
 }
 
@@ -49,24 +46,26 @@ bitflags::bitflags! {
     /// Where a folio stands among the LRU lists. Written under the lock of its lruvec, or by
     /// whoever isolated it.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-    pub struct LruFlags: u32 {
+    pub struct LruFlags: u16 {
         /// On a list.
         const LRU = 1 << 0;
         /// Active: of the active list, or to be put there.
         const ACTIVE = 1 << 1;
         /// Of the unevictable list, or to be put there.
         const UNEVICTABLE = 1 << 2;
-        /// Was active before: part of a working set.
-        const WORKINGSET = 1 << 3;
     }
 }
+
+/// Where the word of [`LruFlags`] keeps the generation on whose list the folio is, from 1.
+const LISTED_SHIFT: u32 = 8;
 
 /// Index of a folio in the caller's table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FolioId(pub u32);
 
 /// One folio's state, one cache line of 64 bytes. Flags are plain stores by whoever holds the
-/// folio's lock; the list's state, by whoever holds the lruvec's lock or has isolated the folio.
+/// folio's lock; its standing on the lists, by whoever holds the lruvec's lock or has isolated the
+/// folio; what is known of its use is a read-modify-write of anyone's.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Folio {
@@ -78,7 +77,8 @@ pub struct Folio {
     refs: AtomicU32,
     flags: AtomicU32,
     lock: Lock,
-    lru: AtomicU32,
+    lru: AtomicU16,
+    recency: AtomicU16,
     /// Neighbours on the list it is on; see `list`.
     pub(crate) prev: AtomicU32,
     pub(crate) next: AtomicU32,
@@ -118,6 +118,7 @@ impl Folio {
         self.mapcount.store(0, Relaxed);
         self.refs.store(1, Relaxed);
         self.lru.store(0, Relaxed);
+        self.recency.store(0, Relaxed);
         self.memcg.store(MemcgId::NONE.0, Relaxed);
         self.mapping.store(mapping.0, Relaxed);
     }
@@ -175,13 +176,59 @@ impl Folio {
     /// Where it stands among the LRU lists.
     #[inline]
     pub fn lru(&self) -> LruFlags {
-        LruFlags::from_bits_retain(self.lru.load(Relaxed))
+        LruFlags::from_bits_truncate(self.lru.load(Relaxed))
+    }
+
+    /// The generation on whose list it is, which need not be the one it is in: the list is left as
+    /// it is until eviction meets the folio. Written under the lruvec's lock.
+    #[inline]
+    pub(crate) fn listed_in(&self) -> Option<usize> {
+        match self.lru.load(Relaxed) >> LISTED_SHIFT {
+            0 => None,
+            n => Some(usize::from(n - 1)),
+        }
+    }
+
+    pub(crate) fn set_listed_in(&self, generation: Option<usize>) {
+        let n = generation.map_or(0, |generation| generation as u16 + 1);
+        let flags = self.lru.load(Relaxed) & ((1 << LISTED_SHIFT) - 1);
+        self.lru.store(flags | n << LISTED_SHIFT, Relaxed);
     }
 
     /// Changes where it stands. The caller holds the lruvec's lock, or has isolated the folio.
     #[inline]
     pub(crate) fn update_lru(&self, set: LruFlags, clear: LruFlags) {
-        self.lru.store(((self.lru() | set) - clear).bits(), Relaxed);
+        let word = self.lru.load(Relaxed);
+        self.lru.store((word | set.bits()) & !clear.bits(), Relaxed);
+    }
+
+    /// What is known of its use.
+    #[inline]
+    pub fn recency(&self) -> Recency {
+        Recency(self.recency.load(Relaxed))
+    }
+
+    /// Changes what is known of its use, at any time, by anyone: what it was before. `None` from
+    /// `change` leaves it as it is.
+    #[inline]
+    pub(crate) fn update_recency(
+        &self,
+        change: impl Fn(Recency) -> Option<Recency>,
+    ) -> Result<Recency, Recency> {
+        let changed =
+            self.recency.fetch_update(Relaxed, Relaxed, |now| change(Recency(now)).map(|r| r.0));
+        changed.map(Recency).map_err(Recency)
+    }
+
+    /// Sets and clears some of what is known of its use, with no store where nothing changes: what
+    /// it was before.
+    #[inline]
+    pub fn note_use(&self, set: Recency, clear: Recency) -> Recency {
+        let change = |now: Recency| {
+            let new = now.with(set, clear);
+            (new != now).then_some(new)
+        };
+        self.update_recency(change).unwrap_or_else(|same| same)
     }
 
     /// The cgroup it is charged to; the root for a folio that is charged to none.

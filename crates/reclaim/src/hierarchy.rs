@@ -33,7 +33,7 @@ fn link(link: &AtomicU16) -> Option<MemcgId> {
 
 impl Maps<'_> {
     pub(crate) fn init_memcgs(&self) {
-        self.memcgs[0].init(MemcgId::ROOT, Memcg::SWAPPINESS);
+        self.memcgs[0].init(MemcgId::ROOT, Memcg::SWAPPINESS, false, 0);
         let rest = &self.memcgs[1..];
         for (next, memcg) in (2..).zip(rest) {
             let last = usize::from(next) == self.memcgs.len();
@@ -57,19 +57,24 @@ impl Maps<'_> {
     ///
     /// # Errors
     /// [`OutOfTable`] if there are as many as fit.
-    pub fn add_memcg<E: Env>(
+    pub fn add_memcg<W: World>(
         &self,
-        env: &E,
+        world: &W,
         cpu: &mut CpuCtx,
         parent: MemcgId,
     ) -> Result<MemcgId, OutOfTable> {
         cpu.enter(Rank::Memcgs);
-        let guard = self.tree.lock.write(|| env.relax());
+        let guard = self.tree.lock.write(|| world.relax());
         let added = link(&self.tree.free);
         if let Some(id) = added {
             let (memcg, above) = (self.memcg(id), self.memcg(parent));
             self.tree.free.store(memcg.parent.load(Relaxed), Relaxed);
-            memcg.init(parent, above.swappiness.load(Relaxed));
+            memcg.init(
+                parent,
+                above.swappiness.load(Relaxed),
+                self.lru_gen_enabled(),
+                world.now_ms(),
+            );
             memcg.sibling.store(above.child.load(Relaxed), Relaxed);
             above.child.store(id.0, Relaxed);
         }

@@ -6,6 +6,7 @@ use crate::list::FolioList;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use crate::recency::Recency;
 use crate::vmstat::Counter;
 use crate::world::World;
 use pageout_paging::Env;
@@ -186,7 +187,8 @@ impl Maps<'_> {
         let wanted = |_| folio.flags() & kind == FolioFlags::ANON | backed;
         let change = || {
             folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
-            folio.update_flags(FolioFlags::empty(), backed | FolioFlags::REFERENCED);
+            folio.update_flags(FolioFlags::empty(), backed);
+            folio.note_use(Recency::NONE, Recency::REFERENCED);
         };
         self.relist(env, cpu, id, wanted, change, Counter::Pglazyfree)
     }
@@ -207,24 +209,13 @@ impl Maps<'_> {
     }
 
     /// Notes an access that leaves no young bit: the first sets `REFERENCED`, the next makes the
-    /// folio active (Linux 7.1.5, `folio_mark_accessed`). A caller that holds the folio's lock
-    /// shows it; otherwise it is tried, and the access is not noted if someone else holds it.
-    pub fn mark_accessed<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        id: FolioId,
-        held: Option<&FolioGuard<'_>>,
-    ) {
+    /// folio active (Linux 7.1.5, `folio_mark_accessed`).
+    pub fn mark_accessed<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
-        let tried = if held.is_some() { None } else { folio.try_lock() };
-        let Some(guard) = held.or(tried.as_ref()) else {
-            return;
-        };
-        if !folio.flags().contains(FolioFlags::REFERENCED) {
-            guard.set(FolioFlags::REFERENCED);
+        if !folio.recency().contains(Recency::REFERENCED) {
+            folio.note_use(Recency::REFERENCED, Recency::NONE);
         } else if self.activate(env, cpu, id) {
-            guard.test_and_clear(FolioFlags::REFERENCED);
+            folio.note_use(Recency::NONE, Recency::REFERENCED);
             self.age_nonresident(folio.memcg(), folio.nr_pages() as u64);
         }
     }

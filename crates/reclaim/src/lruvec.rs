@@ -5,6 +5,7 @@ use crate::list::Ends;
 use crate::lock::{Lock, WriteGuard};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use crate::mglru::LruGen;
 use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pageout_paging::Env;
@@ -79,10 +80,14 @@ pub(crate) struct Lruvec {
     pub(crate) nonresident_age: AtomicU64,
     /// `workingset_activate` of each type when reclaim last looked.
     pub(crate) refaults: [AtomicU64; 2],
+    /// The generations, while they are in use.
+    pub(crate) generations: LruGen,
 }
 
 impl Lruvec {
-    pub(crate) fn clear(&self) {
+    /// Empty lists; its generations are born `now` and in use if `lru_gen` says so.
+    pub(crate) fn init(&self, lru_gen: bool, now: u64) {
+        self.generations.init(lru_gen, now);
         self.lists.iter().for_each(Ends::clear);
         let sizes = self.nr_pages.iter().chain(&self.subtree);
         sizes.chain(&self.cost).chain(&self.refaults).for_each(|n| n.store(0, Relaxed));
@@ -92,13 +97,18 @@ impl Lruvec {
 
     /// Pages on a list of this cgroup itself.
     pub(crate) fn size(&self, list: LruList) -> u64 {
-        self.nr_pages[list as usize].load(Relaxed)
+        at_least_none(&self.nr_pages[list as usize])
     }
 
     /// Pages on the lists of one kind of this cgroup and all below.
     pub(crate) fn subtree_size(&self, list: LruList) -> u64 {
-        self.subtree[list as usize].load(Relaxed)
+        at_least_none(&self.subtree[list as usize])
     }
+}
+
+/// A size; 0 where changes that a page-table walk has not handed in leave it negative.
+fn at_least_none(size: &AtomicU64) -> u64 {
+    (size.load(Relaxed) as i64).max(0) as u64
 }
 
 /// A lruvec's lock, held, and whose it is.
@@ -167,28 +177,35 @@ impl Maps<'_> {
 
     /// The same, but leaves the list's sizes to the caller.
     pub(crate) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
-        let list = self.settle(self.folio(id));
-        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
-        list
+        let folio = self.folio(id);
+        self.settle(folio);
+        self.lru_gen_add(guard, id, false).unwrap_or_else(|| {
+            let list = LruList::of(folio);
+            self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
+            list
+        })
     }
 
     /// Puts a folio that is on no list at the tail, where reclaim takes it next.
     pub(crate) fn lru_link_tail(&self, guard: &LruGuard<'_>, id: FolioId) {
         let folio = self.folio(id);
-        let list = self.settle(folio);
-        self.memcg(guard.memcg).lruvec.lists[list as usize].push_tail(self, id);
+        self.settle(folio);
+        let list = self.lru_gen_add(guard, id, true).unwrap_or_else(|| {
+            let list = LruList::of(folio);
+            self.memcg(guard.memcg).lruvec.lists[list as usize].push_tail(self, id);
+            list
+        });
         self.resize(guard, list, folio.nr_pages() as u64);
     }
 
-    /// Marks the folio as being on a list, the unevictable one if it is mlocked: which one.
-    fn settle(&self, folio: &Folio) -> LruList {
+    /// Marks the folio as being on a list, the unevictable one if it is mlocked.
+    fn settle(&self, folio: &Folio) {
         debug_assert!(!folio.lru().contains(LruFlags::LRU), "a folio is on one list");
         if folio.flags().contains(FolioFlags::MLOCKED) {
             folio.update_lru(LruFlags::LRU | LruFlags::UNEVICTABLE, LruFlags::ACTIVE);
         } else {
             folio.update_lru(LruFlags::LRU, LruFlags::UNEVICTABLE);
         }
-        LruList::of(folio)
     }
 
     /// Takes a folio off the list it is on.
@@ -201,8 +218,11 @@ impl Maps<'_> {
     pub(crate) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
         debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
-        let list = LruList::of(folio);
-        self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self, id);
+        let list = self.lru_gen_del(guard, id, false).unwrap_or_else(|| {
+            let list = LruList::of(folio);
+            self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self, id);
+            list
+        });
         folio.update_lru(LruFlags::empty(), LruFlags::LRU);
         list
     }

@@ -4,15 +4,17 @@ use crate::cache::ShadowEntry;
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::lock::Lock;
 use crate::memcg::{Memcg, MemcgId, MemcgTree};
+use crate::mglru::switch::LruGenState;
+use crate::mglru::{BloomFilter, MAX_NR_ZONES};
 use crate::mm::{Mm, MmId};
 use crate::rmap::{Mapping, MappingId, MappingKind};
 use crate::swap::Slot;
 use crate::vma::{Vma, VmaId};
 use crate::{CpuCtx, Rank};
-use core::fmt;
 use core::sync::atomic::{
-    AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+    AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
+use core::{array, fmt};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Env, Order, Pfn};
 
@@ -38,6 +40,9 @@ pub struct Limits {
     pub shadows: usize,
     /// Swap slots.
     pub slots: usize,
+    /// Bloom filters of page-table walks: two for each cgroup of which the multi-generational LRU
+    /// ages address spaces. Where one is missing, walks enter every table.
+    pub filters: usize,
 }
 
 impl Limits {
@@ -51,6 +56,7 @@ impl Limits {
         memcgs: 0,
         shadows: 0,
         slots: 0,
+        filters: 0,
     };
 }
 
@@ -75,6 +81,8 @@ pub struct Sizes {
     pub shadows: usize,
     /// Length of [`Memory::slots`]: 24 bytes a swap slot.
     pub slots: usize,
+    /// Length of [`Memory::filters`]: 4 KiB a filter.
+    pub filters: usize,
 }
 
 const _: () = assert!(size_of::<Folio>() <= 64, "at most 64 bytes a folio");
@@ -93,6 +101,7 @@ impl Sizes {
             memcgs: limits.memcgs + 1,
             shadows: limits.shadows,
             slots: limits.slots,
+            filters: limits.filters,
         }
     }
 
@@ -107,6 +116,7 @@ impl Sizes {
             + self.memcgs * size_of::<Memcg>()
             + self.shadows * size_of::<ShadowEntry>()
             + self.slots * size_of::<Slot>()
+            + self.filters * size_of::<BloomFilter>()
     }
 }
 
@@ -131,6 +141,8 @@ pub struct Memory<'m> {
     pub shadows: &'m mut [ShadowEntry],
     /// Swap slots.
     pub slots: &'m mut [Slot],
+    /// Bloom filters.
+    pub filters: &'m mut [BloomFilter],
 }
 
 /// What [`Maps::new`] cannot work in.
@@ -163,6 +175,8 @@ pub enum TableKind {
     Shadows,
     /// [`Memory::slots`].
     Slots,
+    /// [`Memory::filters`].
+    Filters,
 }
 
 impl fmt::Display for TableKind {
@@ -176,6 +190,7 @@ impl fmt::Display for TableKind {
             Self::Memcgs => "cgroups",
             Self::Shadows => "shadows",
             Self::Slots => "swap slots",
+            Self::Filters => "Bloom filters",
         })
     }
 }
@@ -214,6 +229,9 @@ pub struct Maps<'m> {
     pub(crate) tree: MemcgTree,
     pub(crate) shadows: &'m [ShadowEntry],
     pub(crate) slots: &'m [Slot],
+    pub(crate) filters: &'m [BloomFilter],
+    /// First frame of each zone but the first.
+    zone_starts: [AtomicU64; MAX_NR_ZONES - 1],
     /// Guards the file index and the swap cache, and the three numbers below.
     pub(crate) index: Lock,
     /// Shadows stored so far.
@@ -223,6 +241,8 @@ pub struct Maps<'m> {
     pub(crate) slot_cursor: AtomicU32,
     /// Gathers that were dropped, not finished.
     pub(crate) dropped_gathers: AtomicU32,
+    /// What is switched on of the multi-generational LRU.
+    pub(crate) lru_gen_state: LruGenState,
     free: FreeLists,
 }
 
@@ -234,6 +254,7 @@ struct FreeLists {
     vmas: AtomicU32,
     mms: AtomicU32,
     mappings: AtomicU32,
+    filters: AtomicU32,
 }
 
 impl<'m> Maps<'m> {
@@ -242,7 +263,8 @@ impl<'m> Maps<'m> {
     /// # Errors
     /// [`MemoryError`] names a slice too long to number.
     pub fn new(memory: Memory<'m>, base: Pfn) -> Result<Self, MemoryError> {
-        let Memory { frames, pages, folios, vmas, mms, mappings, memcgs, shadows, slots } = memory;
+        let Memory { frames, pages, folios, vmas, mms, mappings, memcgs, shadows, slots, filters } =
+            memory;
         let lengths = [
             (frames.len(), TableKind::Frames),
             (folios.len(), TableKind::Folios),
@@ -250,6 +272,7 @@ impl<'m> Maps<'m> {
             (mms.len(), TableKind::Mms),
             (mappings.len(), TableKind::Mappings),
             (slots.len(), TableKind::Slots),
+            (filters.len(), TableKind::Filters),
         ];
         if let Some((_, kind)) = lengths.into_iter().find(|(len, _)| *len >= NONE as usize) {
             return Err(MemoryError::TooLong(kind));
@@ -273,11 +296,14 @@ impl<'m> Maps<'m> {
             tree: MemcgTree::default(),
             shadows,
             slots,
+            filters,
+            zone_starts: array::from_fn(|_| AtomicU64::new(u64::MAX)),
             index: Lock::default(),
             shadow_clock: AtomicU32::new(0),
             free_slots: AtomicU32::new(slots.len() as u32),
             slot_cursor: AtomicU32::new(0),
             dropped_gathers: AtomicU32::new(0),
+            lru_gen_state: LruGenState::default(),
             free,
         };
         maps.frames.iter().for_each(|frame| frame.store(NONE, Relaxed));
@@ -285,6 +311,7 @@ impl<'m> Maps<'m> {
         chain(maps.vmas.iter().map(|vma| &vma.next), &maps.free.vmas);
         chain(maps.mms.iter().map(|mm| &mm.state), &maps.free.mms);
         chain(maps.mappings.iter().map(|mapping| &mapping.head), &maps.free.mappings);
+        chain(maps.filters.iter().map(|filter| &filter.next), &maps.free.filters);
         maps.folios.iter().for_each(|folio| folio.bucket.store(NONE, Relaxed));
         maps.shadows.iter().for_each(ShadowEntry::clear);
         maps.slots.iter().for_each(Slot::clear);
@@ -419,6 +446,32 @@ impl<'m> Maps<'m> {
         let i = usize::try_from(pfn.offset_from(self.base)).ok()?;
         let id = self.frames.get(i)?.load(Acquire);
         (id != NONE).then_some(FolioId(id))
+    }
+
+    /// Where a zone of physical memory but the first begins, in the order of zones; until it is
+    /// set, a zone is empty and its frames belong to the one before. Set before folios are added.
+    ///
+    /// # Panics
+    /// If `zone` is not 1 to [`MAX_NR_ZONES`] − 1.
+    pub fn set_zone_start(&self, zone: usize, first: Pfn) {
+        self.zone_starts[zone - 1].store(first.get(), Relaxed);
+    }
+
+    /// The zone of a folio's frames, 0 to [`MAX_NR_ZONES`] − 1.
+    #[inline]
+    pub fn zone_of(&self, folio: &Folio) -> usize {
+        let pfn = folio.pfn().get();
+        self.zone_starts.iter().filter(|start| start.load(Relaxed) <= pfn).count()
+    }
+
+    /// Takes a free Bloom filter, as it was left.
+    pub(crate) fn take_filter<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> Option<u32> {
+        self.take(env, cpu, &self.free.filters, |i| &self.filters[i].next)
+    }
+
+    pub(crate) fn put_filter<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: u32) {
+        let link = &self.filters[id as usize].next;
+        self.put(env, cpu, &self.free.filters, link, id);
     }
 
     /// Number of a frame in the tables of frames and of pages.

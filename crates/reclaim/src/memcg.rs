@@ -63,7 +63,7 @@ impl Memcg {
     /// Swappiness of the root until it is set (the kernel's `vm_swappiness`).
     pub(crate) const SWAPPINESS: u8 = 60;
 
-    pub(crate) fn init(&self, parent: MemcgId, swappiness: u8) {
+    pub(crate) fn init(&self, parent: MemcgId, swappiness: u8, lru_gen: bool, now: u64) {
         self.parent.store(parent.0, Relaxed);
         for link in [&self.child, &self.sibling, &self.walked] {
             link.store(MemcgId::NONE.0, Relaxed);
@@ -74,7 +74,7 @@ impl Memcg {
         for amount in claimed.into_iter().chain([&self.usage, &self.min, &self.low]) {
             amount.store(0, Relaxed);
         }
-        self.lruvec.clear();
+        self.lruvec.init(lru_gen, now);
         self.vmstat.clear();
     }
 

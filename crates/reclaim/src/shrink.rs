@@ -7,6 +7,7 @@ use crate::list::FolioList;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use crate::recency::Recency;
 use crate::referenced::{Refs, folio_referenced};
 use crate::scan::ScanControl;
 use crate::unmap::try_to_unmap;
@@ -105,7 +106,7 @@ impl<W: World> Shrink<'_, '_, W> {
         if flags.contains(FolioFlags::WRITEBACK) {
             // It comes back to the tail when its write-out ends; until then it is out of the way
             // among the active. Waiting for it is no reclaim's business.
-            guard.set(FolioFlags::RECLAIM);
+            folio.note_use(Recency::RECLAIM, Recency::NONE);
             return Fate::Activated;
         }
         let flushed = !flags.intersects(FolioFlags::ANON | FolioFlags::SWAPBACKED);
@@ -177,14 +178,14 @@ impl<W: World> Shrink<'_, '_, W> {
         let folio = guard.folio();
         if is_file(folio) {
             self.count(folio, Counter::NrVmscanImmediateReclaim);
-            guard.set(FolioFlags::RECLAIM);
+            folio.note_use(Recency::RECLAIM, Recency::NONE);
             return Some(Fate::Activated);
         }
         // Someone who holds a reference may write to it again: it would not be freed anyhow.
         if only_clean || !self.sc.may_writepage || folio.refs() != 2 + refs {
             return Some(Fate::Kept);
         }
-        guard.set(FolioFlags::RECLAIM);
+        folio.note_use(Recency::RECLAIM, Recency::NONE);
         self.world.enter(Stage::Flush);
         let submitted = self.gather.write_out(guard, id);
         self.world.enter(Stage::Other);
@@ -317,7 +318,8 @@ pub(crate) fn shrink_active_list<W: World>(
             if used && found.vm_flags.contains(VmFlags::EXEC) && is_file(folio) {
                 nr_rotated += nr;
             } else {
-                folio.update_lru(LruFlags::WORKINGSET, LruFlags::ACTIVE);
+                folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
+                folio.note_use(Recency::WORKINGSET, Recency::NONE);
                 nr_deactivated += nr;
             }
         }

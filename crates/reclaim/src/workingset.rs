@@ -9,6 +9,7 @@ use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use crate::recency::Recency;
 use crate::scan::{FILE, SWAP_CLUSTER_MAX};
 use crate::vmstat::Counter;
 use core::num::NonZeroU64;
@@ -87,7 +88,7 @@ impl Maps<'_> {
         let memcg = target.unwrap_or(MemcgId::ROOT);
         let age = self.memcg(memcg).lruvec.nonresident_age.load(Relaxed);
         self.age_nonresident(memcg, folio.nr_pages() as u64);
-        Shadow::new(age, memcg, folio.lru().contains(LruFlags::WORKINGSET))
+        Shadow::new(age, memcg, folio.recency().contains(Recency::WORKINGSET))
     }
 
     /// Judges a folio that came back and is on no list yet, by what it left: one evicted not too
@@ -117,7 +118,7 @@ impl Maps<'_> {
         self.age_nonresident(memcg, nr);
         count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
         if shadow.was_workingset() {
-            folio.update_lru(LruFlags::WORKINGSET, LruFlags::empty());
+            folio.note_use(Recency::WORKINGSET, Recency::NONE);
             self.note_cost(env, cpu, memcg, file, nr, 0);
             count(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile);
         }

@@ -73,4 +73,8 @@ pub trait World: Env + Frames + Backing {
     fn signal_pending(&self) -> bool {
         false
     }
+
+    /// Milliseconds since a start of the world's choosing: what generations' ages count from. The
+    /// root cgroup's first generations are as old as that start.
+    fn now_ms(&self) -> u64;
 }

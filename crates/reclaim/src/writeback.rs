@@ -2,6 +2,7 @@
 
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::maps::Maps;
+use crate::recency::Recency;
 use crate::world::{Io, Place, Submitted, World};
 use crate::{CpuCtx, Rank};
 use pageout_paging::Env;
@@ -80,10 +81,11 @@ impl Maps<'_> {
 
 /// Marks the end of a write; whether reclaim waits for the folio. What failed stays dirty.
 fn end_write(guard: &FolioGuard<'_>, ok: bool) -> bool {
-    let was = guard.test_and_clear(FolioFlags::WRITEBACK | FolioFlags::RECLAIM);
-    assert!(was.contains(FolioFlags::WRITEBACK), "a write that ends was going on");
+    let was = guard.test_and_clear(FolioFlags::WRITEBACK);
+    assert!(!was.is_empty(), "a write that ends was going on");
+    let before = guard.folio().note_use(Recency::NONE, Recency::RECLAIM);
     if !ok {
         guard.set(FolioFlags::DIRTY | FolioFlags::ERROR);
     }
-    was.contains(FolioFlags::RECLAIM)
+    before.contains(Recency::RECLAIM)
 }

@@ -107,7 +107,11 @@ impl<F: Arch> Backing for CountingEnv<'_, F> {
     }
 }
 
-impl<F: Arch> World for CountingEnv<'_, F> {}
+impl<F: Arch> World for CountingEnv<'_, F> {
+    fn now_ms(&self) -> u64 {
+        self.host.now_ms()
+    }
+}
 
 /// Counts, and plays the MMU whose maintenance is counted.
 #[derive(Debug)]

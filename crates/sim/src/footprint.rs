@@ -1,6 +1,7 @@
 //! What a scenario takes of memory, table by table.
 
 use pageout_paging::Format;
+use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{Folio, Limits, Lock, Mapping, Memcg, Mm, ShadowEntry, Sizes, Slot, Vma};
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
@@ -42,6 +43,7 @@ impl Footprint {
             row("pages: anonymous state", sizes.pages, size_of::<AtomicU8>()),
             row("shadows of evicted folios", sizes.shadows, size_of::<ShadowEntry>()),
             row("swap slots", sizes.slots, size_of::<Slot>()),
+            row("Bloom filters", sizes.filters, size_of::<BloomFilter>()),
             row("VMAs", sizes.vmas, size_of::<Vma>()),
             row("address spaces", sizes.mms, size_of::<Mm>()),
             row("mappings", sizes.mappings, size_of::<Mapping>()),

@@ -18,6 +18,7 @@ pub struct HostFrames {
     next_table: Cell<u64>,
     tables: u64,
     freed_tables: RefCell<Vec<Pfn>>,
+    now_ms: Cell<u64>,
 }
 
 impl HostFrames {
@@ -31,6 +32,16 @@ impl HostFrames {
             tables: tables as u64,
             ..Self::default()
         }
+    }
+
+    /// Milliseconds that have passed in the scenario.
+    pub fn now_ms(&self) -> u64 {
+        self.now_ms.get()
+    }
+
+    /// Lets time pass in the scenario: nothing else does.
+    pub fn pass(&self, ms: u64) {
+        self.now_ms.set(self.now_ms.get() + ms);
     }
 
     /// Makes room on the stack of `order` for so many, so that freeing them allocates nothing.

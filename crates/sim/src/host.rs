@@ -136,7 +136,11 @@ impl<F: Arch, P: Probe> Backing for HostEnv<'_, F, P> {
     }
 }
 
-impl<F: Arch, P: Probe> World for HostEnv<'_, F, P> {}
+impl<F: Arch, P: Probe> World for HostEnv<'_, F, P> {
+    fn now_ms(&self) -> u64 {
+        self.frames.now_ms()
+    }
+}
 
 /// No TLB, and the hardware that the ideal walker plays: invalidations and barriers cost nothing
 /// here and are not executed.

@@ -7,6 +7,7 @@ use crate::frames::HostFrames;
 use crate::host::HostEnv;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
+use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
     Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
@@ -32,6 +33,7 @@ pub struct Arena {
     memcgs: Vec<Memcg>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
+    filters: Vec<BloomFilter>,
     supply: HostFrames,
 }
 
@@ -64,6 +66,7 @@ impl Arena {
             memcgs: filled(sizes.memcgs),
             shadows: filled(sizes.shadows),
             slots: filled(sizes.slots),
+            filters: filled(sizes.filters),
             supply: HostFrames::default(),
         }
     }
@@ -85,6 +88,7 @@ impl Arena {
             memcgs: &mut self.memcgs,
             shadows: &mut self.shadows,
             slots: &mut self.slots,
+            filters: &mut self.filters,
         };
         let maps = Maps::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
         let supply = &self.supply;

@@ -39,6 +39,8 @@ pub(crate) struct Machine<'m> {
     used: RefCell<[bool; FRAMES]>,
     disk: RefCell<Disk>,
     pub(crate) cpus: Cpus,
+    /// The timer: an access takes a millisecond here.
+    now_ms: Cell<u64>,
 }
 
 /// Frame of a page of an address space, and whether it may be stored to.
@@ -207,7 +209,11 @@ impl Backing for Machine<'_> {
     }
 }
 
-impl World for Machine<'_> {}
+impl World for Machine<'_> {
+    fn now_ms(&self) -> u64 {
+        self.now_ms.get()
+    }
+}
 
 impl<'m> Machine<'m> {
     pub(crate) fn new(entries: &'m [AtomicU64], locks: &'m [Lock], disk: Disk) -> Self {
@@ -219,11 +225,13 @@ impl<'m> Machine<'m> {
             used: RefCell::new([false; FRAMES]),
             disk: RefCell::new(disk),
             cpus: Cpus::default(),
+            now_ms: Cell::new(0),
         }
     }
 
     /// A load or a store as a CPU does it: the word, or `None` for a page fault.
     pub(crate) fn access(&self, mm: &Mm, at: Word, store: Option<u64>) -> Option<u64> {
+        self.now_ms.set(self.now_ms.get() + 1);
         let pfn = self.translate(mm, at.page, store.is_some())?;
         let word = &mut self.ram.borrow_mut()[pfn.get() as usize][at.word];
         *word = store.unwrap_or(*word);

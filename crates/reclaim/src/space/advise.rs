@@ -8,6 +8,7 @@ use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::FolioList;
 use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
+use crate::recency::Recency;
 use crate::scan::{Agent, ScanControl};
 use crate::shrink::{ReclaimStat, shrink_folio_list};
 use crate::swap::{SwapSlot, try_to_free_swap};
@@ -170,7 +171,8 @@ impl Maps<'_> {
         each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
             cpu.enter(Rank::Folio);
             if let Some(guard) = self.folio(id).try_lock() {
-                guard.test_and_clear(FolioFlags::REFERENCED | FolioFlags::YOUNG);
+                guard.test_and_clear(FolioFlags::YOUNG);
+                guard.folio().note_use(Recency::NONE, Recency::REFERENCED);
             }
             cpu.leave(Rank::Folio);
         });

@@ -120,7 +120,7 @@ fn zap_batch<W: World>(
     for (id, nr, was) in batch.runs.into_iter().flatten() {
         let file = !maps.folio(id).flags().contains(FolioFlags::ANON);
         if file && W::Format::is_young(was) && !vma.flags().intersects(VmFlags::NO_RECENCY) {
-            maps.mark_accessed(world, cpu, id, None);
+            maps.mark_accessed(world, cpu, id);
         }
         maps.release(world, cpu, id, nr);
     }

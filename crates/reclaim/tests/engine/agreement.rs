@@ -76,7 +76,7 @@ fn part() -> impl Strategy<Value = Part> {
 
 fn layout() -> impl Strategy<Value = Layout> {
     let kind = prop_oneof![4 => Just(MappingKind::File), 1 => Just(MappingKind::Anon)];
-    let flags = [FolioFlags::IDLE, FolioFlags::YOUNG, FolioFlags::REFERENCED];
+    let flags = [FolioFlags::IDLE, FolioFlags::YOUNG, FolioFlags::MLOCKED];
     let flags = proptest::sample::subsequence(flags.to_vec(), 0..=3);
     let folio = (0..=5_u8, flags.prop_map(|flags| flags.into_iter().collect()));
     let folios = vec(folio, 1..=6);

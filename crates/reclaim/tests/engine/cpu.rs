@@ -183,6 +183,7 @@ pub(crate) const ROOM: Limits = Limits {
     memcgs: 2,
     shadows: 16,
     slots: 64,
+    filters: 4,
 };
 
 /// What a private, readable and writable VMA is.

@@ -19,7 +19,7 @@ type Env<'a> = crate::env::TestEnv<'a, SmallX86>;
 /// Uses a page of a file, which is read in if it must be.
 fn access(maps: &Maps<'_>, env: &Env<'_>, cpu: &mut CpuCtx, file: MappingId, at: u64, id: MemcgId) {
     if let Some(found) = cache::find(maps, env, cpu, file, at) {
-        maps.mark_accessed(env, cpu, found, None);
+        maps.mark_accessed(env, cpu, found);
         return maps.release(env, cpu, found, 1);
     }
     let order = Order::new(0).expect("one page");

@@ -3,7 +3,9 @@
 use crate::world::{Arena, LIMITS};
 use FolioRef::{Activate, Keep, Reclaim, ReclaimClean};
 use pageout_paging::pte::SmallX86;
-use pageout_reclaim::{FolioFlags, FolioRef, Referenced, Refs, VmFlags, folio_check_references};
+use pageout_reclaim::{
+    FolioFlags, FolioRef, Recency, Referenced, Refs, VmFlags, folio_check_references,
+};
 
 /// Vmas that referenced, REFERENCED before, executable, swap-backed: decision, REFERENCED after.
 /// Written from the classic branch of Linux 7.1's folio_check_references, row by row.
@@ -34,16 +36,23 @@ const ROWS: [(u32, bool, bool, bool, FolioRef, bool); 24] = [
     (2, true, true, true, Activate, true),
 ];
 
-/// Decides on a folio with these flags; the decision and the flags after.
-fn decide(flags: FolioFlags, refs: Refs, vm_flags: VmFlags) -> (FolioRef, FolioFlags) {
+/// Decides on a folio with these flags; the decision and what is known of its use after.
+fn decide(
+    flags: FolioFlags,
+    recency: Recency,
+    refs: Refs,
+    vm_flags: VmFlags,
+) -> (FolioRef, Recency) {
     let mut arena = Arena::new::<SmallX86>(&LIMITS);
     let mut world = arena.world::<SmallX86>();
     let file = world.file();
     let folio = world.folio(file, 0, 0);
     world.flag(folio, flags);
+    world.maps.folio(folio).note_use(recency, Recency::NONE);
     let guard = world.maps.folio(folio).try_lock().expect("free");
     let decided = folio_check_references(&guard, Referenced { refs, vm_flags });
-    (decided, world.flags(folio))
+    assert_eq!(world.flags(folio), flags);
+    (decided, world.maps.folio(folio).recency())
 }
 
 fn when<T: Default>(condition: bool, then: T) -> T {
@@ -58,11 +67,11 @@ fn every_case_is_decided_as_the_table_says() {
     ];
     for (nr, was, exec, swapbacked, decision, after) in ROWS {
         for (other, vm_flags) in unrelated {
-            let kept = other | when(swapbacked, FolioFlags::SWAPBACKED);
-            let before = kept | when(was, FolioFlags::REFERENCED);
+            let flags = other | when(swapbacked, FolioFlags::SWAPBACKED);
+            let before = when(was, Recency::REFERENCED);
             let vm_flags = vm_flags | when(exec, VmFlags::EXEC);
-            let decided = decide(before, Refs::Vmas(nr), vm_flags);
-            let after = kept | when(after, FolioFlags::REFERENCED);
+            let decided = decide(flags, before, Refs::Vmas(nr), vm_flags);
+            let after = when(after, Recency::REFERENCED);
             assert_eq!(decided, (decision, after), "{nr} {before:?} {vm_flags:?}");
         }
     }
@@ -72,7 +81,8 @@ fn every_case_is_decided_as_the_table_says() {
 #[test]
 fn many_references_activate() {
     for nr in [3, 64, u32::MAX] {
-        let (decision, _) = decide(FolioFlags::empty(), Refs::Vmas(nr), VmFlags::READ);
+        let (decision, _) =
+            decide(FolioFlags::empty(), Recency::NONE, Refs::Vmas(nr), VmFlags::READ);
         assert_eq!(decision, Activate);
     }
 }
@@ -81,13 +91,13 @@ fn many_references_activate() {
 #[test]
 fn a_locked_vma_and_an_unknown_answer_leave_the_flags() {
     for bits in 0..8 {
-        let flags =
-            when(bits & 1 > 0, FolioFlags::REFERENCED) | when(bits & 2 > 0, FolioFlags::SWAPBACKED);
+        let recency = when(bits & 1 > 0, Recency::REFERENCED);
+        let flags = when(bits & 2 > 0, FolioFlags::SWAPBACKED);
         let vm_flags = when(bits & 4 > 0, VmFlags::EXEC);
-        assert_eq!(decide(flags, Refs::Unknown, vm_flags), (Keep, flags));
+        assert_eq!(decide(flags, recency, Refs::Unknown, vm_flags), (Keep, recency));
         for refs in [Refs::Unknown, Refs::Vmas(0), Refs::Vmas(1), Refs::Vmas(2)] {
-            let decided = decide(flags, refs, vm_flags | VmFlags::LOCKED);
-            assert_eq!(decided, (Activate, flags), "{refs:?}");
+            let decided = decide(flags, recency, refs, vm_flags | VmFlags::LOCKED);
+            assert_eq!(decided, (Activate, recency), "{refs:?}");
         }
     }
 }

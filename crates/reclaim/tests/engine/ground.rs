@@ -111,6 +111,7 @@ pub(crate) struct Ground {
     early: AtomicBool,
     /// Whether the calling task is to stop.
     pub(crate) signal: AtomicBool,
+    pub(crate) now_ms: AtomicU64,
 }
 
 impl Ground {
@@ -125,6 +126,7 @@ impl Ground {
             log: Mutex::default(),
             early: AtomicBool::new(false),
             signal: AtomicBool::new(false),
+            now_ms: AtomicU64::new(0),
         }
     }
 
@@ -264,5 +266,9 @@ impl<F: Format> Backing for TestEnv<'_, F> {
 impl<F: Format> World for TestEnv<'_, F> {
     fn signal_pending(&self) -> bool {
         self.ground.signal.load(Relaxed)
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.ground.now_ms.load(Relaxed)
     }
 }

@@ -5,6 +5,7 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
     Counter, FolioFlags, FolioId, Limits, LruList, MappingId, MappingKind, MemcgBusy, MemcgId,
+    Recency,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -141,7 +142,7 @@ impl<'a> Model<'a> {
                 folio.list = if moves { down } else { folio.list };
             }
             Step::Access(_) => {
-                maps.mark_accessed(env, cpu, folio.id, None);
+                maps.mark_accessed(env, cpu, folio.id);
                 let moves = folio.referenced && evictable && folio.list == down;
                 folio.list = if moves { up } else { folio.list };
                 folio.referenced = !moves;
@@ -199,8 +200,8 @@ impl<'a> Model<'a> {
         }
         for folio in &self.folios {
             assert_eq!(self.world.maps.folio(folio.id).memcg(), folio.memcg);
-            let flags = self.world.flags(folio.id);
-            assert_eq!(flags.contains(FolioFlags::REFERENCED), folio.referenced);
+            let recency = self.world.maps.folio(folio.id).recency();
+            assert_eq!(recency.contains(Recency::REFERENCED), folio.referenced);
         }
     }
 }
@@ -217,17 +218,4 @@ proptest! {
             model.check();
         }
     }
-}
-
-#[test]
-fn a_locked_folio_is_not_marked_as_accessed() {
-    let mut arena = Arena::new::<SmallX86>(&ROOM);
-    let mut model = Model::new(&mut arena);
-    model.add(false, false, 0, 0);
-    let (id, world) = (model.folios[0].id, &mut model.world);
-    let guard = world.maps.folio(id).try_lock().expect("no one else");
-    world.maps.mark_accessed(&world.env, &mut world.cpu, id, None);
-    assert!(!world.flags(id).contains(FolioFlags::REFERENCED), "someone else holds the lock");
-    world.maps.mark_accessed(&world.env, &mut world.cpu, id, Some(&guard));
-    assert!(world.flags(id).contains(FolioFlags::REFERENCED));
 }

@@ -9,8 +9,8 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Pfn};
 use pageout_reclaim::{
     Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId, MemcgId,
-    MmId, Place, ReclaimOptions, ShootdownWhen, SwapSlot, Tuning, UnmapBy, Unmapping, VmFlags,
-    cache, swap,
+    MmId, Place, Recency, ReclaimOptions, ShootdownWhen, SwapSlot, Tuning, UnmapBy, Unmapping,
+    VmFlags, cache, swap,
 };
 
 const ROOT: MemcgId = MemcgId::ROOT;
@@ -106,8 +106,8 @@ fn dirty_folios_of_files_wait_for_their_flushers<F: Format>(family: Family) {
         let id = resident(&mut world, mm, file, 2, 0);
         world.change(mm, 2, F::mkdirty);
         assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
-        let flags = world.flags(id);
-        assert!(flags.contains(FolioFlags::DIRTY | FolioFlags::RECLAIM));
+        assert!(world.flags(id).contains(FolioFlags::DIRTY));
+        assert!(world.maps.folio(id).recency().contains(Recency::RECLAIM));
         assert!(world.env.ground.transfers().is_empty());
         assert_eq!((world.mapcount(id), world.maps.folio(id).refs()), (0, 1));
     }
@@ -159,7 +159,8 @@ fn anonymous_memory_is_written_then_freed<F: Format>(family: Family) {
         assert_eq!(world.env.ground.transfers().len(), 1, "written once");
         if late {
             assert_eq!(freed, 0);
-            assert!(world.flags(id).contains(FolioFlags::WRITEBACK | FolioFlags::RECLAIM));
+            assert!(world.flags(id).contains(FolioFlags::WRITEBACK));
+            assert!(world.maps.folio(id).recency().contains(Recency::RECLAIM));
             assert_eq!(world.finish_io(true), 1);
             assert!(!world.flags(id).intersects(FolioFlags::WRITEBACK | FolioFlags::DIRTY));
             assert!(!world.maps.folio(id).lru().contains(LruFlags::ACTIVE), "back at the tail");

@@ -5,10 +5,11 @@ use crate::world::{Arena, LIMITS, World, page, pages};
 use pageout_paging::pte::{Arm64_4K, SmallX86};
 use pageout_paging::young::Family;
 use pageout_paging::{Order, Pfn, VirtAddr};
+use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId, MappingKind, Maps, Memcg,
-    Memory, Mm, MmapError, NewFolio, NewVma, OutOfTable, Refs, ShadowEntry, Sizes, Slot, TableKind,
-    VmFlags, Vma,
+    Memory, Mm, MmapError, NewFolio, NewVma, OutOfTable, Recency, Refs, ShadowEntry, Sizes, Slot,
+    TableKind, VmFlags, Vma,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU32};
@@ -52,7 +53,8 @@ fn sizes_are_what_the_slices_take() {
         + of(sizes.pages, size_of::<AtomicU8>())
         + of(sizes.memcgs, size_of::<Memcg>())
         + of(sizes.shadows, size_of::<ShadowEntry>())
-        + of(sizes.slots, size_of::<Slot>());
+        + of(sizes.slots, size_of::<Slot>())
+        + of(sizes.filters, size_of::<BloomFilter>());
     assert_eq!(sizes.bytes(), bytes);
     // The sizes that their documentation names.
     let each = [size_of::<Folio>(), size_of::<Vma>(), size_of::<Mm>(), size_of::<Mapping>()];
@@ -77,7 +79,7 @@ fn memory_is_overwritten() {
         let mut world: W<'_> = arena.world();
         let (mm, file) = (world.process(), world.file());
         let folio = world.folio(file, 2, 0);
-        world.flag(folio, FolioFlags::REFERENCED);
+        world.maps.folio(folio).note_use(Recency::REFERENCED, Recency::NONE);
         let vma = world.vma(mm, 0..4, VmFlags::READ, file, 0);
         assert_eq!((mm.0, file.0, folio.0, vma.0), (0, 0, 0, 0));
         assert_eq!(folios_of(&world).iter().flatten().count(), 4);
@@ -100,6 +102,7 @@ fn frames_are_numbered_from_the_base() {
         memcgs: &mut [Memcg::default()],
         shadows: &mut [],
         slots: &mut [],
+        filters: &mut [],
     };
     let maps = Maps::new(memory, Pfn::new(64)).expect("small tables");
     let mut arena = Arena::new::<SmallX86>(&TWO);

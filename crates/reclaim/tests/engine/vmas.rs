@@ -4,7 +4,7 @@ use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World};
 use pageout_paging::Format;
 use pageout_paging::young::Family;
-use pageout_reclaim::{FolioFlags, FolioId, MappingId, MmId, Refs, VmFlags};
+use pageout_reclaim::{FolioFlags, FolioId, MappingId, MmId, Recency, Refs, VmFlags};
 
 /// A process that maps a folio of four pages at its pages 0 to 3, none of them young.
 fn mapper<F: Format>(
@@ -182,12 +182,15 @@ fn a_reference_ends_idle_tracking_and_its_absence_does_not<F: Format>(family: Fa
     let file = world.file();
     let folio = world.folio(file, 2, 0);
     let mm = mapper(&mut world, file, folio, VmFlags::READ);
-    world.flag(folio, FolioFlags::IDLE | FolioFlags::REFERENCED);
+    world.flag(folio, FolioFlags::IDLE);
+    world.maps.folio(folio).note_use(Recency::REFERENCED, Recency::NONE);
     world.referenced(folio, family);
-    assert_eq!(world.flags(folio), FolioFlags::IDLE | FolioFlags::REFERENCED);
+    assert_eq!(world.flags(folio), FolioFlags::IDLE);
     world.touch(mm, 3);
     world.referenced(folio, family);
-    assert_eq!(world.flags(folio), FolioFlags::REFERENCED, "left to the decision");
+    assert_eq!(world.flags(folio), FolioFlags::empty());
+    let recency = world.maps.folio(folio).recency();
+    assert_eq!(recency, Recency::REFERENCED, "left to the decision");
 }
 
 fn a_young_bit_that_idle_tracking_took_counts_once<F: Format>(family: Family) {

@@ -9,6 +9,7 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
+use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, Mapping,
     MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
@@ -44,6 +45,7 @@ pub(crate) struct Arena {
     memcgs: Vec<Memcg>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
+    filters: Vec<BloomFilter>,
     supply: Tables,
     ground: Ground,
 }
@@ -71,6 +73,7 @@ impl Arena {
             memcgs: filled(sizes.memcgs),
             shadows: filled(sizes.shadows),
             slots: filled(sizes.slots),
+            filters: filled(sizes.filters),
             supply: Tables::default(),
             ground: Ground::new(sizes.frames),
         }
@@ -87,6 +90,7 @@ impl Arena {
             memcgs: &mut self.memcgs,
             shadows: &mut self.shadows,
             slots: &mut self.slots,
+            filters: &mut self.filters,
         };
         World {
             maps: Maps::new(memory, Pfn::new(0)).expect("small tables"),

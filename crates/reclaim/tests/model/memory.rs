@@ -4,6 +4,7 @@ use crate::hardware::Hardware;
 use crate::model::Model;
 use pageout_paging::table::HostTables;
 use pageout_paging::{Format, Pfn};
+use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Folio, Limits, Lock, Mapping, Maps, Memcg, Memory, Mm, ShadowEntry, Sizes, Slot, Vma,
 };
@@ -23,6 +24,7 @@ pub(crate) const ROOM: Limits = Limits {
     memcgs: 4,
     shadows: 8,
     slots: 48,
+    filters: 4,
 };
 
 /// Page tables.
@@ -42,6 +44,7 @@ pub(crate) struct Arena {
     memcgs: Vec<Memcg>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
+    filters: Vec<BloomFilter>,
 }
 
 fn filled<T: Default>(len: usize) -> Vec<T> {
@@ -63,6 +66,7 @@ impl Arena {
             memcgs: filled(sizes.memcgs),
             shadows: filled(sizes.shadows),
             slots: filled(sizes.slots),
+            filters: filled(sizes.filters),
         }
     }
 
@@ -82,6 +86,7 @@ impl Arena {
             memcgs: &mut self.memcgs,
             shadows: &mut self.shadows,
             slots: &mut self.slots,
+            filters: &mut self.filters,
         };
         let maps = Maps::new(memory, Pfn::new(0)).expect("small tables");
         let tables = HostTables::new(&self.tables, FIRST_TABLE);

@@ -78,6 +78,7 @@ pub(crate) struct Model<'g, 'm, F, R> {
     /// Swap slots there are.
     pub(crate) slots: usize,
     waited: Cell<u32>,
+    pub(crate) now_ms: Cell<u64>,
     rules: PhantomData<R>,
 }
 
@@ -105,6 +106,7 @@ impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
             areas: RefCell::default(),
             slots: maps.free_slots(),
             waited: Cell::new(0),
+            now_ms: Cell::new(0),
             rules: PhantomData,
         }
     }
@@ -437,7 +439,11 @@ impl<F: Format, R: Rules> Backing for Model<'_, '_, F, R> {
     }
 }
 
-impl<F: Format, R: Rules> World for Model<'_, '_, F, R> {}
+impl<F: Format, R: Rules> World for Model<'_, '_, F, R> {
+    fn now_ms(&self) -> u64 {
+        self.now_ms.get()
+    }
+}
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// What is to happen inside of the operation that comes.

@@ -47,6 +47,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     pub(crate) fn step(&self, step: &Step) {
         self.truth.borrow_mut().stores.clear();
         self.cpu.set(step.cpu);
+        self.now_ms.set(self.now_ms.get() + 1);
         let interruptible = matches!(
             step.op,
             Op::ReclaimCgroup { .. } | Op::ReclaimAll | Op::Balance { .. } | Op::WriteFile { .. }

@@ -2,6 +2,7 @@
 
 use super::memory::FIRST_FRAME;
 use super::world::FRAMES;
+use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Folio, Limits, Mapping, Maps, Memcg, Memory, Mm, ShadowEntry, Sizes, Slot, Vma,
 };
@@ -21,6 +22,7 @@ pub(super) struct EngineTables {
     memcgs: Vec<Memcg>,
     shadows: Vec<ShadowEntry>,
     slots: Vec<Slot>,
+    filters: Vec<BloomFilter>,
 }
 
 fn made<T: Default>(len: usize) -> Vec<T> {
@@ -38,6 +40,7 @@ impl EngineTables {
             memcgs: 1,
             shadows: 8,
             slots: SLOTS as usize,
+            filters: 2,
         });
         Self {
             frames: made(sizes.frames),
@@ -49,6 +52,7 @@ impl EngineTables {
             memcgs: made(sizes.memcgs),
             shadows: made(sizes.shadows),
             slots: made(sizes.slots),
+            filters: made(sizes.filters),
         }
     }
 
@@ -63,6 +67,7 @@ impl EngineTables {
             memcgs: &mut self.memcgs,
             shadows: &mut self.shadows,
             slots: &mut self.slots,
+            filters: &mut self.filters,
         };
         Maps::new(memory, FIRST_FRAME).expect("small tables can be numbered")
     }

@@ -83,6 +83,7 @@ impl Needs {
             memcgs: 1,
             shadows: (self.files.len() << order.get()) * PLACES_A_SHADOW,
             slots: (self.own.len() << order.get()) + IN_FLIGHT,
+            filters: 4,
         }
     }
 

@@ -115,4 +115,8 @@ impl<F: Arch> Backing for NotingWorld<'_, F> {
     }
 }
 
-impl<F: Arch> World for NotingWorld<'_, F> {}
+impl<F: Arch> World for NotingWorld<'_, F> {
+    fn now_ms(&self) -> u64 {
+        self.env.now_ms()
+    }
+}

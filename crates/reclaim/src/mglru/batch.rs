@@ -1,0 +1,81 @@
+//! What one CPU's reclaim keeps while it walks page tables (the kernel's `lru_gen_mm_walk`).
+
+use super::{MAX_NR_ZONES, PerGeneration};
+use crate::CpuCtx;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use pageout_paging::{Env, VirtAddr};
+
+/// What a walk counted, in entries (`enum` of `MM_…`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MmStats {
+    /// Leaf entries seen (`MM_LEAF_TOTAL`).
+    pub leaf_total: u64,
+    /// Young leaf entries found (`MM_LEAF_YOUNG`).
+    pub leaf_young: u64,
+    /// PTE tables entered: in the filter, or forced (`MM_NONLEAF_FOUND`).
+    pub nonleaf_found: u64,
+    /// PTE tables worth entering next time (`MM_NONLEAF_ADDED`).
+    pub nonleaf_added: u64,
+}
+
+/// Changes of generations' sizes that walks on this CPU made and have not handed in, and where the
+/// walk stands. One exists while reclaim runs on the CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct MmWalk {
+    /// Whose generations.
+    pub(crate) memcg: MemcgId,
+    /// The youngest generation when the walk began.
+    pub(crate) seq: u64,
+    /// Which types are aged.
+    pub(crate) swappiness: u8,
+    /// Walk what no filter names and what did not run since.
+    pub(crate) force_scan: bool,
+    /// Where the walk of an address space goes on.
+    pub(crate) next_addr: VirtAddr,
+    pub(crate) stats: MmStats,
+    /// Pages by which each generation grew.
+    pub(crate) nr_pages: PerGeneration<i64>,
+    /// Folios whose generation changed.
+    pub(crate) batched: u64,
+}
+
+impl Default for MmWalk {
+    fn default() -> Self {
+        Self {
+            memcg: MemcgId::ROOT,
+            seq: 0,
+            swappiness: 0,
+            force_scan: false,
+            next_addr: VirtAddr::new(0),
+            stats: MmStats::default(),
+            nr_pages: [[[0; MAX_NR_ZONES]; 2]; super::MAX_NR_GENS],
+            batched: 0,
+        }
+    }
+}
+
+impl MmWalk {
+    /// Notes that a folio changed its generation (`update_batch_size`).
+    pub(crate) fn moved(&mut self, kind: usize, zone: usize, nr: i64, from: usize, to: usize) {
+        self.nr_pages[from][kind][zone] -= nr;
+        self.nr_pages[to][kind][zone] += nr;
+        self.batched += 1;
+    }
+}
+
+impl Maps<'_> {
+    /// Hands in what walks on this CPU batched, all of it the folios of `memcg`
+    /// (`reset_batch_size`).
+    pub(crate) fn reset_batch_size<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId) {
+        let Some(walk) = cpu.walk.as_mut().filter(|walk| walk.batched > 0) else {
+            return;
+        };
+        let none = MmWalk::default().nr_pages;
+        let deltas = core::mem::replace(&mut walk.nr_pages, none);
+        walk.batched = 0;
+        let guard = self.lock_lruvec(env, cpu, memcg);
+        self.lru_gen_add_sizes(&guard, &deltas);
+        self.unlock_lruvec(cpu, guard);
+    }
+}

@@ -1,0 +1,279 @@
+//! The generations of one cgroup: their lists, sizes, and where a folio belongs.
+
+use super::{MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS, PerGeneration, gen_from_seq};
+use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
+use crate::list::Ends;
+use crate::lruvec::{LruGuard, LruList};
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::recency::Recency;
+use crate::scan::{ANON, FILE};
+use core::array;
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+
+/// Pages refaulted, or examined, of each type and tier.
+pub(crate) type PerTier = [[AtomicU64; MAX_NR_TIERS]; 2];
+
+/// The generations of a cgroup (the kernel's `lru_gen_folio`). Everything changes under the
+/// lruvec's lock but `refaulted` and `evicted`, which are counted at any time.
+#[derive(Debug, Default)]
+pub(crate) struct LruGen {
+    /// New folios go to a generation's list; otherwise to the classic ones.
+    pub(crate) enabled: AtomicBool,
+    /// The youngest generation's sequence number.
+    pub(crate) max_seq: AtomicU64,
+    /// The oldest generation's, of each type.
+    pub(crate) min_seq: [AtomicU64; 2],
+    /// When each generation was born, in milliseconds of the world's clock.
+    pub(crate) timestamps: [AtomicU64; MAX_NR_GENS],
+    pub(crate) lists: PerGeneration<Ends>,
+    /// Pages in each generation, wherever they are listed. A walk that has not handed in its
+    /// changes may leave a number negative.
+    pub(crate) nr_pages: PerGeneration<AtomicI64>,
+    /// Moving averages over generations gone by.
+    pub(crate) avg_refaulted: PerTier,
+    pub(crate) avg_total: PerTier,
+    /// Of the oldest generation: pages kept because their tier refaults more, evicted, and come
+    /// back since.
+    pub(crate) protected: PerTier,
+    pub(crate) evicted: PerTier,
+    pub(crate) refaulted: PerTier,
+}
+
+impl LruGen {
+    /// Four generations, all empty, born `now`.
+    pub(crate) fn init(&self, enabled: bool, now: u64) {
+        self.enabled.store(enabled, Relaxed);
+        self.max_seq.store(MIN_NR_GENS + 1, Relaxed);
+        self.min_seq.iter().for_each(|seq| seq.store(0, Relaxed));
+        self.timestamps.iter().for_each(|at| at.store(now, Relaxed));
+        self.lists.iter().flatten().flatten().for_each(Ends::clear);
+        self.nr_pages.iter().flatten().flatten().for_each(|n| n.store(0, Relaxed));
+        let tiers = [&self.avg_refaulted, &self.avg_total, &self.protected];
+        let tiers = tiers.into_iter().chain([&self.evicted, &self.refaulted]);
+        tiers.flatten().flatten().for_each(|n| n.store(0, Relaxed));
+    }
+
+    pub(crate) fn max_seq(&self) -> u64 {
+        self.max_seq.load(Relaxed)
+    }
+
+    pub(crate) fn min_seq(&self, kind: usize) -> u64 {
+        self.min_seq[kind].load(Relaxed)
+    }
+
+    /// Generations of a type, 2 to 4 (`get_nr_gens`).
+    pub(crate) fn nr_gens(&self, kind: usize) -> u64 {
+        self.max_seq() - self.min_seq(kind) + 1
+    }
+
+    /// Whether a generation is one of the two youngest, which count as active
+    /// (`lru_gen_is_active`).
+    pub(crate) fn is_active(&self, generation: usize) -> bool {
+        let max = self.max_seq();
+        generation == gen_from_seq(max) || generation == gen_from_seq(max - 1)
+    }
+
+    /// Pages of a type in the generation of a sequence number, in all zones.
+    pub(crate) fn size(&self, seq: u64, kind: usize) -> u64 {
+        let zones = &self.nr_pages[gen_from_seq(seq)][kind];
+        zones.iter().map(|n| n.load(Relaxed).max(0) as u64).sum()
+    }
+
+    fn list_of(&self, generation: usize, kind: usize) -> LruList {
+        match (kind, self.is_active(generation)) {
+            (ANON, false) => LruList::InactiveAnon,
+            (ANON, true) => LruList::ActiveAnon,
+            (_, false) => LruList::InactiveFile,
+            (_, true) => LruList::ActiveFile,
+        }
+    }
+
+    /// Where a folio belongs that joins (`lru_gen_folio_seq`): the younger, the likelier it is to
+    /// be used again; one that is `reclaiming` in the oldest generation.
+    pub(crate) fn folio_seq(&self, folio: &Folio, reclaiming: bool) -> u64 {
+        let (flags, recency) = (folio.flags(), folio.recency());
+        let workingset = u64::from(recency.contains(Recency::WORKINGSET));
+        let unwritten = flags.intersects(FolioFlags::DIRTY | FolioFlags::WRITEBACK)
+            && recency.contains(Recency::RECLAIM);
+        let anon = flags & (FolioFlags::SWAPBACKED | FolioFlags::SWAPCACHE);
+        let from_youngest = if folio.lru().contains(LruFlags::ACTIVE) {
+            MIN_NR_GENS - workingset
+        } else if reclaiming {
+            MAX_NR_GENS as u64
+        } else if anon == FolioFlags::SWAPBACKED || unwritten {
+            MIN_NR_GENS
+        } else {
+            MAX_NR_GENS as u64 - workingset
+        };
+        (self.max_seq() + 1).saturating_sub(from_youngest).max(self.min_seq(kind_of(folio)))
+    }
+}
+
+/// Its type: whether swap backs it.
+pub(crate) fn kind_of(folio: &Folio) -> usize {
+    if folio.flags().contains(FolioFlags::SWAPBACKED) { ANON } else { FILE }
+}
+
+/// Which end of a generation's list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// Where folios join.
+    Head,
+    /// Where eviction takes them.
+    Tail,
+}
+
+impl Maps<'_> {
+    /// The generations of a cgroup.
+    pub(crate) fn lru_gen(&self, memcg: MemcgId) -> &LruGen {
+        &self.memcg(memcg).lruvec.generations
+    }
+
+    /// Puts a folio that is on no list on its generation's, if generations are in use and it can be
+    /// evicted: which classic list it counts as, whose sizes are left to the caller
+    /// (`lru_gen_add_folio`).
+    pub(crate) fn lru_gen_add(
+        &self,
+        guard: &LruGuard<'_>,
+        id: FolioId,
+        reclaiming: bool,
+    ) -> Option<LruList> {
+        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
+        if folio.lru().contains(LruFlags::UNEVICTABLE) || !lrugen.enabled.load(Relaxed) {
+            return None;
+        }
+        let generation = gen_from_seq(lrugen.folio_seq(folio, reclaiming));
+        let end = if reclaiming { End::Tail } else { End::Head };
+        let _ = folio.update_recency(|now| Some(now.in_generation(Some(generation))));
+        folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
+        self.lru_gen_list(guard, id, generation, end);
+        let (kind, zone) = (kind_of(folio), self.zone_of(folio));
+        let nr = folio.nr_pages() as i64;
+        lrugen.nr_pages[generation][kind][zone].fetch_add(nr, Relaxed);
+        Some(lrugen.list_of(generation, kind))
+    }
+
+    /// Takes a folio off its generation's list, if it is on one: which classic list it counted as,
+    /// whose sizes are left to the caller. It stays active if its generation was, unless it is
+    /// `reclaiming` (`lru_gen_del_folio`).
+    pub(crate) fn lru_gen_del(
+        &self,
+        guard: &LruGuard<'_>,
+        id: FolioId,
+        reclaiming: bool,
+    ) -> Option<LruList> {
+        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
+        folio.recency().generation()?;
+        self.lru_gen_unlist(guard, id);
+        let before = folio.update_recency(|now| Some(now.in_generation(None)));
+        let before = before.unwrap_or_else(|same| same);
+        // A walk may have moved it since it was last looked at: what counts is the word replaced.
+        let generation = before.generation().expect("only the lock's holder takes it off");
+        if !reclaiming && lrugen.is_active(generation) {
+            folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+        }
+        let (kind, zone) = (kind_of(folio), self.zone_of(folio));
+        let nr = folio.nr_pages() as i64;
+        lrugen.nr_pages[generation][kind][zone].fetch_sub(nr, Relaxed);
+        Some(lrugen.list_of(generation, kind))
+    }
+
+    /// Moves a folio from the list it is on to that of `generation`.
+    pub(crate) fn lru_gen_move(
+        &self,
+        guard: &LruGuard<'_>,
+        id: FolioId,
+        generation: usize,
+        end: End,
+    ) {
+        self.lru_gen_unlist(guard, id);
+        self.lru_gen_list(guard, id, generation, end);
+    }
+
+    fn lru_gen_list(&self, guard: &LruGuard<'_>, id: FolioId, generation: usize, end: End) {
+        let folio = self.folio(id);
+        folio.set_listed_in(Some(generation));
+        let (kind, zone) = (kind_of(folio), self.zone_of(folio));
+        let list = &self.lru_gen(guard.memcg).lists[generation][kind][zone];
+        match end {
+            End::Head => list.push_head(self, id),
+            End::Tail => list.push_tail(self, id),
+        }
+    }
+
+    fn lru_gen_unlist(&self, guard: &LruGuard<'_>, id: FolioId) {
+        let folio = self.folio(id);
+        let generation = folio.listed_in().expect("a folio of a generation is on a list");
+        let (kind, zone) = (kind_of(folio), self.zone_of(folio));
+        self.lru_gen(guard.memcg).lists[generation][kind][zone].remove(self, id);
+        folio.set_listed_in(None);
+    }
+
+    /// Counts a folio in another generation than before (`lru_gen_update_size`).
+    pub(crate) fn lru_gen_resize(
+        &self,
+        guard: &LruGuard<'_>,
+        folio: &Folio,
+        from: usize,
+        to: usize,
+    ) {
+        let lrugen = self.lru_gen(guard.memcg);
+        let (kind, zone, nr) = (kind_of(folio), self.zone_of(folio), folio.nr_pages() as i64);
+        lrugen.nr_pages[from][kind][zone].fetch_sub(nr, Relaxed);
+        lrugen.nr_pages[to][kind][zone].fetch_add(nr, Relaxed);
+        let [before, after] = [from, to].map(|generation| lrugen.list_of(generation, kind));
+        if before != after {
+            self.resize(guard, before, (nr as u64).wrapping_neg());
+            self.resize(guard, after, nr as u64);
+        }
+    }
+
+    /// Adds what a walk has batched to the sizes of generations and of the classic lists.
+    pub(crate) fn lru_gen_add_sizes(&self, guard: &LruGuard<'_>, deltas: &PerGeneration<i64>) {
+        let lrugen = self.lru_gen(guard.memcg);
+        for (generation, kinds) in deltas.iter().enumerate() {
+            for (kind, zones) in kinds.iter().enumerate() {
+                let total: i64 = zones.iter().sum();
+                for (size, delta) in lrugen.nr_pages[generation][kind].iter().zip(zones) {
+                    size.fetch_add(*delta, Relaxed);
+                }
+                if total != 0 {
+                    self.resize(guard, lrugen.list_of(generation, kind), total as u64);
+                }
+            }
+        }
+    }
+
+    /// A new generation of a cgroup from the oldest one's number on: see `aging`.
+    pub(crate) fn lru_gen_seqs(&self, memcg: MemcgId) -> (u64, [u64; 2]) {
+        let lrugen = self.lru_gen(memcg);
+        (lrugen.max_seq(), array::from_fn(|kind| lrugen.min_seq(kind)))
+    }
+}
+
+/// A walk found the folio young: the first sighting marks it as referenced, the next moves it to
+/// `generation`; the generation it was in, or none if it stays where it is
+/// (`folio_update_gen`). Needs no lock but the page table's, which keeps the folio in being.
+pub(crate) fn folio_update_gen(folio: &Folio, generation: usize) -> Option<usize> {
+    let seen = Recency::REFERENCED.union(Recency::WORKINGSET);
+    let changed = folio.update_recency(|now| {
+        if !now.intersects(seen) {
+            return Some(now.with(Recency::REFERENCED, Recency::REFS));
+        }
+        now.generation()?;
+        Some(now.with(Recency::WORKINGSET, Recency::USES).in_generation(Some(generation)))
+    });
+    changed.ok().filter(|before| before.intersects(seen)).and_then(Recency::generation)
+}
+
+/// Notes a use of a folio that no walk batches: whether it was the second, which is to activate it
+/// (`lru_gen_set_refs`).
+pub(crate) fn lru_gen_set_refs(folio: &Folio) -> bool {
+    let seen = Recency::REFERENCED.union(Recency::WORKINGSET);
+    let changed = folio.update_recency(|now| match now.intersects(seen) {
+        false => Some(now.with(Recency::REFERENCED, Recency::REFS)),
+        true => Some(now.with(Recency::WORKINGSET, Recency::USES)),
+    });
+    changed.unwrap_or_else(|same| same).intersects(seen)
+}
