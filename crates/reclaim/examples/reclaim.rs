@@ -27,9 +27,10 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Access, Aging, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock, Mapping,
-    MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma, ShadowEntry,
-    ShootdownWhen, Sizes, Slot, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache, handle_fault,
+    Access, Aging, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock,
+    LruGenLoop, Mapping, MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma,
+    ShadowEntry, ShootdownWhen, Sizes, Slot, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache,
+    handle_fault,
 };
 use std::collections::HashMap;
 
@@ -57,6 +58,7 @@ const SIZES: Sizes = Sizes::for_limits(&Limits {
 const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Line, flush: FlushPolicy::RISCV },
     unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+    lru_gen: LruGenLoop::V7_1,
 };
 
 /// The operating system: the engine on the machine, and what must be found in each page.

@@ -5,7 +5,9 @@ use crate::model::Machine;
 use pageout_paging::mmu::Shootdown;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
-use pageout_reclaim::{Advice, Aging, ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags};
+use pageout_reclaim::{
+    Advice, Aging, LruGenLoop, ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -184,7 +186,7 @@ pub(crate) fn tuning(number: usize) -> Tuning {
     let shootdown = [ShootdownWhen::Deferred, ShootdownWhen::Immediate][number / 6 % 2];
     let flush = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None][number / 12 % 3];
     let aging = Aging { family, flush: FlushPolicy::forced(flush) };
-    Tuning { aging, unmapping: Unmapping { by, shootdown } }
+    Tuning { aging, unmapping: Unmapping { by, shootdown }, lru_gen: LruGenLoop::V7_1 }
 }
 
 fn process() -> impl Strategy<Value = usize> {

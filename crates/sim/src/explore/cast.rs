@@ -10,8 +10,8 @@ use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Table, VirtRange};
 use pageout_reclaim::{
-    Advice, Aging, CpuCtx, Fault, MappingId, MappingKind, Maps, MemcgId, MmId, NewVma, Place,
-    ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
+    Advice, Aging, CpuCtx, Fault, LruGenLoop, MappingId, MappingKind, Maps, MemcgId, MmId, NewVma,
+    Place, ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
 };
 use std::marker::PhantomData;
 
@@ -26,6 +26,7 @@ const CHILD: Asid = Asid(2);
 pub const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Batched, flush: FlushPolicy::forced(YoungFlush::None) },
     unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+    lru_gen: LruGenLoop::V7_1,
 };
 
 /// Faults that one access may take.
