@@ -1,8 +1,9 @@
 //! What the property found, each as short as it was.
 
+use crate::hardware::Answer;
 use crate::model::Machine;
 use crate::property::hold;
-use crate::steps::{Op, Span, Step};
+use crate::steps::{Meanwhile, Op, Span, Step, What};
 use pageout_paging::Sound;
 use pageout_paging::pte::{SmallArm4, SmallX86};
 use pageout_reclaim::{Advice, VmFlags};
@@ -45,4 +46,30 @@ fn zeros_read_from_a_page_given_up_lazily_do_not_end_that() {
         Op::ReclaimCgroup { memcg: 0, pages: 1, swappiness: Some(0) },
         Op::Store { process: 0, page: 0 },
     ]);
+}
+
+/// A page is unmapped while its write to swap fails: the folio stays in the swap cache, with its
+/// slot, until reclaim meets it, which protection of its cgroup puts off. It was taken for a leak.
+#[test]
+fn what_only_the_swap_cache_holds_goes_when_nothing_protects_it() {
+    let one = Span::new(0, 0, 1);
+    let failing = Op::Storage { reads: Answer::AtOnce, writes: Answer::Failure };
+    let mut steps: Vec<_> = [
+        Op::MapAnonymous { span: one, order: 0 },
+        Op::AddCgroup { parent: 0 },
+        Op::MoveProcess { process: 0, memcg: 1 },
+        Op::Load { process: 0, page: 0 },
+        failing,
+    ]
+    .map(Step::alone)
+    .to_vec();
+    let what = What::Op { cpu: 0, op: Op::Unmap(one) };
+    for after in 0..16 {
+        let meanwhile = vec![Meanwhile { after, what: what.clone() }];
+        let op = Op::ReclaimCgroup { memcg: 0, pages: 1, swappiness: Some(100) };
+        steps.push(Step { cpu: 1, op, meanwhile });
+        steps.push(Step::alone(Op::Protection { memcg: 1, min: 1, low: 0 }));
+        hold::<SmallX86, Sound>(Machine::IDEAL, 0, &steps);
+        steps.truncate(5);
+    }
 }

@@ -528,13 +528,14 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         });
     }
 
-    /// Storage works again, limits are lifted, and every page is read, twice: as it is, and after
+    /// Storage works again, limits and protection are lifted, and every page is read, twice: as it is, and after
     /// as much was reclaimed as can be.
     pub(crate) fn read_back(&self) {
         self.run(&Op::Storage { reads: Answer::AtOnce, writes: Answer::AtOnce });
         self.finish(usize::MAX, true);
         for number in 0..self.memcgs.borrow().len() {
             self.run(&Op::SetMax { memcg: number, pages: u64::MAX });
+            self.run(&Op::Protection { memcg: number, min: 0, low: 0 });
         }
         for _ in 0..2 {
             for process in 0..steps::PROCESSES {
