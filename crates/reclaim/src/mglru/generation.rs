@@ -81,12 +81,7 @@ impl LruGen {
     }
 
     fn list_of(&self, generation: usize, kind: usize) -> LruList {
-        match (kind, self.is_active(generation)) {
-            (ANON, false) => LruList::InactiveAnon,
-            (ANON, true) => LruList::ActiveAnon,
-            (_, false) => LruList::InactiveFile,
-            (_, true) => LruList::ActiveFile,
-        }
+        classic_list(kind, self.is_active(generation))
     }
 
     /// Where a folio belongs that joins (`lru_gen_folio_seq`): the younger, the likelier it is to
@@ -107,6 +102,16 @@ impl LruGen {
             MAX_NR_GENS as u64 - workingset
         };
         (self.max_seq() + 1).saturating_sub(from_youngest).max(self.min_seq(kind_of(folio)))
+    }
+}
+
+/// The classic list of a type.
+pub(crate) fn classic_list(kind: usize, active: bool) -> LruList {
+    match (kind, active) {
+        (ANON, false) => LruList::InactiveAnon,
+        (ANON, true) => LruList::ActiveAnon,
+        (_, false) => LruList::InactiveFile,
+        (_, true) => LruList::ActiveFile,
     }
 }
 
@@ -226,6 +231,32 @@ impl Maps<'_> {
         if before != after {
             self.resize(guard, before, (nr as u64).wrapping_neg());
             self.resize(guard, after, nr as u64);
+        }
+    }
+
+    /// Moves a folio of the oldest generation to the next, as if no one had used it, unless a walk
+    /// has moved it already: the generation it is in then, to whose list the caller moves it. One
+    /// that is `reclaiming` is to be reclaimed as soon as its write-out ends (`folio_inc_gen`).
+    pub(crate) fn folio_inc_gen(
+        &self,
+        guard: &LruGuard<'_>,
+        id: FolioId,
+        reclaiming: bool,
+    ) -> usize {
+        let folio = self.folio(id);
+        let oldest = gen_from_seq(self.lru_gen(guard.memcg).min_seq(kind_of(folio)));
+        let next = (oldest + 1) % MAX_NR_GENS;
+        let mark = if reclaiming { Recency::RECLAIM } else { Recency::NONE };
+        let changed = folio.update_recency(|now| {
+            let there = now.generation() == Some(oldest);
+            there.then(|| now.with(mark, Recency::USES).in_generation(Some(next)))
+        });
+        match changed {
+            Ok(_) => {
+                self.lru_gen_resize(guard, folio, oldest, next);
+                next
+            }
+            Err(now) => now.generation().expect("a folio on a generation's list is in one"),
         }
     }
 

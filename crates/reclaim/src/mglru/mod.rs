@@ -9,7 +9,9 @@
 pub(crate) mod batch;
 pub(crate) mod bloom;
 pub(crate) mod generation;
+pub(crate) mod seq;
 pub(crate) mod switch;
+pub(crate) mod tier;
 
 pub use batch::MmStats;
 pub use bloom::BloomFilter;

@@ -1,6 +1,12 @@
 //! What is switched on (`/sys/kernel/mm/lru_gen/`).
 
+use super::MAX_LRU_BATCH;
+use crate::CpuCtx;
+use crate::folio::FolioId;
+use crate::lruvec::{LruGuard, LruList};
 use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::world::World;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 bitflags::bitflags! {
@@ -42,5 +48,85 @@ impl Maps<'_> {
     #[inline]
     pub(crate) fn lru_gen_switching(&self) -> bool {
         self.lru_gen_state.switching.load(Relaxed)
+    }
+
+    /// Whether generations alone are in use: on, and not being switched on just now.
+    #[inline]
+    pub(crate) fn lru_gen_settled(&self) -> bool {
+        self.lru_gen_enabled() && !self.lru_gen_switching()
+    }
+
+    /// Switches parts of the multi-generational LRU on and off. If that is generations as a whole,
+    /// the folios of every cgroup are moved from one kind of list to the other, 4096 under a hold
+    /// of a lock, while all else goes on (Linux 7.1.5, `lru_gen_change_state`).
+    pub fn set_lru_gen_caps<W: World>(&self, world: &W, cpu: &mut CpuCtx, caps: LruGenCaps) {
+        let state = &self.lru_gen_state;
+        // One at a time.
+        while state.switching.swap(true, Relaxed) {
+            world.relax();
+        }
+        // Read: the tree keeps its shape, and reclaim goes on.
+        let tree = self.lock_tree(world, cpu);
+        let was = LruGenCaps::from_bits_retain(state.caps.swap(caps.bits(), Relaxed));
+        if (was ^ caps).contains(LruGenCaps::CORE) {
+            for id in self.subtree(MemcgId::ROOT) {
+                self.switch_lists(world, cpu, id, caps.contains(LruGenCaps::CORE));
+            }
+        }
+        self.unlock_tree(cpu, tree);
+        state.switching.store(false, Relaxed);
+    }
+
+    /// Moves all folios of a cgroup to the kind of list that is in use from now on.
+    fn switch_lists<W: World>(&self, world: &W, cpu: &mut CpuCtx, memcg: MemcgId, enable: bool) {
+        loop {
+            let guard = self.lock_lruvec(world, cpu, memcg);
+            self.lru_gen(memcg).enabled.store(enable, Relaxed);
+            let left = (0..MAX_LRU_BATCH).all(|_| match enable {
+                true => self.fill_one(&guard),
+                false => self.drain_one(&guard),
+            });
+            self.unlock_lruvec(cpu, guard);
+            if !left {
+                return;
+            }
+            world.relax();
+        }
+    }
+
+    /// Moves one folio from a classic list to its generation's; false if there is none
+    /// (`fill_evictable`). It counts as listed all the while: someone may be about to free it.
+    fn fill_one(&self, guard: &LruGuard<'_>) -> bool {
+        let lists = &self.memcg(guard.memcg).lruvec.lists;
+        let found = LruList::EVICTABLE
+            .into_iter()
+            .find_map(|list| lists[list as usize].pop_tail(self).map(|id| (id, list)));
+        let Some((id, from)) = found else {
+            return false;
+        };
+        let to = self.lru_gen_add(guard, id, false);
+        self.recount(guard, id, from, to.expect("generations are in use, and it is evictable"));
+        true
+    }
+
+    /// Moves one folio from a generation's list to its classic one; false if there is none
+    /// (`drain_evictable`).
+    fn drain_one(&self, guard: &LruGuard<'_>) -> bool {
+        let lists = self.lru_gen(guard.memcg).lists.as_flattened().as_flattened();
+        let Some(id) = lists.iter().find_map(|list| list.tail()) else {
+            return false;
+        };
+        let from = self.lru_gen_del(guard, id, false).expect("it is on a generation's list");
+        let to = LruList::of(self.folio(id));
+        self.memcg(guard.memcg).lruvec.lists[to as usize].push_head(self, id);
+        self.recount(guard, id, from, to);
+        true
+    }
+
+    /// Counts a folio on another classic list than before.
+    fn recount(&self, guard: &LruGuard<'_>, id: FolioId, from: LruList, to: LruList) {
+        let nr = self.folio(id).nr_pages() as u64;
+        self.resize(guard, from, nr.wrapping_neg());
+        self.resize(guard, to, nr);
     }
 }

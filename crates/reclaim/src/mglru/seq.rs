@@ -1,0 +1,182 @@
+//! The numbers of generations: a new youngest one, and the oldest given up.
+
+use super::generation::{End, LruGen, classic_list};
+use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
+use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, gen_from_seq};
+use crate::CpuCtx;
+use crate::folio::FolioId;
+use crate::lruvec::LruGuard;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
+use crate::world::World;
+use core::ops::RangeInclusive;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// The types that may be evicted: at swappiness 0 files' pages alone, at 201 anonymous memory alone
+/// (`for_each_evictable_type`).
+pub(crate) fn evictable_types(swappiness: u8) -> RangeInclusive<usize> {
+    let first = if swappiness == 0 { FILE } else { ANON };
+    let last = if swappiness > MAX_SWAPPINESS { ANON } else { FILE };
+    first..=last
+}
+
+impl LruGen {
+    /// Whether no folio is on the lists of a generation; some may be in it that are listed
+    /// elsewhere.
+    fn is_unlisted(&self, seq: u64, kind: usize) -> bool {
+        self.lists[gen_from_seq(seq)][kind].iter().all(|list| list.tail().is_none())
+    }
+
+    /// Pages of a generation as counted, which may be negative while a walk keeps changes back.
+    fn counted(&self, generation: usize, kind: usize) -> i64 {
+        self.nr_pages[generation][kind].iter().map(|n| n.load(Relaxed)).sum()
+    }
+
+    /// Makes `seq` the oldest generation of a type.
+    fn retire_below(&self, seq: u64, kind: usize) {
+        reset_ctrl_pos(self, kind);
+        self.min_seq[kind].store(seq, Relaxed);
+    }
+
+    /// Every type has two to four generations (`seq_is_valid`).
+    fn assert_valid(&self) {
+        for kind in [ANON, FILE] {
+            let (min, max) = (self.min_seq(kind), self.max_seq());
+            debug_assert!(
+                (MIN_NR_GENS..=MAX_NR_GENS as u64).contains(&(max + 1 - min)),
+                "two to four generations: {min} to {max}"
+            );
+        }
+    }
+}
+
+impl Maps<'_> {
+    /// The oldest generation that may be evicted, of the types that may (`evictable_min_seq`).
+    pub(crate) fn evictable_min_seq(&self, memcg: MemcgId, swappiness: u8) -> u64 {
+        let lrugen = self.lru_gen(memcg);
+        let oldest = evictable_types(swappiness).map(|kind| lrugen.min_seq(kind)).min();
+        oldest.expect("one type can always be evicted")
+    }
+
+    /// Opens the generation after `seq`, if that is still the youngest: whether it did. A type that
+    /// has four gives up its oldest, 4096 folios under a hold of the lock; what may not be evicted
+    /// stays where it is and becomes the youngest (Linux 7.1.5, `inc_max_seq`).
+    pub(crate) fn inc_max_seq<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        seq: u64,
+        swappiness: u8,
+    ) -> bool {
+        loop {
+            let now = world.now_ms();
+            let guard = self.lock_lruvec(world, cpu, memcg);
+            let opened = self.try_to_open(&guard, seq, swappiness, now);
+            self.unlock_lruvec(cpu, guard);
+            if let Some(opened) = opened {
+                return opened;
+            }
+            world.relax();
+        }
+    }
+
+    /// Opens a generation born `now`; `None` if there is more to be given up first.
+    fn try_to_open(
+        &self,
+        guard: &LruGuard<'_>,
+        seq: u64,
+        swappiness: u8,
+        now: u64,
+    ) -> Option<bool> {
+        let lrugen = self.lru_gen(guard.memcg);
+        lrugen.assert_valid();
+        debug_assert!(seq <= lrugen.max_seq(), "there is a generation {seq}");
+        if seq != lrugen.max_seq() {
+            return Some(false);
+        }
+        for kind in [ANON, FILE] {
+            let full = lrugen.nr_gens(kind) == MAX_NR_GENS as u64;
+            if full && !self.inc_min_seq(guard, kind, swappiness) {
+                return None;
+            }
+        }
+        // The youngest but one ceases to count as active, the new one begins to: with what it holds
+        // already of a type that may not be evicted.
+        let [prev, next] = [seq - 1, seq + 1].map(gen_from_seq);
+        for kind in [ANON, FILE] {
+            let grows = lrugen.counted(next, kind) - lrugen.counted(prev, kind);
+            if grows != 0 {
+                self.resize(guard, classic_list(kind, false), grows.wrapping_neg() as u64);
+                self.resize(guard, classic_list(kind, true), grows as u64);
+            }
+        }
+        lrugen.timestamps[next].store(now, Relaxed);
+        lrugen.max_seq.store(seq + 1, Relaxed);
+        Some(true)
+    }
+
+    /// Gives up the oldest generation of a type, whose folios go on to the next one's tail; false
+    /// if there are too many for one hold of the lock (Linux 7.1.5, `inc_min_seq`).
+    fn inc_min_seq(&self, guard: &LruGuard<'_>, kind: usize, swappiness: u8) -> bool {
+        let lrugen = self.lru_gen(guard.memcg);
+        let oldest = lrugen.min_seq(kind);
+        if evictable_types(swappiness).contains(&kind) {
+            let mut left = MAX_LRU_BATCH;
+            for list in &lrugen.lists[gen_from_seq(oldest)][kind] {
+                while let Some(id) = list.tail() {
+                    self.carry_on(guard, id, kind);
+                    left -= 1;
+                    if left == 0 {
+                        return false;
+                    }
+                }
+            }
+        }
+        lrugen.retire_below(oldest + 1, kind);
+        true
+    }
+
+    /// Moves a folio of the oldest generation's list on to where it belongs then.
+    fn carry_on(&self, guard: &LruGuard<'_>, id: FolioId, kind: usize) {
+        let folio = self.folio(id);
+        let recency = folio.recency();
+        let to = self.folio_inc_gen(guard, id, false);
+        self.lru_gen_move(guard, id, to, End::Tail);
+        if !is_lazily_promoted(recency) {
+            let protected = &self.lru_gen(guard.memcg).protected[kind][tier_of(recency)];
+            protected.fetch_add(folio.nr_pages() as u64, Relaxed);
+        }
+    }
+
+    /// Gives up oldest generations that list nothing, of the types that may be evicted, but leaves
+    /// two, and while both types may, neither more than one generation ahead of the other's
+    /// oldest that can be evicted: whether it gave up any (Linux 7.1.5, `try_to_inc_min_seq`).
+    pub(crate) fn try_to_inc_min_seq(&self, guard: &LruGuard<'_>, swappiness: u8) -> bool {
+        let lrugen = self.lru_gen(guard.memcg);
+        lrugen.assert_valid();
+        let types = evictable_types(swappiness);
+        let newest = lrugen.max_seq() - MIN_NR_GENS + 1;
+        let mut oldest = [ANON, FILE].map(|kind| {
+            let from = lrugen.min_seq(kind);
+            let listed = |seq: &u64| !lrugen.is_unlisted(*seq, kind);
+            if types.contains(&kind) { (from..newest).find(listed).unwrap_or(newest) } else { from }
+        });
+        if types == (ANON..=FILE) {
+            // One that can spare no more waits for the other, so that both can be evicted.
+            let [anon, file] = oldest;
+            if anon == newest && file < newest - 1 {
+                oldest[ANON] = newest - 1;
+            } else if file == newest && anon < newest - 1 {
+                oldest[FILE] = newest - 1;
+            }
+        }
+        let mut moved = false;
+        for kind in types.filter(|kind| oldest[*kind] > lrugen.min_seq(*kind)) {
+            lrugen.retire_below(oldest[kind], kind);
+            moved = true;
+        }
+        moved
+    }
+}
