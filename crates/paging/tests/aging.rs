@@ -1,0 +1,319 @@
+//! An aging walk through a table finds, answers and clears the same by every family, compared with
+//! one oracle that knows single entries alone.
+#![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
+
+use pageout_exhibits::harness::{
+    Case, Decode, Engine, Event, FIRST_TABLE, Ground, Layout, Outside, PageKind, World, batch_len,
+    each_small_case, gathered,
+};
+use pageout_paging::batch::{BatchFlags, YoungRun};
+use pageout_paging::mmu::Asid;
+use pageout_paging::pte::{
+    Arm64_4K, Arm64_16K, Arm64_64K, Level, Prot, Riscv64, SmallArm2, SmallArm4, SmallRiscv,
+    SmallX86, X86_64,
+};
+use pageout_paging::tlb::{FlushPolicy, YoungFlush};
+use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::{Env, LockedTable, Pte, Rules, Sound, VirtAddr};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+const ASID: Asid = Asid(3);
+const START: VirtAddr = VirtAddr::new(1 << 40);
+
+fn addr<F: Decode>(i: usize) -> VirtAddr {
+    START.add((i as u64) << F::PAGE_SHIFT)
+}
+
+/// A walk through one table.
+#[derive(Clone, Debug)]
+struct Walk {
+    entries: Vec<Pte>,
+    /// What is looked at: a VMA's part of the table, or a window.
+    window: Range<usize>,
+    /// Pages of a folio.
+    folio: usize,
+    /// Every other folio is not the walk's to check: it goes on with the next entry.
+    foreign: bool,
+    /// The secondary MMU's answer, if there is one.
+    secondary: Option<bool>,
+}
+
+/// A run checked: where it began, and what was found.
+type Step = (usize, YoungRun);
+
+impl Walk {
+    /// Pages from `pte`'s to the end of its folio; `None` for a folio that is not the walk's.
+    fn in_folio<F: Decode>(&self, pte: Pte) -> Option<usize> {
+        let frame = F::bits(pte).pfn as usize;
+        let own = !self.foreign || (frame / self.folio).is_multiple_of(2);
+        own.then_some(self.folio - frame % self.folio)
+    }
+
+    /// What the engine does.
+    fn by<F: Decode>(&self, world: &World<F>, family: Family) -> Vec<Step> {
+        world.reset(&self.entries);
+        world.set_secondary(self.secondary);
+        let env = Ground::<Engine, F>::new(world);
+        let flush = FlushPolicy::forced(YoungFlush::Sync);
+        let check = YoungCheck { env: &env, family, flush, asid: ASID };
+        let table = env.table(FIRST_TABLE);
+        let pt = LockedTable::lock(&env, FIRST_TABLE).prefetching(Some(table));
+        let mut steps = Vec::new();
+        let mut i = self.window.start;
+        let secondary = self.secondary.is_some();
+        while let Some((at, pte)) = check.next_candidate(&pt, i..self.window.end, secondary) {
+            i = at + 1;
+            if let Some(in_folio) = self.in_folio::<F>(pte) {
+                let end = addr::<F>(self.window.end);
+                let max_nr = Sound::max_batch::<F>(addr::<F>(at), in_folio, end);
+                let run = check.walk_young_run(&pt, addr::<F>(at), pte, max_nr);
+                steps.push((at, run));
+                i = at + run.nr;
+            }
+        }
+        steps
+    }
+
+    /// What it must do, and the table afterwards.
+    fn expected<F: Decode>(&self, family: Family) -> (Vec<Step>, Vec<Pte>) {
+        let mut entries = self.entries.clone();
+        let mut steps = Vec::new();
+        let mut i = self.window.start;
+        while i < self.window.end {
+            let bits = F::bits(gathered::<F>(&entries, i));
+            let candidate =
+                bits.present && !bits.special && (bits.young || self.secondary.is_some());
+            let in_folio = self.in_folio::<F>(F::read(entries[i], i));
+            let (true, Some(in_folio)) = (candidate, in_folio) else {
+                i += 1;
+                continue;
+            };
+            let nr = match family {
+                Family::PerEntry => 1,
+                _ => {
+                    let max_nr = in_folio.min(self.window.end - i);
+                    batch_len::<F>(&entries, i, max_nr, BatchFlags::NONE)
+                }
+            };
+            let all = || (i..i + nr).map(|k| F::bits(gathered::<F>(&entries, k)));
+            let young = all().any(|bits| bits.young) || self.secondary == Some(true);
+            let dirty = all().any(|bits| bits.dirty);
+            steps.push((i, YoungRun { nr, young, dirty }));
+            for k in i..i + nr {
+                clear::<F>(&mut entries, k);
+            }
+            i += nr;
+        }
+        (steps, entries)
+    }
+
+    fn check<F: Decode>(&self, world: &World<F>) {
+        for family in Family::ALL {
+            let steps = self.by::<F>(world, family);
+            let (expected, entries) = self.expected::<F>(family);
+            assert_eq!(steps, expected, "{family:?}: {self:#?}");
+            for (i, pte) in entries.iter().enumerate() {
+                assert_eq!(world.entry(i), *pte, "{family:?}: entry {i} of {self:#?}");
+            }
+            world.with_events(|events| self.check_events::<F>(&steps, events));
+        }
+    }
+
+    /// Nothing is flushed, no entry outside of the table is used, and the secondary MMU is asked
+    /// for each run, no more and no less.
+    fn check_events<F: Decode>(&self, steps: &[Step], events: &[Event]) {
+        let mut asked = steps.iter().filter(|_| self.secondary.is_some());
+        for event in events {
+            match event {
+                Event::Notified { range, flush: false } => {
+                    let (at, run) = asked.next().expect("one question a run");
+                    assert_eq!(*range, addr::<F>(*at)..addr::<F>(at + run.nr), "{self:#?}");
+                }
+                Event::Cleared(_) | Event::Lock(_) | Event::Unlock(_) => {}
+                event => panic!("{event:?} of {self:#?}"),
+            }
+        }
+        assert_eq!(asked.next(), None, "{self:#?}");
+    }
+}
+
+/// Makes entry `k` old, and those whose block it is in.
+fn clear<F: Decode>(entries: &mut [Pte], k: usize) {
+    let cont = F::bits(entries[k]).cont;
+    let first = if cont { k / F::CONT_PTES * F::CONT_PTES } else { k };
+    let nr = if cont { F::CONT_PTES } else { 1 };
+    for pte in &mut entries[first..first + nr] {
+        pte.0 &= !F::YOUNG;
+    }
+}
+
+/// The table of `case`, clean but for entry `dirty`, which is so in one of the format's ways.
+fn dirty_at<F: Decode>(case: &Case, dirty: usize, hardware: bool) -> Vec<Pte> {
+    let change = |(i, pte): (usize, &Pte)| match F::bits(*pte).present {
+        true if i == dirty && hardware => F::hardware_dirty(*pte).unwrap_or(*pte),
+        true if i == dirty => F::mkdirty(*pte),
+        true => F::mkclean(*pte),
+        false => *pte,
+    };
+    case.entries.iter().enumerate().map(change).collect()
+}
+
+/// Every run of every small table as the window, or all of the table; with each place for a dirty
+/// entry, folios of a block and of the table, folios to skip and secondary MMUs in turn.
+fn every_small_walk<F: Decode>() {
+    let world = World::<F>::new(1);
+    let mut turn = 0;
+    let tried = each_small_case::<F>(|case, _| {
+        turn += 1;
+        let walk = Walk {
+            entries: dirty_at::<F>(case, turn % 9, turn / 9 % 2 == 0),
+            window: if turn % 5 == 0 { 0..F::PTES } else { case.run.clone() },
+            folio: [F::CONT_PTES, F::PTES][turn / 5 % 2],
+            foreign: turn % 7 == 0,
+            secondary: [None, None, None, Some(false), Some(true)][turn / 3 % 5],
+        };
+        walk.check::<F>(&world);
+        Ok(())
+    });
+    assert!(tried.is_ok_and(|tried| tried as usize == turn && turn >= 18_432));
+}
+
+#[test]
+fn small_x86_all() {
+    every_small_walk::<SmallX86>();
+}
+
+#[test]
+fn small_arm_blocks_of_2_all() {
+    every_small_walk::<SmallArm2>();
+}
+
+#[test]
+fn small_arm_blocks_of_4_all() {
+    every_small_walk::<SmallArm4>();
+}
+
+#[test]
+fn small_riscv_all() {
+    every_small_walk::<SmallRiscv>();
+}
+
+/// A walk through a full-size table. Places are taken modulo the table.
+#[derive(Clone, Debug)]
+struct Plan {
+    cont: u64,
+    none: bool,
+    swap_beside: bool,
+    start: usize,
+    nr: usize,
+    whole: bool,
+    young: Vec<usize>,
+    all_young: bool,
+    dirty: Vec<(usize, bool)>,
+    others: Vec<(usize, usize)>,
+    folio_order: u32,
+    foreign: bool,
+    secondary: Option<bool>,
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let place = || prop_oneof![0..8192_usize, 0..80_usize];
+    let table = (
+        prop_oneof![Just(0), Just(u64::MAX), any::<u64>()],
+        prop::bool::weighted(0.1),
+        any::<bool>(),
+        place(),
+        prop_oneof![1..8192_usize, 1..80_usize],
+        any::<bool>(),
+    );
+    let bits = (
+        prop::collection::vec(place(), 0..40),
+        prop::bool::weighted(0.2),
+        prop::collection::vec((place(), any::<bool>()), 0..6),
+        prop::collection::vec((place(), 0..5_usize), 0..6),
+    );
+    let walk = (0..14_u32, prop::bool::weighted(0.3), any::<Option<bool>>());
+    (table, bits, walk).prop_map(|(table, bits, walk)| Plan {
+        cont: table.0,
+        none: table.1,
+        swap_beside: table.2,
+        start: table.3,
+        nr: table.4,
+        whole: table.5,
+        young: bits.0,
+        all_young: bits.1,
+        dirty: bits.2,
+        others: bits.3,
+        folio_order: walk.0,
+        foreign: walk.1,
+        secondary: walk.2,
+    })
+}
+
+impl Plan {
+    fn walk<F: Decode>(&self) -> Walk {
+        let start = self.start % F::PTES;
+        let run = start..(start + self.nr).min(F::PTES);
+        let kind = if self.none { PageKind::ProtNone } else { PageKind::Present };
+        let cont = if self.none { 0 } else { self.cont };
+        let outside = if self.swap_beside { Outside::Swap } else { Outside::Folio };
+        let young: BTreeSet<usize> = self.young.iter().map(|i| i % F::PTES).collect();
+        let layout = Layout { cont, kind, outside };
+        let case = layout.case::<F>(run.clone(), |i| self.all_young || young.contains(&i));
+        let mut entries = dirty_at::<F>(&case, usize::MAX, false);
+        for (at, hardware) in &self.dirty {
+            let pte = &mut entries[at % F::PTES];
+            if F::bits(*pte).present {
+                *pte = if *hardware { F::hardware_dirty(*pte) } else { None }
+                    .unwrap_or_else(|| F::mkdirty(*pte));
+            }
+        }
+        for (at, other) in &self.others {
+            let pte = &mut entries[at % F::PTES];
+            if F::bits(*pte).present && !F::bits(*pte).cont {
+                *pte = Self::other::<F>(*pte, *other);
+            }
+        }
+        Walk {
+            entries,
+            window: if self.whole { 0..F::PTES } else { run },
+            folio: (1 << self.folio_order).max(F::CONT_PTES),
+            foreign: self.foreign,
+            secondary: self.secondary,
+        }
+    }
+
+    /// What may stand in an entry instead of a page of its folio.
+    fn other<F: Decode>(pte: Pte, number: usize) -> Pte {
+        let young = |other| if F::bits(pte).young { F::mkyoung(other) } else { other };
+        match number {
+            0 => Pte::NONE,
+            1 => F::mkspecial(pte),
+            2 => F::mkuffd_wp(pte),
+            3 => F::wrprotect(pte),
+            _ => young(F::leaf(Level::Pte, F::pfn(pte), Prot::EXEC)),
+        }
+    }
+}
+
+macro_rules! random_walks {
+    ($($name:ident: $format:ty, $cases:literal;)*) => {$(
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases($cases))]
+            #[test]
+            fn $name(plan in plan()) {
+                plan.walk::<$format>().check::<$format>(&World::new(1));
+            }
+        }
+    )*};
+}
+
+random_walks! {
+    x86_64_random: X86_64, 1500;
+    arm64_4k_random: Arm64_4K, 1500;
+    riscv64_random: Riscv64, 1000;
+    arm64_16k_random: Arm64_16K, 100;
+    arm64_64k_random: Arm64_64K, 30;
+}
