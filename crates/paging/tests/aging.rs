@@ -64,6 +64,7 @@ impl Walk {
         let mut i = self.window.start;
         let secondary = self.secondary.is_some();
         while let Some((at, pte)) = check.next_candidate(&pt, i..self.window.end, secondary) {
+            assert!((i..self.window.end).contains(&at), "{at} from {i} in {self:#?}");
             i = at + 1;
             if let Some(in_folio) = self.in_folio::<F>(pte) {
                 let end = addr::<F>(self.window.end);
