@@ -98,7 +98,7 @@ impl<'e, 'm> Os<'e, 'm> {
         let (maps, machine, cpu) = self.engine();
         let root = machine.alloc_table().expect(ROOM);
         let mm = maps.add_mm(machine, cpu, root, asid).expect(ROOM);
-        maps.mm(mm).set_memcg(cgroup);
+        maps.set_memcg(machine, cpu, mm, cgroup);
         let heap = maps.add_mapping(machine, cpu, MappingKind::Anon).expect(ROOM);
         let flags = VmFlags::READ | VmFlags::WRITE;
         for (pages, mapping, flags) in [(FILE, file, flags | VmFlags::SHARED), (HEAP, heap, flags)]

@@ -10,6 +10,8 @@ pub enum Rank {
     Mmap,
     /// The tree of cgroups, for as long as one pass of reclaim walks it.
     Memcgs,
+    /// The list of a cgroup's address spaces.
+    MmList,
     /// A folio's lock.
     Folio,
     /// A mapping's reverse map.

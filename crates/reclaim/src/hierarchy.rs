@@ -20,6 +20,9 @@ pub enum MemcgBusy {
     /// It has children.
     #[error("the cgroup has children")]
     HasChildren,
+    /// A process is in it.
+    #[error("a process is in the cgroup")]
+    HasProcesses,
 }
 
 /// Pages looked at under one hold of a lock.
@@ -83,8 +86,8 @@ impl Maps<'_> {
         added.ok_or(OutOfTable(TableKind::Memcgs))
     }
 
-    /// Removes a cgroup to which nothing is charged any more from now on: no process is in it. What
-    /// is left of its folios is charged to its parent and joins the parent's lists.
+    /// Removes a cgroup without processes, to which nothing is charged any more from now on. What is
+    /// left of its folios is charged to its parent and joins the parent's lists.
     ///
     /// # Errors
     /// [`MemcgBusy`]; nothing is changed then.
@@ -101,9 +104,11 @@ impl Maps<'_> {
         let guard = self.tree.lock.write(|| world.relax());
         let removed = match link(&self.memcg(id).child) {
             Some(_) => Err(MemcgBusy::HasChildren),
+            None if !self.memcg(id).mm_list.is_empty() => Err(MemcgBusy::HasProcesses),
             None => {
                 let parent = MemcgId(self.memcg(id).parent.load(Relaxed));
                 self.reparent(world, cpu, id, parent);
+                self.put_filters(world, cpu, id);
                 self.take_off_tree(id, parent);
                 Ok(())
             }

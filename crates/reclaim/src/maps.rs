@@ -71,7 +71,7 @@ pub struct Sizes {
     pub folios: usize,
     /// Length of [`Memory::vmas`]: 56 bytes a VMA.
     pub vmas: usize,
-    /// Length of [`Memory::mms`]: 48 bytes an address space.
+    /// Length of [`Memory::mms`]: 64 bytes an address space.
     pub mms: usize,
     /// Length of [`Memory::mappings`]: 20 bytes a mapping.
     pub mappings: usize,
@@ -333,11 +333,13 @@ impl<'m> Maps<'m> {
         let id = self.take(env, cpu, &self.free.mms, |i| &self.mms[i].state);
         let id = MmId(id.ok_or(OutOfTable(TableKind::Mms))?);
         self.mm(id).init(root, asid);
+        self.lru_gen_add_mm(env, cpu, id);
         Ok(id)
     }
 
     /// Frees an address space that no VMA names.
     pub fn remove_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
+        self.lru_gen_exit_mm(env, cpu, id);
         self.put(env, cpu, &self.free.mms, &self.mm(id).state, id.0);
     }
 

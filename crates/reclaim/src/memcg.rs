@@ -4,6 +4,7 @@ use crate::errno::Errno;
 use crate::lock::Lock;
 use crate::lruvec::Lruvec;
 use crate::maps::Maps;
+use crate::mglru::mm_list::MmList;
 use crate::scan::MAX_SWAPPINESS;
 use crate::vmstat::VmStat;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
@@ -42,6 +43,8 @@ pub struct Memcg {
     pub(crate) emin: AtomicU64,
     pub(crate) elow: AtomicU64,
     pub(crate) lruvec: Lruvec,
+    /// The address spaces of its processes.
+    pub(crate) mm_list: MmList,
     pub(crate) vmstat: VmStat,
 }
 
@@ -75,6 +78,7 @@ impl Memcg {
             amount.store(0, Relaxed);
         }
         self.lruvec.init(lru_gen, now);
+        self.mm_list.init();
         self.vmstat.clear();
     }
 

@@ -3,6 +3,7 @@
 use crate::lock::Lock;
 use crate::maps::NONE;
 use crate::memcg::MemcgId;
+use crate::mglru::mm_list::Membership;
 use crate::rmap::MappingId;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::mmu::Asid;
@@ -12,7 +13,7 @@ use pageout_paging::{FlushBatch, Pfn};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MmId(pub u32);
 
-/// One address space, 48 bytes.
+/// One address space, 64 bytes.
 #[derive(Debug, Default)]
 pub struct Mm {
     root: AtomicU64,
@@ -31,7 +32,11 @@ pub struct Mm {
     /// Deferred invalidations that are not known to be complete.
     pub(crate) flush_batch: FlushBatch,
     memcg: AtomicU16,
+    /// Its place among those that walks of its cgroup visit.
+    pub(crate) walked: Membership,
 }
+
+const _: () = assert!(size_of::<Mm>() == 64, "64 bytes an address space");
 
 impl Mm {
     pub(crate) fn init(&self, root: Pfn, asid: Asid) {
@@ -43,6 +48,7 @@ impl Mm {
         self.anon.store(NONE, Relaxed);
         self.fault_around.store(0, Relaxed);
         self.memcg.store(MemcgId::ROOT.0, Relaxed);
+        self.walked.init();
     }
 
     /// Frame of the root table.
@@ -71,8 +77,7 @@ impl Mm {
         MemcgId(self.memcg.load(Relaxed))
     }
 
-    /// Moves the process to another cgroup. What it was charged stays where it is.
-    pub fn set_memcg(&self, memcg: MemcgId) {
+    pub(crate) fn store_memcg(&self, memcg: MemcgId) {
         self.memcg.store(memcg.0, Relaxed);
     }
 

@@ -15,6 +15,7 @@ impl Maps<'_> {
     pub fn exit_mm<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: MmId) {
         let mm = self.mm(id);
         mm.set_exiting();
+        self.lru_gen_exit_mm(world, cpu, id);
         let guard = self.lock_mmap(world, cpu, mm);
         self.remove_range(world, cpu, mm, &(VirtAddr::new(0)..VirtAddr::new(u64::MAX)));
         free_tables(world, mm);

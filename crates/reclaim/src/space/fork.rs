@@ -43,7 +43,7 @@ impl Maps<'_> {
     ) -> Result<MmId, SpaceError> {
         let child = self.add_mm(world, cpu, root, asid).map_err(SpaceError::OutOfTable)?;
         let (from, to) = (self.mm(parent), self.mm(child));
-        to.set_memcg(from.memcg());
+        self.set_memcg(world, cpu, child, from.memcg());
         to.inherit_fault_around(from);
         if let Some(mapping) = from.anon() {
             self.mapping(mapping).users.fetch_add(1, Relaxed);

@@ -398,7 +398,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         match self.with_cpu(|cpu| self.maps.add_mm(self, cpu, root, asid)) {
             Ok(mm) => {
                 let memcg = self.memcg(memcg);
-                self.maps.mm(mm).set_memcg(memcg);
+                self.with_cpu(|cpu| self.maps.set_memcg(self, cpu, mm, memcg));
                 let pages = Default::default();
                 let new = Process { mm, root, asid, memcg, pages };
                 self.truth.borrow_mut().processes[process] = Some(new);
@@ -466,7 +466,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::MoveProcess { process, memcg } => {
                 let memcg = self.memcg(memcg);
                 if let Some(process) = &mut self.truth.borrow_mut().processes[process] {
-                    self.maps.mm(process.mm).set_memcg(memcg);
+                    self.with_cpu(|cpu| self.maps.set_memcg(self, cpu, process.mm, memcg));
                     process.memcg = memcg;
                 }
             }

@@ -64,7 +64,7 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         let mapping = maps.add_mapping(&env, cpu, kind).expect("there is room");
         maps.mapping(mapping).set_order(scenario.order());
         let mm = maps.add_mm(&env, cpu, root, ASID).expect("there is room");
-        maps.mm(mm).set_memcg(memcg);
+        maps.set_memcg(&env, cpu, mm, memcg);
         maps.mm(mm).set_fault_around(F::PAGE_SIZE as u32 * F::PTES as u32);
         let nr = scenario.order().nr_pages() as u64;
         let flags = VmFlags::READ | VmFlags::WRITE | shared;

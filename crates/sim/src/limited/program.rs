@@ -70,7 +70,7 @@ impl<'a, F: Arch> Program<'a, F> {
         let mm = maps.add_mm(&world, cpu, root, Asid(0)).expect(SIZED);
         let memcg = maps.add_memcg(&world, cpu, MemcgId::ROOT).expect(SIZED);
         maps.memcg(memcg).set_max(setting.limit);
-        maps.mm(mm).set_memcg(memcg);
+        maps.set_memcg(&world, cpu, mm, memcg);
         let anon = maps.add_mapping(&world, cpu, MappingKind::Anon).expect(SIZED);
         maps.mapping(anon).set_order(setting.order);
         let Setting { cuts, order, tuning, nr_pages, mappings, .. } = setting;

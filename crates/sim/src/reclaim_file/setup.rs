@@ -132,7 +132,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         for process in 0..scenario.processes {
             let root = supply.alloc_table().expect(SIZED);
             let mm = maps.add_mm(env, cpu, root, Asid(process)).expect(SIZED);
-            maps.mm(mm).set_memcg(self.memcg);
+            maps.set_memcg(env, cpu, mm, self.memcg);
             let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
             let vma = maps.mmap(env, cpu, &new).expect(SIZED);
             for folio in folios {

@@ -1,0 +1,312 @@
+//! The address spaces that a cgroup's walks visit, and how far they are.
+//!
+//! An iteration gives each of them to one walk; several walks share it. The one that finds its end
+//! opens a new generation. Address spaces that no CPU ran in since the last iteration are left out,
+//! but for those that joined since.
+
+use super::batch::MmWalk;
+use super::bloom::{BloomFilter, PmdEntry};
+use super::{MIN_NR_GENS, MmStats};
+use crate::lock::{Lock, WriteGuard};
+use crate::maps::{Maps, NONE};
+use crate::memcg::MemcgId;
+use crate::mm::MmId;
+use crate::{CpuCtx, Rank};
+use core::mem;
+use core::sync::atomic::{
+    AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release,
+};
+use pageout_paging::Env;
+
+/// Filters of a cgroup: one that is asked, one that is filled (`NR_BLOOM_FILTERS`).
+const NR_BLOOM_FILTERS: u64 = 2;
+
+/// In [`MmList::newcomer`]: all of them joined since the last iteration.
+const ALL: u32 = NONE - 1;
+
+/// A cgroup's address spaces in the order they joined, and how far walks of them are (the kernel's
+/// `lru_gen_mm_list`, with the `lru_gen_mm_state` of the one node). Changed under `lock` alone.
+#[derive(Debug, Default)]
+pub(crate) struct MmList {
+    lock: Lock,
+    first: AtomicU32,
+    last: AtomicU32,
+    /// The generation up to which iterations have come to their end.
+    seq: AtomicU64,
+    /// The one given out last; none between iterations.
+    given: AtomicU32,
+    /// The first that joined since the last iteration and was not given out; see [`ALL`].
+    newcomer: AtomicU32,
+    stats: [AtomicU64; 4],
+    filters: [AtomicU32; NR_BLOOM_FILTERS as usize],
+}
+
+/// An address space's place on such a list.
+#[derive(Debug, Default)]
+pub(crate) struct Membership {
+    prev: AtomicU32,
+    next: AtomicU32,
+    /// Walks that stand in it: it is not removed before they leave.
+    walkers: AtomicU16,
+    /// Whose list it is on.
+    memcg: AtomicU16,
+    /// A CPU ran in it since it was last given out.
+    ran: AtomicBool,
+}
+
+impl Membership {
+    /// Of an address space on no list.
+    pub(crate) fn init(&self) {
+        self.walkers.store(0, Relaxed);
+        self.memcg.store(MemcgId::NONE.0, Relaxed);
+        self.ran.store(false, Relaxed);
+    }
+}
+
+/// What a walk is to do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Walk this address space, which stays in being until it is asked for the next.
+    Mm(MmId),
+    /// Open a new generation: this walk came to the end of the iteration.
+    Open,
+    /// Nothing: the iteration has ended.
+    Done,
+}
+
+impl MmList {
+    /// An empty list, never walked.
+    pub(crate) fn init(&self) {
+        for link in [&self.first, &self.last, &self.given].into_iter().chain(&self.filters) {
+            link.store(NONE, Relaxed);
+        }
+        self.newcomer.store(ALL, Relaxed);
+        self.seq.store(MIN_NR_GENS, Relaxed);
+        self.stats.iter().for_each(|n| n.store(0, Relaxed));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.load(Relaxed) == NONE
+    }
+
+    /// The generation up to which iterations have come to their end.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq.load(Relaxed)
+    }
+
+    fn add_stats(&self, stats: MmStats) {
+        let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = stats;
+        let counted = [leaf_total, leaf_young, nonleaf_found, nonleaf_added];
+        for (sum, n) in self.stats.iter().zip(counted) {
+            sum.store(sum.load(Relaxed) + n, Relaxed);
+        }
+    }
+
+    fn filter(&self, seq: u64) -> &AtomicU32 {
+        &self.filters[(seq % NR_BLOOM_FILTERS) as usize]
+    }
+}
+
+impl Maps<'_> {
+    fn lock_mm_list<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId) -> WriteGuard<'_> {
+        cpu.enter(Rank::MmList);
+        self.memcg(memcg).mm_list.lock.write(|| env.relax())
+    }
+
+    fn unlock_mm_list(&self, cpu: &mut CpuCtx, guard: WriteGuard<'_>) {
+        drop(guard);
+        cpu.leave(Rank::MmList);
+    }
+
+    /// Moves a process to another cgroup. What it was charged stays where it is.
+    pub fn set_memcg<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId, memcg: MemcgId) {
+        if self.mm(id).memcg() != memcg {
+            self.lru_gen_del_mm(env, cpu, id);
+            self.mm(id).store_memcg(memcg);
+            self.lru_gen_add_mm(env, cpu, id);
+        }
+    }
+
+    /// Notes that a CPU begins to run in an address space: what a context switch says, so that the
+    /// next walk visits it (Linux 7.1.5, `lru_gen_use_mm`).
+    #[inline]
+    pub fn lru_gen_use_mm(&self, id: MmId) {
+        let ran = &self.mm(id).walked.ran;
+        // Read first: a context switch is not to take the line from other CPUs for nothing.
+        if !ran.load(Relaxed) {
+            ran.store(true, Relaxed);
+        }
+    }
+
+    /// Lists an address space in its cgroup (Linux 7.1.5, `lru_gen_add_mm`).
+    pub(crate) fn lru_gen_add_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
+        let mm = self.mm(id);
+        let list = &self.memcg(mm.memcg()).mm_list;
+        let guard = self.lock_mm_list(env, cpu, mm.memcg());
+        debug_assert_eq!(mm.walked.memcg.load(Relaxed), MemcgId::NONE.0, "it is on one list");
+        mm.walked.memcg.store(mm.memcg().0, Relaxed);
+        let last = list.last.swap(id.0, Relaxed);
+        mm.walked.prev.store(last, Relaxed);
+        mm.walked.next.store(NONE, Relaxed);
+        self.link_after(list, last).store(id.0, Relaxed);
+        let _ = list.newcomer.compare_exchange(NONE, id.0, Relaxed, Relaxed);
+        self.unlock_mm_list(cpu, guard);
+    }
+
+    /// Takes an address space off the list it may be on (Linux 7.1.5, `lru_gen_del_mm`).
+    fn lru_gen_del_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
+        let place = &self.mm(id).walked;
+        let memcg = MemcgId(place.memcg.swap(MemcgId::NONE.0, Relaxed));
+        if memcg == MemcgId::NONE {
+            return;
+        }
+        let list = &self.memcg(memcg).mm_list;
+        let guard = self.lock_mm_list(env, cpu, memcg);
+        let [prev, next] = [&place.prev, &place.next].map(|link| link.load(Relaxed));
+        let _ = list.given.compare_exchange(id.0, prev, Relaxed, Relaxed);
+        let _ = list.newcomer.compare_exchange(id.0, next, Relaxed, Relaxed);
+        self.link_after(list, prev).store(next, Relaxed);
+        match next {
+            NONE => list.last.store(prev, Relaxed),
+            next => self.mm(MmId(next)).walked.prev.store(prev, Relaxed),
+        }
+        self.unlock_mm_list(cpu, guard);
+    }
+
+    /// Takes an address space that is about to end off its list, and waits for walks to leave it.
+    pub(crate) fn lru_gen_exit_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
+        self.lru_gen_del_mm(env, cpu, id);
+        while self.mm(id).walked.walkers.load(Acquire) > 0 {
+            env.relax();
+        }
+    }
+
+    /// What follows on a list: after none, the first.
+    fn link_after<'a>(&'a self, list: &'a MmList, id: u32) -> &'a AtomicU32 {
+        if id == NONE { &list.first } else { &self.mm(MmId(id)).walked.next }
+    }
+
+    /// Gives a walk the next address space after the one it has `walked`, which it leaves; walks of
+    /// the same generation share the iteration (Linux 7.1.5, `iterate_mm_list`).
+    pub(crate) fn iterate_mm_list<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        walk: &mut MmWalk,
+        walked: Option<MmId>,
+    ) -> Next {
+        let list = &self.memcg(walk.memcg).mm_list;
+        let guard = self.lock_mm_list(env, cpu, walk.memcg);
+        debug_assert!(list.seq() + 1 >= walk.seq, "a generation is opened by an iteration's end");
+        let begins = list.given.load(Relaxed) == NONE;
+        let next = if walk.seq <= list.seq() { Next::Done } else { self.get_next_mm(list, walk) };
+        if walked.is_some() || next == Next::Open {
+            list.add_stats(mem::take(&mut walk.stats));
+        }
+        self.unlock_mm_list(cpu, guard);
+        if begins && matches!(next, Next::Mm(_)) {
+            self.reset_filter(env, cpu, walk.memcg, walk.seq + 1);
+        }
+        if let Some(walked) = walked {
+            self.mm(walked).walked.walkers.fetch_sub(1, Release);
+        }
+        next
+    }
+
+    fn get_next_mm(&self, list: &MmList, walk: &mut MmWalk) -> Next {
+        loop {
+            let id = self.link_after(list, list.given.load(Relaxed)).load(Relaxed);
+            list.given.store(id, Relaxed);
+            if id == NONE {
+                list.seq.store(list.seq() + 1, Relaxed);
+                return Next::Open;
+            }
+            let mm = self.mm(MmId(id));
+            let newcomer = list.newcomer.load(Relaxed);
+            if newcomer == ALL || newcomer == id {
+                // Those that follow joined later still; the next walk finds them so too.
+                list.newcomer.store(mm.walked.next.load(Relaxed), Relaxed);
+                walk.force_scan = true;
+            }
+            let ran = mm.walked.ran.load(Relaxed);
+            if !walk.force_scan && !ran {
+                continue;
+            }
+            mm.walked.ran.store(false, Relaxed);
+            if !mm.is_exiting() {
+                mm.walked.walkers.fetch_add(1, Relaxed);
+                return Next::Mm(MmId(id));
+            }
+        }
+    }
+
+    /// An iteration without a walk: whether this call ended it (Linux 7.1.5,
+    /// `iterate_mm_list_nowalk`).
+    pub(crate) fn iterate_mm_list_nowalk<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        seq: u64,
+    ) -> bool {
+        let list = &self.memcg(memcg).mm_list;
+        let guard = self.lock_mm_list(env, cpu, memcg);
+        debug_assert!(list.seq() + 1 >= seq, "a generation is opened by an iteration's end");
+        let opens = seq > list.seq();
+        if opens {
+            list.given.store(NONE, Relaxed);
+            list.newcomer.store(ALL, Relaxed);
+            list.seq.store(list.seq() + 1, Relaxed);
+        }
+        self.unlock_mm_list(cpu, guard);
+        opens
+    }
+
+    /// What walks of a cgroup's address spaces counted so far.
+    pub fn mm_stats(&self, memcg: MemcgId) -> MmStats {
+        let [leaf_total, leaf_young, nonleaf_found, nonleaf_added] =
+            [0, 1, 2, 3].map(|i| self.memcg(memcg).mm_list.stats[i].load(Relaxed));
+        MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
+    }
+
+    /// The filter of a generation; `None` if there is no memory for it.
+    fn filter(&self, memcg: MemcgId, seq: u64) -> Option<&BloomFilter> {
+        let id = self.memcg(memcg).mm_list.filter(seq).load(Acquire);
+        (id != NONE).then(|| &self.filters[id as usize])
+    }
+
+    /// Whether the filter of a generation names a PTE table; without a filter, all are
+    /// (`test_bloom_filter`).
+    pub(crate) fn filter_contains(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) -> bool {
+        self.filter(memcg, seq).is_none_or(|filter| filter.contains(entry))
+    }
+
+    /// Makes the filter of a generation, if it has one, name a PTE table (`update_bloom_filter`).
+    pub(crate) fn filter_insert(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) {
+        if let Some(filter) = self.filter(memcg, seq) {
+            filter.insert(entry);
+        }
+    }
+
+    /// Empties the filter of a generation, taking a free one if it has none
+    /// (`reset_bloom_filter`).
+    fn reset_filter<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId, seq: u64) {
+        if let Some(filter) = self.filter(memcg, seq) {
+            filter.clear();
+        } else if let Some(id) = self.take_filter(env, cpu) {
+            self.filters[id as usize].clear();
+            self.memcg(memcg).mm_list.filter(seq).store(id, Release);
+        }
+    }
+
+    /// Gives back the filters of a cgroup that is removed. No walk of it goes on.
+    pub(crate) fn put_filters<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId) {
+        for filter in &self.memcg(memcg).mm_list.filters {
+            let id = filter.swap(NONE, Relaxed);
+            if id != NONE {
+                self.put_filter(env, cpu, id);
+            }
+        }
+    }
+}
