@@ -63,7 +63,8 @@ impl Walk {
         let mut steps = Vec::new();
         let mut i = self.window.start;
         let secondary = self.secondary.is_some();
-        while let Some((at, pte)) = check.next_candidate(&pt, i..self.window.end, secondary) {
+        let mut candidates = check.candidates(&pt, self.window.clone(), secondary);
+        while let Some((at, pte)) = candidates.next_candidate() {
             assert!((i..self.window.end).contains(&at), "{at} from {i} in {self:#?}");
             i = at + 1;
             if let Some(in_folio) = self.in_folio::<F>(pte) {
@@ -71,6 +72,7 @@ impl Walk {
                 let max_nr = Sound::max_batch::<F>(addr::<F>(at), in_folio, end);
                 let run = check.walk_young_run(&pt, addr::<F>(at), pte, max_nr);
                 steps.push((at, run));
+                candidates.skip(run.nr);
                 i = at + run.nr;
             }
         }

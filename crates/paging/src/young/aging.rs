@@ -1,6 +1,7 @@
 //! What an aging walk asks of a table: which entry next, and was its run used? Nothing is flushed.
 
-use super::{After, Family, YoungCheck, line};
+use super::line::{self, Known};
+use super::{After, Family, YoungCheck};
 use crate::batch::{BatchFlags, YoungRun, folio_pte_batch_flags};
 use crate::contig::gather_early;
 use crate::env::{Env, LockedTable};
@@ -8,35 +9,77 @@ use crate::pte::{Format, Level, Pte};
 use crate::{Rules, VirtAddr};
 use core::ops::Range;
 
-impl<'e, E: Env> YoungCheck<'e, E> {
-    /// The first entry of `run` (indices) that an aging walk has to check, and its index; all those
-    /// before it are passed. `secondary`: the address space has secondary MMUs, which leaves every
-    /// present entry to check.
-    ///
-    /// Kernels read entry after entry through the gathering getter (Linux 7.1.5, walk_pte_range);
-    /// the line family skips eight old ones at a time and finds the same. The entry is as the
-    /// family's getter reads it: whether the run is dirty, only its check tells.
+/// The entries of one table that an aging walk has to check, in address order.
+///
+/// Kernels read entry after entry through the gathering getter (Linux 7.1.5, walk_pte_range); the
+/// line family skips eight old ones at a time and finds the same.
+pub struct Candidates<'c, 'e, E: Env> {
+    check: &'c YoungCheck<'e, E>,
+    pt: &'c LockedTable<'e, E>,
+    /// The entries that are left.
+    run: Range<usize>,
+    secondary: bool,
+    known: Option<Known>,
+}
+
+impl<E: Env> Candidates<'_, '_, E> {
+    /// The next entry to check, and its index: those before it are passed. The entry is as the
+    /// family's getter reads it: whether its run is dirty, only the check tells.
     #[inline]
-    pub fn next_candidate(
-        &self,
-        pt: &LockedTable<'e, E>,
-        run: Range<usize>,
-        secondary: bool,
-    ) -> Option<(usize, Pte)> {
-        let table = pt.table();
-        let get = self.family.getter();
-        let look = |i| {
-            let pte = get.get::<E::Format, _>(table, i);
-            E::Rules::is_candidate::<E::Format>(pte, secondary).then_some((i, pte))
+    pub fn next_candidate(&mut self) -> Option<(usize, Pte)> {
+        let found = if self.check.family == Family::Line && !self.secondary {
+            let i = self.next_young()?;
+            (i, self.get(i))
+        } else {
+            let is_candidate = |pte| E::Rules::is_candidate::<E::Format>(pte, self.secondary);
+            let mut read = self.run.clone().map(|i| (i, self.get(i)));
+            read.find(|(_, pte)| is_candidate(*pte))?
         };
-        if self.family != Family::Line || secondary {
-            return run.into_iter().find_map(look);
+        self.run.start = found.0 + 1;
+        Some(found)
+    }
+
+    /// Counts the `nr` entries from the last candidate on as visited: the next lies after them.
+    #[inline]
+    pub fn skip(&mut self, nr: usize) {
+        self.run.start += nr - 1;
+    }
+
+    #[inline]
+    fn next_young(&mut self) -> Option<usize> {
+        if let Some(known) = self.known {
+            let next = known.from(self.run.start);
+            if next.is_some() {
+                return next;
+            }
+            self.known = None;
+            self.run.start = self.run.start.max(known.end());
         }
-        if run.is_empty() {
+        if self.run.is_empty() {
             return None;
         }
-        // Where most are young, the next entry is it.
-        look(run.start).or_else(|| line::next_young::<E>(table, pt.ahead(), run))
+        let (i, known) = line::next_young::<E>(self.pt.table(), self.pt.ahead(), self.run.clone())?;
+        self.known = known;
+        Some(i)
+    }
+
+    #[inline]
+    fn get(&self, i: usize) -> Pte {
+        self.check.family.getter().get::<E::Format, _>(self.pt.table(), i)
+    }
+}
+
+impl<'e, E: Env> YoungCheck<'e, E> {
+    /// What an aging walk has to check among the entries `run` (indices). `secondary`: the address
+    /// space has secondary MMUs, which leaves every present entry to check.
+    #[inline]
+    pub fn candidates<'c>(
+        &'c self,
+        pt: &'c LockedTable<'e, E>,
+        run: Range<usize>,
+        secondary: bool,
+    ) -> Candidates<'c, 'e, E> {
+        Candidates { check: self, pt, run, secondary, known: None }
     }
 
     /// Checks the run of one folio that begins with the candidate `pte`, which maps `addr`, as far

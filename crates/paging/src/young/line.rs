@@ -8,7 +8,7 @@
 use super::widened;
 use crate::Rules;
 use crate::batch::{BatchFlags, YoungRun, batch_and_clear_young, ignore};
-use crate::contig::{Getter, align_down};
+use crate::contig::align_down;
 use crate::env::Env;
 use crate::pte::{Format, Pte};
 use crate::table::{LINE, Table};
@@ -108,7 +108,7 @@ pub(crate) fn batch<F: Format, T: Table>(
             let odd = mask(differences::<F>(&table.line(base), base, expected)) & wanted;
             let same = if odd == 0 { wanted } else { wanted & !(!0 << odd.trailing_zeros()) };
             young |= clear_in_line(table, base, same, F::YOUNG);
-            dirty |= mask(dirty_words::<F>(&entries)) & same != 0;
+            dirty |= bits(&entries, F::is_dirty) & same != 0;
             if odd != 0 {
                 return YoungRun { nr: base + odd.trailing_zeros() as usize - i, young, dirty };
             }
@@ -116,7 +116,7 @@ pub(crate) fn batch<F: Format, T: Table>(
             if or(&entries) & F::YOUNG != 0 {
                 young |= clear_in_line(table, base, WHOLE, F::YOUNG);
             }
-            dirty |= dirty_words::<F>(&entries).fold(0, |or, dirty| or | dirty) != 0;
+            dirty |= entries.iter().fold(false, |any, entry| any | F::is_dirty(Pte(*entry)));
         }
         base += LINE;
         expected = expected.wrapping_add(F::STEP * LINE as u64);
@@ -124,15 +124,37 @@ pub(crate) fn batch<F: Format, T: Table>(
     YoungRun { nr: max_nr, young, dirty }
 }
 
-/// The first candidate of an aging walk from index `run.start` to before `run.end`, found by young
-/// bits as they stand; as the gathering getter would find it: of a contiguous block in which any
-/// entry is young, the first that lies in `run`.
+/// The candidates of an aging walk in a line without contiguous entries, found when one was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    base: usize,
+    bits: u32,
+}
+
+impl Known {
+    /// The first at or after index `i`, which does not lie before the line.
+    #[inline]
+    pub(crate) fn from(self, i: usize) -> Option<usize> {
+        let bits = self.bits & (WHOLE << (i - self.base).min(LINE));
+        (bits != 0).then(|| self.base + bits.trailing_zeros() as usize)
+    }
+
+    /// Where the next line begins.
+    #[inline]
+    pub(crate) fn end(self) -> usize {
+        self.base + LINE
+    }
+}
+
+/// The first candidate of an aging walk in `run`, which is not empty, found by young bits as they
+/// stand, but as the gathering getter would find it: of a contiguous block in which any entry is
+/// young, the first that lies in `run`. With it the candidates of its line, if all are single.
 #[inline]
 pub(crate) fn next_young<E: Env>(
     table: E::Table,
     ahead: Option<E::Table>,
     run: Range<usize>,
-) -> Option<(usize, Pte)> {
+) -> Option<(usize, Option<Known>)> {
     let wide = widened::<E>(table, run.start, run.len());
     let mut base = align_down(wide.start, LINE);
     while base < wide.end {
@@ -141,21 +163,26 @@ pub(crate) fn next_young<E: Env>(
         }
         if or(&table.line(base)) & E::Format::YOUNG != 0 {
             let entries = table.line(base);
-            let found =
-                mask(entries.iter().map(|entry| {
-                    u64::from(E::Rules::is_candidate::<E::Format>(Pte(*entry), false))
-                })) & within(&wide, base);
-            if found != 0 {
-                let k = found.trailing_zeros() as usize;
-                let cont = E::Format::is_cont(Pte(entries[k]));
-                let block = if cont { E::Format::CONT_PTES } else { 1 };
-                let first = align_down(base + k, block).max(run.start);
-                return Some((first, Getter::Raw.get::<E::Format, _>(table, first)));
+            let candidate = |pte| E::Rules::is_candidate::<E::Format>(pte, false);
+            let bits = bits(&entries, candidate) & within(&wide, base);
+            if bits != 0 {
+                let k = base + bits.trailing_zeros() as usize;
+                return Some(match bits_of_blocks::<E::Format>(&entries) {
+                    0 => (k, Some(Known { base, bits })),
+                    blocks if blocks >> (k - base) & 1 == 0 => (k, None),
+                    _ => (align_down(k, E::Format::CONT_PTES).max(run.start), None),
+                });
             }
         }
         base += LINE;
     }
     None
+}
+
+/// The contiguous entries of a line, as a bit mask.
+#[inline]
+fn bits_of_blocks<F: Format>(entries: &[u64; LINE]) -> u32 {
+    if F::CONT_SHIFT == 0 || or(entries) & F::CONT == 0 { 0 } else { bits(entries, F::is_cont) }
 }
 
 /// All entries of a line.
@@ -183,15 +210,15 @@ fn differences<F: Format>(
     })
 }
 
-/// For each entry, a word that is zero if it is clean.
-#[inline]
-fn dirty_words<F: Format>(entries: &[u64; LINE]) -> impl Iterator<Item = u64> {
-    entries.iter().map(|entry| u64::from(F::is_dirty(Pte(*entry))))
-}
-
 #[inline]
 fn or(entries: &[u64; LINE]) -> u64 {
     entries.iter().fold(0, |or, entry| or | entry)
+}
+
+/// A bit mask of the entries that are what is asked.
+#[inline]
+fn bits(entries: &[u64; LINE], is: impl Fn(Pte) -> bool) -> u32 {
+    mask(entries.iter().map(|entry| u64::from(is(Pte(*entry)))))
 }
 
 /// A bit mask of the words that are not zero.

@@ -14,6 +14,8 @@ pub mod entry;
 pub mod line;
 pub mod per_entry;
 
+pub use aging::Candidates;
+
 use crate::batch::folio_pte_batch;
 use crate::contig::Getter;
 use crate::env::{Env, LockedTable};
