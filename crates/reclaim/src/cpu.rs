@@ -24,6 +24,8 @@ pub enum Rank {
     Index,
     /// The LRU lists of one cgroup.
     Lru,
+    /// The order in which reclaim of the whole machine visits cgroups.
+    MemcgLru,
     /// A free list: innermost, held for a few stores.
     FreeList,
 }
@@ -39,6 +41,9 @@ pub struct Events {
     pub vma_skipped: u64,
     /// Reclaim met nothing but dirty folios that no one writes out: the flushers are to be woken.
     pub wakeup_flusher: u64,
+    /// Background reclaim found nothing but memory used within the time that is to be kept: some of
+    /// it has to be given up, by ending a process (`min_ttl_ms`).
+    pub out_of_memory: u64,
 }
 
 /// The context of the CPU that makes a call.

@@ -3,9 +3,11 @@
 use crate::folio::LruFlags;
 use crate::list::FolioList;
 use crate::lock::ReadGuard;
+use crate::lru::Isolate;
 use crate::lruvec::LruList;
 use crate::maps::{Maps, OutOfTable, TableKind};
 use crate::memcg::{Memcg, MemcgId};
+use crate::mglru::MAX_NR_ZONES;
 use crate::world::World;
 use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -37,6 +39,7 @@ fn link(link: &AtomicU16) -> Option<MemcgId> {
 impl Maps<'_> {
     pub(crate) fn init_memcgs(&self) {
         self.memcgs[0].init(MemcgId::ROOT, Memcg::SWAPPINESS, false, 0);
+        self.memcg_lru_init();
         let rest = &self.memcgs[1..];
         for (next, memcg) in (2..).zip(rest) {
             let last = usize::from(next) == self.memcgs.len();
@@ -80,6 +83,7 @@ impl Maps<'_> {
             );
             memcg.sibling.store(above.child.load(Relaxed), Relaxed);
             above.child.store(id.0, Relaxed);
+            self.memcg_lru_add(world, cpu, id);
         }
         drop(guard);
         cpu.leave(Rank::Memcgs);
@@ -109,6 +113,7 @@ impl Maps<'_> {
                 let parent = MemcgId(self.memcg(id).parent.load(Relaxed));
                 self.reparent(world, cpu, id, parent);
                 self.put_filters(world, cpu, id);
+                self.memcg_lru_remove(world, cpu, id);
                 self.take_off_tree(id, parent);
                 Ok(())
             }
@@ -142,7 +147,9 @@ impl Maps<'_> {
         while self.memcg(from).usage() > 0 {
             for list in LruList::ALL {
                 let mut moved = FolioList::default();
-                while self.isolate(world, cpu, from, list, BATCH, &mut moved).taken > 0 {
+                let reclaim_idx = MAX_NR_ZONES - 1;
+                let what = Isolate { memcg: from, list, nr_to_scan: BATCH, reclaim_idx };
+                while self.isolate(world, cpu, what, &mut moved).taken > 0 {
                     self.move_charges(&moved, from, to);
                     self.putback(world, cpu, &mut moved);
                 }

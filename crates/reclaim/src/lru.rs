@@ -7,9 +7,27 @@ use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
+use crate::scan::SWAP_CLUSTER_MAX;
 use crate::vmstat::Counter;
 use crate::world::World;
 use pageout_paging::Env;
+
+/// Folios of too high a zone that [`Maps::isolate`] sets aside at most: then it takes them too
+/// (`SWAP_CLUSTER_MAX_SKIPPED`).
+const MAX_SKIPPED: u64 = SWAP_CLUSTER_MAX << 10;
+
+/// What [`Maps::isolate`] is to take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Isolate {
+    /// Whose folios.
+    pub(crate) memcg: MemcgId,
+    /// From which list.
+    pub(crate) list: LruList,
+    /// Pages to look at.
+    pub(crate) nr_to_scan: u64,
+    /// The highest zone.
+    pub(crate) reclaim_idx: usize,
+}
 
 /// What [`Maps::isolate`] did, in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,33 +64,39 @@ impl Maps<'_> {
 
     /// Takes folios from the tail of a list, with a reference to each, until `nr_to_scan` pages
     /// were examined or as many taken as there are; a folio on its way to being freed goes to the
-    /// head (Linux 7.1.5, `isolate_lru_folios`).
+    /// head, and so do, in the end, those of too high a zone, which count as examined but not
+    /// towards `nr_to_scan` (Linux 7.1.5, `isolate_lru_folios`).
     pub(crate) fn isolate<E: Env>(
         &self,
         env: &E,
         cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        list: LruList,
-        nr_to_scan: u64,
+        what: Isolate,
         out: &mut FolioList,
     ) -> Scanned {
+        let Isolate { memcg, list, nr_to_scan, reclaim_idx } = what;
         let guard = self.lock_lruvec(env, cpu, memcg);
         let lruvec = &self.memcg(memcg).lruvec;
         let ends = &lruvec.lists[list as usize];
-        let mut seen = Scanned::default();
-        while seen.scanned < nr_to_scan {
+        let (mut seen, mut skipped, mut nr_skipped) = (Scanned::default(), FolioList::default(), 0);
+        while seen.scanned - nr_skipped < nr_to_scan {
             let Some(id) = ends.pop_tail(self) else {
                 break;
             };
             let folio = self.folio(id);
             seen.scanned += folio.nr_pages() as u64;
-            if folio.try_get() {
+            if self.zone_of(folio) > reclaim_idx && (skipped.len as u64) < MAX_SKIPPED {
+                nr_skipped += folio.nr_pages() as u64;
+                skipped.push(self, id);
+            } else if folio.try_get() {
                 folio.update_lru(LruFlags::empty(), LruFlags::LRU);
                 seen.taken += folio.nr_pages() as u64;
                 out.push(self, id);
             } else {
                 ends.push_head(self, id);
             }
+        }
+        while let Some(id) = skipped.pop(self) {
+            ends.push_head(self, id);
         }
         if seen.taken > 0 {
             self.resize(&guard, list, seen.taken.wrapping_neg());

@@ -4,6 +4,7 @@ use crate::cache::ShadowEntry;
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::lock::Lock;
 use crate::memcg::{Memcg, MemcgId, MemcgTree};
+use crate::mglru::memcg_lru::MemcgLru;
 use crate::mglru::switch::LruGenState;
 use crate::mglru::{BloomFilter, MAX_NR_ZONES};
 use crate::mm::{Mm, MmId};
@@ -227,6 +228,7 @@ pub struct Maps<'m> {
     pub(crate) pages: &'m [AtomicU8],
     pub(crate) memcgs: &'m [Memcg],
     pub(crate) tree: MemcgTree,
+    pub(crate) memcg_lru: MemcgLru,
     pub(crate) shadows: &'m [ShadowEntry],
     pub(crate) slots: &'m [Slot],
     pub(crate) filters: &'m [BloomFilter],
@@ -294,6 +296,7 @@ impl<'m> Maps<'m> {
             mappings,
             memcgs,
             tree: MemcgTree::default(),
+            memcg_lru: MemcgLru::default(),
             shadows,
             slots,
             filters,

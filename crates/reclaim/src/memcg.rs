@@ -4,6 +4,7 @@ use crate::errno::Errno;
 use crate::lock::Lock;
 use crate::lruvec::Lruvec;
 use crate::maps::Maps;
+use crate::mglru::memcg_lru::MemcgLruLink;
 use crate::mglru::mm_list::MmList;
 use crate::scan::MAX_SWAPPINESS;
 use crate::vmstat::VmStat;
@@ -43,6 +44,8 @@ pub struct Memcg {
     pub(crate) emin: AtomicU64,
     pub(crate) elow: AtomicU64,
     pub(crate) lruvec: Lruvec,
+    /// When reclaim of the whole machine is to visit it.
+    pub(crate) lru_link: MemcgLruLink,
     /// The address spaces of its processes.
     pub(crate) mm_list: MmList,
     pub(crate) vmstat: VmStat,

@@ -5,6 +5,7 @@ use crate::balance::rescale;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use crate::mglru::MAX_NR_ZONES;
 use crate::protection::Protected;
 use crate::scan::{ANON, Agent, DEF_PRIORITY, FILE, SWAP_CLUSTER_MAX, ScanControl, ScanState};
 use crate::shrink::{shrink_active_list, shrink_inactive_list};
@@ -29,9 +30,20 @@ impl Maps<'_> {
     /// Reclaims some 32 pages from the whole machine, for whoever found no free frame; pages
     /// reclaimed, 0 if there is nothing to be had (Linux 7.1.5, `try_to_free_pages`).
     pub fn try_to_free_pages<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> u64 {
+        self.try_to_free_pages_of(world, cpu, MAX_NR_ZONES - 1, tuning)
+    }
+
+    /// The same, but of the zones up to `reclaim_idx` alone.
+    pub fn try_to_free_pages_of<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        reclaim_idx: usize,
+        tuning: Tuning,
+    ) -> u64 {
         self.memcg(MemcgId::ROOT).vmstat.add(Counter::Allocstall, 1);
-        let mut sc = ScanControl::new(None, SWAP_CLUSTER_MAX, Agent::Direct, tuning);
-        self.do_try_to_free_pages(world, cpu, &mut sc)
+        let all = ScanControl::new(None, SWAP_CLUSTER_MAX, Agent::Direct, tuning);
+        self.do_try_to_free_pages(world, cpu, &mut ScanControl { reclaim_idx, ..all })
     }
 
     /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it; pages
@@ -118,13 +130,14 @@ impl Maps<'_> {
     }
 
     fn rising_urgency<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
-        for priority in (0..=DEF_PRIORITY).rev() {
-            sc.priority = priority;
+        sc.priority = DEF_PRIORITY;
+        loop {
             sc.nr_scanned = 0;
             self.shrink_node(world, cpu, sc);
-            if sc.nr_reclaimed >= sc.nr_to_reclaim {
+            if sc.nr_reclaimed >= sc.nr_to_reclaim || sc.priority == 0 {
                 return;
             }
+            sc.priority -= 1;
         }
     }
 

@@ -1,6 +1,7 @@
 //! What one reclaim is after, and how far it got.
 
 use crate::memcg::MemcgId;
+use crate::mglru::MAX_NR_ZONES;
 use crate::tuning::Tuning;
 use crate::vmstat::Counter;
 
@@ -58,6 +59,8 @@ pub struct ScanControl {
     pub nr_to_reclaim: u64,
     /// A list of n pages is scanned for n ≫ priority: from 12 down to 0.
     pub priority: u8,
+    /// The highest zone whose folios are of use, 0 to 2.
+    pub reclaim_idx: usize,
     /// Instead of the cgroups' own swappiness: 0 to 200, or 201 for anonymous memory alone.
     pub swappiness: Option<u8>,
     /// Mapped folios may be unmapped.
@@ -103,6 +106,10 @@ pub(crate) struct ScanState {
     pub(crate) no_cache_trim_mode: bool,
     /// What files hold would not lift the machine above its watermarks: take anonymous memory.
     pub(crate) file_is_tiny: bool,
+    /// Pages of files taken from generations in this pass, or put off because they are dirty.
+    pub(crate) file_taken: u64,
+    /// Those of them that no one writes out yet.
+    pub(crate) unqueued_dirty: u64,
 }
 
 impl ScanControl {
@@ -112,6 +119,7 @@ impl ScanControl {
             target,
             nr_to_reclaim,
             priority: DEF_PRIORITY,
+            reclaim_idx: MAX_NR_ZONES - 1,
             swappiness: None,
             may_unmap: true,
             may_swap: true,
@@ -127,6 +135,11 @@ impl ScanControl {
     /// Whether a cgroup is reclaimed for its own sake.
     pub fn cgroup_reclaim(&self) -> bool {
         self.target.is_some()
+    }
+
+    /// Whether the root's subtree is reclaimed: the whole machine, for whatever reason.
+    pub(crate) fn root_reclaim(&self) -> bool {
+        self.top() == MemcgId::ROOT
     }
 
     /// The top of the subtree that is reclaimed.

@@ -4,6 +4,7 @@ use crate::decision::{FolioRef, folio_check_references};
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::gather::Gather;
 use crate::list::FolioList;
+use crate::lru::Isolate;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
@@ -265,7 +266,8 @@ pub(crate) fn shrink_inactive_list<W: World>(
 ) -> u64 {
     let mut isolated = FolioList::default();
     world.enter(Stage::Isolate);
-    let seen = maps.isolate(world, cpu, memcg, list, nr_to_scan, &mut isolated);
+    let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
+    let seen = maps.isolate(world, cpu, what, &mut isolated);
     let vmstat = &maps.memcg(memcg).vmstat;
     let [scan, steal] = match list.is_file() {
         true => [Counter::PgscanFile, Counter::PgstealFile],
@@ -304,7 +306,8 @@ pub(crate) fn shrink_active_list<W: World>(
 ) -> u64 {
     let mut isolated = FolioList::default();
     world.enter(Stage::Isolate);
-    let seen = maps.isolate(world, cpu, memcg, list, nr_to_scan, &mut isolated);
+    let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
+    let seen = maps.isolate(world, cpu, what, &mut isolated);
     world.enter(Stage::RmapWalk);
     let mut settled = FolioList::default();
     let (mut nr_rotated, mut nr_deactivated) = (0, 0);

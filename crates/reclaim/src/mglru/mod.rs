@@ -9,6 +9,7 @@
 pub(crate) mod batch;
 pub(crate) mod bloom;
 pub(crate) mod generation;
+pub(crate) mod memcg_lru;
 pub(crate) mod mm_list;
 pub(crate) mod seq;
 pub(crate) mod switch;

@@ -33,3 +33,4 @@ mod threads;
 mod unmap;
 mod vmas;
 mod world;
+mod zones;

@@ -1,0 +1,61 @@
+//! Zones of physical memory: a reclaim for the sake of one takes nothing of those above.
+
+use crate::world::{Arena, LIMITS, World, tuning};
+use pageout_paging::Pfn;
+use pageout_paging::pte::SmallX86;
+use pageout_reclaim::{Counter, FolioFlags, FolioId, Limits, LruList, MappingId, MemcgId, cache};
+
+type W<'a> = World<'a, SmallX86>;
+
+const ROOT: MemcgId = MemcgId::ROOT;
+const ROOM: Limits = Limits { folios: 600, shadows: 1024, ..LIMITS };
+
+/// Pages of a file that no one maps, in frames from 0 on.
+fn read(world: &mut W<'_>, file: MappingId, pages: u64) -> Vec<FolioId> {
+    let one = |index| {
+        let id = world.folio(file, 0, index);
+        let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+        maps.charge(env, cpu, id, ROOT, tuning()).expect("no limit");
+        cache::add(maps, env, cpu, id).expect("nothing is there");
+        world.flag(id, FolioFlags::UPTODATE);
+        world.maps.lru_add(&world.env, &mut world.cpu, id);
+        world.maps.release(&world.env, &mut world.cpu, id, 1);
+        id
+    };
+    (0..pages).map(one).collect()
+}
+
+fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let found = cache::find(maps, env, cpu, file, index);
+    found.inspect(|id| maps.release(env, cpu, *id, 1)).is_some()
+}
+
+#[test]
+fn folios_of_higher_zones_are_examined_and_left() {
+    for highest in 0..3 {
+        let mut arena = Arena::new::<SmallX86>(&ROOM);
+        let mut world: W<'_> = arena.world();
+        world.maps.set_zone_start(1, Pfn::new(100));
+        world.maps.set_zone_start(2, Pfn::new(200));
+        let file = world.file();
+        let folios = read(&mut world, file, 300);
+        let zones: Vec<_> =
+            folios.iter().map(|id| world.maps.zone_of(world.maps.folio(*id))).collect();
+        let mut got = 0;
+        loop {
+            let (env, cpu) = (&world.env, &mut world.cpu);
+            match world.maps.try_to_free_pages_of(env, cpu, highest, tuning()) {
+                0 => break,
+                nr => got += nr,
+            }
+        }
+        assert_eq!(got, 100 * (highest as u64 + 1), "all of the zones up to {highest}");
+        for (index, zone) in zones.into_iter().enumerate() {
+            assert_eq!(is_cached(&mut world, file, index as u64), zone > highest, "page {index}");
+        }
+        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 300 - got);
+        let scanned = world.maps.memcg(ROOT).vmstat().get(Counter::PgscanFile);
+        assert!(highest == 2 || scanned > got, "what is passed over counts as examined");
+    }
+}
