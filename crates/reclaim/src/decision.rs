@@ -1,6 +1,8 @@
-//! What the classic LRU does with a folio at the end of its inactive list.
+//! What is done with a folio at the end of its inactive list, or of the oldest generation.
 
 use crate::folio::{FolioFlags, FolioGuard};
+use crate::maps::Maps;
+use crate::mglru::generation::lru_gen_set_refs;
 use crate::recency::Recency;
 use crate::referenced::{Referenced, Refs};
 use crate::vma::VmFlags;
@@ -12,9 +14,9 @@ pub enum FolioRef {
     Reclaim,
     /// Reclaim it if that takes no write-out.
     ReclaimClean,
-    /// Leave it on the inactive list.
+    /// Put it back.
     Keep,
-    /// Move it to the active list.
+    /// Make it active.
     Activate,
 }
 
@@ -22,11 +24,9 @@ pub enum FolioRef {
 /// moves its `REFERENCED` flag along, unless a locked VMA or an unknown answer decides alone
 /// (classic branch of Linux 7.1.5, vmscan.c).
 pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
-    if found.vm_flags.contains(VmFlags::LOCKED) {
-        return FolioRef::Activate;
-    }
-    let Refs::Vmas(nr) = found.refs else {
-        return FolioRef::Keep;
+    let nr = match vmas(found) {
+        Ok(nr) => nr,
+        Err(decision) => return decision,
     };
     let folio = folio.folio();
     let before = folio.note_use(Recency::NONE, Recency::REFERENCED);
@@ -38,4 +38,35 @@ pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> Foli
     folio.note_use(Recency::REFERENCED, Recency::NONE);
     let executable = found.vm_flags.contains(VmFlags::EXEC) && file;
     if was_referenced || nr > 1 || executable { FolioRef::Activate } else { FolioRef::Keep }
+}
+
+/// The same for a folio of a generation: the first sighting marks it, the next makes it part of a
+/// working set (branch of the multi-generational LRU of Linux 7.1.5, vmscan.c).
+pub fn lru_gen_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
+    match vmas(found) {
+        Err(decision) => decision,
+        Ok(0) => FolioRef::Reclaim,
+        Ok(_) if lru_gen_set_refs(folio.folio()) => FolioRef::Activate,
+        Ok(_) => FolioRef::Keep,
+    }
+}
+
+/// How many VMAs used the folio, unless that does not matter.
+fn vmas(found: Referenced) -> Result<u32, FolioRef> {
+    match found.refs {
+        _ if found.vm_flags.contains(VmFlags::LOCKED) => Err(FolioRef::Activate),
+        Refs::Unknown => Err(FolioRef::Keep),
+        Refs::Vmas(nr) => Ok(nr),
+    }
+}
+
+impl Maps<'_> {
+    /// Decides by the rules of the lists in use; while they are switched, by the classic ones.
+    pub(crate) fn check_references(&self, folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
+        if self.lru_gen_settled() {
+            lru_gen_check_references(folio, found)
+        } else {
+            folio_check_references(folio, found)
+        }
+    }
 }

@@ -145,6 +145,7 @@ impl Maps<'_> {
     /// parent's too.
     fn reparent<W: World>(&self, world: &W, cpu: &mut CpuCtx, from: MemcgId, to: MemcgId) {
         while self.memcg(from).usage() > 0 {
+            self.reparent_generations(world, cpu, from, to);
             for list in LruList::ALL {
                 let mut moved = FolioList::default();
                 let reclaim_idx = MAX_NR_ZONES - 1;

@@ -73,7 +73,7 @@ mod writeback;
 pub use cache::{Exists, ShadowEntry};
 pub use charge::OutOfMemory;
 pub use cpu::{CpuCtx, Events, Rank};
-pub use decision::{FolioRef, folio_check_references};
+pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use errno::Errno;
 pub use fault::{Access, Fault, FaultKind, handle_fault};
 pub use folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};

@@ -3,9 +3,10 @@
 use crate::CpuCtx;
 use crate::folio::{FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::list::FolioList;
-use crate::lruvec::LruList;
+use crate::lruvec::{LruGuard, LruList};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use crate::mglru::generation::lru_gen_inc_refs;
 use crate::recency::Recency;
 use crate::scan::SWAP_CLUSTER_MAX;
 use crate::vmstat::Counter;
@@ -40,12 +41,18 @@ pub(crate) struct Scanned {
 
 impl Maps<'_> {
     /// Puts a folio that was never on a list on the one its flags say: the inactive one of its
-    /// type, the active one if it refaulted soon enough, the unevictable one if it is mlocked.
+    /// type, the active one if it refaulted soon enough or, in the multi-generational LRU, a fault
+    /// brought it in, the unevictable one if it is mlocked.
     ///
     /// # Panics
     /// In debug builds, if it is on a list.
     pub fn lru_add<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-        let guard = self.lock_lruvec_of(env, cpu, self.folio(id));
+        let folio = self.folio(id);
+        let guard = self.lock_lruvec_of(env, cpu, folio);
+        // What a fault brings in is used at once. Reclaim adds nothing, so none of it runs here.
+        if cpu.in_fault && self.lru_gen_enabled() {
+            folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+        }
         self.lru_link(&guard, id);
         self.unlock_lruvec(cpu, guard);
     }
@@ -121,6 +128,17 @@ impl Maps<'_> {
     /// isolating took; those to which there is no other are freed. Active ones let the clocks of
     /// refaults go on (Linux 7.1.5, `move_folios_to_lru`).
     pub(crate) fn putback<W: World>(&self, world: &W, cpu: &mut CpuCtx, list: &mut FolioList) {
+        self.putback_where(world, cpu, list, |guard, id| self.lru_place(guard, id));
+    }
+
+    /// The same, but `place` puts each on a list, whose sizes are not its concern.
+    pub(crate) fn putback_where<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        list: &mut FolioList,
+        place: impl Fn(&LruGuard<'_>, FolioId) -> LruList,
+    ) {
         let mut dead = FolioList::default();
         while let Some(first) = list.tail() {
             let guard = self.lock_lruvec_of(world, cpu, self.folio(first));
@@ -128,7 +146,7 @@ impl Maps<'_> {
             while let Some(id) = list.tail().filter(|id| self.folio(*id).memcg() == guard.memcg) {
                 list.pop(self);
                 let folio = self.folio(id);
-                let on = self.lru_place(&guard, id);
+                let on = place(&guard, id);
                 if folio.put(1) {
                     self.lru_displace(&guard, id);
                     dead.push(self, id);
@@ -136,7 +154,8 @@ impl Maps<'_> {
                 }
                 let nr = folio.nr_pages() as u64;
                 grown[on as usize] += nr;
-                active += if on.is_active() { nr } else { 0 };
+                // Never one of a generation.
+                active += if folio.lru().contains(LruFlags::ACTIVE) { nr } else { 0 };
             }
             for (list, nr) in LruList::ALL.into_iter().zip(grown).filter(|(_, nr)| *nr > 0) {
                 self.resize(&guard, list, nr);
@@ -184,12 +203,16 @@ impl Maps<'_> {
         self.relist(env, cpu, id, inactive, change, Counter::Pgactivate)
     }
 
-    /// Moves an active folio to the head of its inactive list; whether it was on the active one
-    /// (Linux 7.1.5, `folio_deactivate`). Its `REFERENCED` flag is the caller's to clear, who
-    /// holds its lock.
+    /// Moves an active folio to the head of its inactive list, or one of any generation but the
+    /// oldest to where it belongs without its uses; whether it did (Linux 7.1.5,
+    /// `folio_deactivate`). Its `REFERENCED` flag is the caller's to clear.
     pub fn deactivate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
         let folio = self.folio(id);
-        let active = |lru: LruFlags| lru.contains(LruFlags::ACTIVE);
+        let generations = self.lru_gen_enabled();
+        if generations && self.lru_gen_clear_refs(folio) {
+            return false;
+        }
+        let active = |lru: LruFlags| generations || lru.contains(LruFlags::ACTIVE);
         let change = || folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
         self.relist(env, cpu, id, active, change, Counter::Pgdeactivate)
     }
@@ -212,7 +235,10 @@ impl Maps<'_> {
         let change = || {
             folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
             folio.update_flags(FolioFlags::empty(), backed);
-            folio.note_use(Recency::NONE, Recency::REFERENCED);
+            // Generations keep it: kernels clear uses of those in one, and it was just taken off.
+            if !self.lru_gen_enabled() {
+                folio.note_use(Recency::NONE, Recency::REFERENCED);
+            }
         };
         self.relist(env, cpu, id, wanted, change, Counter::Pglazyfree)
     }
@@ -233,10 +259,13 @@ impl Maps<'_> {
     }
 
     /// Notes an access that leaves no young bit: the first sets `REFERENCED`, the next makes the
-    /// folio active (Linux 7.1.5, `folio_mark_accessed`).
+    /// folio active; in the multi-generational LRU uses are counted (Linux 7.1.5,
+    /// `folio_mark_accessed`).
     pub fn mark_accessed<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
-        if !folio.recency().contains(Recency::REFERENCED) {
+        if self.lru_gen_enabled() {
+            lru_gen_inc_refs(folio);
+        } else if !folio.recency().contains(Recency::REFERENCED) {
             folio.note_use(Recency::REFERENCED, Recency::NONE);
         } else if self.activate(env, cpu, id) {
             folio.note_use(Recency::NONE, Recency::REFERENCED);

@@ -5,7 +5,8 @@ use crate::list::Ends;
 use crate::lock::{Lock, WriteGuard};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
-use crate::mglru::LruGen;
+use crate::mglru::generation::{End, kind_of};
+use crate::mglru::{LruGen, gen_from_seq};
 use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pageout_paging::Env;
@@ -179,11 +180,27 @@ impl Maps<'_> {
     pub(crate) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
         self.settle(folio);
-        self.lru_gen_add(guard, id, false).unwrap_or_else(|| {
-            let list = LruList::of(folio);
-            self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
-            list
-        })
+        let list = self.lru_gen_add(guard, id, false);
+        list.unwrap_or_else(|| self.lru_place_classic(guard, id))
+    }
+
+    fn lru_place_classic(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
+        let list = LruList::of(self.folio(id));
+        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
+        list
+    }
+
+    /// The same for a folio of a generation, which joins the one `age` generations before the
+    /// youngest, or the oldest there is, as its coldest.
+    pub(crate) fn lru_place_aged(&self, guard: &LruGuard<'_>, id: FolioId, age: u64) -> LruList {
+        let folio = self.folio(id);
+        self.settle(folio);
+        if folio.lru().contains(LruFlags::UNEVICTABLE) {
+            return self.lru_place_classic(guard, id);
+        }
+        let lrugen = self.lru_gen(guard.memcg);
+        let seq = (lrugen.max_seq() - age).max(lrugen.min_seq(kind_of(folio)));
+        self.lru_gen_join(guard, id, gen_from_seq(seq), End::Tail)
     }
 
     /// Puts a folio that is on no list at the tail, where reclaim takes it next.

@@ -1,6 +1,6 @@
 //! Scanning one list of one cgroup: what becomes of each folio at its tail.
 
-use crate::decision::{FolioRef, folio_check_references};
+use crate::decision::FolioRef;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::gather::Gather;
 use crate::list::FolioList;
@@ -117,7 +117,7 @@ impl<W: World> Shrink<'_, '_, W> {
         self.world.enter(Stage::RmapWalk);
         let (target, aging) = (self.sc.target, self.sc.tuning.aging);
         let found = folio_referenced(self.maps, self.world, cpu, id, Some(guard), target, aging);
-        let decision = folio_check_references(guard, found);
+        let decision = self.maps.check_references(guard, found);
         match decision {
             FolioRef::Activate => Fate::Activated,
             FolioRef::Keep => Fate::Kept,

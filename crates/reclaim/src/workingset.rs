@@ -17,7 +17,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
 /// What an evicted folio leaves where it was: when that was, on whose clock, and whether it had
-/// been part of a working set. The time is 46 bits wide, in pages, and wraps.
+/// been part of a working set. The time is 46 bits wide, in pages, and wraps; in the
+/// multi-generational LRU it is a generation and uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shadow(pub(crate) NonZeroU64);
 
@@ -25,9 +26,11 @@ const USED: u64 = 1;
 const WORKINGSET: u64 = 1 << 1;
 const MEMCG_SHIFT: u32 = 2;
 const AGE_SHIFT: u32 = MEMCG_SHIFT + u16::BITS;
-const AGE_MASK: u64 = u64::MAX >> AGE_SHIFT;
 
 impl Shadow {
+    /// The times that fit.
+    pub(crate) const AGE_MASK: u64 = u64::MAX >> AGE_SHIFT;
+
     pub(crate) fn new(age: u64, memcg: MemcgId, workingset: bool) -> Self {
         let flags = if workingset { USED | WORKINGSET } else { USED };
         let packed = age << AGE_SHIFT | u64::from(memcg.0) << MEMCG_SHIFT | flags;
@@ -44,9 +47,14 @@ impl Shadow {
         self.0.get() & WORKINGSET != 0
     }
 
+    /// When the folio was evicted.
+    pub(crate) fn age(self) -> u64 {
+        self.0.get() >> AGE_SHIFT
+    }
+
     /// Pages evicted or activated since, if the clock is at `now`.
     pub(crate) fn distance(self, now: u64) -> u64 {
-        now.wrapping_sub(self.0.get() >> AGE_SHIFT) & AGE_MASK
+        now.wrapping_sub(self.age()) & Self::AGE_MASK
     }
 }
 
@@ -85,6 +93,9 @@ impl Maps<'_> {
     /// What a folio leaves that is about to be evicted by a reclaim of `target`, on whose clock
     /// that counts (Linux 7.1.5, `workingset_eviction`).
     pub fn workingset_eviction(&self, folio: &Folio, target: Option<MemcgId>) -> Shadow {
+        if self.lru_gen_enabled() {
+            return self.lru_gen_eviction(folio);
+        }
         let memcg = target.unwrap_or(MemcgId::ROOT);
         let age = self.memcg(memcg).lruvec.nonresident_age.load(Relaxed);
         self.age_nonresident(memcg, folio.nr_pages() as u64);
@@ -105,6 +116,9 @@ impl Maps<'_> {
             !folio.lru().contains(LruFlags::LRU),
             "a folio is judged before it is listed"
         );
+        if self.lru_gen_enabled() {
+            return self.lru_gen_refault(cpu, folio, shadow);
+        }
         let file = !folio.flags().contains(FolioFlags::SWAPBACKED);
         let (nr, memcg) = (folio.nr_pages() as u64, folio.memcg());
         let count = |anon: Counter, of_file: Counter| {
@@ -180,7 +194,9 @@ mod tests {
 
     #[test]
     fn a_shadow_says_what_was_packed() {
-        for (age, memcg) in [(0, 0), (1, u16::MAX), (AGE_MASK, 7), (AGE_MASK - 5, 1)] {
+        for (age, memcg) in
+            [(0, 0), (1, u16::MAX), (Shadow::AGE_MASK, 7), (Shadow::AGE_MASK - 5, 1)]
+        {
             for workingset in [false, true] {
                 let shadow = Shadow::new(age, MemcgId(memcg), workingset);
                 assert_eq!(shadow.memcg(), MemcgId(memcg));

@@ -112,7 +112,10 @@ pub fn handle_fault<W: World>(
         Some(id) => {
             let vma = maps.vma(id);
             let marker = None;
-            At { maps, world, mm, id, vma, addr, access, tuning, marker }.handle(cpu)
+            cpu.in_fault = !vma.flags().intersects(VmFlags::NO_RECENCY);
+            let outcome = At { maps, world, mm, id, vma, addr, access, tuning, marker }.handle(cpu);
+            cpu.in_fault = false;
+            outcome
         }
         None => Err(Fault::BadAddress),
     };

@@ -148,15 +148,27 @@ impl Maps<'_> {
         if folio.lru().contains(LruFlags::UNEVICTABLE) || !lrugen.enabled.load(Relaxed) {
             return None;
         }
-        let generation = gen_from_seq(lrugen.folio_seq(folio, reclaiming));
+        let seq = lrugen.folio_seq(folio, reclaiming);
         let end = if reclaiming { End::Tail } else { End::Head };
+        Some(self.lru_gen_join(guard, id, gen_from_seq(seq), end))
+    }
+
+    /// Puts a folio that is on no list on that of a generation, which it then is in.
+    pub(crate) fn lru_gen_join(
+        &self,
+        guard: &LruGuard<'_>,
+        id: FolioId,
+        generation: usize,
+        end: End,
+    ) -> LruList {
+        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
         let _ = folio.update_recency(|now| Some(now.in_generation(Some(generation))));
         folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
         self.lru_gen_list(guard, id, generation, end);
         let (kind, zone) = (kind_of(folio), self.zone_of(folio));
         let nr = folio.nr_pages() as i64;
         lrugen.nr_pages[generation][kind][zone].fetch_add(nr, Relaxed);
-        Some(lrugen.list_of(generation, kind))
+        lrugen.list_of(generation, kind)
     }
 
     /// Takes a folio off its generation's list, if it is on one: which classic list it counted as,
@@ -182,6 +194,17 @@ impl Maps<'_> {
         let nr = folio.nr_pages() as i64;
         lrugen.nr_pages[generation][kind][zone].fetch_sub(nr, Relaxed);
         Some(lrugen.list_of(generation, kind))
+    }
+
+    /// Forgets a folio's uses; whether there is no need to move it besides, since it is in the
+    /// oldest generation or in none (`lru_gen_clear_refs`).
+    pub(crate) fn lru_gen_clear_refs(&self, folio: &Folio) -> bool {
+        let Some(generation) = folio.recency().generation() else {
+            return true;
+        };
+        folio.note_use(Recency::NONE, Recency::USES.union(Recency::WORKINGSET));
+        let oldest = self.lru_gen(folio.memcg()).min_seq(kind_of(folio));
+        generation == gen_from_seq(oldest)
     }
 
     /// Moves a folio from the list it is on to that of `generation`.
@@ -296,6 +319,20 @@ pub(crate) fn folio_update_gen(folio: &Folio, generation: usize) -> Option<usize
         Some(now.with(Recency::WORKINGSET, Recency::USES).in_generation(Some(generation)))
     });
     changed.ok().filter(|before| before.intersects(seen)).and_then(Recency::generation)
+}
+
+/// Counts a use through a file descriptor (`lru_gen_inc_refs`).
+pub(crate) fn lru_gen_inc_refs(folio: &Folio) {
+    if folio.lru().contains(LruFlags::UNEVICTABLE) {
+        return;
+    }
+    let _ = folio.update_recency(|now| {
+        if !now.contains(Recency::REFERENCED) {
+            return Some(now.with(Recency::REFERENCED, Recency::REFS));
+        }
+        let full = now.with(Recency::WORKINGSET, Recency::NONE);
+        now.counted().or((full != now).then_some(full))
+    });
 }
 
 /// Notes a use of a folio that no walk batches: whether it was the second, which is to activate it

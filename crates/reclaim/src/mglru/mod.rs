@@ -11,6 +11,8 @@ pub(crate) mod bloom;
 pub(crate) mod generation;
 pub(crate) mod memcg_lru;
 pub(crate) mod mm_list;
+pub(crate) mod refault;
+pub(crate) mod reparent;
 pub(crate) mod seq;
 pub(crate) mod switch;
 pub(crate) mod tier;

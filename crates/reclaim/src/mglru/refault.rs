@@ -1,0 +1,93 @@
+//! What an evicted folio leaves in the multi-generational LRU, and what that says when it comes
+//! back (Linux 7.1.5, workingset.c).
+
+use super::MAX_NR_GENS;
+use super::generation::kind_of;
+use super::tier::{tier_from_refs, tier_of};
+use crate::CpuCtx;
+use crate::folio::Folio;
+use crate::maps::Maps;
+use crate::recency::{REFS_WIDTH, Recency};
+use crate::scan::FILE;
+use crate::vmstat::Counter;
+use crate::workingset::Shadow;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// The token of a shadow: the oldest generation when it was left, and uses after the first, 0 to 3.
+fn token(min_seq: u64, refs: u32) -> u64 {
+    min_seq << REFS_WIDTH | u64::from(refs.saturating_sub(1))
+}
+
+/// Whether less than four generations were opened or given up since (`lru_gen_test_recent`).
+fn is_recent(token: u64, max_seq: u64) -> bool {
+    let max_seq = max_seq & (Shadow::AGE_MASK >> REFS_WIDTH);
+    max_seq.abs_diff(token >> REFS_WIDTH) < MAX_NR_GENS as u64
+}
+
+impl Maps<'_> {
+    /// What a folio leaves that is about to be evicted, which counts in its tier
+    /// (`lru_gen_eviction`).
+    pub(crate) fn lru_gen_eviction(&self, folio: &Folio) -> Shadow {
+        let (memcg, recency, kind) = (folio.memcg(), folio.recency(), kind_of(folio));
+        let lrugen = self.lru_gen(memcg);
+        let evicted = &lrugen.evicted[kind][tier_of(recency)];
+        evicted.fetch_add(folio.nr_pages() as u64, Relaxed);
+        let token = token(lrugen.min_seq(kind), recency.refs());
+        Shadow::new(token, memcg, recency.contains(Recency::WORKINGSET))
+    }
+
+    /// Judges a folio that came back: whatever its cgroup's tiers are to learn of it, and with how
+    /// many uses it starts. Nothing is known of one that came back to another cgroup
+    /// (`lru_gen_refault`).
+    pub(crate) fn lru_gen_refault(&self, cpu: &CpuCtx, folio: &Folio, shadow: Shadow) {
+        let (memcg, kind, nr) = (folio.memcg(), kind_of(folio), folio.nr_pages() as u64);
+        if memcg != shadow.memcg() {
+            return;
+        }
+        let count = |anon: Counter, of_file: Counter| {
+            self.memcg(memcg).vmstat.add(if kind == FILE { of_file } else { anon }, nr);
+        };
+        count(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile);
+        let lrugen = self.lru_gen(memcg);
+        if !is_recent(shadow.age(), lrugen.max_seq()) {
+            return;
+        }
+        let uses = (shadow.age() & ((1 << REFS_WIDTH) - 1)) as u32;
+        let tier = tier_from_refs(uses + 1, shadow.was_workingset());
+        lrugen.refaulted[kind][tier].fetch_add(nr, Relaxed);
+        if cpu.in_fault {
+            // It is active as soon as it is listed.
+            count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
+        }
+        if shadow.was_workingset() {
+            folio.note_use(Recency::WORKINGSET, Recency::NONE);
+            count(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile);
+        } else {
+            let _ = folio.update_recency(|now| Some(now.with_count(uses)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_keeps_the_generation_and_the_uses() {
+        for (refs, kept) in [(0, 0), (1, 0), (2, 1), (3, 2), (4, 3)] {
+            assert_eq!(token(9, refs), 9 << 2 | kept);
+        }
+    }
+
+    #[test]
+    fn four_generations_on_it_is_long_ago() {
+        for (left_at, now, recent) in
+            [(0, 3, true), (0, 4, false), (5, 8, true), (5, 9, false), (8, 5, true), (9, 5, false)]
+        {
+            assert_eq!(is_recent(token(left_at, 4), now), recent, "{left_at} to {now}");
+        }
+        // What the shadow's 46 bits have no room for is not compared.
+        let wide = Shadow::AGE_MASK >> REFS_WIDTH;
+        assert!(is_recent(token(0, 0), wide + 1));
+    }
+}
