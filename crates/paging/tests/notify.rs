@@ -2,11 +2,11 @@
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{Decode, Engine, Event, FIRST_TABLE, Ground, Layout, World};
-use pageout_paging::mmu::{Asid, Barrier, Invalidate};
-use pageout_paging::pte::{Prot, SmallArm4, SmallX86};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
+use pageout_paging::pte::{Arm64_4K, Prot, Riscv64, SmallArm4, SmallX86, X86_64};
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{Family, YoungCheck};
-use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr};
+use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, Rules, Sound, Table, VirtAddr};
 
 const ASID: Asid = Asid(9);
 
@@ -16,6 +16,48 @@ fn check<'e, 'w, F: Format>(
     flush: FlushPolicy,
 ) -> YoungCheck<'e, Ground<'w, Engine, F>> {
     YoungCheck { env, family, flush, asid: ASID }
+}
+
+/// An entry that leads to a table is young anew after each walk through it, and leads there still
+/// when it is old.
+fn table_entry<F: Decode>() {
+    let world = World::<F>::new(1);
+    let env = Ground::<Engine, F>::new(&world);
+    let (below, addr) = (Pfn::new(77), VirtAddr::new(3 << F::shift(Level::Pmd)));
+    world.table(FIRST_TABLE).set(3, F::table(below));
+    for family in Family::ALL {
+        let check = check(&env, family, FlushPolicy::GENERIC);
+        let pt = LockedTable::lock(&env, FIRST_TABLE);
+        for young in [true, false] {
+            assert_eq!(check.pmdp_test_and_clear_young(&pt, addr), young, "{family:?}");
+            assert!(F::is_table(world.entry(3)) && !F::is_young(world.entry(3)));
+            assert_eq!(F::pfn(world.entry(3)), below);
+        }
+        pt.table().set(3, F::mkyoung_table(world.entry(3)));
+        assert_eq!(world.entry(3), F::table(below));
+    }
+}
+
+#[test]
+fn young_bits_of_table_entries() {
+    table_entry::<X86_64>();
+    table_entry::<Arm64_4K>();
+    assert_eq!(Riscv64::mkyoung_table(Riscv64::table(Pfn::new(1))), Riscv64::table(Pfn::new(1)));
+}
+
+#[test]
+fn an_old_table_entry_speaks_for_its_table_only_where_nothing_else_could() {
+    fn speaks<F: Format>() -> [bool; 3] {
+        let caps = Caps { nonleaf_af: true, ..Caps::IDEAL };
+        [
+            Sound::old_table_is_unused::<F>(caps, false),
+            Sound::old_table_is_unused::<F>(caps, true),
+            Sound::old_table_is_unused::<F>(Caps::IDEAL, false),
+        ]
+    }
+    assert_eq!(speaks::<X86_64>(), [true, false, false]);
+    assert_eq!(speaks::<Arm64_4K>(), [true, false, false]);
+    assert_eq!(speaks::<Riscv64>(), [false; 3]);
 }
 
 fn page(number: usize) -> VirtAddr {

@@ -130,8 +130,8 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     const TABLE_SHIFT: u32;
     /// log2 of the entries in a contiguous block; 0 where the format has none.
     const CONT_SHIFT: u32;
-    /// The accessed bit of a leaf entry, at every level; of an entry that leads to a table too where
-    /// [`Format::NONLEAF_YOUNG`] says so.
+    /// The accessed bit of a leaf entry, at every level; of an entry that leads to a table too
+    /// where [`Format::NONLEAF_YOUNG`] says so.
     const YOUNG: u64;
     /// Whether entries that lead to tables have an accessed bit. Whether hardware sets it is
     /// [`Caps::nonleaf_af`](crate::mmu::Caps)'s to say.
