@@ -9,17 +9,31 @@ pub enum Errno {
     /// Less was done than asked.
     #[error("less was reclaimed than asked (EAGAIN)")]
     EAGAIN,
+    /// There is nothing to do: it is done already.
+    #[error("it is there already (EEXIST)")]
+    EEXIST,
     /// Not understood, or out of range.
     #[error("not understood, or out of range (EINVAL)")]
     EINVAL,
 }
 
 impl Errno {
+    /// The name (errno(3)).
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EINTR => "EINTR",
+            Self::EAGAIN => "EAGAIN",
+            Self::EEXIST => "EEXIST",
+            Self::EINVAL => "EINVAL",
+        }
+    }
+
     /// The number (errno(3), as on all of Linux's architectures we know).
     pub const fn number(self) -> i32 {
         match self {
             Self::EINTR => 4,
             Self::EAGAIN => 11,
+            Self::EEXIST => 17,
             Self::EINVAL => 22,
         }
     }

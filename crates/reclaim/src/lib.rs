@@ -62,6 +62,7 @@ mod shrink;
 mod space;
 mod stat_text;
 pub mod swap;
+mod text;
 mod tuning;
 mod unmap;
 mod vma;

@@ -7,6 +7,7 @@ use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::reclaim::ReclaimOptions;
 use crate::scan::{Agent, MAX_SWAPPINESS, SWAPPINESS_ANON_ONLY};
+use crate::text::{is_space, number};
 use crate::tuning::Tuning;
 use crate::world::World;
 use pageout_paging::Format;
@@ -41,27 +42,6 @@ impl ReclaimRequest {
         }
         Ok(request)
     }
-}
-
-/// C's white space.
-fn is_space(c: char) -> bool {
-    c.is_ascii_whitespace() || c == '\x0b'
-}
-
-/// The digits in front of `text` as a number in the base that C gives them, and the rest; `None`
-/// past 64 bits. No digits are 0.
-fn number(text: &str) -> Option<(u64, &str)> {
-    let hexadecimal = text.get(..2).is_some_and(|x| x.eq_ignore_ascii_case("0x"))
-        && text[2..].starts_with(|c: char| c.is_ascii_hexdigit());
-    let (radix, digits) = match text {
-        _ if hexadecimal => (16, &text[2..]),
-        _ if text.starts_with('0') => (8, text),
-        _ => (10, text),
-    };
-    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-    let (digits, rest) = digits.split_at(end);
-    let n = if digits.is_empty() { 0 } else { u64::from_str_radix(digits, radix).ok()? };
-    Some((n, rest))
 }
 
 /// A size with an optional suffix, and the rest; `None` if there is neither, or past 64 bits.

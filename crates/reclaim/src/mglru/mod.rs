@@ -8,6 +8,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod bloom;
+mod debugfs;
 pub(crate) mod generation;
 pub(crate) mod memcg_lru;
 pub(crate) mod mm_list;
@@ -15,6 +16,7 @@ pub(crate) mod refault;
 pub(crate) mod reparent;
 pub(crate) mod seq;
 pub(crate) mod switch;
+mod sysfs;
 pub(crate) mod tier;
 
 pub use batch::MmStats;

@@ -18,6 +18,7 @@ mod ground;
 mod lists;
 mod locking;
 mod locks;
+mod lru_gen_text;
 mod mapping;
 mod mlock;
 mod pressure;

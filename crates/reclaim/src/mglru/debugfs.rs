@@ -1,0 +1,105 @@
+//! The files in which user space sees generations: `lru_gen` and `lru_gen_full`.
+
+use super::{MAX_NR_GENS, MAX_NR_TIERS, MmStats, gen_from_seq};
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::scan::{ANON, FILE};
+use crate::world::World;
+use core::fmt::{self, Display, Write};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Swappiness at which both types can be evicted.
+const BOTH_TYPES: u8 = 100;
+
+impl Maps<'_> {
+    /// Writes what `/sys/kernel/debug/lru_gen` says of these cgroups, or if `full`, what
+    /// `lru_gen_full` says: of each generation its number, its age in milliseconds and its pages,
+    /// anonymous and of files (Linux 7.1.5, `lru_gen_seq_show`, with the history of one
+    /// generation). A cgroup's id is its [`MemcgId`], and there is node 0. What changes meanwhile
+    /// is seen before or after, line by line.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn lru_gen_show<W: World, P: Display>(
+        &self,
+        world: &W,
+        memcgs: impl IntoIterator<Item = MemcgId>,
+        full: bool,
+        path_of: impl Fn(MemcgId) -> P,
+        out: &mut impl Write,
+    ) -> fmt::Result {
+        for memcg in memcgs {
+            writeln!(out, "memcg {} {}\n node {:>5}", memcg.0, path_of(memcg), 0)?;
+            let youngest = self.lru_gen(memcg).max_seq();
+            let oldest = match full {
+                true => (youngest + 1).saturating_sub(MAX_NR_GENS as u64),
+                false => self.evictable_min_seq(memcg, BOTH_TYPES),
+            };
+            for seq in oldest..=youngest {
+                self.show_generation(world.now_ms(), memcg, seq, full, out)?;
+                if full {
+                    self.show_tiers(memcg, seq, out)?;
+                    let stats = (seq == youngest).then(|| self.mm_stats(memcg));
+                    show_mm_stats(stats, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn show_generation(
+        &self,
+        now: u64,
+        memcg: MemcgId,
+        seq: u64,
+        full: bool,
+        out: &mut impl Write,
+    ) -> fmt::Result {
+        let lrugen = self.lru_gen(memcg);
+        let born = lrugen.timestamps[gen_from_seq(seq)].load(Relaxed);
+        write!(out, " {seq:>10} {:>10}", now.wrapping_sub(born) as u32)?;
+        for kind in [ANON, FILE] {
+            let mark = if full && seq < lrugen.min_seq(kind) { 'x' } else { ' ' };
+            write!(out, " {:>10}{mark}", lrugen.size(seq, kind))?;
+        }
+        writeln!(out)
+    }
+
+    /// A line a tier: averages beside the youngest generation, and what was refaulted, evicted and
+    /// protected of the oldest beside it (`lru_gen_seq_show_full`).
+    fn show_tiers(&self, memcg: MemcgId, seq: u64, out: &mut impl Write) -> fmt::Result {
+        let lrugen = self.lru_gen(memcg);
+        for tier in 0..MAX_NR_TIERS {
+            write!(out, "{:>22}", tier)?;
+            for kind in [ANON, FILE] {
+                let of = |counts: &[[AtomicU64; MAX_NR_TIERS]; 2]| counts[kind][tier].load(Relaxed);
+                let shown = if seq == lrugen.max_seq() {
+                    [(of(&lrugen.avg_refaulted), 'R'), (of(&lrugen.avg_total), 'T'), (0, 'x')]
+                } else if seq == lrugen.min_seq(kind) {
+                    let protected = (of(&lrugen.protected), 'p');
+                    [(of(&lrugen.refaulted), 'r'), (of(&lrugen.evicted), 'e'), protected]
+                } else {
+                    [(0, 'x'); 3]
+                };
+                show_marked(shown, out)?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// What walks counted so far, beside the youngest generation.
+fn show_mm_stats(stats: Option<MmStats>, out: &mut impl Write) -> fmt::Result {
+    let shown = stats.map(|stats| {
+        let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = stats;
+        [(leaf_total, 'T'), (leaf_young, 'Y'), (nonleaf_found, 'F'), (nonleaf_added, 'A')]
+    });
+    write!(out, "{:>22}", "")?;
+    show_marked(shown.unwrap_or([(0, 'x'); 4]), out)?;
+    writeln!(out)
+}
+
+fn show_marked<const N: usize>(shown: [(u64, char); N], out: &mut impl Write) -> fmt::Result {
+    shown.into_iter().try_for_each(|(n, mark)| write!(out, " {n:>10}{mark}"))
+}

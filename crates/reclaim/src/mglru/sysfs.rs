@@ -1,0 +1,79 @@
+//! The files in `/sys/kernel/mm/lru_gen/`.
+
+use super::LruGenCaps;
+use crate::CpuCtx;
+use crate::errno::Errno;
+use crate::maps::Maps;
+use crate::text::{c_string, kstrtouint};
+use crate::world::World;
+use core::fmt::{self, Write};
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::{Env, Mmu};
+
+impl Maps<'_> {
+    /// Writes what `enabled` says: `0x0007` and a line end if all is switched on that hardware can
+    /// (Linux 7.1.5, `enabled_show`).
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn lru_gen_enabled_show<E: Env>(&self, env: &E, out: &mut impl Write) -> fmt::Result {
+        let hardware = env.mmu().caps();
+        let mut caps = self.lru_gen_caps();
+        if !hardware.hardware_af {
+            caps.remove(LruGenCaps::MM_WALK);
+        }
+        if !hardware.nonleaf_af {
+            caps.remove(LruGenCaps::NONLEAF_YOUNG);
+        }
+        writeln!(out, "0x{:04x}", caps.bits())
+    }
+
+    /// Writes to `enabled`: a number whose bits are those of [`LruGenCaps`], others ignored; or
+    /// anything that begins with `y`, all of it, or `n`, nothing (Linux 7.1.5, `enabled_store`).
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for anything else; nothing is changed then.
+    pub fn lru_gen_enabled_store<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        text: &str,
+    ) -> Result<(), Errno> {
+        if text.is_empty() {
+            // A write of no bytes reaches no file of sysfs.
+            return Ok(());
+        }
+        let caps = match text.as_bytes()[0].to_ascii_lowercase() {
+            b'n' => LruGenCaps::empty(),
+            b'y' => LruGenCaps::all(),
+            _ => {
+                let bits = kstrtouint(c_string(text)).ok_or(Errno::EINVAL)?;
+                LruGenCaps::from_bits_truncate(bits as u8)
+            }
+        };
+        self.set_lru_gen_caps(world, cpu, caps);
+        Ok(())
+    }
+
+    /// Writes what `min_ttl_ms` says: for how many milliseconds memory in use is not evicted, and a
+    /// line end. The clock ticks in milliseconds: kernels with fewer ticks a second round up.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn min_ttl_ms_show(&self, out: &mut impl Write) -> fmt::Result {
+        writeln!(out, "{}", self.lru_gen_state.min_ttl_ms.load(Relaxed))
+    }
+
+    /// Writes to `min_ttl_ms`: a number of 32 bits (Linux 7.1.5, `min_ttl_ms_store`).
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] for anything else; nothing is changed then.
+    pub fn min_ttl_ms_store(&self, text: &str) -> Result<(), Errno> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let ms = kstrtouint(c_string(text)).ok_or(Errno::EINVAL)?;
+        self.lru_gen_state.min_ttl_ms.store(ms.into(), Relaxed);
+        Ok(())
+    }
+}

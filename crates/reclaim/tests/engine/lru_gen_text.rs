@@ -1,0 +1,147 @@
+//! What the files of the multi-generational LRU say, and what may be written to them.
+
+use crate::world::{Arena, LIMITS, World, tuning};
+use pageout_paging::pte::SmallX86;
+use pageout_reclaim::mglru::LruGenCaps;
+use pageout_reclaim::{Errno, FolioFlags, Limits, MemcgId};
+use std::sync::atomic::Ordering::Relaxed;
+
+type W<'a> = World<'a, SmallX86>;
+
+fn shown(world: &W<'_>, memcg: MemcgId, full: bool) -> String {
+    let mut text = String::new();
+    let path = |_| "/a/b";
+    world.maps.lru_gen_show(&world.env, [memcg], full, path, &mut text).expect("a string");
+    text
+}
+
+fn enable(world: &mut W<'_>, text: &str) -> Result<(), Errno> {
+    world.maps.lru_gen_enabled_store(&world.env, &mut world.cpu, text)
+}
+
+fn enabled(world: &W<'_>) -> String {
+    let mut text = String::new();
+    world.maps.lru_gen_enabled_show(&world.env, &mut text).expect("a string");
+    text
+}
+
+/// A cgroup with three folios of four pages of a file, and one page of anonymous memory.
+fn group(world: &mut W<'_>) -> MemcgId {
+    let group = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let (file, anon) = (world.file(), world.anon());
+    let folios = [0, 4, 8].map(|index| world.folio(file, 2, index));
+    let page = world.folio(anon, 0, 0);
+    for id in folios.into_iter().chain([page]) {
+        let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+        maps.charge(env, cpu, id, group, tuning()).expect("no limit");
+        world.flag(id, FolioFlags::UPTODATE);
+        world.maps.lru_add(&world.env, &mut world.cpu, id);
+    }
+    group
+}
+
+const ROOM: Limits = Limits { memcgs: 1, ..LIMITS };
+
+#[test]
+fn generations_are_shown_as_kernels_show_them() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    enable(&mut world, "y").expect("it can be enabled");
+    let group = group(&mut world);
+    world.env.ground.now_ms.store(12_345, Relaxed);
+    let text = "\
+memcg 1 /a/b
+ node     0
+          0      12345          0          12 
+          1      12345          0           0 
+          2      12345          1           0 
+          3      12345          0           0 
+";
+    assert_eq!(shown(&world, group, false), text);
+    let empty = "memcg 0 /a/b\n node     0\n";
+    assert!(shown(&world, MemcgId::ROOT, false).starts_with(empty));
+}
+
+#[test]
+fn tiers_and_walks_are_shown_in_full() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    enable(&mut world, "y").expect("it can be enabled");
+    let group = group(&mut world);
+    let text = shown(&world, group, true);
+    let lines: Vec<&str> = text.lines().collect();
+    let oldest = "          0          0          0          12 ";
+    let protected = "                     3          0r          0e          0p          0r          \
+        0e          0p";
+    let nothing = "                     0          0x          0x          0x          0x          \
+        0x          0x";
+    let averages = "                     0          0R          0T          0x          0R          \
+        0T          0x";
+    let unwalked = "                                0x          0x          0x          0x";
+    let walked = "                                0T          0Y          0F          0A";
+    assert_eq!(lines.len(), 2 + 4 * 6);
+    assert_eq!([lines[2], lines[6], lines[7]], [oldest, protected, unwalked]);
+    assert_eq!([lines[9], lines[21], lines[25]], [nothing, averages, walked]);
+}
+
+#[test]
+fn what_is_enabled_is_written_as_a_number_or_a_letter() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let hardware = |world: &W<'_>| world.maps.lru_gen_caps();
+    let cases = [
+        ("7", 7),
+        ("0", 0),
+        ("y\n", 7),
+        ("no", 0),
+        ("Yes", 7),
+        ("N", 0),
+        ("0x3\n", 3),
+        ("05", 5),
+        ("+1", 1),
+        ("8", 0),
+        ("4294967295", 7),
+        ("2\0x", 2),
+    ];
+    for (text, bits) in cases {
+        assert_eq!(enable(&mut world, text), Ok(()), "{text:?}");
+        assert_eq!(hardware(&world), LruGenCaps::from_bits_retain(bits), "{text:?}");
+    }
+    for text in ["x", "-1", "4294967296", " 1", "1 1", "true"] {
+        assert_eq!(enable(&mut world, text), Err(Errno::EINVAL), "{text:?}");
+    }
+    assert_eq!(enable(&mut world, ""), Ok(()));
+    assert_eq!(hardware(&world), LruGenCaps::MM_WALK, "nothing refused changed anything");
+}
+
+#[test]
+fn what_hardware_cannot_is_not_shown_as_enabled() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    assert_eq!(enabled(&world), "0x0000\n");
+    enable(&mut world, "7").expect("it can be enabled");
+    assert_eq!(enabled(&world), "0x0003\n");
+    world.env.mmu.software_af.store(true, Relaxed);
+    assert_eq!(enabled(&world), "0x0001\n");
+    assert_eq!(world.maps.lru_gen_caps(), LruGenCaps::all());
+}
+
+#[test]
+fn min_ttl_is_a_number_of_milliseconds() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let world: W<'_> = arena.world();
+    let ttl = || {
+        let mut text = String::new();
+        world.maps.min_ttl_ms_show(&mut text).expect("a string");
+        text
+    };
+    assert_eq!(ttl(), "0\n");
+    for (text, shown) in [("1000\n", "1000\n"), ("0x10", "16\n"), ("4294967295", "4294967295\n")] {
+        assert_eq!(world.maps.min_ttl_ms_store(text), Ok(()), "{text:?}");
+        assert_eq!(ttl(), shown);
+    }
+    for text in ["-1", "x", "1s", "4294967296"] {
+        assert_eq!(world.maps.min_ttl_ms_store(text), Err(Errno::EINVAL), "{text:?}");
+    }
+    assert_eq!(ttl(), "4294967295\n");
+}
