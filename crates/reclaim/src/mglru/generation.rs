@@ -80,7 +80,7 @@ impl LruGen {
         zones.iter().map(|n| n.load(Relaxed).max(0) as u64).sum()
     }
 
-    fn list_of(&self, generation: usize, kind: usize) -> LruList {
+    pub(crate) fn list_of(&self, generation: usize, kind: usize) -> LruList {
         classic_list(kind, self.is_active(generation))
     }
 

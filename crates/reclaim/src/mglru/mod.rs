@@ -6,6 +6,8 @@
 //! generation without any lock ([`Recency`](crate::Recency)); the folio is moved to its
 //! generation's list when eviction meets it on an old one.
 
+#[cfg(test)]
+pub(crate) mod bare;
 pub(crate) mod batch;
 pub(crate) mod bloom;
 mod debugfs;

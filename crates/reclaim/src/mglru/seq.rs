@@ -180,3 +180,6 @@ impl Maps<'_> {
         moved
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! A world without page tables, for tests of lists alone.
+
+extern crate std;
+
+use crate::folio::{FolioFlags, FolioId};
+use crate::lruvec::LruList;
+use crate::maps::{Limits, Maps, Memory, NewFolio, Sizes};
+use crate::memcg::MemcgId;
+use crate::rmap::{MappingId, MappingKind};
+use crate::world::{Backing, Frames, Io, Submitted, World};
+use crate::{CpuCtx, Lock, WriteGuard};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
+use pageout_paging::pte::SmallX86;
+use pageout_paging::table::HostTable;
+use pageout_paging::{Env, Mmu, Notifier, Order, Pfn, Sound};
+use std::boxed::Box;
+use std::vec::Vec;
+
+/// The world: a clock, and how often someone waited.
+#[derive(Debug, Default)]
+pub(crate) struct Bare {
+    pub(crate) now: AtomicU64,
+    pub(crate) relaxed: AtomicU64,
+    lock: Lock,
+}
+
+impl Mmu for Bare {
+    fn caps(&self) -> Caps {
+        Caps::IDEAL
+    }
+
+    fn invalidate(&self, _: Invalidate) {}
+
+    fn barrier(&self, _: Barrier) {}
+}
+
+impl Env for Bare {
+    type Format = SmallX86;
+    type Table = HostTable<'static, SmallX86>;
+    type Mmu = Self;
+    type Rules = Sound;
+    type TableGuard<'a> = WriteGuard<'a>;
+
+    fn table(&self, frame: Pfn) -> Self::Table {
+        unreachable!("no table in {frame:?}")
+    }
+
+    fn mmu(&self) -> &Self {
+        self
+    }
+
+    fn try_lock_table(&self, _: Pfn) -> Option<WriteGuard<'_>> {
+        self.lock.try_write()
+    }
+
+    fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
+        None
+    }
+
+    fn relax(&self) {
+        self.relaxed.fetch_add(1, Relaxed);
+    }
+}
+
+impl Frames for Bare {
+    fn alloc(&self, _: Order) -> Option<Pfn> {
+        None
+    }
+
+    fn free(&self, _: Pfn, _: Order) {}
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        None
+    }
+
+    fn free_table(&self, _: Pfn) {}
+
+    fn zero(&self, _: Pfn, _: usize) {}
+
+    fn copy(&self, _: Pfn, _: Pfn, _: usize) {}
+
+    fn free_pages(&self) -> usize {
+        0
+    }
+}
+
+impl Backing for Bare {
+    fn read(&self, _: Io) -> Submitted {
+        Submitted::Failed
+    }
+
+    fn write(&self, _: Io) -> Submitted {
+        Submitted::Failed
+    }
+}
+
+impl World for Bare {
+    fn now_ms(&self) -> u64 {
+        self.now.load(Relaxed)
+    }
+}
+
+/// Pages of a folio at most.
+const MAX_PAGES: u64 = 4;
+
+fn leak<T: Default>(len: usize) -> &'static mut [T] {
+    Box::leak((0..len).map(|_| T::default()).collect())
+}
+
+/// Maps of up to `folios` folios and five cgroups, in three zones, with generations in use, and one
+/// mapping of each type.
+pub(crate) struct Ground {
+    pub(crate) maps: Maps<'static>,
+    pub(crate) world: Bare,
+    pub(crate) cpu: CpuCtx,
+    mappings: [MappingId; 2],
+    /// Frames of each zone.
+    zone: u64,
+    made: u64,
+}
+
+impl Ground {
+    pub(crate) fn new(folios: usize) -> Self {
+        let zone = folios as u64 * MAX_PAGES;
+        let sizes = Sizes::for_limits(&Limits {
+            frames: 3 * zone as usize,
+            folios,
+            mappings: 2,
+            memcgs: 4,
+            ..Limits::NOTHING
+        });
+        let memory = Memory {
+            frames: leak(sizes.frames),
+            pages: leak(sizes.pages),
+            folios: leak(sizes.folios),
+            vmas: leak(0),
+            mms: leak(0),
+            mappings: leak(sizes.mappings),
+            memcgs: leak(sizes.memcgs),
+            shadows: leak(0),
+            slots: leak(0),
+            filters: leak(0),
+        };
+        let maps = Maps::new(memory, Pfn::new(0)).expect("small tables");
+        let (world, mut cpu) = (Bare::default(), CpuCtx::new());
+        maps.set_zone_start(1, Pfn::new(zone));
+        maps.set_zone_start(2, Pfn::new(2 * zone));
+        maps.set_lru_gen_caps(&world, &mut cpu, super::LruGenCaps::CORE);
+        let mappings = [MappingKind::Anon, MappingKind::File]
+            .map(|kind| maps.add_mapping(&world, &mut cpu, kind).expect("room for two"));
+        Self { maps, world, cpu, mappings, zone, made: 0 }
+    }
+
+    /// A new folio of a type in a zone, charged to a cgroup, on no list.
+    pub(crate) fn folio(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgId) -> FolioId {
+        let at = self.made * MAX_PAGES % self.zone;
+        self.made += 1;
+        let new = NewFolio {
+            pfn: Pfn::new(zone * self.zone + at),
+            order: Order::new(order).expect("a small order"),
+            mapping: self.mappings[kind],
+            index: at,
+            flags: FolioFlags::UPTODATE,
+        };
+        let id = self.maps.add_folio(&self.world, &mut self.cpu, new).expect("room");
+        self.maps.folio(id).set_memcg(memcg);
+        let nr = self.maps.folio(id).nr_pages() as u64;
+        self.maps.ancestors(memcg).for_each(|level| {
+            level.usage.fetch_add(nr, Relaxed);
+        });
+        id
+    }
+
+    /// The same, in the generation of a sequence number.
+    pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioId {
+        let id = self.folio(kind, zone, order, MemcgId::ROOT);
+        let guard = self.maps.lock_lruvec(&self.world, &mut self.cpu, MemcgId::ROOT);
+        let youngest = self.maps.lru_gen(MemcgId::ROOT).max_seq();
+        let list = self.maps.lru_place_aged(&guard, id, youngest - seq);
+        self.maps.resize(&guard, list, self.maps.folio(id).nr_pages() as u64);
+        self.maps.unlock_lruvec(&mut self.cpu, guard);
+        id
+    }
+
+    /// The folios of a generation's list of one type, head first, zone by zone.
+    pub(crate) fn listed(&self, memcg: MemcgId, generation: usize, kind: usize) -> Vec<FolioId> {
+        let lists = &self.maps.lru_gen(memcg).lists[generation][kind];
+        lists.iter().flat_map(|list| list.iter(&self.maps)).collect()
+    }
+
+    /// Makes sure that every list holds folios of its own alone, once each, and every size is what
+    /// they come to: folios listed.
+    pub(crate) fn check(&self, memcg: MemcgId) -> Vec<FolioId> {
+        let (maps, lrugen) = (&self.maps, self.maps.lru_gen(memcg));
+        let mut sizes = [0; 5];
+        let mut counted = [[[0; super::MAX_NR_ZONES]; 2]; super::MAX_NR_GENS];
+        let mut all = Vec::new();
+        for generation in 0..super::MAX_NR_GENS {
+            for kind in 0..2 {
+                for id in self.listed(memcg, generation, kind) {
+                    let folio = maps.folio(id);
+                    assert_eq!(folio.listed_in(), Some(generation), "{id:?}");
+                    let within = folio.recency().generation().expect("it is in one");
+                    let nr = folio.nr_pages() as i64;
+                    counted[within][kind][maps.zone_of(folio)] += nr;
+                    sizes[lrugen.list_of(within, kind) as usize] += nr as u64;
+                    all.push(id);
+                }
+            }
+        }
+        for list in LruList::ALL {
+            for id in maps.lru_folios(memcg, list) {
+                assert_eq!(LruList::of(maps.folio(id)), list, "{id:?}");
+                assert_eq!(maps.folio(id).recency().generation(), None, "{id:?}");
+                sizes[list as usize] += maps.folio(id).nr_pages() as u64;
+                all.push(id);
+            }
+            assert_eq!(maps.lru_size_own(memcg, list), sizes[list as usize], "{list:?}");
+        }
+        let found = lrugen
+            .nr_pages
+            .each_ref()
+            .map(|kinds| kinds.each_ref().map(|zones| zones.each_ref().map(|n| n.load(Relaxed))));
+        assert_eq!(found, counted, "pages of {memcg:?} by generation, type and zone");
+        assert!(all.iter().all(|id| maps.folio(*id).memcg() == memcg));
+        all.sort();
+        assert!(all.is_sorted_by(|a, b| a < b), "a folio is on one list: {all:?}");
+        all
+    }
+}
