@@ -345,3 +345,6 @@ pub(crate) fn lru_gen_set_refs(folio: &Folio) -> bool {
     });
     changed.unwrap_or_else(|same| same).intersects(seen)
 }
+
+#[cfg(test)]
+mod tests;
