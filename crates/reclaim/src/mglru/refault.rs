@@ -70,7 +70,90 @@ impl Maps<'_> {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
+    use crate::memcg::MemcgId;
+    use crate::mglru::bare::Ground;
+    use crate::scan::ANON;
+
+    const ROOT: MemcgId = MemcgId::ROOT;
+
+    /// Evicts a folio used so often, and brings it back as another: the tier in which both counted,
+    /// and what is known of the other's use.
+    fn come_back(ground: &mut Ground, kind: usize, before: Recency) -> (usize, Recency) {
+        let [old, new] = [(); 2].map(|()| ground.folio(kind, 0, 2, ROOT));
+        let (maps, cpu) = (&ground.maps, &ground.cpu);
+        maps.folio(old).note_use(before, Recency::NONE);
+        let shadow = maps.lru_gen_eviction(maps.folio(old));
+        maps.lru_gen_refault(cpu, maps.folio(new), shadow);
+        let lrugen = maps.lru_gen(ROOT);
+        let tiers = [&lrugen.evicted, &lrugen.refaulted].map(|of| {
+            let counted = |n: &core::sync::atomic::AtomicU64| n.swap(0, Relaxed) == 4;
+            of[kind].iter().position(counted).expect("a tier has its four pages")
+        });
+        assert_eq!(tiers[0], tiers[1], "{before:?}");
+        (tiers[0], maps.folio(new).recency())
+    }
+
+    #[test]
+    fn what_comes_back_counts_in_its_tier_and_keeps_its_uses() {
+        let used = |n| Recency::REFERENCED.with_count(n);
+        let uses = |n| Recency::NONE.with_count(n);
+        let cases = [
+            (Recency::NONE, 0, uses(0)),
+            (used(0), 0, uses(0)),
+            (used(1), 1, uses(1)),
+            (used(2), 2, uses(2)),
+            (used(3), 2, uses(3)),
+            (Recency::WORKINGSET, 3, Recency::WORKINGSET),
+            (used(3).union(Recency::WORKINGSET), 3, Recency::WORKINGSET),
+        ];
+        for kind in [ANON, FILE] {
+            for (before, tier, after) in cases {
+                let mut ground = Ground::new(2);
+                assert_eq!(come_back(&mut ground, kind, before), (tier, after));
+            }
+        }
+    }
+
+    /// Refaults, activations, restores of files' pages.
+    fn counters(ground: &Ground, memcg: MemcgId) -> [u64; 3] {
+        let vmstat = &ground.maps.memcg(memcg).vmstat;
+        [
+            Counter::WorkingsetRefaultFile,
+            Counter::WorkingsetActivateFile,
+            Counter::WorkingsetRestoreFile,
+        ]
+        .map(|counter| vmstat.get(counter))
+    }
+
+    #[test]
+    fn a_refault_counts_if_it_is_recent_and_in_the_same_cgroup() {
+        for (in_fault, workingset) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut ground = Ground::new(5);
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            let child = maps.add_memcg(world, cpu, ROOT).expect("room");
+            cpu.in_fault = in_fault;
+            let [old, recent, late] = [(); 3].map(|()| ground.folio(FILE, 0, 1, child));
+            let elsewhere = ground.folio(FILE, 0, 1, ROOT);
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            if workingset {
+                maps.folio(old).note_use(Recency::WORKINGSET, Recency::NONE);
+            }
+            let shadow = maps.workingset_eviction(maps.folio(old), None);
+            maps.workingset_refault(world, cpu, elsewhere, shadow);
+            maps.workingset_refault(world, cpu, recent, shadow);
+            let wanted = [2, 2 * u64::from(in_fault), 2 * u64::from(workingset)];
+            assert_eq!(counters(&ground, child), wanted);
+            assert_eq!(counters(&ground, ROOT), [0; 3]);
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            assert!(maps.inc_max_seq(world, cpu, child, 3, 60));
+            maps.workingset_refault(world, cpu, late, shadow);
+            assert_eq!(counters(&ground, child), [4, wanted[1], wanted[2]], "long ago");
+            assert_eq!(ground.maps.folio(late).recency(), Recency::NONE);
+        }
+    }
 
     #[test]
     fn a_token_keeps_the_generation_and_the_uses() {

@@ -64,3 +64,57 @@ impl Maps<'_> {
         Some(((youngest + MAX_NR_GENS - generation) % MAX_NR_GENS) as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use crate::mglru::bare::Ground;
+    use crate::scan::{ANON, FILE};
+    use core::sync::atomic::Ordering::Relaxed;
+    use std::vec::Vec;
+
+    /// More folios than are moved at a time, in a child some generations on: each keeps its age as
+    /// far as the parent has it, and those of one generation their order, behind the parent's own.
+    #[test]
+    fn folios_of_a_removed_cgroup_keep_their_age() {
+        for (ahead, parent_oldest) in (0..4).flat_map(|n| (0..=2).map(move |seq| (n, seq))) {
+            let mut ground = Ground::new(90);
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            let child = maps.add_memcg(world, cpu, MemcgId::ROOT).expect("room");
+            for seq in 3..3 + ahead {
+                assert!(maps.inc_max_seq(world, cpu, child, seq, 60));
+            }
+            for kind in [ANON, FILE] {
+                maps.lru_gen(MemcgId::ROOT).min_seq[kind].store(parent_oldest, Relaxed);
+            }
+            let own = ground.folio_in(parent_oldest, FILE, 0, 0);
+            // The head of each list is its last: 40 folios of age 3, of pages of files.
+            let mut made: Vec<_> = (0..4_u64).map(|age| (age, Vec::new())).collect();
+            for (age, ids) in &mut made {
+                for _ in 0..if *age == 3 { 40 } else { 10 } {
+                    let id = ground.folio(FILE, 0, 0, child);
+                    let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+                    let guard = maps.lock_lruvec(world, cpu, child);
+                    let list = maps.lru_place_aged(&guard, id, *age);
+                    maps.resize(&guard, list, 1);
+                    maps.unlock_lruvec(cpu, guard);
+                    ids.push(id);
+                }
+            }
+            ground.check(child);
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            assert_eq!(maps.remove_memcg(world, cpu, child), Ok(()));
+            assert_eq!(ground.check(MemcgId::ROOT).len(), 71);
+            assert_eq!(ground.maps.memcg(MemcgId::ROOT).usage(), 71);
+            for (age, ids) in made {
+                let seq = (3 - age).max(parent_oldest);
+                let listed = ground.listed(MemcgId::ROOT, gen_from_seq(seq), FILE);
+                let there: Vec<_> = listed.iter().filter(|id| ids.contains(id)).collect();
+                assert_eq!(there, ids.iter().collect::<Vec<_>>(), "age {age}");
+                assert!(seq > parent_oldest || listed[0] == own, "its own are the warmer");
+            }
+        }
+    }
+}

@@ -130,3 +130,75 @@ impl Maps<'_> {
         self.resize(guard, to, nr);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use crate::mglru::bare::Ground;
+    use crate::scan::{ANON, FILE};
+
+    /// A folio of each type and zone in each generation, switched off and on: what was in the two
+    /// youngest is active, and goes to the youngest but one again.
+    #[test]
+    fn the_young_are_active_while_generations_are_off() {
+        let mut ground = Ground::new(24);
+        let mut made = std::vec::Vec::new();
+        for seq in 0..4 {
+            for (kind, zone) in [ANON, FILE].into_iter().flat_map(|k| (0..3).map(move |z| (k, z))) {
+                made.push((seq, kind, ground.folio_in(seq, kind, zone, zone as u8)));
+            }
+        }
+        let sizes =
+            |ground: &Ground| LruList::ALL.map(|list| ground.maps.lru_size(MemcgId::ROOT, list));
+        let before = sizes(&ground);
+        let off = LruGenCaps::MM_WALK;
+        ground.maps.set_lru_gen_caps(&ground.world, &mut ground.cpu, off);
+        assert_eq!(ground.maps.lru_gen_caps(), off);
+        assert_eq!(ground.check(MemcgId::ROOT).len(), 24);
+        assert_eq!(sizes(&ground), before);
+        for (seq, kind, id) in &made {
+            let list = LruList::of(ground.maps.folio(*id));
+            assert_eq!((list.is_active(), list.is_file()), (*seq > 1, *kind == FILE));
+        }
+        ground.maps.set_lru_gen_caps(&ground.world, &mut ground.cpu, off | LruGenCaps::CORE);
+        assert_eq!(ground.check(MemcgId::ROOT).len(), 24);
+        for (seq, kind, id) in made {
+            let generation = if seq > 1 || kind == ANON { 2 } else { 0 };
+            assert_eq!(ground.maps.folio(id).recency().generation(), Some(generation));
+        }
+    }
+
+    /// 4096 folios under one hold, in every cgroup.
+    #[test]
+    fn long_lists_are_switched_in_turns() {
+        for (folios, turns) in [(4095, 0), (4096, 1), (4097, 1)] {
+            let mut ground = Ground::new(folios);
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            let child = maps.add_memcg(world, cpu, MemcgId::ROOT).expect("room");
+            for _ in 0..folios {
+                let id = ground.folio(FILE, 0, 0, child);
+                ground.maps.lru_add(&ground.world, &mut ground.cpu, id);
+            }
+            for caps in [LruGenCaps::empty(), LruGenCaps::CORE] {
+                ground.world.relaxed.store(0, Relaxed);
+                ground.maps.set_lru_gen_caps(&ground.world, &mut ground.cpu, caps);
+                assert_eq!(ground.world.relaxed.load(Relaxed), turns, "{folios} folios");
+                assert_eq!(ground.check(child).len(), folios);
+            }
+        }
+    }
+
+    #[test]
+    fn other_bits_move_nothing() {
+        let mut ground = Ground::new(1);
+        let id = ground.folio_in(1, FILE, 0, 0);
+        for caps in [LruGenCaps::all(), LruGenCaps::CORE, LruGenCaps::CORE] {
+            ground.maps.set_lru_gen_caps(&ground.world, &mut ground.cpu, caps);
+            assert_eq!(ground.maps.lru_gen_caps(), caps);
+            assert_eq!(ground.maps.folio(id).recency().generation(), Some(1));
+            assert!(ground.maps.lru_gen_settled());
+        }
+    }
+}
