@@ -26,7 +26,9 @@ Scenarios and their fields (format, order and young take comma-separated lists):
   reclaim-file
              a clean file mapped by processes; a part of it reclaimed through memory.reclaim
                format=x86-64,arm64-4k (also arm64-16k, arm64-64k, riscv64)
-               order=0,4,pmd (or mixed)  size=10GiB  reclaim=80%  processes=1  young=100%
+               order=0,4,pmd (or mixed)  size=10GiB  reclaim=80%  processes=1
+               anon=0% (of what each process maps, its own, swap for all of it)
+               young=100%  chosen=entries (or folios: young as a whole)
                map=ptes (or pmd-leaf, with order=pmd)  align=aligned (or misaligned)
                mapped=whole (or half, of each folio)  list=file (or shuffled)
                uffd-wp=no (or yes: nothing is unmapped in batches)

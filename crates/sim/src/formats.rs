@@ -17,12 +17,13 @@ pub trait Arch: Format {
 impl Arch for X86_64 {
     const FLUSH: FlushPolicy = FlushPolicy::X86;
     /// More than 33 pages become a full flush (`tlb_single_page_flush_ceiling`) [7.1.5].
-    const CAPS: Caps = Caps { range_limit: 34, shootdown: Shootdown::Ipi, ..Caps::IDEAL };
+    const CAPS: Caps =
+        Caps { range_limit: 34, shootdown: Shootdown::Ipi, nonleaf_af: true, ..Caps::IDEAL };
 }
 
 impl<const PAGE: u32, const TABLE: u32, const CONT: u32> Arch for Arm64<PAGE, TABLE, CONT> {
     const FLUSH: FlushPolicy = FlushPolicy::ARM64;
-    /// With range TLBI, which reaches over 2^21 pages [7.1.5].
+    /// With range TLBI, which reaches over 2^21 pages [7.1.5]; without FEAT_HAFT.
     const CAPS: Caps =
         Caps { range_limit: (1 << 21) + 1, shootdown: Shootdown::Broadcast, ..Caps::IDEAL };
 }

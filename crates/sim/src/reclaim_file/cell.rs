@@ -11,7 +11,7 @@ use crate::rounds::{Cell, turns};
 use crate::sampler::{self, sampled};
 use crate::variant::{Axes, Variant};
 use pageout_paging::Stage;
-use pageout_reclaim::Errno;
+use pageout_reclaim::{Counter as VmCounter, Errno};
 use pageout_record::schema::{Better, Ground, Metric, Record};
 use std::marker::PhantomData;
 
@@ -24,6 +24,14 @@ const SAMPLING_ERROR: &str = "sampling error";
 
 /// Metrics that tell of the sampler rather than of reclaim.
 pub const ABOUT_SAMPLING: [&str; 2] = [WHILE_SAMPLED, SAMPLING_ERROR];
+
+/// What the cgroup's counters say of it.
+const VMSTAT: [(&str, VmCounter, Better); 4] = [
+    ("pages examined", VmCounter::PgscanProactive, Better::Lower),
+    ("pages reclaimed, files", VmCounter::PgstealFile, Better::Neither),
+    ("pages reclaimed, anonymous", VmCounter::PgstealAnon, Better::Neither),
+    ("pages swapped out", VmCounter::Pswpout, Better::Neither),
+];
 
 /// What was measured of one variant, in nanoseconds a 4K page, a sample a round.
 #[derive(Debug, Default)]
@@ -107,12 +115,20 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
     fn count(&mut self, variant: Variant) -> Vec<Metric> {
         let tuning = variant.tuning(F::FLUSH);
         let counter = Counter::of::<F>();
-        let (pages, _) = self.run(|setup, bytes| {
+        let (pages, of_vmstat) = self.run(|setup, bytes| {
             let env = CountingEnv::new(setup.ground.env, &counter);
-            (setup.reclaim(&env, bytes, tuning), ())
+            let reclaimed = setup.reclaim(&env, bytes, tuning);
+            (reclaimed, VMSTAT.map(|(name, of, better)| (name, setup.vmstat().get(of), better)))
         });
+        let pages_of =
+            |name: &str, pages: u64, better| counted(name, "4K pages", pages as f64, better);
         let mut metrics = counter.counts().metrics(pages as f64);
-        metrics.push(counted("pages reclaimed", "4K pages", pages as f64, Better::Neither));
+        metrics.push(pages_of("pages reclaimed", pages, Better::Neither));
+        let of_vmstat = of_vmstat.into_iter();
+        metrics
+            .extend(of_vmstat.map(|(name, pages, better)| {
+                pages_of(name, pages << (F::PAGE_SHIFT - 12), better)
+            }));
         metrics
     }
 }

@@ -1,5 +1,5 @@
-//! Scenario `reclaim-file`: a clean file mapped by processes, and a part of it reclaimed through
-//! `memory.reclaim`.
+//! Scenario `reclaim-file`: a clean file mapped by processes, beside it anonymous memory if asked
+//! for, and a part of all that reclaimed through `memory.reclaim`.
 
 mod cell;
 mod setup;
@@ -22,8 +22,7 @@ use std::fmt;
 
 /// The scenario's name in records.
 pub const NAME: &str = "reclaim-file";
-const FIELDS: &str =
-    "format, order, size, reclaim, processes, young, map, align, mapped, list and uffd-wp";
+const FIELDS: &str = "format, order, size, reclaim, processes, anon, young, chosen, map, align, mapped, list and uffd-wp";
 /// Largest file, and most memory for page tables.
 const MAX_BYTES: u64 = 1 << 40;
 const MAX_TABLE_BYTES: u64 = 4 << 30;
@@ -35,15 +34,20 @@ pub struct ReclaimFile {
     pub format: FormatName,
     /// Orders of the folios.
     pub orders: Orders,
-    /// Bytes of the file.
+    /// Bytes that a process maps.
     pub bytes: u64,
-    /// Per cent of the file that is to be reclaimed.
+    /// Per cent of all memory in use that is to be reclaimed.
     pub reclaim_percent: u8,
-    /// Processes that map it.
+    /// Processes that map the file.
     pub processes: u32,
+    /// Per cent of what a process maps that is anonymous memory of its own, stored to, with room for
+    /// all of it in swap; the rest is the file.
+    pub anon_percent: u8,
     /// Per cent of leaf entries that are young at the start, chosen at random. A folio found young
     /// is kept once and reclaimed when it is met again.
     pub young_percent: u8,
+    /// What young ones are chosen by.
+    pub chosen: Chosen,
     /// Entries that map a folio.
     pub map: MapAs,
     /// Where the file is mapped.
@@ -63,6 +67,15 @@ pub enum Orders {
     All(OrderName),
     /// In stretches of 512 pages, a quarter each of folios of order 0, 2, 4 and 9, shuffled.
     Mixed,
+}
+
+/// What young entries are chosen by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Chosen {
+    /// Each by itself.
+    Entries,
+    /// Those of whole folios.
+    Folios,
 }
 
 /// Where a file is mapped.
@@ -95,6 +108,7 @@ pub enum ListOrder {
 /// A field's choices with their names.
 type Choices<T> = &'static [(&'static str, T)];
 
+const CHOSEN: Choices<Chosen> = &[("entries", Chosen::Entries), ("folios", Chosen::Folios)];
 const MAPS: Choices<MapAs> = &[("ptes", MapAs::Ptes), ("pmd-leaf", MapAs::PmdLeaf)];
 const ALIGNS: Choices<Align> = &[("aligned", Align::Aligned), ("misaligned", Align::Misaligned)];
 const MAPPED: Choices<Mapped> = &[("whole", Mapped::Whole), ("half", Mapped::Half)];
@@ -109,7 +123,9 @@ impl ReclaimFile {
         bytes: 10 << 30,
         reclaim_percent: 80,
         processes: 1,
+        anon_percent: 0,
         young_percent: 100,
+        chosen: Chosen::Entries,
         map: MapAs::Ptes,
         align: Align::Aligned,
         mapped: Mapped::Whole,
@@ -156,6 +172,8 @@ impl ReclaimFile {
                 "size" => one.bytes = fields::parse_size(value)?,
                 "reclaim" => one.reclaim_percent = percent("reclaim", 1, value)?,
                 "processes" => one.processes = fields::parse_processes(value)?,
+                "anon" => one.anon_percent = percent("anon", 0, value)?,
+                "chosen" => one.chosen = choice("chosen", CHOSEN, value)?,
                 "map" => one.map = choice("map", MAPS, value)?,
                 "align" => one.align = choice("align", ALIGNS, value)?,
                 "mapped" => one.mapped = choice("mapped", MAPPED, value)?,
@@ -189,7 +207,7 @@ impl ReclaimFile {
     }
 
     fn check(&self) -> Result<(), FieldError> {
-        let folio = (1u64 << self.format.page_shift()) << self.largest_order();
+        let folio = self.largest_folio();
         if self.bytes == 0 || !self.bytes.is_multiple_of(folio) || self.bytes > MAX_BYTES {
             let accepted = format!(
                 "a multiple of the largest folio's size, {}, up to {}",
@@ -208,6 +226,8 @@ impl ReclaimFile {
         } else if self.mapped == Mapped::Half && self.smallest_order() == 0 {
             let orders = self.orders;
             Some(format!("mapped=half needs folios of two pages or more, not order={orders}"))
+        } else if self.anon_percent > 0 && !(whole && self.map == MapAs::Ptes) {
+            Some("anon needs map=ptes, align=aligned and mapped=whole".to_owned())
         } else {
             self.too_many_tables()
         };
@@ -232,11 +252,13 @@ impl ReclaimFile {
         })
     }
 
-    fn largest_order(&self) -> u8 {
-        match self.orders {
+    /// Bytes of the largest folio; of a stretch, if orders are mixed.
+    fn largest_folio(&self) -> u64 {
+        let order = match self.orders {
             Orders::All(order) => order.in_format(self.format),
             Orders::Mixed => setup::MIXED[setup::MIXED.len() - 1],
-        }
+        };
+        (1 << self.format.page_shift()) << order
     }
 
     fn smallest_order(&self) -> u8 {
@@ -259,7 +281,9 @@ impl ReclaimFile {
             ("size", fields::display_size(self.bytes)),
             ("reclaim", format!("{}%", self.reclaim_percent)),
             ("processes", self.processes.to_string()),
+            ("anon", format!("{}%", self.anon_percent)),
             ("young", format!("{}%", self.young_percent)),
+            ("chosen", name_of(CHOSEN, self.chosen)),
             ("map", name_of(MAPS, self.map)),
             ("align", name_of(ALIGNS, self.align)),
             ("mapped", name_of(MAPPED, self.mapped)),
@@ -270,7 +294,19 @@ impl ReclaimFile {
 
     /// Bytes asked of `memory.reclaim`.
     pub(crate) fn reclaim_bytes(&self) -> u64 {
-        self.bytes * u64::from(self.reclaim_percent) / 100
+        let all = self.file_bytes() + self.anon_bytes() * u64::from(self.processes);
+        (u128::from(all) * u128::from(self.reclaim_percent) / 100) as u64
+    }
+
+    /// Bytes of the file.
+    fn file_bytes(&self) -> u64 {
+        self.bytes - self.anon_bytes()
+    }
+
+    /// Bytes of each process's anonymous memory, in folios of the largest order.
+    fn anon_bytes(&self) -> u64 {
+        let folio = self.largest_folio();
+        self.bytes / folio * u64::from(self.anon_percent) / 100 * folio
     }
 
     /// What the scenario takes, table by table.

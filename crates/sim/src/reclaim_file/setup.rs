@@ -1,21 +1,25 @@
 //! The scenario set up: the file's folios in its index and on the inactive list of a cgroup, mapped
-//! by entries that are old or young.
+//! by entries that are old or young, and anonymous memory faulted in beside it.
 
-use super::{Align, ListOrder, Mapped, Orders, ReclaimFile};
+use super::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use crate::formats::Arch;
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
 use crate::variant::Variant;
 use crate::walker::make_young;
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Order, VirtAddr, VirtRange};
+use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Advice, CpuCtx, Errno, FolioFlags, FolioId, Limits, MappingId, MappingKind, MemcgId, MmId,
-    NewFolio, NewVma, Tuning, VmFlags, World, cache, map_folio,
+    Access, Advice, CpuCtx, Errno, Fault, FaultKind, FolioFlags, FolioId, Limits, MappingId,
+    MappingKind, MemcgId, MmId, NewFolio, NewVma, Tuning, VmFlags, VmStat, World, cache,
+    handle_fault, map_folio,
 };
 
 /// The orders of [`Orders::Mixed`], the least first: the largest is that of a stretch, all of whose
 /// folios are of one order.
 pub(super) const MIXED: [u8; 4] = [0, 2, 4, 9];
+
+/// Where anonymous memory begins: past any file, aligned to any folio.
+const ANON_START: VirtAddr = VirtAddr::new(1 << 42);
 
 /// Pages of a stretch.
 const STRETCH: usize = 1 << MIXED[MIXED.len() - 1];
@@ -30,44 +34,51 @@ pub(super) struct Setup<'a, F> {
 
 impl ReclaimFile {
     pub(super) fn limits<F: Arch>(&self) -> Limits {
-        let folios = self.folios::<F>();
+        let processes = self.processes as usize;
+        let anon = self.pages::<F>(self.anon_bytes()) * processes;
+        let anon_folios = self.folios::<F>(self.anon_bytes()) * processes;
+        let folios = self.folios::<F>(self.file_bytes());
         Limits {
-            frames: self.pages::<F>(),
-            folios,
-            vmas: self.processes as usize,
-            mms: self.processes as usize,
-            mappings: 1,
+            frames: self.pages::<F>(self.file_bytes()) + anon,
+            folios: folios + anon_folios,
+            vmas: 2 * processes,
+            mms: processes,
+            // The file, and anonymous memory of each process.
+            mappings: 1 + processes,
             memcgs: 1,
             shadows: folios,
+            slots: anon,
             ..Limits::NOTHING
         }
     }
 
     pub(super) fn tables<F: Arch>(&self) -> usize {
-        tables_of::<F>(self.pages::<F>(), self.processes, self.map)
+        // Both kinds of memory may end in the middle of a table of each level.
+        let of = |bytes| tables_of::<F>(self.pages::<F>(bytes), self.processes, self.map);
+        of(self.file_bytes()) + if self.anon_bytes() > 0 { of(self.anon_bytes()) } else { 0 }
     }
 
-    fn pages<F: Arch>(&self) -> usize {
-        (self.bytes >> F::PAGE_SHIFT) as usize
+    fn pages<F: Arch>(&self, bytes: u64) -> usize {
+        (bytes >> F::PAGE_SHIFT) as usize
     }
 
-    fn folios<F: Arch>(&self) -> usize {
-        let pages = self.pages::<F>();
+    fn folios<F: Arch>(&self, bytes: u64) -> usize {
+        let pages = self.pages::<F>(bytes);
         match self.orders {
             Orders::All(order) => pages >> order.in_format(self.format),
             Orders::Mixed => stretches(pages).map(|order| STRETCH >> order).sum(),
         }
     }
 
-    /// The orders of the file's folios, in file order.
-    fn folio_orders<F: Arch>(&self, seed: u64) -> Vec<u8> {
+    /// The orders of the folios of so many bytes, in the order of their addresses.
+    fn folio_orders<F: Arch>(&self, bytes: u64, seed: u64) -> Vec<u8> {
         let Orders::All(order) = self.orders else {
-            let mut orders: Vec<_> = stretches(self.pages::<F>()).collect();
+            let mut orders: Vec<_> = stretches(self.pages::<F>(bytes)).collect();
             fastrand::Rng::with_seed(seed).shuffle(&mut orders);
             let folios = |order: u8| std::iter::repeat_n(order, STRETCH >> order);
             return orders.into_iter().flat_map(folios).collect();
         };
-        vec![order.in_format(self.format); self.folios::<F>()]
+        vec![order.in_format(self.format); self.folios::<F>(bytes)]
     }
 
     /// Where the file is mapped in every process.
@@ -76,7 +87,37 @@ impl ReclaimFile {
             Align::Aligned => 0,
             Align::Misaligned => F::PAGE_SIZE,
         };
-        MAP_START.add(beside)..MAP_START.add(beside + self.bytes)
+        MAP_START.add(beside)..MAP_START.add(beside + self.file_bytes())
+    }
+
+    /// Where every process has its anonymous memory.
+    fn anon_range(&self) -> VirtRange {
+        ANON_START..ANON_START.add(self.anon_bytes())
+    }
+
+    /// Which addresses of folios of these orders, from `start` on, are young; asked in ascending
+    /// order.
+    pub(super) fn young<F: Arch>(
+        &self,
+        start: VirtAddr,
+        orders: &[u8],
+        seed: u64,
+    ) -> impl FnMut(VirtAddr) -> bool {
+        let (percent, by) = (self.young_percent, self.chosen);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut orders = orders.iter();
+        let (mut end, mut folio) = (start, false);
+        move |addr| {
+            if by == Chosen::Entries {
+                return random.u8(0..100) < percent;
+            }
+            while addr >= end {
+                let order = orders.next().expect("every address is of a folio");
+                end = end.add(F::PAGE_SIZE << order);
+                folio = random.u8(0..100) < percent;
+            }
+            folio
+        }
     }
 }
 
@@ -87,7 +128,7 @@ fn stretches(pages: usize) -> impl Iterator<Item = u8> {
 
 impl<'a, F: Arch> Setup<'a, F> {
     /// Sets the scenario up, the same way for the same seed, on an arena that it made; what was
-    /// there before is gone.
+    /// there before is gone. The file is read in first and then mapped, process by process.
     pub(super) fn build(arena: &'a mut Arena, scenario: &ReclaimFile, seed: u64) -> Self {
         let ground = arena.ground::<F>();
         let (env, maps) = (ground.env, &ground.maps);
@@ -95,10 +136,31 @@ impl<'a, F: Arch> Setup<'a, F> {
         let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect(SIZED);
         let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(SIZED);
         let setup = Self { ground, memcg };
-        let folios = setup.add_folios(file, &scenario.folio_orders::<F>(seed));
-        setup.map(scenario, file, &folios, seed);
-        setup.list(scenario.list, folios, seed);
+        let orders = scenario.folio_orders::<F>(scenario.file_bytes(), seed);
+        let folios = setup.add_folios(file, &orders);
+        setup.list(scenario.list, folios.clone(), seed);
+        for process in 0..scenario.processes {
+            let (mm, root) = setup.add_process(Asid(process));
+            let range = scenario.range::<F>();
+            setup.map(scenario, mm, file, &folios);
+            make_young(&env, root, range.clone(), scenario.young::<F>(range.start, &orders, seed));
+            if scenario.anon_bytes() > 0 {
+                let orders = scenario.folio_orders::<F>(scenario.anon_bytes(), seed);
+                let range = scenario.anon_range();
+                setup.store(scenario, mm, &orders, seed);
+                make_young(&env, root, range, scenario.young::<F>(ANON_START, &orders, seed));
+            }
+        }
         setup
+    }
+
+    fn add_process(&self, asid: Asid) -> (MmId, Pfn) {
+        let Ground { env, maps, supply } = &self.ground;
+        let root = supply.alloc_table().expect(SIZED);
+        let cpu = &mut CpuCtx::new();
+        let mm = maps.add_mm(env, cpu, root, asid).expect(SIZED);
+        maps.set_memcg(env, cpu, mm, self.memcg);
+        (mm, root)
     }
 
     /// The file's folios, charged and in its index, as reading it makes them.
@@ -121,29 +183,48 @@ impl<'a, F: Arch> Setup<'a, F> {
         orders.iter().map(|order| add(*order)).collect()
     }
 
-    /// Maps the file in every process, and makes the scenario's share of entries young.
-    fn map(&self, scenario: &ReclaimFile, mapping: MappingId, folios: &[FolioId], seed: u64) {
+    /// Maps the file in a process.
+    fn map(&self, scenario: &ReclaimFile, mm: MmId, mapping: MappingId, folios: &[FolioId]) {
         let Ground { env, maps, supply } = &self.ground;
         let cpu = &mut CpuCtx::new();
         let range = scenario.range::<F>();
         let mut flags = VmFlags::READ;
         flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
-        let mut random = fastrand::Rng::with_seed(seed);
-        for process in 0..scenario.processes {
-            let root = supply.alloc_table().expect(SIZED);
-            let mm = maps.add_mm(env, cpu, root, Asid(process)).expect(SIZED);
-            maps.set_memcg(env, cpu, mm, self.memcg);
-            let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
-            let vma = maps.mmap(env, cpu, &new).expect(SIZED);
-            for folio in folios {
-                map_folio(maps, env, cpu, vma, *folio, scenario.map, &mut { *supply })
-                    .expect(SIZED);
-            }
-            if scenario.mapped == Mapped::Half {
-                self.give_up_halves(mm, range.start, folios);
-            }
-            let percent = scenario.young_percent;
-            make_young(env, root, range.clone(), |_| random.u8(0..100) < percent);
+        let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
+        let vma = maps.mmap(env, cpu, &new).expect(SIZED);
+        for folio in folios {
+            map_folio(maps, env, cpu, vma, *folio, scenario.map, &mut { *supply }).expect(SIZED);
+        }
+        if scenario.mapped == Mapped::Half {
+            self.give_up_halves(mm, range.start, folios);
+        }
+    }
+
+    /// Stores to every folio of a process's anonymous memory once: faults make them, in the order
+    /// in which they stand on the list.
+    fn store(&self, scenario: &ReclaimFile, mm: MmId, orders: &[u8], seed: u64) {
+        let Ground { env, maps, .. } = &self.ground;
+        let cpu = &mut CpuCtx::new();
+        let mapping = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let mut flags = VmFlags::READ | VmFlags::WRITE;
+        flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
+        let new = NewVma { mm, range: scenario.anon_range(), flags, mapping, pgoff: 0 };
+        maps.mmap(env, cpu, &new).expect(SIZED);
+        let tuning = Variant::BEFORE.tuning(F::FLUSH);
+        let mut addr = ANON_START;
+        let place = |order: &u8| {
+            let start = addr;
+            addr = addr.add(F::PAGE_SIZE << order);
+            (start, Order::new(*order).expect("parsed orders are small"))
+        };
+        let mut folios: Vec<_> = orders.iter().map(place).collect();
+        if scenario.list == ListOrder::Shuffled {
+            fastrand::Rng::with_seed(seed).shuffle(&mut folios);
+        }
+        for (start, order) in folios {
+            maps.mapping(mapping).set_order(order);
+            let fault = handle_fault(maps, env, cpu, mm, start, Access::Write, tuning);
+            assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
         }
     }
 
@@ -173,6 +254,11 @@ impl<'a, F: Arch> Setup<'a, F> {
             maps.lru_add(env, cpu, folio);
             maps.release(env, cpu, folio, 1);
         }
+    }
+
+    /// What the engine counted of the cgroup.
+    pub(super) fn vmstat(&self) -> &VmStat {
+        self.ground.maps.memcg(self.memcg).vmstat()
     }
 
     /// Asks the cgroup for so many bytes back; pages reclaimed.

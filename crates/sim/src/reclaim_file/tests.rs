@@ -1,13 +1,15 @@
 //! Variants do the same work, and the scenario is what its fields say.
 
 use super::setup::Setup;
-use super::{Align, ListOrder, Mapped, Orders, ReclaimFile};
+use super::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::fields::OrderName;
 use crate::formats::{Arch, FormatName, with_format};
+use crate::layout::MAP_START;
 use crate::variant::Variant;
 use pageout_paging::Pfn;
-use pageout_reclaim::{MapAs, ShootdownWhen};
+use pageout_paging::pte::X86_64;
+use pageout_reclaim::{Counter as VmCounter, MapAs, ShootdownWhen};
 
 const SEED: u64 = 7;
 
@@ -69,6 +71,10 @@ fn also_where_the_mapping_is_an_awkward_one() {
             ReclaimFile { list: ListOrder::Shuffled, ..plain },
             ReclaimFile { uffd_wp: true, ..plain },
             ReclaimFile { processes: 3, ..plain },
+            ReclaimFile { chosen: Chosen::Folios, ..plain },
+            ReclaimFile { anon_percent: 25, processes: 2, list: ListOrder::Shuffled, ..plain },
+            ReclaimFile { anon_percent: 50, orders: Orders::Mixed, uffd_wp: true, ..plain },
+            ReclaimFile { anon_percent: 100, reclaim_percent: 50, ..plain },
         ] {
             assert_variants_agree(&awkward);
         }
@@ -77,6 +83,53 @@ fn also_where_the_mapping_is_an_awkward_one() {
         let leaf =
             ReclaimFile { map: MapAs::PmdLeaf, ..small(format, Orders::All(OrderName::Pmd)) };
         assert_variants_agree(&leaf);
+    }
+}
+
+/// Of all memory in use, the file's and each process's own, with all of the latter's content in
+/// swap once it is reclaimed.
+#[test]
+fn anonymous_memory_is_swapped_out_and_counted() {
+    for format in FormatName::ALL {
+        let one = ReclaimFile {
+            anon_percent: 25,
+            processes: 3,
+            young_percent: 0,
+            ..small(format, ORDER_4)
+        };
+        assert_eq!(one.reclaim_bytes(), ((24 + 3 * 8) << 20) * 80 / 100, "{format:?}");
+        let counts @ [file, anon, out] = with_format!(format, F => reclaimed::<F>(&one));
+        assert!(file > 0 && anon > 0, "{format:?}: {counts:?}");
+        assert!(file + anon >= one.reclaim_bytes() >> format.page_shift(), "{format:?}");
+        assert_eq!(anon, out, "{format:?}: what was stored to is written");
+    }
+}
+
+/// Pages reclaimed of the file and of anonymous memory, and pages swapped out.
+fn reclaimed<F: Arch>(scenario: &ReclaimFile) -> [u64; 3] {
+    let mut arena = scenario.arena();
+    let setup = Setup::<F>::build(&mut arena, scenario, SEED);
+    let bytes = scenario.reclaim_bytes().to_string();
+    let done = setup.reclaim(&setup.ground.env, &bytes, Variant::BEFORE.tuning(F::FLUSH));
+    done.expect("all of it can be reclaimed");
+    let counters = [VmCounter::PgstealFile, VmCounter::PgstealAnon, VmCounter::Pswpout];
+    counters.map(|counter| setup.vmstat().get(counter))
+}
+
+/// As many entries are young as asked for, of whole folios where they are chosen so.
+#[test]
+fn young_entries_are_chosen_by_themselves_or_by_folios() {
+    for chosen in [Chosen::Entries, Chosen::Folios] {
+        let one = ReclaimFile { chosen, young_percent: 50, ..small(FormatName::X86_64, ORDER_4) };
+        let orders = vec![4; 512];
+        let mut young = one.young::<X86_64>(MAP_START, &orders, SEED);
+        let pages: Vec<_> = (0..8192).map(|k| young(MAP_START.add(k << 12))).collect();
+        let folios = pages.chunks(16).map(|folio| folio.iter().filter(|young| **young).count());
+        let folios: Vec<_> = folios.collect();
+        let whole = folios.iter().all(|young| [0, 16].contains(young));
+        assert_eq!(whole, chosen == Chosen::Folios);
+        let all: usize = folios.iter().sum();
+        assert!((3500..4700).contains(&all), "about half of 8192: {all}");
     }
 }
 
@@ -111,7 +164,9 @@ fn fields_parse_and_are_what_records_say() {
         "size=64MiB",
         "reclaim=50%",
         "processes=2",
+        "anon=0%",
         "young=3%",
+        "chosen=folios",
         "align=misaligned",
         "mapped=whole",
         "list=shuffled",
@@ -142,6 +197,9 @@ fn bad_fields_name_what_is_accepted() {
     assert!(message(&["map=pmd-leaf", "order=4"]).contains("order=pmd"));
     assert!(message(&["map=pmd-leaf", "order=pmd", "align=misaligned"]).contains("align=aligned"));
     assert!(message(&["size=1MiB", "order=pmd"]).contains("2MiB"));
+    assert!(message(&["chosen=pages"]).contains("entries or folios"));
+    assert!(message(&["anon=101%"]).contains("from 0% to 100%"));
+    assert!(message(&["anon=5%", "mapped=half", "order=4"]).contains("mapped=whole"));
     assert!(message(&["colour=red"]).contains("uffd-wp"));
 }
 
