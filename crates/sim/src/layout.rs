@@ -5,9 +5,10 @@ use crate::footprint::Footprint;
 use crate::formats::Arch;
 use crate::frames::HostFrames;
 use crate::host::HostEnv;
+use crate::variant::Lru;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
-use pageout_reclaim::mglru::BloomFilter;
+use pageout_reclaim::mglru::{BloomFilter, LruGenCaps};
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
     Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
@@ -101,6 +102,20 @@ fn filled<T: Default>(len: usize) -> Vec<T> {
 }
 
 impl<F: Arch> Ground<'_, F> {
+    /// Puts all cgroups on these lists, with what the architecture's hardware can do for them.
+    pub(crate) fn switch_to(&self, lru: Lru) {
+        let caps = match lru {
+            Lru::Classic => LruGenCaps::empty(),
+            Lru::Mglru => {
+                let mut caps = LruGenCaps::CORE;
+                caps.set(LruGenCaps::MM_WALK, F::CAPS.hardware_af);
+                caps.set(LruGenCaps::NONLEAF_YOUNG, F::CAPS.nonleaf_af);
+                caps
+            }
+        };
+        self.maps.set_lru_gen_caps(&self.env, &mut CpuCtx::new(), caps);
+    }
+
     /// Asks every one of `folios` once, through `env`; how many were referenced.
     pub fn age<E: Env<Format = F>>(&self, env: &E, folios: &[FolioId], aging: Aging) -> u64 {
         let mut cpu = CpuCtx::new();

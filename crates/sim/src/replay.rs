@@ -12,7 +12,7 @@ use crate::fields::{self, FieldError, OrderName, bad};
 use crate::formats::{Arch, FormatName, with_format};
 use crate::host::HostEnv;
 use crate::layout::{Arena, Ground};
-use crate::limited::{Limited, MemoryLimit};
+use crate::limited::{Decisions, Limited, MemoryLimit};
 use crate::metrics::{NS_PER_PAGE, counted, labels, measured};
 use crate::residency::{
     Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, canonical_range, page_number,
@@ -21,13 +21,13 @@ use crate::rounds::{Cell, turns};
 use crate::source::TraceSource;
 use crate::this_machine;
 use crate::trace::{Areas, Event, Kind, Page, PageRange};
-use crate::variant::{Axes, Variant};
+use crate::variant::{Axes, Lru, Variant};
 use crate::walker::{Touch, touch};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::{
-    Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
-    VmFlags, VmaId, map_folio, zap_folio,
+    Aging, CpuCtx, FolioFlags, FolioId, LruGenLoop, MapAs, MappingId, MappingKind, MmId, NewFolio,
+    NewVma, VmFlags, VmaId, map_folio, zap_folio,
 };
 use pageout_record::schema::{Better, Ground as RecordGround, Labels, Metric, Record};
 use std::collections::BTreeMap;
@@ -132,11 +132,19 @@ impl Replay {
     ) -> Result<Box<dyn Cell>, ReplayError> {
         let order = self.order.in_format(self.format);
         let limited = Limited::plan::<F>(&self.source, limit, order)?;
-        let mut first = None;
+        let mut first: Vec<(Lru, LruGenLoop, Decisions)> = Vec::new();
         let mut record = |variant: &Variant| {
             let (decisions, counts) = limited.run::<F>(*variant)?;
-            let expected = *first.get_or_insert(decisions);
-            assert_eq!(decisions, expected, "variants decide alike");
+            let Variant { lru, lru_gen, .. } = *variant;
+            let like = first.iter().find(|first| (first.0, first.1) == (lru, lru_gen));
+            // Batches of entries are weighed by generations, where folios have several.
+            if lru == Lru::Classic || order == 0 {
+                let expected = like.map_or(decisions, |first| first.2);
+                assert_eq!(decisions, expected, "variants on the same lists decide alike");
+            }
+            if like.is_none() {
+                first.push((lru, lru_gen, decisions));
+            }
             let metrics = decisions.metrics(order).into_iter().chain(counts).collect();
             Ok(self.record(*variant, Axes::Reclaim, metrics))
         };

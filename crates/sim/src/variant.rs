@@ -20,6 +20,19 @@ pub struct Variant {
     pub shootdown: ShootdownWhen,
     /// What follows a young bit found; `None` is the architecture's own policy.
     pub flush: Option<YoungFlush>,
+    /// By which lists folios age.
+    pub lru: Lru,
+    /// How reclaim goes through generations: nothing to the classic lists, which have its default.
+    pub lru_gen: LruGenLoop,
+}
+
+/// By which lists folios age.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lru {
+    /// Active and inactive ones.
+    Classic,
+    /// Generations, with all that the architecture's hardware can do for them.
+    Mglru,
 }
 
 /// Which axes bear on a scenario: the others are not told of it.
@@ -38,13 +51,11 @@ pub enum VariantError {
     #[error("variant part `{0}`: expected AXIS=CHOICE, such as young=line")]
     NotAPair(String),
     /// An axis that is not there.
-    #[error("variant axis `{0}`: expected young, unmap, shootdown or flush")]
+    #[error("variant axis `{0}`: expected young, unmap, shootdown, flush, lru or aging")]
     UnknownAxis(String),
-    /// An axis of the design that no code stands behind yet.
-    #[error(
-        "variant axis `{0}`: not implemented yet; available are young, unmap, shootdown and flush"
-    )]
-    NotYet(String),
+    /// A loop through generations, where there are none.
+    #[error("variant axis `aging`: expected it with lru=mglru alone")]
+    NoGenerations,
     /// A choice that the axis does not have.
     #[error("variant axis `{axis}`: found `{found}`, expected {accepted}")]
     UnknownChoice {
@@ -92,6 +103,20 @@ const fn flush_name(flush: Option<YoungFlush>) -> &'static str {
     }
 }
 
+const fn lru_name(lru: Lru) -> &'static str {
+    match lru {
+        Lru::Classic => "classic",
+        Lru::Mglru => "mglru",
+    }
+}
+
+const fn loop_name(lru_gen: LruGenLoop) -> &'static str {
+    match lru_gen {
+        LruGenLoop::V7_1 => "7.1",
+        LruGenLoop::Mm => "mm",
+    }
+}
+
 /// What the choice `architecture` of the flush axis is on each format, in words.
 pub fn architecture_flush() -> String {
     let one = |format: FormatName| {
@@ -117,9 +142,28 @@ impl Variant {
         Self::of(Family::Line),
     ];
 
+    /// What the generations' batching was compared with: unmapping was batched before.
+    pub const MGLRU_BEFORE: Self = Self::of(Family::PerEntry).on(Lru::Mglru);
+
+    /// The steps from [`Variant::MGLRU_BEFORE`] on: the merged state, and ours.
+    pub const MGLRU_STEPS: [Self; 2] =
+        [Self::of(Family::Batched).on(Lru::Mglru), Self::of(Family::Line).on(Lru::Mglru)];
+
     /// The variant of a family with every other axis at its default.
     pub const fn of(young: Family) -> Self {
-        Self { young, unmap: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred, flush: None }
+        Self {
+            young,
+            unmap: UnmapBy::Batched,
+            shootdown: ShootdownWhen::Deferred,
+            flush: None,
+            lru: Lru::Classic,
+            lru_gen: LruGenLoop::V7_1,
+        }
+    }
+
+    /// The same variant on other lists.
+    pub const fn on(self, lru: Lru) -> Self {
+        Self { lru, ..self }
     }
 
     /// The same variant in every family.
@@ -134,6 +178,10 @@ impl Variant {
         if axes == Axes::Reclaim {
             all.insert("unmap".to_owned(), unmap_name(self.unmap).to_owned());
             all.insert("shootdown".to_owned(), shootdown_name(self.shootdown).to_owned());
+            all.insert("lru".to_owned(), lru_name(self.lru).to_owned());
+            if self.lru == Lru::Mglru {
+                all.insert("aging".to_owned(), loop_name(self.lru_gen).to_owned());
+            }
         }
         all
     }
@@ -146,7 +194,7 @@ impl Variant {
     /// What reclaim is told, likewise.
     pub fn tuning(self, default: FlushPolicy) -> Tuning {
         let unmapping = Unmapping { by: self.unmap, shootdown: self.shootdown };
-        Tuning { aging: self.aging(default), unmapping, lru_gen: LruGenLoop::V7_1 }
+        Tuning { aging: self.aging(default), unmapping, lru_gen: self.lru_gen }
     }
 }
 
@@ -154,12 +202,17 @@ impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "young={},unmap={},shootdown={},flush={}",
+            "young={},unmap={},shootdown={},flush={},lru={}",
             family_name(self.young),
             unmap_name(self.unmap),
             shootdown_name(self.shootdown),
-            flush_name(self.flush)
-        )
+            flush_name(self.flush),
+            lru_name(self.lru)
+        )?;
+        match self.lru {
+            Lru::Classic => Ok(()),
+            Lru::Mglru => write!(f, ",aging={}", loop_name(self.lru_gen)),
+        }
     }
 }
 
@@ -177,13 +230,17 @@ impl FromStr for Variant {
                 "unmap" => variant.unmap = UNMAP.choice(choice)?,
                 "shootdown" => variant.shootdown = SHOOTDOWN.choice(choice)?,
                 "flush" => variant.flush = FLUSH.choice(choice)?,
-                "lru" => return Err(VariantError::NotYet(axis.to_owned())),
+                "lru" => variant.lru = LRU.choice(choice)?,
+                "aging" => variant.lru_gen = LOOP.choice(choice)?,
                 _ => return Err(VariantError::UnknownAxis(axis.to_owned())),
             }
             if seen.contains(&axis) {
                 return Err(VariantError::Twice(axis.to_owned()));
             }
             seen.push(axis);
+        }
+        if seen.contains(&"aging") && variant.lru == Lru::Classic {
+            return Err(VariantError::NoGenerations);
         }
         Ok(variant)
     }
@@ -209,6 +266,11 @@ const FLUSH: Axis<Option<YoungFlush>> = Axis {
     choices: &[None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)],
     name_of: flush_name,
 };
+
+const LRU: Axis<Lru> =
+    Axis { name: "lru", choices: &[Lru::Classic, Lru::Mglru], name_of: lru_name };
+const LOOP: Axis<LruGenLoop> =
+    Axis { name: "aging", choices: &[LruGenLoop::V7_1, LruGenLoop::Mm], name_of: loop_name };
 
 impl<T: Copy> Axis<T> {
     fn choice(&self, name: &str) -> Result<T, VariantError> {
@@ -236,8 +298,12 @@ mod tests {
                 for shootdown in SHOOTDOWN.choices {
                     for flush in FLUSH.choices {
                         let (unmap, shootdown, flush) = (*unmap, *shootdown, *flush);
-                        let variant = Variant { young, unmap, shootdown, flush };
-                        assert_eq!(variant.to_string().parse(), Ok(variant));
+                        let classic = Variant { unmap, shootdown, flush, ..Variant::of(young) };
+                        let mglru = classic.on(Lru::Mglru);
+                        let mm = Variant { lru_gen: LruGenLoop::Mm, ..mglru };
+                        for variant in [classic, mglru, mm] {
+                            assert_eq!(variant.to_string().parse(), Ok(variant));
+                        }
                     }
                 }
             }
@@ -245,19 +311,34 @@ mod tests {
     }
 
     #[test]
+    fn lists_are_told_where_reclaim_is_and_loops_where_there_are_generations() {
+        let axes = |variant: Variant, axes| variant.labels(axes).into_keys().collect::<Vec<_>>();
+        assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Aging), ["flush", "young"]);
+        let classic = ["flush", "lru", "shootdown", "unmap", "young"];
+        assert_eq!(axes(Variant::BEFORE, Axes::Reclaim), classic);
+        let generations = [&["aging"], &classic[..]].concat();
+        assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Reclaim), generations);
+    }
+
+    #[test]
     fn an_axis_left_out_takes_its_default() {
         assert_eq!("young=line".parse(), Ok(Variant::of(Family::Line)));
         assert_eq!("young=per-entry,unmap=per-entry".parse(), Ok(Variant::BEFORE));
         assert_eq!("flush=architecture".parse(), Ok(Variant::of(Family::Line)));
+        assert_eq!("young=per-entry,lru=mglru".parse(), Ok(Variant::MGLRU_BEFORE));
+        assert_eq!("lru=mglru,aging=7.1".parse(), Ok(Variant::MGLRU_STEPS[1]));
     }
 
     #[test]
     fn bad_variants_name_what_is_accepted() {
         let message = |text: &str| text.parse::<Variant>().unwrap_err().to_string();
         assert!(message("young=fast").contains("per-entry, batched or line"));
-        assert!(message("colour=red").contains("expected young, unmap, shootdown or flush"));
+        assert!(message("colour=red").contains("young, unmap, shootdown, flush, lru or aging"));
         assert!(message("shootdown=late").contains("immediate or deferred"));
-        assert!(message("lru=mglru").contains("not implemented yet"));
+        assert!(message("lru=2q").contains("classic or mglru"));
+        assert!(message("aging=6.1,lru=mglru").contains("7.1 or mm"));
+        assert!(message("aging=mm").contains("with lru=mglru alone"));
+        assert!(message("lru=classic,aging=7.1").contains("with lru=mglru alone"));
         assert!(message("young").contains("AXIS=CHOICE"));
         assert!(message("young=line,young=line").contains("given twice"));
         assert!(message("").contains("AXIS=CHOICE"));

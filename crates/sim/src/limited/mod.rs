@@ -162,6 +162,7 @@ impl<'t> Limited<'t> {
             cuts: &self.cuts,
             limit: self.limit,
             order: self.order,
+            lru: variant.lru,
             tuning: variant.tuning(F::FLUSH),
             nr_pages: self.string.nr_pages(),
             mappings: reader.header().mappings,

@@ -8,6 +8,7 @@ use crate::host::HostEnv;
 use crate::layout::{Arena, Ground};
 use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
 use crate::trace::{Event, FileId, Kind, Mapping, Page, PageRange, Permissions};
+use crate::variant::Lru;
 use crate::walker::{Touch, touch};
 use pageout_paging::contig::gather_early;
 use pageout_paging::mmu::Asid;
@@ -49,6 +50,7 @@ pub(super) struct Setting<'a> {
     /// Pages that its cgroup may use.
     pub(super) limit: u64,
     pub(super) order: Order,
+    pub(super) lru: Lru,
     pub(super) tuning: Tuning,
     /// Pages of its reference string.
     pub(super) nr_pages: usize,
@@ -63,7 +65,9 @@ impl<'a, F: Arch> Program<'a, F> {
         journal: &'a Journal,
         setting: Setting<'a>,
     ) -> Self {
-        let Ground { env, maps, supply } = arena.ground::<F>();
+        let ground = arena.ground::<F>();
+        ground.switch_to(setting.lru);
+        let Ground { env, maps, supply } = ground;
         let world = NotingWorld { env: CountingEnv::new(env, counting), journal };
         let cpu = &mut CpuCtx::new();
         let root = supply.alloc_table().expect(SIZED);

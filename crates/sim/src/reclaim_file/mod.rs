@@ -19,6 +19,7 @@ use crate::variant::Variant;
 use pageout_reclaim::MapAs;
 use pageout_record::schema::Labels;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// The scenario's name in records.
 pub const NAME: &str = "reclaim-file";
@@ -168,11 +169,13 @@ impl ReclaimFile {
             match field {
                 "format" => formats = fields::list("format", value, FormatName::parse)?,
                 "order" => orders = fields::list("order", value, Orders::parse)?,
-                "young" => young = fields::list("young", value, |text| percent("young", 0, text))?,
+                "young" => {
+                    young = fields::list("young", value, |text| percent("young", 0..=100, text))?
+                }
                 "size" => one.bytes = fields::parse_size(value)?,
-                "reclaim" => one.reclaim_percent = percent("reclaim", 1, value)?,
+                "reclaim" => one.reclaim_percent = percent("reclaim", 1..=100, value)?,
                 "processes" => one.processes = fields::parse_processes(value)?,
-                "anon" => one.anon_percent = percent("anon", 0, value)?,
+                "anon" => one.anon_percent = percent("anon", 0..=99, value)?,
                 "chosen" => one.chosen = choice("chosen", CHOSEN, value)?,
                 "map" => one.map = choice("map", MAPS, value)?,
                 "align" => one.align = choice("align", ALIGNS, value)?,
@@ -369,10 +372,11 @@ impl fmt::Display for Orders {
     }
 }
 
-fn percent(field: &'static str, least: u8, text: &str) -> Result<u8, FieldError> {
+fn percent(field: &'static str, of: RangeInclusive<u8>, text: &str) -> Result<u8, FieldError> {
     let number = fields::number(text.strip_suffix('%').unwrap_or(text));
-    let percent = number.filter(|percent| (least..=100).contains(percent));
-    percent.ok_or_else(|| bad(field, text, format!("per cent from {least}% to 100%")))
+    let percent = number.filter(|percent| of.contains(percent));
+    let accepted = || format!("per cent from {}% to {}%", of.start(), of.end());
+    percent.ok_or_else(|| bad(field, text, accepted()))
 }
 
 fn choice<T: Copy>(field: &'static str, of: Choices<T>, text: &str) -> Result<T, FieldError> {

@@ -4,7 +4,7 @@
 use super::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use crate::formats::Arch;
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
-use crate::variant::Variant;
+use crate::variant::{Lru, Variant};
 use crate::walker::make_young;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
@@ -48,7 +48,8 @@ impl ReclaimFile {
             memcgs: 1,
             shadows: folios,
             slots: anon,
-            ..Limits::NOTHING
+            // Two of each cgroup, the root among them.
+            filters: 4,
         }
     }
 
@@ -129,8 +130,9 @@ fn stretches(pages: usize) -> impl Iterator<Item = u8> {
 impl<'a, F: Arch> Setup<'a, F> {
     /// Sets the scenario up, the same way for the same seed, on an arena that it made; what was
     /// there before is gone. The file is read in first and then mapped, process by process.
-    pub(super) fn build(arena: &'a mut Arena, scenario: &ReclaimFile, seed: u64) -> Self {
+    pub(super) fn build(arena: &'a mut Arena, scenario: &ReclaimFile, lru: Lru, seed: u64) -> Self {
         let ground = arena.ground::<F>();
+        ground.switch_to(lru);
         let (env, maps) = (ground.env, &ground.maps);
         let cpu = &mut CpuCtx::new();
         let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect(SIZED);
