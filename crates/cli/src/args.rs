@@ -32,6 +32,7 @@ Scenarios and their fields (format, order and young take comma-separated lists):
                map=ptes (or pmd-leaf, with order=pmd)  align=aligned (or misaligned)
                mapped=whole (or half, of each folio)  list=file (or shuffled)
                uffd-wp=no (or yes: nothing is unmapped in batches)
+               lru=classic (or mglru: that axis of every variant; steps are then young alone)
   age-file   a clean file mapped by processes; one aging pass over all of its folios
                format=x86-64,arm64-4k  order=0,4,pmd  size=10GiB  processes=1
                young=100%  map=ptes (or pmd-leaf, with order=pmd)
@@ -39,7 +40,7 @@ Scenarios and their fields (format, order and young take comma-separated lists):
                format=x86-64,arm64-4k  order=0,4,pmd  every=1 (epoch)
              or, with limit=64MiB or limit=50% (of its pages): it runs on the engine in a cgroup
              with that memory.max, beside demand MIN (docs/traces.md); counted, not timed
-               format=x86-64,arm64-4k  order=0
+               format=x86-64,arm64-4k  order=0  lru=classic (or mglru, of every variant)
 Axes of a variant; one left out takes its default (scenarios that only age look at young and flush):
   young      per-entry (as kernels did), batched (as merged), line (ours, default)
   unmap      how entries are taken out: per-entry, or batched (default) where that is sound
@@ -48,6 +49,10 @@ Axes of a variant; one left out takes its default (scenarios that only age look 
   flush      what follows a young bit found: none, nosync (invalidate), sync (and wait for it);
              architecture (default) is what kernels do: none on x86-64, nosync on arm64-4k, and
              sync for PMD leaves. Counted on host, not executed
+  lru        by which lists folios age: classic (default), active and inactive, or mglru,
+             generations, with page-table walks and look-around; young bits are not flushed then
+  aging      with lru=mglru, how reclaim goes through generations: 7.1 (default), as that Linux
+             does, or mm, as a later state of the memory-management tree
 Figures:
   whole reclaim     time of memory.reclaim, from the request to its end, a page reclaimed
   isolate, rmap walk, young, unmap, flush, cache removal, free, other
@@ -63,6 +68,8 @@ Figures:
 
 Examples:
   pageout run trace limit=50% --trace sqlite-orders
+  pageout compare trace limit=50% --base lru=classic --new lru=mglru
+  pageout compare reclaim-file lru=mglru order=4 anon=25%
   pageout compare reclaim-file order=mixed list=shuffled format=arm64-4k
   pageout compare reclaim-file order=4 --base shootdown=immediate --new shootdown=deferred
   pageout compare age-file order=4,pmd young=0%,50%,100%

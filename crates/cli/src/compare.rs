@@ -15,7 +15,7 @@ use pageout_sim::reclaim_file::{self, ReclaimFile};
 use pageout_sim::replay::Replay;
 use pageout_sim::rounds::{Cell, Rounds, measure};
 use pageout_sim::this_machine::this_run;
-use pageout_sim::variant::{Axes, Variant, architecture_flush};
+use pageout_sim::variant::{Axes, Lru, Variant, VariantError, architecture_flush};
 
 /// What to measure.
 #[derive(Debug, Default)]
@@ -51,8 +51,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         return files::compare(&paths, args);
     }
     let common = &args.common;
-    let variants = Variants::of(args)?;
-    let plan = Plan::new(args.scenario.as_deref(), &args.fields, common)?;
+    let scenario = args.scenario.as_deref();
+    let (lru, fields) = lru_of(scenario, &args.fields)?;
+    let variants = Variants::of(args, lru)?;
+    let plan = Plan::new(scenario, &fields, common)?;
     variants.check(&plan)?;
     output::check(&common.output)?;
     let mut records = plan.measure(common, &variants)?;
@@ -67,23 +69,50 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     })
 }
 
+/// Takes `lru=` from among the fields of a scenario that reclaims: it is an axis of all variants.
+pub(crate) fn lru_of(
+    scenario: Option<&str>,
+    fields: &[String],
+) -> Result<(Option<Lru>, Vec<String>), VariantError> {
+    let reclaims = match scenario {
+        Some("reclaim-file") => true,
+        Some("trace") => fields.iter().any(|field| field.starts_with("limit=")),
+        _ => false,
+    };
+    let place = fields.iter().position(|field| field.starts_with("lru=")).filter(|_| reclaims);
+    let mut fields = fields.to_vec();
+    let lru = place.map(|place| Lru::parse(&fields.remove(place)["lru=".len()..]));
+    Ok((lru.transpose()?, fields))
+}
+
+/// The variant of a text that leaves `lru` to the scenario, if that names it.
+pub(crate) fn variant_on(lru: Option<Lru>, text: &str) -> Result<Variant, VariantError> {
+    match lru {
+        Some(lru) => format!("lru={lru},{text}").parse(),
+        None => text.parse(),
+    }
+}
+
 impl Variants {
-    /// What the arguments ask for. Without any, aging is compared in every family, and reclaim in
-    /// steps from what kernels did before.
-    fn of(args: &CompareArgs) -> Result<Self, CliError> {
-        let base = args.base.as_deref().map(str::parse::<Variant>).transpose()?;
-        let new = args.new.iter().map(|new| new.parse()).collect::<Result<Vec<Variant>, _>>()?;
+    /// What the arguments ask for, all on `lru`. Without any, aging is compared in every family, and
+    /// reclaim in steps from what kernels did before.
+    fn of(args: &CompareArgs, lru: Option<Lru>) -> Result<Self, CliError> {
+        let parse = |text: &String| variant_on(lru, text);
+        let base = args.base.as_ref().map(parse).transpose()?;
+        let new = args.new.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let against = |base: Variant, others: Vec<Variant>| {
             let others = if new.is_empty() { others } else { new.clone() };
             [base].into_iter().chain(others).collect()
         };
         let families = |base: Variant| base.in_every_family().filter(|v| *v != base).collect();
-        let aging = base.unwrap_or(Variant::UNBATCHED_AGING);
+        let lru = lru.unwrap_or(Lru::Classic);
+        let aging = base.unwrap_or(Variant::UNBATCHED_AGING.on(lru));
         Ok(Self {
             aging: against(aging, families(aging)),
-            reclaim: match base {
-                Some(base) => against(base, families(base)),
-                None => against(Variant::BEFORE, Variant::STEPS.to_vec()),
+            reclaim: match (base, lru) {
+                (Some(base), _) => against(base, families(base)),
+                (None, Lru::Classic) => against(Variant::BEFORE, Variant::STEPS.to_vec()),
+                (None, Lru::Mglru) => against(Variant::MGLRU_BEFORE, Variant::MGLRU_STEPS.to_vec()),
             },
         })
     }

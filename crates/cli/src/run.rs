@@ -1,16 +1,17 @@
 //! `run`: one variant of a scenario, or what the scenario takes of memory.
 
 use crate::args::RunArgs;
-use crate::compare::{Plan, Variants};
+use crate::compare::{Plan, Variants, lru_of, variant_on};
 use crate::error::CliError;
 use crate::{output, tables};
 use pageout_record::schema::RecordSet;
 use pageout_sim::this_machine::this_run;
-use pageout_sim::variant::Variant;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
-    let variant: Variant = args.variant.parse()?;
-    let plan = Plan::new(Some(&args.scenario), &args.fields, &args.common)?;
+    let scenario = Some(&*args.scenario);
+    let (lru, fields) = lru_of(scenario, &args.fields)?;
+    let variant = variant_on(lru, &args.variant)?;
+    let plan = Plan::new(scenario, &fields, &args.common)?;
     output::check(&args.common.output)?;
     if args.sizes {
         let sizes = plan.sizes()?;

@@ -198,6 +198,22 @@ impl Variant {
     }
 }
 
+impl Lru {
+    /// Reads `classic` or `mglru`.
+    ///
+    /// # Errors
+    /// [`VariantError::UnknownChoice`].
+    pub fn parse(name: &str) -> Result<Self, VariantError> {
+        LRU.choice(name)
+    }
+}
+
+impl fmt::Display for Lru {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(lru_name(*self))
+    }
+}
+
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

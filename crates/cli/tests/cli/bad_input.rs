@@ -131,20 +131,27 @@ fn scenarios_of_reclaim() {
 #[test]
 fn variants() {
     for option in ["compare age-file --base", "compare age-file --new", "run age-file --variant"] {
-        refused(&format!("{option} colour=red"), &["`colour`", "young, unmap, shootdown or flush"]);
+        refused(&format!("{option} colour=red"), &["`colour`", "shootdown, flush, lru or aging"]);
         refused(&format!("{option} young=fast"), &["`fast`", "per-entry, batched or line"]);
         refused(&format!("{option} flush=maybe"), &["`maybe`", "sync, nosync or none"]);
         refused(&format!("{option} young"), &["`young`", "AXIS=CHOICE"]);
         refused(&format!("{option} young=line,young=line"), &["`young`", "twice"]);
         refused(&format!("{option} unmap=line"), &["`line`", "per-entry or batched"]);
         refused(&format!("{option} shootdown=late"), &["`late`", "immediate or deferred"]);
-        refused(&format!("{option} lru=mglru"), &["lru", "not implemented yet"]);
+        refused(&format!("{option} lru=2q"), &["lru", "`2q`", "classic or mglru"]);
+        refused(&format!("{option} lru=mglru,aging=6"), &["aging", "`6`", "7.1 or mm"]);
+        refused(&format!("{option} aging=mm"), &["aging", "with lru=mglru alone"]);
     }
     let twice = ["young=line,", "flush=architecture", "compared with itself"];
     refused("compare age-file --base young=line --new young=line", &twice);
     refused("compare age-file --new young=line --new flush=architecture,young=line", &twice);
     let same = "compare reclaim-file --base young=line --new unmap=batched";
     refused(same, &["compared with itself"]);
+    refused("run reclaim-file lru=2q", &["lru", "`2q`", "classic or mglru"]);
+    refused("run reclaim-file lru=mglru --variant lru=classic", &["lru", "twice"]);
+    refused("compare reclaim-file lru=mglru --new lru=mglru", &["lru", "twice"]);
+    refused("compare age-file lru=mglru", &["no field `lru`"]);
+    refused("compare trace lru=mglru", &["no field `lru`"]);
     let unmaps = "compare age-file --base young=line --new young=line,unmap=per-entry";
     refused(unmaps, &["compared with itself"]);
 }
