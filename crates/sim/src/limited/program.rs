@@ -146,6 +146,7 @@ impl<'a, F: Arch> Program<'a, F> {
     /// [`ReplayError::OutOfMemory`].
     pub(super) fn access(&mut self, page: usize, at: Page, store: bool) -> Result<(), ReplayError> {
         let addr = VirtAddr::new(page_number(at) << F::PAGE_SHIFT);
+        self.maps.lru_gen_use_mm(self.mm);
         let mut faults = 0;
         while touch(&self.hardware, self.root, addr, store) == Touch::Fault {
             faults += 1;

@@ -152,6 +152,8 @@ impl<'a, F: Arch> Setup<'a, F> {
                 setup.store(scenario, mm, &orders, seed);
                 make_young(&env, root, range, scenario.young::<F>(ANON_START, &orders, seed));
             }
+            // It ran, and sleeps from now on.
+            setup.ground.maps.lru_gen_use_mm(mm);
         }
         setup
     }
