@@ -55,7 +55,7 @@ Axes of a variant; one left out takes its default (scenarios that only age look 
              does, or mm, as a later state of the memory-management tree
 Figures:
   whole reclaim     time of memory.reclaim, from the request to its end, a page reclaimed
-  isolate, rmap walk, young, unmap, flush, cache removal, free, other
+  isolate, rmap walk, young, aging, unmap, flush, cache removal, free, other
                     the same by stage: its share of what a sampler on another CPU saw in a run of
                     its own (whole reclaim while sampled), give or take the sampling error; unmap
                     walks on its own account

@@ -60,11 +60,18 @@ impl<'e, E: Env> LockedTable<'e, E> {
     #[inline]
     pub fn lock(env: &'e E, frame: Pfn) -> Self {
         loop {
-            if let Some(guard) = env.try_lock_table(frame) {
-                return Self { table: env.table(frame), ahead: None, _guard: guard };
+            if let Some(locked) = Self::try_lock(env, frame) {
+                return locked;
             }
             env.relax();
         }
+    }
+
+    /// Takes the lock of the table in `frame` if it is free.
+    #[inline]
+    pub fn try_lock(env: &'e E, frame: Pfn) -> Option<Self> {
+        let guard = env.try_lock_table(frame)?;
+        Some(Self { table: env.table(frame), ahead: None, _guard: guard })
     }
 
     /// Names the table that a sweep in address order will reach after this one. The young check of

@@ -45,6 +45,20 @@ pub trait Rules {
         F::NONLEAF_YOUNG && caps.nonleaf_af && !secondary
     }
 
+    /// The filter in which a walk of generation `seq` notes PTE tables worth entering: the next
+    /// walk's. That of `seq` itself is the one it asks (Linux 7.1.5, walk_pmd_range).
+    #[inline]
+    fn filter_noted(seq: u64) -> u64 {
+        seq + 1
+    }
+
+    /// How many young entries a look-around starts from, after `nr` of the folio asked for were
+    /// cleared: they count as one (Linux 7.1.5, lru_gen_look_around).
+    #[inline]
+    fn look_around_young(_nr: usize) -> usize {
+        1
+    }
+
     /// Where `nr` pages from `start` end, in bytes: what notifiers and invalidations are told.
     #[inline]
     fn range_end<F: Format>(start: VirtAddr, nr: usize) -> VirtAddr {

@@ -8,8 +8,12 @@ pub enum Stage {
     Isolate,
     /// Walking a folio's reverse map and page tables to ask whether it was referenced.
     RmapWalk,
-    /// Reading and clearing young bits, and the flush that follows.
+    /// Reading and clearing young bits, and the flush that follows. In walks and look-arounds of the
+    /// multi-generational LRU all that is done to one table: it is entered once.
     Young,
+    /// Walking address spaces for the multi-generational LRU: lists and upper levels, and what
+    /// opening a generation takes.
+    Aging,
     /// Taking entries out, the walk to them included.
     Unmap,
     /// Completing the invalidations that unmapping owes.
@@ -24,10 +28,11 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage, in order of its number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Isolate,
         Self::RmapWalk,
         Self::Young,
+        Self::Aging,
         Self::Unmap,
         Self::Flush,
         Self::CacheRemoval,
@@ -41,6 +46,7 @@ impl Stage {
             Self::Isolate => "isolate",
             Self::RmapWalk => "rmap walk",
             Self::Young => "young",
+            Self::Aging => "aging",
             Self::Unmap => "unmap",
             Self::Flush => "flush",
             Self::CacheRemoval => "cache removal",

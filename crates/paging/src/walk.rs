@@ -23,14 +23,10 @@ pub enum Descent {
 /// Descends from the root table in frame `root` to what maps `addr`. Takes no lock.
 #[inline]
 pub fn descend<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Descent {
-    let mut frame = root;
-    for level in [Level::Pgd, Level::Pud] {
-        let pte = env.table(frame).load(E::Format::index(level, addr));
-        if !E::Format::is_table(pte) {
-            return Descent::Absent(level);
-        }
-        frame = E::Format::pfn(pte);
-    }
+    let frame = match pmd_table(env, root, addr) {
+        Ok(frame) => frame,
+        Err(level) => return Descent::Absent(level),
+    };
     let pmd = env.table(frame).load(E::Format::index(Level::Pmd, addr));
     if E::Format::is_table(pmd) {
         Descent::PteTable(E::Format::pfn(pmd), frame)
@@ -39,6 +35,21 @@ pub fn descend<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Descent {
     } else {
         Descent::Absent(Level::Pmd)
     }
+}
+
+/// Descends from the root table in frame `root` to the PMD table for `addr`: its frame, or the level
+/// of the entry that leads no further. Takes no lock.
+#[inline]
+pub fn pmd_table<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Result<Pfn, Level> {
+    let mut frame = root;
+    for level in [Level::Pgd, Level::Pud] {
+        let pte = env.table(frame).load(E::Format::index(level, addr));
+        if !E::Format::is_table(pte) {
+            return Err(level);
+        }
+        frame = E::Format::pfn(pte);
+    }
+    Ok(frame)
 }
 
 /// Where frames of new page tables come from.
@@ -157,7 +168,7 @@ pub fn spans<E: Env>(env: &E, root: Pfn, range: VirtRange) -> impl Iterator<Item
 }
 
 /// The PTE table of the entry after `addr`'s in the PMD table in frame `pmd`.
-fn table_after<E: Env>(env: &E, pmd: Pfn, addr: VirtAddr) -> Option<Pfn> {
+pub fn table_after<E: Env>(env: &E, pmd: Pfn, addr: VirtAddr) -> Option<Pfn> {
     let i = E::Format::index(Level::Pmd, addr) + 1;
     let next = if i < E::Format::PTES { env.table(pmd).load(i) } else { Pte::NONE };
     E::Format::is_table(next).then(|| E::Format::pfn(next))
@@ -165,7 +176,7 @@ fn table_after<E: Env>(env: &E, pmd: Pfn, addr: VirtAddr) -> Option<Pfn> {
 
 /// The first address above `addr` that another entry of `level` maps; the top of the address space
 /// where there is none.
-fn next_boundary<F: Format>(addr: VirtAddr, level: Level) -> VirtAddr {
+pub fn next_boundary<F: Format>(addr: VirtAddr, level: Level) -> VirtAddr {
     let shift = F::shift(level);
     let next = addr.align_down(shift).add(1 << shift);
     if next < addr { VirtAddr::new(u64::MAX) } else { next }
@@ -227,6 +238,8 @@ pub struct MappedWalk<'e, E: Env> {
     locked: Option<LockedTable<'e, E>>,
     /// Where the locked table, or the range, ends.
     locked_end: VirtAddr,
+    /// The PMD table that leads to the locked table.
+    pmd_table: Pfn,
     crossed: bool,
 }
 
@@ -235,7 +248,8 @@ impl<'e, E: Env> MappedWalk<'e, E> {
     #[inline]
     pub fn new(env: &'e E, target: Where) -> Self {
         let addr = target.range.start;
-        Self { env, target, addr, locked: None, locked_end: addr, crossed: false }
+        let pmd_table = target.root;
+        Self { env, target, addr, locked: None, locked_end: addr, pmd_table, crossed: false }
     }
 
     /// The next mapping, with its table locked; `None` at the end, with no lock held.
@@ -278,6 +292,11 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         self.locked.as_ref().expect("a walk that stands at a hit holds its table's lock")
     }
 
+    /// The PMD table whose entry leads to the PTE table of the last hit.
+    pub fn pmd_table(&self) -> Pfn {
+        self.pmd_table
+    }
+
     /// Whether the walk has stepped from one PTE table into the next.
     pub fn crossed_table(&self) -> bool {
         self.crossed
@@ -299,7 +318,8 @@ impl<'e, E: Env> MappedWalk<'e, E> {
                 None
             }
             Descent::PmdLeaf(frame) => self.enter_pmd(frame),
-            Descent::PteTable(frame, _) => {
+            Descent::PteTable(frame, pmd_table) => {
+                self.pmd_table = pmd_table;
                 self.enter_ptes(frame);
                 None
             }

@@ -3,6 +3,7 @@
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use crate::mglru::look_around::lru_gen_look_around;
 use crate::vma::{VmFlags, Vma};
 use crate::{CpuCtx, Rank};
 use core::ops::ControlFlow;
@@ -46,10 +47,11 @@ impl Referenced {
     }
 }
 
-/// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.1.5, rmap.c;
-/// without the multi-generational LRU); a reclaim of one cgroup's own
-/// asks no process of another. A caller that holds the folio's lock
-/// shows it; otherwise it is tried, and a folio locked by someone else counts as referenced once.
+/// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.1.5, rmap.c); a
+/// reclaim of one cgroup's own asks no process of another. With the multi-generational LRU, what is
+/// near a young entry is asked too, and nothing is flushed but for PMD leaves. A caller that holds
+/// the folio's lock shows it; otherwise it is tried, and a folio locked by someone else counts as
+/// referenced once.
 ///
 /// # Panics
 /// In debug builds, if given device memory, which is on no LRU list, or another folio's lock.
@@ -157,7 +159,7 @@ fn ask_vma<E: Env>(
     let check = YoungCheck { env, family: aging.family, flush: aging.flush, asid: mm.asid() };
     cpu.enter(Rank::PageTable);
     let mut walk = MappedWalk::new(env, target);
-    let asked = if vma.flags().contains(VmFlags::LOCKED) {
+    let found = if vma.flags().contains(VmFlags::LOCKED) {
         see_locked(&mut walk, folio, tally)
     } else if mm.is_exiting() && is_private_anon(folio) {
         match walk.next_hit() {
@@ -165,11 +167,12 @@ fn ask_vma<E: Env>(
             None => ControlFlow::Continue(false),
         }
     } else {
-        ControlFlow::Continue(clear_young(&mut walk, &check, folio, vma.end(), tally))
+        let asked = Asked { maps, folio, vma, look_around: maps.lru_gen_settled() };
+        ControlFlow::Continue(clear_young(&mut walk, cpu, &check, &asked, tally))
     };
     drop(walk);
     cpu.leave(Rank::PageTable);
-    let mut referenced = asked?;
+    let mut referenced = found?;
     if referenced {
         folio.update_flags(FolioFlags::empty(), FolioFlags::IDLE);
     }
@@ -211,14 +214,25 @@ fn see_locked<E: Env>(
     ControlFlow::Continue(false)
 }
 
+/// What is asked of one VMA.
+struct Asked<'a, 'm> {
+    maps: &'a Maps<'m>,
+    folio: &'a Folio,
+    vma: &'a Vma,
+    /// The multi-generational LRU looks around young entries, and flushes nothing.
+    look_around: bool,
+}
+
 /// Clears the young bits of the folio's entries in one VMA, run by run; whether any was set.
 fn clear_young<'e, E: Env>(
     walk: &mut MappedWalk<'e, E>,
+    cpu: &mut CpuCtx,
     check: &YoungCheck<'e, E>,
-    folio: &Folio,
-    vma_end: VirtAddr,
+    asked: &Asked<'_, '_>,
     tally: &mut Tally,
 ) -> bool {
+    let Asked { maps, folio, vma, look_around } = *asked;
+    let vma_end = vma.end();
     let mut referenced = false;
     let mut seen = 0;
     while let Some(hit) = walk.next_hit() {
@@ -226,7 +240,11 @@ fn clear_young<'e, E: Env>(
             Hit::Pmd(addr) => (1, check.pmdp_clear_flush_young_notify(walk.locked(), addr)),
             Hit::Pte(addr, pte) if E::Format::is_present(pte) => {
                 let max_nr = max_batch::<E>(folio, vma_end, addr, pte);
-                let (nr, young) = check.clear_flush_young_run(walk.locked(), addr, pte, max_nr);
+                let (nr, young) = if look_around {
+                    lru_gen_look_around(maps, cpu, check, walk, folio, vma, (addr, pte), max_nr)
+                } else {
+                    check.clear_flush_young_run(walk.locked(), addr, pte, max_nr)
+                };
                 walk.skip(nr);
                 (nr, young)
             }

@@ -4,6 +4,7 @@ use super::{MAX_NR_ZONES, PerGeneration};
 use crate::CpuCtx;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
+use core::mem;
 use pageout_paging::{Env, VirtAddr};
 
 /// What a walk counted, in entries (`enum` of `MM_…`).
@@ -56,6 +57,20 @@ impl Default for MmWalk {
 }
 
 impl MmWalk {
+    /// Starts a walk for a cgroup.
+    pub(crate) fn begin(&mut self, memcg: MemcgId, seq: u64, swappiness: u8, force_scan: bool) {
+        assert!(self.serves(memcg), "what is batched of one cgroup is handed in before another's");
+        (self.seq, self.swappiness, self.force_scan) = (seq, swappiness, force_scan);
+    }
+
+    /// Whether changes of the folios of `memcg` may be batched: nothing is of another cgroup's.
+    pub(crate) fn serves(&mut self, memcg: MemcgId) -> bool {
+        if self.batched == 0 {
+            self.memcg = memcg;
+        }
+        self.memcg == memcg
+    }
+
     /// Notes that a folio changed its generation (`update_batch_size`).
     pub(crate) fn moved(&mut self, kind: usize, zone: usize, nr: i64, from: usize, to: usize) {
         self.nr_pages[from][kind][zone] -= nr;
@@ -68,13 +83,21 @@ impl Maps<'_> {
     /// Hands in what walks on this CPU batched, all of it the folios of `memcg`
     /// (`reset_batch_size`).
     pub(crate) fn reset_batch_size<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId) {
-        let Some(walk) = cpu.walk.as_mut().filter(|walk| walk.batched > 0) else {
+        if let Some(mut walk) = cpu.walk.take_if(|walk| walk.batched > 0) {
+            debug_assert_eq!(walk.memcg, memcg, "one cgroup's folios are batched at a time");
+            self.hand_in(env, cpu, &mut walk);
+            cpu.walk = Some(walk);
+        }
+    }
+
+    /// Hands in what a walk batched.
+    pub(crate) fn hand_in<E: Env>(&self, env: &E, cpu: &mut CpuCtx, walk: &mut MmWalk) {
+        if walk.batched == 0 {
             return;
-        };
-        let none = MmWalk::default().nr_pages;
-        let deltas = core::mem::replace(&mut walk.nr_pages, none);
+        }
         walk.batched = 0;
-        let guard = self.lock_lruvec(env, cpu, memcg);
+        let deltas = mem::replace(&mut walk.nr_pages, MmWalk::default().nr_pages);
+        let guard = self.lock_lruvec(env, cpu, walk.memcg);
         self.lru_gen_add_sizes(&guard, &deltas);
         self.unlock_lruvec(cpu, guard);
     }

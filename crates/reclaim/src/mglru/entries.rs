@@ -1,0 +1,119 @@
+//! Young entries of one PTE table, cleared in order: what walks and look-arounds share.
+
+use super::batch::MmWalk;
+use super::generation::{folio_update_gen, kind_of};
+use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::referenced::max_batch;
+use pageout_paging::young::YoungCheck;
+use pageout_paging::{Env, Format, Level, LockedTable, Pfn, VirtRange, table};
+
+/// Whether a table is worth walking: on average, each of its cache lines looked at holds a young
+/// entry (Linux 7.1.5, `suitable_to_scan`). Both are entries.
+pub(crate) const fn suitable_to_scan(total: usize, young: usize) -> bool {
+    young * table::LINE >= total
+}
+
+/// What a look at entries is for: folios of one cgroup, in one address space.
+pub(crate) struct Look<'a, 'e, 'm, E: Env> {
+    pub(crate) maps: &'a Maps<'m>,
+    pub(crate) check: &'a YoungCheck<'e, E>,
+    pub(crate) memcg: MemcgId,
+    /// The address space has secondary MMUs.
+    pub(crate) secondary: bool,
+}
+
+impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
+    /// The folio of a frame that a present entry maps, if it is in a generation of the cgroup (Linux
+    /// 7.1.5, `get_pfn_folio`). The lock of the entry's table keeps it in being.
+    #[inline]
+    pub(crate) fn folio(&self, pfn: Pfn) -> Option<(FolioId, &'m Folio)> {
+        let id = self.maps.folio_of(pfn)?;
+        let folio = self.maps.folio(id);
+        let ours = folio.recency().generation().is_some() && folio.memcg() == self.memcg;
+        ours.then_some((id, folio))
+    }
+
+    /// Clears what is young of the entries for `range`, which lies in the table and in one VMA.
+    /// `used` is told each run of entries of one folio that were young, once, and whether any of
+    /// them is dirty. Entries found young.
+    pub(crate) fn clear_young(
+        &self,
+        pt: &LockedTable<'e, E>,
+        range: &VirtRange,
+        mut used: impl FnMut(FolioId, &Folio, bool),
+    ) -> usize {
+        let first = E::Format::index(Level::Pte, range.start);
+        let run = first..first + entries::<E::Format>(range);
+        let mut candidates = self.check.candidates(pt, run, self.secondary);
+        let (mut young, mut last) = (0, None);
+        while let Some((k, pte)) = candidates.next_candidate() {
+            let Some((id, folio)) = self.folio(E::Format::pfn(pte)) else {
+                continue;
+            };
+            let addr = range.start.add(((k - first) as u64) << E::Format::PAGE_SHIFT);
+            let max_nr = match folio.nr_pages() {
+                1 => 1,
+                _ => max_batch::<E>(folio, range.end, addr, pte),
+            };
+            let run = self.check.walk_young_run(pt, addr, pte, max_nr);
+            candidates.skip(run.nr);
+            if !run.young {
+                continue;
+            }
+            young += run.nr;
+            last = match last {
+                Some((same, folio, dirty)) if same == id => Some((id, folio, dirty | run.dirty)),
+                before => {
+                    before.into_iter().for_each(|(id, folio, dirty)| used(id, folio, dirty));
+                    Some((id, folio, run.dirty))
+                }
+            };
+        }
+        last.into_iter().for_each(|(id, folio, dirty)| used(id, folio, dirty));
+        young
+    }
+}
+
+/// Entries for a range of pages.
+pub(crate) fn entries<F: Format>(range: &VirtRange) -> usize {
+    ((range.end.get() - range.start.get()) >> F::PAGE_SHIFT) as usize
+}
+
+/// Notes that entries of a folio found young are dirty: it has to be written before it is freed.
+/// Anonymous memory without a swap slot always has.
+pub(crate) fn note_dirty(folio: &Folio) {
+    let flags = folio.flags();
+    let backed = FolioFlags::ANON | FolioFlags::SWAPBACKED;
+    let unslotted = flags.contains(backed) && !flags.contains(FolioFlags::SWAPCACHE);
+    if !unslotted && !flags.contains(FolioFlags::DIRTY) {
+        folio.note_dirty();
+    }
+}
+
+impl MmWalk {
+    /// Moves a folio that was used to the youngest generation, if it is the second time
+    /// (Linux 7.1.5, `walk_update_folio`).
+    pub(crate) fn promote(&mut self, maps: &Maps<'_>, folio: &Folio, youngest: usize) {
+        let before = folio_update_gen(folio, youngest);
+        if let Some(before) = before.filter(|before| *before != youngest) {
+            let nr = folio.nr_pages() as i64;
+            self.moved(kind_of(folio), maps.zone_of(folio), nr, before, youngest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_worth_walking_from_one_young_entry_a_cache_line() {
+        for (total, young, worth) in
+            [(512, 64, true), (512, 63, false), (8, 1, true), (9, 1, false), (0, 0, true)]
+        {
+            assert_eq!(suitable_to_scan(total, young), worth, "{young} of {total}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Looking around: eviction that finds a folio used clears young bits near it too, and tells the
+//! next walk where it was worth it.
+
+use super::bloom::PmdEntry;
+use super::entries::{Look, entries, note_dirty, suitable_to_scan};
+use super::generation::lru_gen_set_refs;
+use super::{MIN_LRU_BATCH, gen_from_seq};
+use crate::CpuCtx;
+use crate::folio::Folio;
+use crate::maps::Maps;
+use crate::vma::Vma;
+use core::cmp::{max, min};
+use pageout_paging::walk::{MappedWalk, next_boundary};
+use pageout_paging::young::YoungCheck;
+use pageout_paging::{Env, Format, Level, Pte, Rules, Stage, VirtAddr, VirtRange};
+
+/// Checks the run of an isolated folio that begins at `addr` without a flush, where `walk` stands,
+/// and if any of it was young looks around it in the table and the VMA: entries done, and whether
+/// any was young. What is near is promoted as by a walk: at once where there is a walk to batch it,
+/// otherwise by moving it on its lists (Linux 7.1.5, `lru_gen_look_around`; whether others wait for
+/// the table's lock is not known here).
+#[expect(clippy::too_many_arguments, reason = "where the rmap walk stands, and what it asks for")]
+#[inline(never)] // what the classic lists ask is not to pay for it
+pub(crate) fn lru_gen_look_around<'e, E: Env>(
+    maps: &Maps<'_>,
+    cpu: &mut CpuCtx,
+    check: &YoungCheck<'e, E>,
+    walk: &MappedWalk<'e, E>,
+    folio: &Folio,
+    vma: &Vma,
+    (addr, pte): (VirtAddr, Pte),
+    max_nr: usize,
+) -> (usize, bool) {
+    let (env, pt) = (check.env, walk.locked());
+    env.enter(Stage::Young);
+    let run = check.walk_young_run(pt, addr, pte, max_nr);
+    let window = window::<E::Format>(addr, vma);
+    let total = entries::<E::Format>(&window);
+    if run.young && total > 1 {
+        let memcg = folio.memcg();
+        let secondary = env.notifier(check.asid).is_some();
+        let max_seq = maps.lru_gen(memcg).max_seq();
+        let youngest = gen_from_seq(max_seq);
+        let batches = cpu.walk.as_mut().is_some_and(|walk| walk.serves(memcg));
+        let look = Look { maps, check, memcg, secondary };
+        let young = E::Rules::look_around_young(run.nr)
+            + look.clear_young(pt, &window, |id, near, dirty| {
+                if dirty {
+                    note_dirty(near);
+                }
+                if let Some(walk) = cpu.walk.as_mut().filter(|_| batches) {
+                    walk.promote(maps, near, youngest);
+                } else if lru_gen_set_refs(near) {
+                    let generation = near.recency().generation();
+                    if generation.is_some_and(|generation| generation != youngest) {
+                        maps.activate(env, cpu, id);
+                    }
+                }
+            });
+        if suitable_to_scan(total, young) {
+            let (table, index) = (walk.pmd_table(), E::Format::index(Level::Pmd, addr));
+            maps.filter_insert(memcg, max_seq, PmdEntry { table, index });
+        }
+    }
+    env.enter(Stage::RmapWalk);
+    (run.nr, run.young)
+}
+
+/// What is looked at around `addr`: of its table and VMA the 64 pages it lies in the middle of, or
+/// those next to an end that is nearer.
+fn window<F: Format>(addr: VirtAddr, vma: &Vma) -> VirtRange {
+    let start = max(addr.align_down(F::shift(Level::Pmd)), vma.start());
+    let end = min(next_boundary::<F>(addr, Level::Pmd), vma.end());
+    let whole = MIN_LRU_BATCH << F::PAGE_SHIFT;
+    let half = whole / 2;
+    let [before, after] = [addr.get() - start.get(), end.get() - addr.get()];
+    if before + after <= whole {
+        start..end
+    } else if before < half {
+        start..start.add(whole)
+    } else if after < half {
+        VirtAddr::new(end.get() - whole)..end
+    } else {
+        VirtAddr::new(addr.get() - half)..addr.add(half)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mm::MmId;
+    use crate::rmap::{MappingId, MappingKind};
+    use crate::vma::{NewVma, VmFlags};
+    use pageout_paging::pte::{Arm64_4K, SmallX86};
+
+    /// The window around a page of a VMA, in pages.
+    fn pages<F: Format>(at: u64, vma: (u64, u64)) -> (u64, u64) {
+        let page = |number: u64| VirtAddr::new(number << F::PAGE_SHIFT);
+        let (mm, flags, mapping) = (MmId(0), VmFlags::READ, MappingId(0));
+        let new = NewVma { mm, range: page(vma.0)..page(vma.1), flags, mapping, pgoff: 0 };
+        let mapped = Vma::default();
+        mapped.init(&new, MappingKind::File);
+        let window = window::<F>(page(at), &mapped);
+        (window.start.get() >> F::PAGE_SHIFT, window.end.get() >> F::PAGE_SHIFT)
+    }
+
+    #[test]
+    fn the_window_is_64_pages_of_the_table_and_the_vma() {
+        for (at, vma, window) in [
+            (512, (0, 4096), (512, 576)),
+            (543, (0, 4096), (512, 576)),
+            (544, (0, 4096), (512, 576)),
+            (545, (0, 4096), (513, 577)),
+            (800, (0, 4096), (768, 832)),
+            (992, (0, 4096), (960, 1024)),
+            (993, (0, 4096), (960, 1024)),
+            (1023, (0, 4096), (960, 1024)),
+            (700, (690, 4096), (690, 754)),
+            (700, (0, 710), (646, 710)),
+            (700, (690, 754), (690, 754)),
+            (700, (690, 755), (690, 754)),
+            (700, (700, 701), (700, 701)),
+        ] {
+            assert_eq!(pages::<Arm64_4K>(at, vma), window, "page {at} of {vma:?}");
+        }
+        assert_eq!(pages::<SmallX86>(13, (0, 100)), (8, 16));
+        assert_eq!(pages::<SmallX86>(13, (10, 14)), (10, 14));
+    }
+}

@@ -1,0 +1,47 @@
+//! What a walk looks at of an address space: the VMAs whose accesses say which folios to keep.
+
+use crate::maps::Maps;
+use crate::mm::Mm;
+use crate::scan::MAX_SWAPPINESS;
+use crate::vma::{VmFlags, Vma};
+use core::cmp::{max, min};
+use pageout_paging::VirtRange;
+
+/// Whether walks pass a VMA: its pages cannot be evicted, accesses to it say nothing about the
+/// next, or its type may not be evicted now (Linux 7.1.5, `should_skip_vma`; there are no huge-page,
+/// device or gate VMAs here).
+fn should_skip_vma(vma: &Vma, swappiness: u8) -> bool {
+    let flags = vma.flags();
+    let accessible = flags.intersects(VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC);
+    if !accessible || flags.intersects(VmFlags::NO_RECENCY | VmFlags::LOCKED) {
+        return true;
+    }
+    if vma.file().is_some() { swappiness > MAX_SWAPPINESS } else { swappiness == 0 }
+}
+
+/// The VMAs of an address space that a walk looks at, in order. The caller holds the mmap lock.
+#[derive(Debug)]
+pub(crate) struct Parts<'a, 'm> {
+    maps: &'a Maps<'m>,
+    swappiness: u8,
+    /// The first that may hold what is asked for next.
+    vma: Option<&'m Vma>,
+}
+
+impl<'a, 'm> Parts<'a, 'm> {
+    pub(crate) fn new(maps: &'a Maps<'m>, mm: &Mm, swappiness: u8) -> Self {
+        Self { maps, swappiness, vma: maps.vma_at(&mm.head) }
+    }
+
+    /// The first part of a VMA in `range`, which begins no earlier than the range asked for before
+    /// (Linux 7.1.5, `get_next_vma`).
+    pub(crate) fn next_in(&mut self, range: VirtRange) -> Option<VirtRange> {
+        while let Some(vma) = self.vma.filter(|vma| vma.start() < range.end) {
+            if vma.end() > range.start && !should_skip_vma(vma, self.swappiness) {
+                return Some(max(vma.start(), range.start)..min(vma.end(), range.end));
+            }
+            self.vma = self.maps.vma_at(&vma.next);
+        }
+        None
+    }
+}

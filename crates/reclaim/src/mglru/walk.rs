@@ -1,0 +1,327 @@
+//! Aging: the page tables of a cgroup's address spaces are walked for young bits, then a new
+//! generation is opened.
+
+use super::batch::MmWalk;
+use super::bloom::PmdEntry;
+use super::entries::{Look, entries, note_dirty, suitable_to_scan};
+use super::mm_list::Next;
+use super::parts::Parts;
+use super::{LruGenCaps, MAX_LRU_BATCH, gen_from_seq};
+use crate::CpuCtx;
+use crate::folio::Folio;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::mm::Mm;
+use crate::referenced::Aging;
+use crate::world::World;
+use pageout_paging::mmu::Mmu;
+use pageout_paging::walk::{next_boundary, pmd_table, table_after};
+use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::{
+    Env, Format, Level, LockedTable, Pfn, Rules, Stage, Table, VirtAddr, VirtRange,
+};
+
+impl Maps<'_> {
+    /// Opens the generation after `seq` once the address spaces of a cgroup have been walked, those
+    /// no CPU ran in only with `force_scan`: whether it did. Other CPUs may walk some of them, and
+    /// whoever is the last opens it. At swappiness 0 anonymous memory is not walked, at 201 files'
+    /// pages are not. Where hardware sets no accessed bits, or walks are switched off, nothing is
+    /// walked (Linux 7.1.5, `try_to_inc_max_seq`).
+    ///
+    /// The caller keeps the cgroup from being removed.
+    ///
+    /// # Panics
+    /// In debug builds, if there is no generation `seq` yet.
+    #[expect(clippy::too_many_arguments, reason = "the request of lru_gen's `+`, and how")]
+    pub fn try_to_inc_max_seq<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        memcg: MemcgId,
+        seq: u64,
+        swappiness: u8,
+        force_scan: bool,
+        aging: Aging,
+    ) -> bool {
+        if seq <= self.memcg(memcg).mm_list.seq() {
+            return false;
+        }
+        world.enter(Stage::Aging);
+        let walks = self.lru_gen_caps().contains(LruGenCaps::MM_WALK);
+        let ended = if walks && world.mmu().caps().hardware_af {
+            let lent = cpu.walk.take();
+            let keep = lent.is_some();
+            let mut walk = lent.unwrap_or_default();
+            walk.begin(memcg, seq, swappiness, force_scan);
+            let ended = self.walk_mms(world, cpu, &mut walk, aging);
+            cpu.walk = keep.then_some(walk);
+            ended
+        } else {
+            self.iterate_mm_list_nowalk(world, cpu, memcg, seq)
+        };
+        let opened = ended && self.inc_max_seq(world, cpu, memcg, seq, swappiness);
+        debug_assert_eq!(opened, ended, "the end of an iteration opens a generation");
+        world.enter(Stage::Other);
+        opened
+    }
+
+    /// Walks address spaces until the iteration ends: whether this walk ended it.
+    fn walk_mms<E: Env>(&self, env: &E, cpu: &mut CpuCtx, walk: &mut MmWalk, aging: Aging) -> bool {
+        let mut walked = None;
+        loop {
+            match self.iterate_mm_list(env, cpu, walk, walked) {
+                Next::Mm(id) => {
+                    self.walk_mm(env, cpu, self.mm(id), walk, aging);
+                    walked = Some(id);
+                }
+                next => return next == Next::Open,
+            }
+        }
+    }
+
+    /// Walks one address space, with pauses in which others get its mmap lock, unless that is held
+    /// for writing or the generation is over (Linux 7.1.5, `walk_mm`).
+    fn walk_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, mm: &Mm, walk: &mut MmWalk, aging: Aging) {
+        walk.next_addr = VirtAddr::new(0);
+        let mut goes_on = true;
+        while goes_on && walk.seq == self.lru_gen(walk.memcg).max_seq() {
+            // Only tried, so its rank does not matter: reclaim may run below it.
+            let guard = mm.lock.try_read();
+            goes_on = guard.is_some() && PageWalk::new(self, env, mm, walk, aging).run();
+            drop(guard);
+            self.hand_in(env, cpu, walk);
+            if env.need_resched() {
+                env.relax();
+            }
+        }
+    }
+}
+
+/// The walk of one address space while its mmap lock is held.
+struct PageWalk<'a, 'm, E: Env> {
+    maps: &'a Maps<'m>,
+    env: &'a E,
+    mm: &'a Mm,
+    check: YoungCheck<'a, E>,
+    walk: &'a mut MmWalk,
+    parts: Parts<'a, 'm>,
+    /// The address space has secondary MMUs.
+    secondary: bool,
+    /// Tables behind old entries are passed, and young entries that lead to tables made old.
+    by_nonleaf: bool,
+}
+
+impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
+    fn new(maps: &'a Maps<'m>, env: &'a E, mm: &'a Mm, walk: &'a mut MmWalk, aging: Aging) -> Self {
+        let Aging { family, flush } = aging;
+        let check = YoungCheck { env, family, flush, asid: mm.asid() };
+        let secondary = env.notifier(mm.asid()).is_some();
+        let by_nonleaf = !walk.force_scan
+            && maps.lru_gen_caps().contains(LruGenCaps::NONLEAF_YOUNG)
+            && E::Rules::old_table_is_unused::<E::Format>(env.mmu().caps(), secondary);
+        let parts = Parts::new(maps, mm, walk.swappiness);
+        Self { maps, env, mm, check, walk, parts, secondary, by_nonleaf }
+    }
+
+    /// Walks on from where the walk stands: whether there is more, after a pause (Linux 7.1.5,
+    /// `walk_pud_range`).
+    fn run(mut self) -> bool {
+        let top = VirtAddr::new(u64::MAX);
+        while let Some(part) = self.parts.next_in(self.walk.next_addr..top) {
+            let addr = part.start;
+            let table = pmd_table(self.env, self.mm.root(), addr);
+            let covered = table.err().unwrap_or(Level::Pud);
+            self.walk.next_addr = next_boundary::<E::Format>(addr, covered);
+            if let Ok(table) = table {
+                self.walk_pmd_range(table, addr..self.walk.next_addr);
+                if self.env.need_resched() || self.walk.batched >= MAX_LRU_BATCH {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Walks what one PMD table maps. PTE tables are walked without its lock; entries of its own
+    /// that are to be cleared are collected, and cleared under one hold of it (Linux 7.1.5,
+    /// `walk_pmd_range`).
+    fn walk_pmd_range(&mut self, table: Pfn, range: VirtRange) {
+        let mut addr = range.start;
+        while let Some(part) = self.parts.next_in(addr..range.end) {
+            let mut queue = Queue::default();
+            addr = part.start;
+            while addr < part.end {
+                let next = next_boundary::<E::Format>(addr, Level::Pmd);
+                self.visit_pmd(table, addr..next.min(part.end), &mut queue);
+                // The rest of a table in which a VMA ended was seen with it, or passed with it.
+                addr = next;
+            }
+            self.clear_queued(table, part.start, queue.take());
+        }
+    }
+
+    /// Looks at the entry of a PMD table for `range`, and walks the PTE table it leads to, if there
+    /// is reason to.
+    fn visit_pmd(&mut self, table: Pfn, range: VirtRange, queue: &mut Queue) {
+        let entry = PmdEntry { table, index: E::Format::index(Level::Pmd, range.start) };
+        let pmd = self.env.table(table).load(entry.index);
+        let leads_on = E::Format::is_table(pmd);
+        if !leads_on {
+            self.walk.stats.leaf_total += 1;
+        }
+        let queues = match leads_on {
+            true if self.by_nonleaf && !E::Format::is_young(pmd) => return,
+            true => self.by_nonleaf,
+            false => E::Rules::is_candidate::<E::Format>(pmd, self.secondary),
+        };
+        if queues && let Some(full) = queue.push(entry.index) {
+            self.clear_queued(table, range.start, full);
+        }
+        let MmWalk { memcg, seq, force_scan, .. } = *self.walk;
+        if !leads_on || !(force_scan || self.maps.filter_contains(memcg, seq, entry)) {
+            return;
+        }
+        self.walk.stats.nonleaf_found += 1;
+        if self.walk_pte_range(E::Format::pfn(pmd), table, range) {
+            self.walk.stats.nonleaf_added += 1;
+            self.maps.filter_insert(memcg, E::Rules::filter_noted(seq), entry);
+        }
+    }
+
+    /// Walks a PTE table from `range` on, through all VMAs that have pages in it: whether it is
+    /// worth walking next time. So it counts if someone else holds its lock (Linux 7.1.5,
+    /// `walk_pte_range`).
+    fn walk_pte_range(&mut self, frame: Pfn, pmd_table: Pfn, range: VirtRange) -> bool {
+        let Some(pt) = LockedTable::try_lock(self.env, frame) else {
+            return true;
+        };
+        self.env.enter(Stage::Young);
+        let pt = pt.prefetching(self.ahead(pmd_table, range.start));
+        let table_end = next_boundary::<E::Format>(range.start, Level::Pmd);
+        let Self { maps, ref check, secondary, .. } = *self;
+        let look = Look { maps, check, memcg: self.walk.memcg, secondary };
+        let youngest = gen_from_seq(maps.lru_gen(look.memcg).max_seq());
+        let (mut total, mut young) = (0, 0);
+        let mut part = Some(range);
+        while let Some(range) = part {
+            total += entries::<E::Format>(&range);
+            young += look.clear_young(&pt, &range, |_, folio, dirty| {
+                used(self.walk, maps, folio, youngest, dirty);
+            });
+            part = self.parts.next_in(range.end..table_end);
+        }
+        self.walk.stats.leaf_total += total as u64;
+        self.walk.stats.leaf_young += young as u64;
+        self.env.enter(Stage::Aging);
+        suitable_to_scan(total, young)
+    }
+
+    /// The table after the one for `addr`, which our own family prefetches.
+    fn ahead(&self, pmd_table: Pfn, addr: VirtAddr) -> Option<E::Table> {
+        let ours = self.check.family == Family::Line;
+        let frame = ours.then(|| table_after(self.env, pmd_table, addr)).flatten();
+        frame.map(|frame| self.env.table(frame))
+    }
+
+    /// Clears collected entries of the PMD table, all within the one that `addr` lies in, unless
+    /// someone else holds its lock (Linux 7.1.5, `walk_pmd_range_locked`).
+    fn clear_queued(&mut self, table: Pfn, addr: VirtAddr, queued: impl Iterator<Item = usize>) {
+        let mut queued = queued.peekable();
+        if queued.peek().is_none() {
+            return;
+        }
+        let Some(pt) = LockedTable::try_lock(self.env, table) else {
+            return;
+        };
+        let Self { maps, ref check, secondary, .. } = *self;
+        let look = Look { maps, check, memcg: self.walk.memcg, secondary };
+        let youngest = gen_from_seq(maps.lru_gen(look.memcg).max_seq());
+        let start = addr.align_down(E::Format::shift(Level::Pud));
+        for index in queued {
+            let addr = start.add((index as u64) << E::Format::shift(Level::Pmd));
+            let pmd = pt.table().load(index);
+            if E::Format::is_table(pmd) {
+                if self.by_nonleaf {
+                    check.pmdp_test_and_clear_young(&pt, addr);
+                }
+                continue;
+            }
+            if !E::Rules::is_candidate::<E::Format>(pmd, secondary) {
+                continue;
+            }
+            let folio = look.folio(E::Format::pfn(pmd));
+            let young = |_: &_| check.pmdp_test_and_clear_young_notify(&pt, addr);
+            if let Some((_, folio)) = folio.filter(young) {
+                self.walk.stats.leaf_young += 1;
+                used(self.walk, maps, folio, youngest, E::Format::is_dirty(pmd));
+            }
+        }
+    }
+}
+
+/// A walk found a folio used (Linux 7.1.5, `walk_update_folio`).
+fn used(walk: &mut MmWalk, maps: &Maps<'_>, folio: &Folio, youngest: usize, dirty: bool) {
+    if dirty {
+        note_dirty(folio);
+    }
+    walk.promote(maps, folio, youngest);
+}
+
+/// Indices of PMD entries to clear under one hold of the table's lock: the first, and those of the
+/// 64 after it, in ascending order.
+#[derive(Default)]
+struct Queue {
+    first: Option<usize>,
+    /// Bit `k`: the entry `k` + 1 after the first.
+    after: u64,
+}
+
+impl Queue {
+    /// Adds an index, above all others. One too far from the first makes the queue full: all that
+    /// is in it then comes back, with that one, and the queue is empty.
+    fn push(&mut self, index: usize) -> Option<impl Iterator<Item = usize> + use<>> {
+        let Some(first) = self.first else {
+            self.first = Some(index);
+            return None;
+        };
+        let far = index - first > u64::BITS as usize;
+        if !far {
+            self.after |= 1 << (index - first - 1);
+        }
+        far.then(|| self.take().chain([index]))
+    }
+
+    /// Empties it.
+    fn take(&mut self) -> impl Iterator<Item = usize> + use<> {
+        let Self { first, after } = core::mem::take(self);
+        let nth = move |k: usize| (k == 0 || after >> (k - 1) & 1 == 1).then_some(k);
+        let each = move |first: usize| (0..=64).filter_map(nth).map(move |k| first + k);
+        first.into_iter().flat_map(each)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(queue: &mut Queue) -> Vec<usize> {
+        queue.take().collect()
+    }
+
+    extern crate std;
+    use std::vec::Vec;
+
+    #[test]
+    fn a_queue_holds_its_first_entry_and_those_of_the_next_64() {
+        let mut queue = Queue::default();
+        assert_eq!(taken(&mut queue), []);
+        for index in [3, 4, 10, 67] {
+            assert!(queue.push(index).is_none(), "{index} is near 3");
+        }
+        let full: Vec<_> = queue.push(68).expect("65 after the first").collect();
+        assert_eq!(full, [3, 4, 10, 67, 68]);
+        assert_eq!(taken(&mut queue), []);
+        assert!(queue.push(0).is_none());
+        assert_eq!(taken(&mut queue), [0]);
+    }
+}
