@@ -66,6 +66,11 @@ impl CpuCtx {
         Self::default()
     }
 
+    /// Whether no call goes on: no lock is held, and nothing is kept for later.
+    pub fn is_idle(&self) -> bool {
+        self.held == 0 && self.walk.is_none() && !self.in_fault
+    }
+
     /// Notes that a lock of `rank` is about to be taken.
     ///
     /// # Panics

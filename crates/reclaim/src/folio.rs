@@ -182,7 +182,7 @@ impl Folio {
     /// The generation on whose list it is, which need not be the one it is in: the list is left as
     /// it is until eviction meets the folio. Written under the lruvec's lock.
     #[inline]
-    pub(crate) fn listed_in(&self) -> Option<usize> {
+    pub fn listed_in(&self) -> Option<usize> {
         match self.lru.load(Relaxed) >> LISTED_SHIFT {
             0 => None,
             n => Some(usize::from(n - 1)),

@@ -469,6 +469,13 @@ impl<'m> Maps<'m> {
         self.zone_starts.iter().filter(|start| start.load(Relaxed) <= pfn).count()
     }
 
+    /// The filters that no cgroup has, by number, for whoever keeps others from taking them.
+    pub fn lru_gen_free_filters(&self) -> impl Iterator<Item = u32> {
+        let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|id| *id != NONE);
+        let after = move |id: &u32| named(&self.filters[*id as usize].next);
+        core::iter::successors(named(&self.free.filters), after)
+    }
+
     /// Takes a free Bloom filter, as it was left.
     pub(crate) fn take_filter<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> Option<u32> {
         self.take(env, cpu, &self.free.filters, |i| &self.filters[i].next)

@@ -8,7 +8,6 @@ use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
 use crate::scan::{ANON, FILE};
-use core::array;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// Pages refaulted, or examined, of each type and tier.
@@ -297,12 +296,6 @@ impl Maps<'_> {
                 }
             }
         }
-    }
-
-    /// A new generation of a cgroup from the oldest one's number on: see `aging`.
-    pub(crate) fn lru_gen_seqs(&self, memcg: MemcgId) -> (u64, [u64; 2]) {
-        let lrugen = self.lru_gen(memcg);
-        (lrugen.max_seq(), array::from_fn(|kind| lrugen.min_seq(kind)))
     }
 }
 

@@ -215,6 +215,20 @@ impl Maps<'_> {
         done
     }
 
+    /// All cgroups in the order in which reclaim of the whole machine visits them, but for the bin
+    /// it begins with, which is random: for whoever keeps others from changing it meanwhile.
+    pub fn lru_gen_memcgs(&self) -> impl Iterator<Item = MemcgId> {
+        let named =
+            |link: &AtomicU16| Some(MemcgId(link.load(Relaxed))).filter(|id| *id != MemcgId::NONE);
+        let seq = self.memcg_lru.seq.load(Relaxed);
+        let bins = (seq..seq + MEMCG_NR_GENS as u64)
+            .flat_map(|seq| self.memcg_lru.bins[generation_of(seq)].iter());
+        bins.flat_map(move |ends| {
+            let after = move |id: &MemcgId| named(&self.memcg(*id).lru_link.next);
+            core::iter::successors(named(&ends.head), after)
+        })
+    }
+
     /// Adds the root while no one else knows the maps.
     pub(crate) fn memcg_lru_init(&self) {
         self.memcg_lru.add(self.memcgs, MemcgId::ROOT);

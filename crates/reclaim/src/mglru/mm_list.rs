@@ -263,6 +263,21 @@ impl Maps<'_> {
         opens
     }
 
+    /// A cgroup's address spaces in the order they joined, for whoever keeps others from changing
+    /// the list meanwhile.
+    pub fn lru_gen_mms(&self, memcg: MemcgId) -> impl Iterator<Item = MmId> {
+        let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|id| *id != NONE);
+        let first = named(&self.memcg(memcg).mm_list.first);
+        let after = move |id: &u32| named(&self.mm(MmId(*id)).walked.next);
+        core::iter::successors(first, after).map(MmId)
+    }
+
+    /// The filters that a cgroup has, by number.
+    pub fn lru_gen_filters(&self, memcg: MemcgId) -> impl Iterator<Item = u32> {
+        let filters = &self.memcg(memcg).mm_list.filters;
+        filters.iter().map(|filter| filter.load(Relaxed)).filter(|id| *id != NONE)
+    }
+
     /// What walks of a cgroup's address spaces counted so far.
     pub fn mm_stats(&self, memcg: MemcgId) -> MmStats {
         let [leaf_total, leaf_young, nonleaf_found, nonleaf_added] =

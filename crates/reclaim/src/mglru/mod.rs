@@ -23,6 +23,7 @@ pub(crate) mod seq;
 pub(crate) mod switch;
 mod sysfs;
 pub(crate) mod tier;
+mod view;
 pub(crate) mod walk;
 
 pub use batch::MmStats;

@@ -5,7 +5,7 @@ use crate::model::Model;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
 use pageout_reclaim::{
-    Counter, FolioFlags, FolioId, LruFlags, LruList, MappingKind, MemcgId, SwapSlot, VmFlags, cache,
+    Counter, FolioFlags, FolioId, MappingKind, MemcgId, SwapSlot, VmFlags, cache,
 };
 use std::collections::BTreeMap;
 
@@ -34,6 +34,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             self.audit_folio(*id, *nr, &found);
         }
         self.audit_lists(&folios);
+        self.audit_walks();
         self.audit_cgroups(&folios);
         self.audit_slots(&folios, &found);
         assert_eq!(self.maps.dropped_gathers(), 0, "gathers are finished");
@@ -184,35 +185,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         first
     }
 
-    /// Each folio is on one list, the one that its flags say, of the cgroup it is charged to.
-    fn audit_lists(&self, folios: &BTreeMap<FolioId, u64>) {
-        let mut listed = BTreeMap::new();
-        for (memcg, _) in self.memcgs.borrow().iter() {
-            for list in LruList::ALL {
-                let mut pages = 0;
-                for id in self.maps.lru_folios(*memcg, list) {
-                    let folio = self.maps.folio(id);
-                    assert!(folios.contains_key(&id), "{id:?} of {list:?} is free");
-                    assert_eq!(LruList::of(folio), list, "{id:?}: {folio:?}");
-                    assert_eq!(folio.memcg(), *memcg, "{id:?}: {folio:?}");
-                    assert_eq!(listed.insert(id, list), None, "{id:?} is on one list");
-                    pages += folio.nr_pages() as u64;
-                }
-                assert_eq!(pages, self.maps.lru_size_own(*memcg, list), "{list:?} of {memcg:?}");
-                let below = self.below(*memcg).into_iter();
-                let sum: u64 = below.map(|id| self.maps.lru_size_own(id, list)).sum();
-                assert_eq!(sum, self.maps.lru_size(*memcg, list), "{list:?} below {memcg:?}");
-            }
-        }
-        for id in folios.keys() {
-            let lru = self.maps.folio(*id).lru();
-            assert!(listed.contains_key(id), "{id:?} is on a list: {:?}", self.maps.folio(*id));
-            assert!(lru.contains(LruFlags::LRU), "{id:?} is on a list and knows");
-        }
-    }
-
     /// A cgroup and all below it.
-    fn below(&self, top: MemcgId) -> Vec<MemcgId> {
+    pub(crate) fn below(&self, top: MemcgId) -> Vec<MemcgId> {
         let memcgs = self.memcgs.borrow();
         let mut below = vec![top];
         // Parents come before their children.

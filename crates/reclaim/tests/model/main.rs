@@ -9,6 +9,7 @@ mod audit;
 mod exhaustion;
 mod found;
 mod hardware;
+mod lists;
 mod memory;
 mod mistakes;
 mod model;

@@ -12,6 +12,7 @@ use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{
     Env, Format, Level, Notifier, Order, Pfn, Pte, Rules, Stage, Table, VirtAddr,
 };
+use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Fault, Frames, Io, Lock, MappingId, Maps, MemcgId, Submitted, Tuning,
     VmFlags, World, WriteGuard, handle_fault,
@@ -27,11 +28,28 @@ pub(crate) struct Machine {
     /// Whether the hardware of each CPU sets accessed and dirty bits.
     pub(crate) sets_bits: [bool; CPUS],
     pub(crate) range_limit: usize,
+    /// Whether the hardware sets accessed bits of entries that lead to tables. It does so on all
+    /// CPUs or on none.
+    pub(crate) nonleaf: bool,
+    /// Three zones of memory rather than one.
+    pub(crate) zones: bool,
+    /// What of the multi-generational LRU is on at first.
+    pub(crate) lru_gen: LruGenCaps,
 }
 
 impl Machine {
-    pub(crate) const IDEAL: Self =
-        Self { shootdown: Shootdown::Broadcast, sets_bits: [true; CPUS], range_limit: usize::MAX };
+    pub(crate) const IDEAL: Self = Self {
+        shootdown: Shootdown::Broadcast,
+        sets_bits: [true; CPUS],
+        range_limit: usize::MAX,
+        nonleaf: false,
+        zones: false,
+        lru_gen: LruGenCaps::empty(),
+    };
+
+    fn sets_nonleaf(self) -> bool {
+        self.nonleaf && self.sets_bits == [true; CPUS]
+    }
 }
 
 /// How an access of the program ended.
@@ -75,8 +93,9 @@ pub(crate) struct Model<'g, 'm, F, R> {
     pub(crate) memcgs: RefCell<Vec<(MemcgId, MemcgId)>>,
     pub(crate) files: RefCell<Vec<MappingId>>,
     pub(crate) areas: RefCell<Vec<MappingId>>,
-    /// Swap slots there are.
+    /// Swap slots, and filters of page tables, there are.
     pub(crate) slots: usize,
+    pub(crate) filters: usize,
     waited: Cell<u32>,
     pub(crate) now_ms: Cell<u64>,
     rules: PhantomData<R>,
@@ -105,6 +124,7 @@ impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
             files: RefCell::default(),
             areas: RefCell::default(),
             slots: maps.free_slots(),
+            filters: maps.lru_gen_free_filters().count(),
             waited: Cell::new(0),
             now_ms: Cell::new(0),
             rules: PhantomData,
@@ -232,6 +252,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
         }
         let addr = Self::page(page);
+        if self.machine.get().sets_nonleaf() {
+            self.walk_down(root, addr);
+        }
         let Descent::PteTable(frame, _) = descend(self, root, addr) else {
             return None;
         };
@@ -259,6 +282,20 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         Some(new)
     }
 
+    /// The walk of an access makes each entry that leads to a table young.
+    fn walk_down(&self, root: Pfn, addr: VirtAddr) {
+        let mut frame = root;
+        for level in [Level::Pgd, Level::Pud, Level::Pmd] {
+            let (table, i) = (self.tables.table(frame), F::index(level, addr));
+            let entry = table.load(i);
+            if !F::is_table(entry) {
+                return;
+            }
+            table.cas(i, entry, F::mkyoung_table(entry)).expect("no one else is at it");
+            frame = F::pfn(entry);
+        }
+    }
+
     /// The entry as the walk of an access leaves it; `None` where it faults.
     fn walked(&self, cpu: usize, raw: Pte, store: bool) -> Option<Pte> {
         if !F::is_valid(raw) {
@@ -274,12 +311,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     /// An access of the program, with all the faults it takes.
     pub(crate) fn reach(&self, process: usize, page: u64, store: bool) -> Ended {
+        let mm = self.truth.borrow_mut().process(process).mm;
+        self.maps.lru_gen_use_mm(mm);
         for _ in 0..16 {
             if self.access(self.cpu.get(), process, page, store) {
                 return Ended::Done;
             }
             let access = if store { Access::Write } else { Access::Read };
-            let mm = self.truth.borrow_mut().process(process).mm;
             let fault = {
                 let mut cpu = self.cpus[self.cpu.get()].borrow_mut();
                 let (tuning, addr) = (self.tuning.get(), Self::page(page));
@@ -352,9 +390,11 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
 
 impl<F: Format, R: Rules> Mmu for Model<'_, '_, F, R> {
     fn caps(&self) -> Caps {
-        let Machine { shootdown, sets_bits, range_limit } = self.machine.get();
+        let machine = self.machine.get();
+        let Machine { shootdown, sets_bits, range_limit, .. } = machine;
         let [hardware_af, hardware_dirty] = [sets_bits[self.cpu.get()]; 2];
-        Caps { shootdown, hardware_af, hardware_dirty, range_limit, ..Caps::IDEAL }
+        let nonleaf_af = machine.sets_nonleaf();
+        Caps { shootdown, hardware_af, hardware_dirty, nonleaf_af, range_limit, ..Caps::IDEAL }
     }
 
     fn invalidate(&self, what: Invalidate) {

@@ -1,12 +1,12 @@
 //! What each operation asks of the engine, and what processes must find after it.
 
 use crate::hardware::Answer;
-use crate::model::{Ended, Model};
+use crate::model::{Ended, Machine, Model};
 use crate::steps::{self, Meanwhile, Op, Span, Step};
 use crate::truth::{Content, Home, Page, Process, Protected};
 use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
-use pageout_paging::{Format, Level, Order, Rules, Table, VirtRange};
+use pageout_paging::{Format, Level, Order, Pfn, Rules, Table, VirtRange};
 use pageout_reclaim::{
     Advice, CpuCtx, Errno, FolioFlags, Frames, Gather, MappingKind, MemcgId, MmapError, NewVma,
     SpaceError, VmFlags, cache,
@@ -35,6 +35,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
         });
         self.memcgs.borrow_mut().push((MemcgId::ROOT, MemcgId::ROOT));
+        let Machine { zones, lru_gen, .. } = self.machine.get();
+        let frames = self.hardware.borrow().frames.len();
+        for zone in if zones { 1..3 } else { 0..0 } {
+            self.maps.set_zone_start(zone, Pfn::new((zone * frames / 3) as u64));
+        }
+        self.run(&Op::SwitchLruGen { caps: lru_gen.bits() });
         self.truth.borrow_mut().processes.resize(steps::PROCESSES, None);
         self.run(&Op::Spawn { memcg: 0 });
     }
@@ -50,7 +56,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.now_ms.set(self.now_ms.get() + 1);
         let interruptible = matches!(
             step.op,
-            Op::ReclaimCgroup { .. } | Op::ReclaimAll | Op::Balance { .. } | Op::WriteFile { .. }
+            Op::ReclaimCgroup { .. }
+                | Op::ReclaimAll
+                | Op::ReclaimZone { .. }
+                | Op::Balance { .. }
+                | Op::WriteFile { .. }
         );
         let next =
             step.meanwhile.iter().cloned().collect::<std::collections::VecDeque<Meanwhile>>();
@@ -134,6 +144,19 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 self.maps.set_high_watermark(high);
                 self.with_cpu(|cpu| self.maps.balance(self, cpu, self.tuning.get()));
             }
+            Op::ReclaimZone { zone } => self.with_cpu(|cpu| {
+                self.maps.try_to_free_pages_of(self, cpu, zone, self.tuning.get());
+            }),
+            Op::SwitchLruGen { caps } => {
+                let done = self
+                    .with_cpu(|cpu| self.maps.lru_gen_enabled_store(self, cpu, &caps.to_string()));
+                assert_eq!(done, Ok(()), "a number is understood");
+            }
+            Op::MinTtl { ms } => {
+                let done = self.maps.min_ttl_ms_store(&ms.to_string());
+                assert_eq!(done, Ok(()), "a number is understood");
+            }
+            Op::MarkAccessed { file, page } => self.mark_accessed(file, page),
             Op::SetMax { .. }
             | Op::Protection { .. }
             | Op::MoveProcess { .. }
@@ -506,6 +529,17 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 false => self.maps.read_done(self, cpu, id, ok),
             });
         }
+    }
+
+    /// Uses a page of a file that is in memory, through a file descriptor.
+    fn mark_accessed(&self, file: usize, page: u64) {
+        let file = self.files.borrow()[file];
+        self.with_cpu(|cpu| {
+            if let Some(id) = cache::find(self.maps, self, cpu, file, page) {
+                self.maps.mark_accessed(self, cpu, id);
+                self.maps.release(self, cpu, id, 1);
+            }
+        });
     }
 
     /// Writes a dirty folio of a file as flushers do.

@@ -5,6 +5,7 @@ use crate::model::Machine;
 use pageout_paging::mmu::Shootdown;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
+use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Advice, Aging, LruGenLoop, ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags,
 };
@@ -115,6 +116,22 @@ pub(crate) enum Op {
     RemoveCgroup {
         memcg: usize,
     },
+    /// Writes to a file of `/sys/kernel/mm/lru_gen/`.
+    SwitchLruGen {
+        caps: u8,
+    },
+    MinTtl {
+        ms: u64,
+    },
+    /// A use of a file's page through a file descriptor.
+    MarkAccessed {
+        file: usize,
+        page: u64,
+    },
+    /// Reclaim for the sake of a zone.
+    ReclaimZone {
+        zone: usize,
+    },
     /// How storage answers from now on.
     Storage {
         reads: Answer,
@@ -176,7 +193,7 @@ impl Step {
 }
 
 /// Variants there are.
-pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3;
+pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2;
 
 /// A variant by number: family, unmap and shootdown first; what comes after them, the flush, may
 /// change what is found young.
@@ -186,7 +203,8 @@ pub(crate) fn tuning(number: usize) -> Tuning {
     let shootdown = [ShootdownWhen::Deferred, ShootdownWhen::Immediate][number / 6 % 2];
     let flush = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None][number / 12 % 3];
     let aging = Aging { family, flush: FlushPolicy::forced(flush) };
-    Tuning { aging, unmapping: Unmapping { by, shootdown }, lru_gen: LruGenLoop::V7_1 }
+    let lru_gen = [LruGenLoop::V7_1, LruGenLoop::Mm][number / 36 % 2];
+    Tuning { aging, unmapping: Unmapping { by, shootdown }, lru_gen }
 }
 
 fn process() -> impl Strategy<Value = usize> {
@@ -290,6 +308,7 @@ fn reclaim() -> BoxedStrategy<Op> {
             Op::ReclaimCgroup { memcg, pages, swappiness }
         }),
         3 => Just(Op::ReclaimAll),
+        1 => (0..3_usize).prop_map(|zone| Op::ReclaimZone { zone }),
         1 => (0..80_u64).prop_map(|high| Op::Balance { high }),
     ]
     .boxed()
@@ -305,6 +324,19 @@ fn cgroups() -> BoxedStrategy<Op> {
         2 => (process(), memcg()).prop_map(|(process, memcg)| Op::MoveProcess { process, memcg }),
         1 => memcg().prop_map(|parent| Op::AddCgroup { parent }),
         1 => memcg().prop_map(|memcg| Op::RemoveCgroup { memcg }),
+    ]
+    .boxed()
+}
+
+fn switch() -> BoxedStrategy<Op> {
+    caps().prop_map(|caps| Op::SwitchLruGen { caps: caps.bits() }).boxed()
+}
+
+fn lru_gen() -> BoxedStrategy<Op> {
+    prop_oneof![
+        3 => switch(),
+        1 => prop_oneof![Just(0), 0..40_u64].prop_map(|ms| Op::MinTtl { ms }),
+        6 => (0..3_usize, 0..FILE).prop_map(|(file, page)| Op::MarkAccessed { file, page }),
     ]
     .boxed()
 }
@@ -335,6 +367,7 @@ fn op() -> BoxedStrategy<Op> {
         14 => reclaim(),
         4 => cgroups(),
         8 => storage(),
+        8 => lru_gen(),
     ]
     .boxed()
 }
@@ -347,7 +380,8 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
         pick,
         store,
     });
-    let nested = (0..3_usize, changes()).prop_map(|(cpu, op)| What::Op { cpu, op });
+    let nested = prop_oneof![4 => changes(), 1 => switch()];
+    let nested = (0..3_usize, nested).prop_map(|(cpu, op)| What::Op { cpu, op });
     let after = prop_oneof![0..4_u8, 0..24_u8];
     (after, prop_oneof![1 => touch, 4 => held, 1 => nested])
         .prop_map(|(after, what)| Meanwhile { after, what })
@@ -360,14 +394,25 @@ pub(crate) fn step(busy: bool) -> BoxedStrategy<Step> {
     (0..3_usize, op(), inside).prop_map(|(cpu, op, meanwhile)| Step { cpu, op, meanwhile }).boxed()
 }
 
+/// What of the multi-generational LRU is on: all of it, nothing, or any parts.
+fn caps() -> impl Strategy<Value = LruGenCaps> {
+    let parts = (0..8_u8).prop_map(LruGenCaps::from_bits_retain);
+    prop_oneof![3 => Just(LruGenCaps::all()), 2 => Just(LruGenCaps::empty()), 1 => parts]
+}
+
 /// A machine.
 pub(crate) fn machine() -> impl Strategy<Value = Machine> {
     let shootdown = prop_oneof![Just(Shootdown::Broadcast), Just(Shootdown::Ipi)];
     let limit = prop_oneof![3 => Just(usize::MAX), 1 => Just(3)];
     let bits = prop_oneof![2 => Just([true; CPUS]), 1 => any::<[bool; CPUS]>()];
-    (shootdown, bits, limit).prop_map(|(shootdown, sets_bits, range_limit)| Machine {
-        shootdown,
-        sets_bits,
-        range_limit,
-    })
+    (shootdown, bits, limit, any::<[bool; 2]>(), caps()).prop_map(
+        |(shootdown, sets_bits, range_limit, [nonleaf, zones], lru_gen)| Machine {
+            shootdown,
+            sets_bits,
+            range_limit,
+            nonleaf,
+            zones,
+            lru_gen,
+        },
+    )
 }

@@ -8,6 +8,7 @@ use crate::property::quietly;
 use crate::steps::{self, Op, Step, step};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::{Format, Order, Pfn, Rules, Sound, Table};
+use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{Advice, Counter, FolioId, LruList};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -69,13 +70,17 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
 fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -> End {
     let mut arena = Arena::new::<F>(&ROOM, TABLES);
     arena.with::<F, Sound, _>(|model| {
-        model.machine.set(machine);
+        // Walks of page tables count what each family finds young in its own way, and choose by it
+        // which tables to walk next.
+        let mut classic = machine;
+        classic.lru_gen = LruGenCaps::empty();
+        model.machine.set(classic);
         model.tuning.set(steps::tuning(variant));
         model.begin();
         for step in steps {
             let mut step = step.clone();
             match &mut step.op {
-                Op::Tune(_) => continue,
+                Op::Tune(_) | Op::SwitchLruGen { .. } => continue,
                 // Of a large folio given up lazily and written to in part, entry by entry loses the
                 // pages before the first that was written to, and a run none. Kernels do alike.
                 Op::Advise { advice: Advice::Free, .. } if order > 0 => continue,

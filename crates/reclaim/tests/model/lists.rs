@@ -1,0 +1,145 @@
+//! What must hold of lists and generations between any two operations.
+
+use crate::model::Model;
+use pageout_paging::{Format, Rules};
+use pageout_reclaim::mglru::{LruGenCaps, MAX_NR_GENS, MAX_NR_ZONES, MIN_NR_GENS};
+use pageout_reclaim::{FolioFlags, FolioId, LruFlags, LruList, MemcgId};
+use std::collections::BTreeMap;
+use std::iter::repeat_n;
+
+/// Pages in each generation, of each type and zone.
+type Generations = [[[i64; MAX_NR_ZONES]; 2]; MAX_NR_GENS];
+
+/// Every folio found on a list.
+type Listed = BTreeMap<FolioId, LruFlags>;
+
+impl<F: Format, R: Rules> Model<'_, '_, F, R> {
+    /// Each folio is on one list of the cgroup it is charged to: the one that its flags say, or
+    /// while generations are in use, if it can be evicted, that of the generation it is listed in.
+    pub(crate) fn audit_lists(&self, folios: &BTreeMap<FolioId, u64>) {
+        let mut listed = Listed::new();
+        for (memcg, _) in self.memcgs.borrow().iter() {
+            let mut sizes = self.audit_generations(*memcg, &mut listed);
+            for list in LruList::ALL {
+                for id in self.maps.lru_folios(*memcg, list) {
+                    let folio = self.maps.folio(id);
+                    assert_eq!(LruList::of(folio), list, "{id:?}: {folio:?}");
+                    assert_eq!(folio.recency().generation(), None, "{id:?} of {list:?} is in one");
+                    assert_eq!(folio.listed_in(), None, "{id:?} of {list:?} is listed in one");
+                    self.audit_listed(*memcg, id, &mut listed);
+                    sizes[list as usize] += folio.nr_pages() as u64;
+                }
+            }
+            for list in LruList::ALL {
+                let (pages, counted) = (sizes[list as usize], self.maps.lru_size_own(*memcg, list));
+                assert_eq!(pages, counted, "{list:?} of {memcg:?}");
+                let below = self.below(*memcg).into_iter();
+                let sum: u64 = below.map(|id| self.maps.lru_size_own(id, list)).sum();
+                assert_eq!(sum, self.maps.lru_size(*memcg, list), "{list:?} below {memcg:?}");
+            }
+        }
+        for id in folios.keys() {
+            let folio = self.maps.folio(*id);
+            assert!(listed.contains_key(id), "{id:?} is on a list: {folio:?}");
+        }
+        assert!(listed.keys().all(|id| folios.contains_key(id)), "no free folio is on a list");
+    }
+
+    /// A folio was found on a list of `memcg`.
+    fn audit_listed(&self, memcg: MemcgId, id: FolioId, listed: &mut Listed) {
+        let folio = self.maps.folio(id);
+        assert_eq!(folio.memcg(), memcg, "{id:?}: {folio:?}");
+        assert!(folio.lru().contains(LruFlags::LRU), "{id:?} is on a list and knows: {folio:?}");
+        assert_eq!(listed.insert(id, folio.lru()), None, "{id:?} is on one list");
+    }
+
+    /// Pages of each classic list of which generations take the place: what each generation counts
+    /// are the pages in it, wherever they are listed.
+    fn audit_generations(&self, memcg: MemcgId, listed: &mut Listed) -> [u64; 5] {
+        let (max, min) = self.maps.lru_gen_seqs(memcg);
+        let mut found = Generations::default();
+        for kind in 0..2 {
+            let nr = max + 1 - min[kind];
+            assert!((MIN_NR_GENS..=MAX_NR_GENS as u64).contains(&nr), "{min:?} to {max}");
+            for (generation, zone) in
+                (0..MAX_NR_GENS).flat_map(|g| (0..MAX_NR_ZONES).map(move |z| (g, z)))
+            {
+                for id in self.maps.lru_gen_folios(memcg, generation, kind, zone) {
+                    self.audit_listed(memcg, id, listed);
+                    let is_in = self.audit_place(id, (generation, kind, zone), min[kind]..=max);
+                    found[is_in][kind][zone] += self.maps.folio(id).nr_pages() as i64;
+                }
+            }
+        }
+        let in_use = self.maps.lru_gen_caps().contains(LruGenCaps::CORE);
+        let empty = found.as_flattened().as_flattened().iter().all(|pages| *pages == 0);
+        assert!(in_use || empty, "generations of {memcg:?} are not in use: {found:?}");
+        let classic = LruList::EVICTABLE.iter().map(|list| self.maps.lru_folios(memcg, *list));
+        assert!(!in_use || classic.map(Iterator::count).eq(repeat_n(0, 4)), "lists of {memcg:?}");
+        let mut sizes = [0; 5];
+        for (generation, of) in found.iter().enumerate() {
+            for (kind, zones) in of.iter().enumerate() {
+                for (zone, pages) in zones.iter().enumerate() {
+                    let counted = self.maps.lru_gen_size(memcg, generation, kind, zone);
+                    let name = (generation, kind, zone);
+                    assert_eq!(
+                        counted, *pages,
+                        "pages of generation, type, zone {name:?} of {memcg:?}"
+                    );
+                }
+                let active =
+                    [max, max - 1].iter().any(|seq| seq % MAX_NR_GENS as u64 == generation as u64);
+                let list = LruList::EVICTABLE[2 * kind + usize::from(active)];
+                sizes[list as usize] += zones.iter().sum::<i64>() as u64;
+            }
+        }
+        sizes
+    }
+
+    /// A folio was found on a generation's list: the generation it is in.
+    fn audit_place(
+        &self,
+        id: FolioId,
+        (generation, kind, zone): (usize, usize, usize),
+        seqs: std::ops::RangeInclusive<u64>,
+    ) -> usize {
+        let folio = self.maps.folio(id);
+        assert_eq!(folio.listed_in(), Some(generation), "{id:?}: {folio:?}");
+        assert_eq!(usize::from(!folio.flags().contains(FolioFlags::SWAPBACKED)), kind, "{id:?}");
+        assert_eq!(self.maps.zone_of(folio), zone, "{id:?}: {folio:?}");
+        let other = LruFlags::UNEVICTABLE | LruFlags::ACTIVE;
+        assert!(!folio.lru().intersects(other), "{id:?} is in a generation: {folio:?}");
+        let Some(is_in) = folio.recency().generation() else {
+            panic!("{id:?} is listed in generation {generation}, and in none: {folio:?}");
+        };
+        for of in [generation, is_in] {
+            let exists = seqs.clone().any(|seq| seq % MAX_NR_GENS as u64 == of as u64);
+            assert!(exists, "{id:?} is in or on {of}, of {seqs:?}: {folio:?}");
+        }
+        is_in
+    }
+
+    /// What walks of page tables work with is all there, once, and none goes on.
+    pub(crate) fn audit_walks(&self) {
+        let idle = self.cpus.iter().all(|cpu| cpu.borrow().is_idle());
+        assert!(idle, "no CPU holds a lock or keeps anything for later");
+        let memcgs = self.memcgs.borrow();
+        let mut visited: Vec<_> = self.maps.lru_gen_memcgs().collect();
+        visited.sort();
+        let mut all: Vec<_> = memcgs.iter().map(|(id, _)| *id).collect();
+        all.sort();
+        assert_eq!(visited, all, "cgroups that reclaim of the whole machine visits, and all");
+        for id in all {
+            let truth = self.truth.borrow();
+            let living = truth.processes.iter().flatten().filter(|process| process.memcg == id);
+            let mut living: Vec<_> = living.map(|process| process.mm).collect();
+            let mut walked: Vec<_> = self.maps.lru_gen_mms(id).collect();
+            [&mut living, &mut walked].into_iter().for_each(|mms| mms.sort_by_key(|mm| mm.0));
+            assert_eq!(walked, living, "address spaces listed in {id:?}, and in it");
+        }
+        let owned = memcgs.iter().flat_map(|(id, _)| self.maps.lru_gen_filters(*id));
+        let mut filters: Vec<_> = owned.chain(self.maps.lru_gen_free_filters()).collect();
+        filters.sort();
+        assert!(filters.into_iter().eq(0..self.filters as u32), "filters are owned once, or free");
+    }
+}
