@@ -1,9 +1,11 @@
-//! Several CPUs read files in, reclaim, and make and remove cgroups, all at once: when all is
-//! still, what is charged is what is listed is what is cached is what is not free.
+//! Several CPUs read files in, reclaim, make and remove cgroups, and switch generations on and off,
+//! all at once: when all is still, what is charged is what is listed is what is cached is what is
+//! not free.
 
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Order;
 use pageout_paging::pte::SmallX86;
+use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Agent, CpuCtx, FolioFlags, Frames, Limits, LruList, MappingId, Maps, MemcgId, NewFolio,
     ReclaimOptions, cache,
@@ -47,6 +49,15 @@ fn mixed(n: u64) -> u64 {
 
 #[test]
 fn nothing_is_lost_in_a_crowd() {
+    crowd(false);
+}
+
+#[test]
+fn nothing_is_lost_while_lists_are_switched() {
+    crowd(true);
+}
+
+fn crowd(switched: bool) {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: World<'_, SmallX86> = arena.world();
     let files = [world.file(), world.file(), world.file()];
@@ -82,6 +93,15 @@ fn nothing_is_lost_in_a_crowd() {
                     access(maps, env, cpu, files[2], at, child);
                 }
                 maps.remove_memcg(env, cpu, child).expect("it has no children");
+            }
+        });
+        scope.spawn(|| {
+            let cpu = &mut CpuCtx::new();
+            let mut caps = LruGenCaps::empty();
+            while switched && running.load(Relaxed) > 0 {
+                caps ^= LruGenCaps::CORE;
+                maps.set_lru_gen_caps(env, cpu, caps);
+                std::thread::yield_now();
             }
         });
     });
