@@ -141,7 +141,7 @@ impl Maps<'_> {
     }
 
     /// What a cgroup keeps in this pass.
-    fn spare(&self, id: MemcgId, sc: &mut ScanControl) -> u64 {
+    pub(crate) fn spare(&self, id: MemcgId, sc: &mut ScanControl) -> u64 {
         let (min, low) = self.protection(sc.top(), id);
         if !sc.state.memcg_low_reclaim && low > min {
             sc.state.memcg_low_skipped = true;

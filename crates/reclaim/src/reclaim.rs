@@ -90,7 +90,7 @@ impl Maps<'_> {
 
     fn balance_with<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         while !self.is_balanced(world) && sc.priority > 0 {
-            self.age_active_anon(world, cpu, sc);
+            self.age_node(world, cpu, sc);
             sc.nr_scanned = 0;
             let before = sc.nr_reclaimed;
             self.shrink_node(world, cpu, sc);
@@ -141,16 +141,35 @@ impl Maps<'_> {
         }
     }
 
-    /// One pass over the target's subtree (Linux 7.1.5, `shrink_node`).
+    /// One pass over the target's subtree, over both kinds of lists while they are switched (Linux
+    /// 7.1.5, `shrink_node`).
     fn shrink_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let tree = self.lock_tree(world, cpu);
+        (sc.state.file_taken, sc.state.unqueued_dirty) = (0, 0);
+        let by_memcg_lru = sc.root_reclaim() && self.uses_generations();
+        if by_memcg_lru {
+            self.lru_gen_shrink_node(world, cpu, sc);
+        }
+        if !by_memcg_lru || self.lru_gen_switching() {
+            self.shrink_subtree(world, cpu, sc);
+        }
+        self.unlock_tree(cpu, tree);
+    }
+
+    /// Whether there are folios on the lists of generations, or may be.
+    fn uses_generations(&self) -> bool {
+        self.lru_gen_enabled() || self.lru_gen_switching()
+    }
+
+    fn shrink_subtree<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let before = sc.nr_reclaimed;
-        self.prepare_scan_control(world, sc);
+        if !self.lru_gen_settled() {
+            self.prepare_scan_control(world, sc);
+        }
         self.shrink_memcgs(world, cpu, sc);
         if sc.nr_reclaimed == before && sc.state.cache_trim_mode {
             sc.state.cache_trim_mode_failed = true;
         }
-        self.unlock_tree(cpu, tree);
     }
 
     /// Looks at the target as a whole (Linux 7.1.5, `prepare_scan_control`).
@@ -213,8 +232,27 @@ impl Maps<'_> {
         self.shrink_lruvec(world, cpu, id, sc);
     }
 
-    /// Scans the lists of one cgroup, 32 pages of each in turn (Linux 7.1.5, `shrink_lruvec`).
+    /// Scans one cgroup, both kinds of its lists while they are switched (Linux 7.1.5,
+    /// `shrink_lruvec`).
     fn shrink_lruvec<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: MemcgId,
+        sc: &mut ScanControl,
+    ) {
+        // The generations of a reclaim of the whole machine have been scanned before.
+        let generations = !sc.root_reclaim() && self.uses_generations();
+        if generations {
+            self.lru_gen_shrink_lruvec(world, cpu, id, sc);
+        }
+        if !generations || self.lru_gen_switching() {
+            self.shrink_lists(world, cpu, id, sc);
+        }
+    }
+
+    /// Scans the classic lists of one cgroup, 32 pages of each in turn.
+    fn shrink_lists<W: World>(
         &self,
         world: &W,
         cpu: &mut CpuCtx,
@@ -269,8 +307,18 @@ impl Maps<'_> {
         0
     }
 
-    /// Keeps anonymous memory aging while background reclaim gets enough elsewhere (Linux 7.1.5,
-    /// `kswapd_age_node`).
+    /// Looks after ages before background reclaim starts (Linux 7.1.5, `kswapd_age_node`).
+    fn age_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+        let generations = self.uses_generations();
+        if generations {
+            self.lru_gen_age_node(world, cpu, sc);
+        }
+        if !generations || self.lru_gen_switching() {
+            self.age_active_anon(world, cpu, sc);
+        }
+    }
+
+    /// Keeps anonymous memory aging while background reclaim gets enough elsewhere.
     fn age_active_anon<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let page_shift = <W::Format as Format>::PAGE_SHIFT;
         if !self.can_age_anon() || !self.inactive_list_is_low(MemcgId::ROOT, false, page_shift) {
@@ -286,6 +334,9 @@ impl Maps<'_> {
     /// Remembers how many refaults there were, so that the next reclaim sees whether there were
     /// more.
     fn snapshot_refaults<W: World>(&self, world: &W, cpu: &mut CpuCtx, top: MemcgId) {
+        if self.lru_gen_settled() {
+            return;
+        }
         let tree = self.lock_tree(world, cpu);
         let refaults = self.refaults(top);
         for kind in [ANON, FILE] {

@@ -6,16 +6,20 @@
 //! generation without any lock ([`Recency`](crate::Recency)); the folio is moved to its
 //! generation's list when eviction meets it on an old one.
 
+pub(crate) mod age;
 #[cfg(test)]
 pub(crate) mod bare;
 pub(crate) mod batch;
 pub(crate) mod bloom;
 mod debugfs;
 pub(crate) mod entries;
+pub(crate) mod evict;
 pub(crate) mod generation;
 pub(crate) mod look_around;
 pub(crate) mod memcg_lru;
+pub(crate) mod min_ttl;
 pub(crate) mod mm_list;
+pub(crate) mod node;
 pub(crate) mod parts;
 pub(crate) mod refault;
 pub(crate) mod reparent;

@@ -3,12 +3,16 @@
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Pfn;
 use pageout_paging::pte::SmallX86;
+use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{Counter, FolioFlags, FolioId, Limits, LruList, MappingId, MemcgId, cache};
 
 type W<'a> = World<'a, SmallX86>;
 
 const ROOT: MemcgId = MemcgId::ROOT;
 const ROOM: Limits = Limits { folios: 600, shadows: 1024, ..LIMITS };
+
+/// Classic lists, and generations.
+const LISTS: [LruGenCaps; 2] = [LruGenCaps::empty(), LruGenCaps::CORE];
 
 /// Pages of a file that no one maps, in frames from 0 on.
 fn read(world: &mut W<'_>, file: MappingId, pages: u64) -> Vec<FolioId> {
@@ -33,9 +37,10 @@ fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
 
 #[test]
 fn folios_of_higher_zones_are_examined_and_left() {
-    for highest in 0..3 {
+    for (highest, caps) in (0..3).flat_map(|zone| LISTS.map(|caps| (zone, caps))) {
         let mut arena = Arena::new::<SmallX86>(&ROOM);
         let mut world: W<'_> = arena.world();
+        world.maps.set_lru_gen_caps(&world.env, &mut world.cpu, caps);
         world.maps.set_zone_start(1, Pfn::new(100));
         world.maps.set_zone_start(2, Pfn::new(200));
         let file = world.file();
@@ -55,7 +60,9 @@ fn folios_of_higher_zones_are_examined_and_left() {
             assert_eq!(is_cached(&mut world, file, index as u64), zone > highest, "page {index}");
         }
         assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 300 - got);
-        let scanned = world.maps.memcg(ROOT).vmstat().get(Counter::PgscanFile);
-        assert!(highest == 2 || scanned > got, "what is passed over counts as examined");
+        let [scanned, moved] = [Counter::PgscanFile, Counter::Pgrefill]
+            .map(|counter| world.maps.memcg(ROOT).vmstat().get(counter));
+        let passed_over = if caps.is_empty() { scanned - got } else { moved };
+        assert_eq!(passed_over > 0, highest < 2, "and counted: {scanned} {moved}");
     }
 }

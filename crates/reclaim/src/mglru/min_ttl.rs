@@ -1,0 +1,61 @@
+//! Memory used within the last milliseconds is kept, even if the machine then runs out of memory
+//! (`/sys/kernel/mm/lru_gen/min_ttl_ms`).
+
+use super::gen_from_seq;
+use crate::CpuCtx;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::protection::Protected;
+use crate::scan::ScanControl;
+use crate::world::World;
+use core::sync::atomic::Ordering::Relaxed;
+
+impl Maps<'_> {
+    /// For how many milliseconds memory in use is kept; 0 is off.
+    pub fn min_ttl_ms(&self) -> u64 {
+        self.lru_gen_state.min_ttl_ms.load(Relaxed)
+    }
+
+    /// Sets for how many milliseconds memory in use is kept. Background reclaim that finds none
+    /// older says so ([`Events::out_of_memory`](crate::Events::out_of_memory)): a process is to be
+    /// ended.
+    pub fn set_min_ttl_ms(&self, ms: u64) {
+        self.lru_gen_state.min_ttl_ms.store(ms, Relaxed);
+    }
+
+    /// Whether any cgroup has memory to give that is old enough, as background reclaim asks before
+    /// it starts (`lru_gen_age_node`).
+    pub(crate) fn lru_gen_age_node<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        sc: &mut ScanControl,
+    ) {
+        self.set_initial_priority(sc);
+        let ttl = self.min_ttl_ms();
+        if ttl == 0 {
+            return;
+        }
+        let tree = self.lock_tree(world, cpu);
+        let now = world.now_ms();
+        let reclaimable = self.subtree(MemcgId::ROOT).fold(false, |found, id| {
+            self.calculate_protection(MemcgId::ROOT, id);
+            found || self.is_reclaimable(id, sc, now, ttl)
+        });
+        self.unlock_tree(cpu, tree);
+        if !reclaimable {
+            cpu.events.out_of_memory += 1;
+        }
+    }
+
+    /// Whether a cgroup has memory to give, and its oldest generation was born more than `ttl`
+    /// milliseconds ago (`lruvec_is_reclaimable`).
+    fn is_reclaimable(&self, id: MemcgId, sc: &ScanControl, now: u64, ttl: u64) -> bool {
+        if self.protected(MemcgId::ROOT, id) == Protected::BelowMin || !self.is_sizable(id, sc) {
+            return false;
+        }
+        let oldest = self.evictable_min_seq(id, self.get_swappiness(id, sc));
+        let born = self.lru_gen(id).timestamps[gen_from_seq(oldest)].load(Relaxed);
+        born.saturating_add(ttl) < now
+    }
+}

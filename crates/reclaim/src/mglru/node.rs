@@ -1,0 +1,166 @@
+//! Ways into the multi-generational LRU: reclaim of the whole machine, and of one cgroup (Linux
+//! 7.1.5, vmscan.c).
+
+use super::MIN_LRU_BATCH;
+use super::batch::MmWalk;
+use super::memcg_lru::{MemcgLruOp, NextMemcg};
+use crate::CpuCtx;
+use crate::lruvec::LruList;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::protection::Protected;
+use crate::scan::{Agent, DEF_PRIORITY, ScanControl};
+use crate::vmstat::Counter;
+use crate::world::World;
+
+/// Where a reclaim of so many pages starts, where `reclaimable` could be: at the urgency that is
+/// about to scan as many, but not past half of all.
+fn initial_priority(reclaimable: u64, nr_to_reclaim: u64) -> u8 {
+    // The one rounded down, the other up.
+    let bits = |n: u64| i64::from(u64::BITS - n.leading_zeros());
+    let priority = bits(reclaimable) - 1 - bits(nr_to_reclaim - 1);
+    priority.clamp(i64::from(DEF_PRIORITY / 2), i64::from(DEF_PRIORITY)) as u8
+}
+
+impl Maps<'_> {
+    /// Skips urgencies at which a large reclaim of the whole machine would get too little
+    /// (`set_initial_priority`).
+    pub(crate) fn set_initial_priority(&self, sc: &mut ScanControl) {
+        if sc.priority != DEF_PRIORITY || sc.nr_to_reclaim < MIN_LRU_BATCH {
+            return;
+        }
+        let size = |list| self.lru_size(MemcgId::ROOT, list);
+        let anon = if self.can_reclaim_anon() { size(LruList::InactiveAnon) } else { 0 };
+        sc.priority = initial_priority(size(LruList::InactiveFile) + anon, sc.nr_to_reclaim);
+    }
+
+    /// One pass over the cgroups, those first that were visited longest ago
+    /// (`lru_gen_shrink_node`). Kernels compute what cgroups keep in background reclaim alone;
+    /// here every pass does, so that it holds whoever reclaims.
+    pub(crate) fn lru_gen_shrink_node<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        sc: &mut ScanControl,
+    ) {
+        self.set_initial_priority(sc);
+        self.subtree(MemcgId::ROOT).for_each(|id| self.calculate_protection(MemcgId::ROOT, id));
+        let before = sc.nr_reclaimed;
+        if sc.agent == Agent::Kswapd {
+            sc.nr_reclaimed = 0;
+        }
+        set_mm_walk(cpu, sc);
+        self.shrink_many(world, cpu, sc);
+        clear_mm_walk(cpu);
+        if sc.agent == Agent::Kswapd {
+            sc.nr_reclaimed += before;
+        }
+    }
+
+    /// Evicts from one cgroup for its own sake, or an ancestor's (`lru_gen_shrink_lruvec`).
+    pub(crate) fn lru_gen_shrink_lruvec<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: MemcgId,
+        sc: &mut ScanControl,
+    ) {
+        set_mm_walk(cpu, sc);
+        if self.try_to_shrink_lruvec(world, cpu, id, sc) {
+            self.rotate_memcg(world, cpu, id, MemcgLruOp::Young);
+        }
+        clear_mm_walk(cpu);
+    }
+
+    /// Visits the oldest generation of cgroups, until there is enough (`shrink_many`).
+    fn shrink_many<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+        for bin in self.oldest_bins(world, cpu) {
+            let mut next = self.next_in_bin(world, cpu, bin, None);
+            loop {
+                let id = match next {
+                    NextMemcg::End => break,
+                    NextMemcg::Is(id) => id,
+                    NextMemcg::Moved => {
+                        next = self.next_in_bin(world, cpu, bin, None);
+                        continue;
+                    }
+                };
+                let op = self.shrink_one(world, cpu, id, sc);
+                let enough = self.should_abort_scan(world, sc);
+                next = self.next_in_bin(world, cpu, bin, Some(id));
+                if let Some(op) = op {
+                    self.rotate_memcg(world, cpu, id, op);
+                }
+                if enough {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Evicts from one cgroup; where it goes then, if it moves (`shrink_one`).
+    fn shrink_one<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: MemcgId,
+        sc: &mut ScanControl,
+    ) -> Option<MemcgLruOp> {
+        let again = !self.memcg(id).lru_link.at_tail();
+        match self.protected(MemcgId::ROOT, id) {
+            Protected::BelowMin => return Some(MemcgLruOp::Young),
+            Protected::BelowLow if again => return Some(MemcgLruOp::Tail),
+            Protected::BelowLow => self.memcg(id).vmstat.add(Counter::EventLow, 1),
+            Protected::Above => {}
+        }
+        if self.try_to_shrink_lruvec(world, cpu, id, sc) {
+            Some(MemcgLruOp::Young)
+        } else if self.is_sizable(id, sc) {
+            None
+        } else if again {
+            Some(MemcgLruOp::Tail)
+        } else {
+            Some(MemcgLruOp::Young)
+        }
+    }
+}
+
+/// Gives the reclaim on this CPU something to batch walks' changes in, where it has time: direct
+/// reclaim has it only once it ages (`set_mm_walk`).
+fn set_mm_walk(cpu: &mut CpuCtx, sc: &ScanControl) {
+    debug_assert!(cpu.walk.is_none(), "one reclaim runs on a CPU");
+    cpu.walk = (sc.agent != Agent::Direct).then(MmWalk::default);
+}
+
+/// Takes it away again.
+pub(crate) fn clear_mm_walk(cpu: &mut CpuCtx) {
+    let walk = cpu.walk.take();
+    debug_assert!(walk.is_none_or(|walk| walk.batched == 0), "all changes are handed in");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_reclaim_starts_more_urgently_the_larger_it_is() {
+        // By hand: 2^20 to 2^21 − 1 pages have 21 bits, 64 pages less one 6.
+        let table = [
+            (1 << 20, 64, 12),
+            (1 << 18, 64, 12),
+            ((1 << 18) - 1, 64, 11),
+            (1 << 17, 64, 11),
+            (1 << 17, 65, 10),
+            (1 << 17, 128, 10),
+            (1 << 17, 2048, 6),
+            (1 << 17, 2049, 6),
+            (64, 64, 6),
+            (0, 1 << 40, 6),
+            (u64::MAX, 64, 12),
+        ];
+        for (reclaimable, nr_to_reclaim, wanted) in table {
+            let found = initial_priority(reclaimable, nr_to_reclaim);
+            assert_eq!(found, wanted, "{nr_to_reclaim} of {reclaimable}");
+        }
+    }
+}

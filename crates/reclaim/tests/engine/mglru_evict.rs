@@ -1,0 +1,407 @@
+//! Eviction from generations as a whole: what is taken, in which order, from which cgroup, and
+//! what is counted; by both loops.
+
+use crate::ground::Answer;
+use crate::world::{Arena, LIMITS, World, tuning};
+use pageout_paging::Format;
+use pageout_paging::pte::SmallX86;
+use pageout_reclaim::mglru::LruGenCaps;
+use pageout_reclaim::{
+    Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruFlags, LruGenLoop, LruList,
+    MappingId, MemcgId, MmId, Recency, ReclaimOptions, Tuning, VmFlags, cache,
+};
+use std::sync::atomic::Ordering::Relaxed;
+
+type W<'a> = World<'a, SmallX86>;
+
+const ROOT: MemcgId = MemcgId::ROOT;
+const ROOM: Limits = Limits {
+    folios: 600,
+    shadows: 1024,
+    memcgs: 16,
+    slots: 256,
+    vmas: 600,
+    mappings: 10,
+    ..LIMITS
+};
+const LOOPS: [LruGenLoop; 2] = [LruGenLoop::V7_1, LruGenLoop::Mm];
+
+fn by(lru_gen: LruGenLoop) -> Tuning {
+    Tuning { lru_gen, ..tuning() }
+}
+
+fn memcg(world: &mut W<'_>, parent: MemcgId) -> MemcgId {
+    world.maps.add_memcg(&world.env, &mut world.cpu, parent).expect("room")
+}
+
+/// Runs with generations in use, once for each loop.
+fn by_each_loop(test: impl Fn(&mut W<'_>, Tuning)) {
+    for lru_gen in LOOPS {
+        let mut arena = Arena::new::<SmallX86>(&ROOM);
+        let mut world: W<'_> = arena.world();
+        world.maps.set_lru_gen_caps(&world.env, &mut world.cpu, LruGenCaps::all());
+        test(&mut world, by(lru_gen));
+        for list in LruList::ALL {
+            let listed: u64 = world.maps.lru_size(ROOT, list);
+            assert!(listed <= ROOM.frames as u64, "{list:?}: {listed} pages");
+        }
+    }
+}
+
+/// A page of a file that no one maps.
+fn read_one(world: &mut W<'_>, file: MappingId, index: u64, memcg: MemcgId) -> FolioId {
+    let id = world.folio(file, 0, index);
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    maps.charge(env, cpu, id, memcg, tuning()).expect("no limit");
+    if let Some(shadow) = cache::add(maps, env, cpu, id).expect("nothing is there") {
+        maps.workingset_refault(env, cpu, id, shadow);
+    }
+    world.flag(id, FolioFlags::UPTODATE);
+    world.maps.lru_add(&world.env, &mut world.cpu, id);
+    world.maps.release(&world.env, &mut world.cpu, id, 1);
+    id
+}
+
+fn read(world: &mut W<'_>, file: MappingId, pages: u64, memcg: MemcgId) -> Vec<FolioId> {
+    (0..pages).map(|index| read_one(world, file, index, memcg)).collect()
+}
+
+/// A page that is mapped, of a file or anonymous.
+fn map_one(world: &mut W<'_>, mm: MmId, mapping: MappingId, index: u64, memcg: MemcgId) -> FolioId {
+    let id = world.folio(mapping, 0, index);
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    maps.charge(env, cpu, id, memcg, tuning()).expect("no limit");
+    if !maps.folio(id).flags().contains(FolioFlags::ANON) {
+        cache::add(maps, env, cpu, id).expect("nothing is there");
+    }
+    world.flag(id, FolioFlags::UPTODATE);
+    world.maps.lru_add(&world.env, &mut world.cpu, id);
+    let flags = VmFlags::READ | VmFlags::WRITE;
+    let vma = world.vma(mm, index..index + 1, flags, mapping, index);
+    world.map(vma, id);
+    world.maps.release(&world.env, &mut world.cpu, id, 1);
+    id
+}
+
+fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let found = cache::find(maps, env, cpu, file, index);
+    found.inspect(|id| maps.release(env, cpu, *id, 1)).is_some()
+}
+
+fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str, tuning: Tuning) -> Result<u64, Errno> {
+    world.maps.memory_reclaim(&world.env, &mut world.cpu, memcg, text, tuning)
+}
+
+fn reclaim(
+    world: &mut W<'_>,
+    memcg: MemcgId,
+    pages: u64,
+    swappiness: Option<u8>,
+    tuning: Tuning,
+) -> u64 {
+    let options = ReclaimOptions { may_swap: true, swappiness, agent: Agent::Direct };
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    maps.try_to_free_mem_cgroup_pages(env, cpu, memcg, pages, options, tuning)
+}
+
+fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
+    world.maps.memcg(memcg).usage()
+}
+
+fn counter(world: &mut W<'_>, memcg: MemcgId, counter: Counter) -> u64 {
+    world.maps.counter(&world.env, &mut world.cpu, memcg, counter)
+}
+
+#[test]
+fn what_is_asked_for_comes_from_the_oldest_generation_in_order() {
+    by_each_loop(|world, tuning| {
+        let (file, group) = (world.file(), memcg(world, ROOT));
+        read(world, file, 400, group);
+        let free = world.env.free_pages();
+        let got = ask(world, group, "512K", tuning).expect("enough is there");
+        assert!((128..256).contains(&got), "{got} pages");
+        assert_eq!(world.env.free_pages(), free + got as usize);
+        for index in 0..400 {
+            assert_eq!(is_cached(world, file, index), index >= got, "page {index}");
+        }
+        assert_eq!(usage(world, group), 400 - got);
+        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 400 - got);
+        for scanned in [Counter::PgscanProactive, Counter::PgscanFile] {
+            assert_eq!(counter(world, group, scanned), got, "{scanned:?}: what was isolated");
+        }
+        for stolen in [Counter::PgstealProactive, Counter::PgstealFile] {
+            assert_eq!(counter(world, group, stolen), got);
+        }
+        assert_eq!(counter(world, group, Counter::Pgrefill), 0, "all was where it belongs");
+    });
+}
+
+#[test]
+fn the_youngest_generations_are_given_up_only_by_opening_new_ones() {
+    by_each_loop(|world, tuning| {
+        let (file, group) = (world.file(), memcg(world, ROOT));
+        let folios = read(world, file, 100, group);
+        for id in &folios[..50] {
+            world.maps.activate(&world.env, &mut world.cpu, *id);
+        }
+        assert_eq!(world.maps.lru_size(group, LruList::ActiveFile), 50);
+        assert_eq!(ask(world, group, "1G", tuning), Err(Errno::EAGAIN));
+        assert_eq!(usage(world, group), 0, "all of them age in the end");
+        for list in LruList::ALL {
+            assert_eq!(world.maps.lru_size(ROOT, list), 0, "{list:?}");
+        }
+        assert_eq!(counter(world, group, Counter::PgstealProactive), 100);
+    });
+}
+
+#[test]
+fn a_folio_used_through_file_descriptors_outlives_those_never_used() {
+    by_each_loop(|world, tuning| {
+        let (file, group) = (world.file(), memcg(world, ROOT));
+        let folios = read(world, file, 200, group);
+        // Used five times: its counter is full, and it is marked as of a working set.
+        for id in folios.iter().step_by(10) {
+            (0..5).for_each(|_| world.maps.mark_accessed(&world.env, &mut world.cpu, *id));
+        }
+        let got = reclaim(world, group, 100, None, tuning);
+        assert!((100..=180).contains(&got), "{got}");
+        for index in (0..200).step_by(10) {
+            assert!(is_cached(world, file, index), "page {index} was used");
+        }
+        let refilled = counter(world, group, Counter::Pgrefill);
+        assert!(refilled > 0, "used ones were moved on");
+        assert_eq!(counter(world, group, Counter::PgscanDirect), got, "and not isolated");
+    });
+}
+
+#[test]
+fn anonymous_memory_goes_to_swap_where_there_is_enough() {
+    by_each_loop(|world, tuning| {
+        let (mm, anon, group) = (world.process(), world.anon(), memcg(world, ROOT));
+        for index in 0..128 {
+            map_one(world, mm, anon, index, group);
+            world.change(mm, index, SmallX86::mkdirty);
+        }
+        let got = reclaim(world, group, 64, Some(201), tuning);
+        assert!((64..=128).contains(&got), "{got}");
+        assert_eq!(counter(world, group, Counter::PgstealAnon), got);
+        assert_eq!(counter(world, group, Counter::Pswpout), got);
+        // Fewer than 64 free slots are as good as none.
+        let left = world.maps.free_slots() as u64;
+        assert_eq!(left, ROOM.slots as u64 - got);
+        assert_eq!(world.maps.dropped_gathers(), 0);
+    });
+}
+
+#[test]
+fn with_little_swap_left_files_alone_are_evicted() {
+    for slots in [63, 64] {
+        let limits = Limits { slots, ..ROOM };
+        let mut arena = Arena::new::<SmallX86>(&limits);
+        let mut world: W<'_> = arena.world();
+        world.maps.set_lru_gen_caps(&world.env, &mut world.cpu, LruGenCaps::all());
+        let (mm, anon, group) = (world.process(), world.anon(), memcg(&mut world, ROOT));
+        for index in 0..32 {
+            map_one(&mut world, mm, anon, index, group);
+        }
+        let got = reclaim(&mut world, group, 32, Some(201), tuning());
+        assert_eq!(got > 0, slots == 64, "{got} with {slots} slots");
+    }
+}
+
+#[test]
+fn a_mapped_folio_in_use_is_kept_as_long_as_it_is_used() {
+    by_each_loop(|world, tuning| {
+        let (mm, file, group) = (world.process(), world.file(), memcg(world, ROOT));
+        let folios: Vec<_> = (0..128).map(|n| map_one(world, mm, file, n, group)).collect();
+        // What other cgroups' processes use would not count.
+        world.maps.set_memcg(&world.env, &mut world.cpu, mm, group);
+        world.touch(mm, 3);
+        let got = reclaim(world, group, 32, None, tuning);
+        assert!((32..64).contains(&got), "{got}");
+        for index in 0..128 {
+            let kept = index == 3 || index > got;
+            assert_eq!(is_cached(world, file, index), kept, "page {index} of {got}");
+        }
+        let folio = world.maps.folio(folios[3]);
+        assert!(folio.recency().generation().is_some(), "it is on a generation's list");
+        assert!(!folio.lru().contains(LruFlags::ACTIVE), "which says how active it is");
+        while reclaim(world, group, 32, None, tuning) > 0 {}
+        assert_eq!(usage(world, group), 0, "unused since, it goes with the others");
+    });
+}
+
+#[test]
+fn dirty_pages_of_files_wait_for_their_flushers() {
+    for lru_gen in LOOPS {
+        let mut arena = Arena::new::<SmallX86>(&ROOM);
+        let mut world: W<'_> = arena.world();
+        world.maps.set_lru_gen_caps(&world.env, &mut world.cpu, LruGenCaps::all());
+        let (file, group) = (world.file(), memcg(&mut world, ROOT));
+        let folios = read(&mut world, file, 32, group);
+        folios.iter().for_each(|id| world.flag(*id, FolioFlags::DIRTY));
+        assert_eq!(reclaim(&mut world, group, 32, None, by(lru_gen)), 0);
+        for id in &folios {
+            assert!(world.maps.folio(*id).recency().contains(Recency::RECLAIM));
+        }
+        assert!(world.env.ground.transfers().is_empty(), "reclaim writes none itself");
+        assert!(world.cpu.events.wakeup_flusher > 0, "so the flushers are told");
+        let [scanned, activated, refilled] =
+            [Counter::PgscanDirect, Counter::Pgactivate, Counter::Pgrefill]
+                .map(|of| counter(&mut world, group, of));
+        match lru_gen {
+            LruGenLoop::V7_1 => {
+                assert_eq!((scanned, activated), (0, 0), "they are passed over");
+                assert!(refilled >= 32, "and moved on");
+            }
+            LruGenLoop::Mm => assert!(scanned >= 32 && activated == scanned, "and made active"),
+        }
+        assert_eq!(usage(&world, group), 32);
+    }
+}
+
+#[test]
+fn flushers_are_left_alone_while_there_is_anything_clean() {
+    by_each_loop(|world, tuning| {
+        let (file, group) = (world.file(), memcg(world, ROOT));
+        let folios = read(world, file, 128, group);
+        // The first two rounds meet one folio each.
+        let some = folios.iter().skip(2).step_by(4);
+        some.for_each(|id| world.flag(*id, FolioFlags::DIRTY));
+        assert!(reclaim(world, group, 32, None, tuning) >= 32);
+        assert_eq!(world.cpu.events.wakeup_flusher, 0);
+    });
+}
+
+#[test]
+fn what_is_being_written_comes_back_when_it_was() {
+    by_each_loop(|world, tuning| {
+        let (mm, anon, group) = (world.process(), world.anon(), memcg(world, ROOT));
+        for index in 0..32 {
+            map_one(world, mm, anon, index, group);
+            world.change(mm, index, SmallX86::mkdirty);
+        }
+        *world.env.ground.answer.lock().unwrap() = Answer::Late;
+        assert_eq!(reclaim(world, group, 32, Some(201), tuning), 0, "all is being written");
+        assert_eq!(world.finish_io(true), 32);
+        let scanned = counter(world, group, Counter::PgscanAnon);
+        assert_eq!(reclaim(world, group, 32, Some(201), tuning), 32);
+        assert_eq!(counter(world, group, Counter::PgscanAnon), scanned + 32);
+        assert!(world.env.ground.take_late().is_empty(), "written once");
+    });
+}
+
+#[test]
+fn reclaim_of_the_machine_visits_every_cgroup_in_turn() {
+    by_each_loop(|world, tuning| {
+        let groups: Vec<_> = (0..8).map(|_| memcg(world, ROOT)).collect();
+        for group in &groups {
+            let file = world.file();
+            read(world, file, 64, *group);
+        }
+        let mut got = 0;
+        while got < 256 {
+            let nr = world.maps.try_to_free_pages(&world.env, &mut world.cpu, tuning);
+            assert!(nr > 0, "after {got}");
+            got += nr;
+        }
+        let left: Vec<_> = groups.iter().map(|group| usage(world, *group)).collect();
+        assert_eq!(left.iter().sum::<u64>(), 512 - got);
+        assert!(left.iter().all(|left| *left < 64), "all gave some: {left:?}");
+    });
+}
+
+#[test]
+fn the_background_stops_at_the_high_watermark() {
+    by_each_loop(|world, tuning| {
+        let groups: Vec<_> = (0..4).map(|_| memcg(world, ROOT)).collect();
+        for group in &groups {
+            let file = world.file();
+            read(world, file, 125, *group);
+        }
+        let free = world.env.free_pages() as u64;
+        world.maps.set_high_watermark(free + 100);
+        assert!(world.maps.balance(&world.env, &mut world.cpu, tuning));
+        let got = world.env.free_pages() as u64 - free;
+        // It goes on to 64 pages above it, and a round may take 64 more than that.
+        assert!((100..=100 + 64 + 64).contains(&got), "{got}");
+        assert_eq!(counter(world, ROOT, Counter::PgstealKswapd), got);
+        assert_eq!(counter(world, ROOT, Counter::PgscanKswapd), got);
+    });
+}
+
+#[test]
+fn what_a_minimum_protects_is_not_looked_at() {
+    by_each_loop(|world, tuning| {
+        let top = memcg(world, ROOT);
+        let (kept, open) = (memcg(world, top), memcg(world, top));
+        let files = [world.file(), world.file()];
+        read(world, files[0], 100, kept);
+        read(world, files[1], 100, open);
+        world.maps.memcg(top).set_min(100);
+        world.maps.memcg(kept).set_min(100);
+        while world.maps.try_to_free_pages(&world.env, &mut world.cpu, tuning) > 0 {}
+        assert_eq!((usage(world, kept), usage(world, open)), (100, 0));
+        assert_eq!(ask(world, top, "1G", tuning), Err(Errno::EAGAIN));
+        assert_eq!(counter(world, kept, Counter::PgscanFile), 0);
+        assert!(reclaim(world, kept, 32, None, tuning) >= 32, "but for its own sake");
+    });
+}
+
+#[test]
+fn what_low_protects_is_taken_last_and_that_is_an_event() {
+    by_each_loop(|world, tuning| {
+        let (kept, open) = (memcg(world, ROOT), memcg(world, ROOT));
+        let files = [world.file(), world.file()];
+        read(world, files[0], 100, kept);
+        read(world, files[1], 100, open);
+        world.maps.memcg(kept).set_low(100);
+        // The first visit puts it off, in each pass over the cgroups.
+        while usage(world, open) > 60 {
+            assert!(world.maps.try_to_free_pages(&world.env, &mut world.cpu, tuning) > 0);
+        }
+        assert_eq!(usage(world, kept), 100);
+        while world.maps.try_to_free_pages(&world.env, &mut world.cpu, tuning) > 0 {}
+        assert!(counter(world, kept, Counter::EventLow) > 0);
+        assert_eq!((usage(world, kept), usage(world, open)), (0, 0));
+    });
+}
+
+#[test]
+fn memory_in_use_is_kept_for_its_time_to_live() {
+    by_each_loop(|world, tuning| {
+        let (file, group) = (world.file(), memcg(world, ROOT));
+        read(world, file, 100, group);
+        assert_eq!(world.maps.min_ttl_ms(), 0);
+        world.maps.set_min_ttl_ms(1000);
+        // (now, whether nothing is old enough)
+        for (now, young) in [(0, true), (1000, true), (1001, false)] {
+            world.env.ground.now_ms.store(now, Relaxed);
+            let before = world.cpu.events.out_of_memory;
+            world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
+            world.maps.balance(&world.env, &mut world.cpu, tuning);
+            let said = world.cpu.events.out_of_memory - before;
+            assert_eq!(said > 0, young, "at {now}");
+        }
+        world.maps.set_min_ttl_ms(0);
+        let before = world.cpu.events.out_of_memory;
+        world.env.ground.now_ms.store(0, Relaxed);
+        world.maps.balance(&world.env, &mut world.cpu, tuning);
+        assert_eq!(world.cpu.events.out_of_memory, before, "0 is off");
+    });
+}
+
+#[test]
+fn a_signal_ends_only_what_user_space_asked_the_later_loop_for() {
+    by_each_loop(|world, tuning| {
+        let (file, group) = (world.file(), memcg(world, ROOT));
+        read(world, file, 300, group);
+        world.env.ground.signal.store(true, Relaxed);
+        let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
+        let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+        let got = maps.try_to_free_mem_cgroup_pages(env, cpu, group, 256, options, tuning);
+        assert!(got > 0, "what was begun is finished");
+        assert_eq!(got >= 256, tuning.lru_gen == LruGenLoop::V7_1, "{got}");
+    });
+}
