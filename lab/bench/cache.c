@@ -85,6 +85,11 @@ void cache_fill(const struct cache *cache)
 	posix_fadvise(cache->fd, 0, cache->offset, POSIX_FADV_DONTNEED);
 }
 
+void cache_stop_read_ahead(const struct cache *cache, const char *dir)
+{
+	set_read_ahead(cache->fd, dir, 0);
+}
+
 void cache_remove(const struct cache *cache)
 {
 	if (close(cache->fd))

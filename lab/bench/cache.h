@@ -17,6 +17,9 @@ void cache_create(struct cache *cache, const char *dir, size_t size, unsigned in
 /* Fills the page cache, charged to the caller's cgroup; no folio is left referenced. */
 void cache_fill(const struct cache *cache);
 
+/* Pages of files opened from now on, whether mapped or read, come alone and of order 0. */
+void cache_stop_read_ahead(const struct cache *cache, const char *dir);
+
 void cache_remove(const struct cache *cache);
 
 size_t page_size(void);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,12 +37,22 @@ void guard_write_at_end(const char *path, const char *text)
 	notes->count++;
 }
 
+/* What a file said at first is what is put back. */
+static bool is_noted(const char *path)
+{
+	for (int i = 0; i < notes->count; i++)
+		if (!strcmp(notes->undo[i].path, path))
+			return true;
+	return false;
+}
+
 void guard_change(const char *path, const char *text)
 {
 	char now[64];
 
 	read_text(path, now, sizeof(now));
-	guard_write_at_end(path, now);
+	if (!is_noted(path))
+		guard_write_at_end(path, now);
 	write_text(path, text);
 }
 

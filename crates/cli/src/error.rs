@@ -4,7 +4,8 @@ use pageout_record::compare::CompareError;
 use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
 use pageout_sim::explore::counterexample::{ChoicesError, MissedChoice};
 use pageout_sim::fields::FieldError;
-use pageout_sim::lab::{BootError, Fault, KernelError, LabError};
+use pageout_sim::lab::{BootError, Config, Fault, KernelError, LabError};
+use pageout_sim::lru_gen::{SHIPPED, SessionError};
 use pageout_sim::residency::ReplayError;
 use pageout_sim::source::TraceSource;
 use pageout_sim::trace::{ImportError, RecordError, TraceError, WriteError};
@@ -86,6 +87,17 @@ pub(crate) enum CliError {
     LabOneKernel(String),
     #[error("a profile is of one run of a scenario, found {0}: give one value for each field")]
     LabProfiles(usize),
+    #[error("configuration {0} has no swap: expected arm64-4k-swap or x86-64-swap")]
+    LabSwap(Config),
+    #[error("cannot open {}, and no session has that name ({})", path.display(), session_names())]
+    OpenSession { path: PathBuf, source: io::Error },
+    #[error(
+        "`{0}` is a session and a file here: expected ./{0} for the file, or, for the session, \
+        another working directory"
+    )]
+    SessionOrFile(String),
+    #[error(transparent)]
+    Session(#[from] SessionError),
     #[error(transparent)]
     Lab(#[from] LabError),
     #[error("unknown property or scenario `{what}`: expected {known}")]
@@ -110,6 +122,10 @@ pub(crate) enum CliError {
 
 fn sample_names() -> String {
     TraceSource::sample_names().join(", ")
+}
+
+fn session_names() -> String {
+    SHIPPED.map(|(name, _)| name).join(", ")
 }
 
 impl CliError {

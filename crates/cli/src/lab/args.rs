@@ -33,7 +33,29 @@ Examples:
   pageout lab compare --tree ~/linux --patch my.patch
   pageout lab run s4+young_flush=none helper-calls --config arm64-4k,arm64-64k
   pageout lab profile s1 reclaim-file lru=classic --folded s1.folded
+  pageout lab lru-gen evict stock s3
   pageout lab script --output measure.sh";
+
+const LRU_GEN_HELP: &str = "\
+A session makes memory, ages and evicts it by commands to lru_gen, and shows lru_gen; it is a text
+of these lines, whose names are given before they are used:
+  memcg NAME                          a cgroup below the root
+  process NAME MEMCG                  a process that sleeps but for what it is told
+  file NAME PAGES [order=N]           a file that will be cached in folios of that order
+  fill MEMCG FILE                     into the page cache, as read-ahead does
+  read MEMCG FILE [FROM..TO]          by read(2), a page a call
+  map PROCESS NAME FILE [FROM..TO]    a region of the file's pages, shared
+  anon PROCESS NAME PAGES [order=N]   a region of anonymous memory, in folios of that order
+  touch REGION [FROM..TO] [write]     a byte of each page
+  sleep MILLISECONDS
+  write COMMAND                       to lru_gen; $NAME is a cgroup's id, \\n a new line
+  show MEMCG [full]                   its part of lru_gen, or of lru_gen_full
+Sessions that come with the program: age-file, age-anon, evict, several, sleepers, refused.
+
+Examples:
+  pageout lab lru-gen evict
+  pageout lab lru-gen age-file stock s3 --config arm64-4k-swap,x86-64-swap
+  pageout lab lru-gen ./mine.session patched --patch my.patch --output mine.txt";
 
 #[derive(Debug, Parser)]
 #[command(after_help = LAB_HELP)]
@@ -65,6 +87,9 @@ pub(crate) enum LabCommand {
         pageout lab profile s1 reclaim-file order=4 lru=mglru --folded s1.folded\n\n\
         `pageout lab --help` lists kernels and scenarios.")]
     Profile(ProfileArgs),
+    /// Run a session of lru_gen on kernels, and print what they answer
+    #[command(after_help = LRU_GEN_HELP)]
+    LruGen(LruGenArgs),
     /// Print a shell script that measures the kernel of another machine, a real one
     #[command(after_help = "Example:\n  pageout lab script --output measure.sh\n  \
         (there) sudo sh measure.sh --dir /mnt/xfs --output before.json\n  \
@@ -114,6 +139,28 @@ pub(crate) struct CompareArgs {
 }
 
 #[derive(Debug, Parser)]
+pub(crate) struct LruGenArgs {
+    /// A session's file, or the name of one that comes with the program
+    #[arg(value_name = "SESSION")]
+    pub session: String,
+    /// The kernels [default: s3, or patched where there is a --patch]
+    #[arg(value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+    #[command(flatten)]
+    pub building: Building,
+    /// A processor to emulate; may be repeated
+    #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', default_value = "max",
+        value_parser = cpu())]
+    pub cpus: Vec<Cpu>,
+    /// Stop a machine that is not done by then [default: 240]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub time_limit: Option<u32>,
+    /// Write to a file, which appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Parser)]
 pub(crate) struct ProfileArgs {
     /// The kernels [default: stock, or patched where there is a --patch], then the scenario and
     /// its fields [default: reclaim-file order=4 lru=classic]
@@ -142,9 +189,9 @@ pub(crate) struct Building {
     /// A patch (of `git format-patch`, or any that `patch -p1` takes); may be repeated
     #[arg(long = "patch", value_name = "FILE")]
     pub patches: Vec<PathBuf>,
-    /// A kernel configuration; may be repeated
-    #[arg(long = "config", value_name = "CONFIG", value_delimiter = ',', default_value = "arm64-4k",
-        value_parser = config())]
+    /// A kernel configuration; may be repeated [default: arm64-4k, or arm64-4k-swap for sessions,
+    /// which take those with swap]
+    #[arg(long = "config", value_name = "CONFIG", value_delimiter = ',', value_parser = config())]
     pub configs: Vec<Config>,
     /// Compilers, or machines, that run at once [default: as many as there are CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -1,6 +1,7 @@
 //! `lab`: real kernels, built and booted under QEMU.
 
 pub(crate) mod args;
+mod lru_gen;
 mod progress;
 mod request;
 mod tables;
@@ -14,7 +15,7 @@ use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Labels, RecordSet};
 use pageout_sim::lab::{
-    Bench, Builds, Cache, Kernel, KernelError, Lab, LabError, Measured, Patch, Runs, Source,
+    Bench, Builds, Cache, Config, Kernel, KernelError, Lab, LabError, Measured, Patch, Runs, Source,
 };
 use pageout_sim::this_machine::this_run;
 use progress::Told;
@@ -34,6 +35,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<(), CliError> {
         LabCommand::Run(args) => run(args),
         LabCommand::Compare(args) => compare(args),
         LabCommand::Profile(args) => profile(args),
+        LabCommand::LruGen(args) => lru_gen::lru_gen(args),
         LabCommand::Script { output } => {
             output::to(output.as_deref(), pageout_sim::lab::script().as_bytes())
         }
@@ -47,8 +49,9 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
     let kernels = Kernel::resolve(&names, &patches)?;
     let told = Told::new();
     let lab = args.building.lab(&told)?;
-    lab.check(&args.building.configs, None)?;
-    let builds = lab.build(&kernels, &args.building.configs)?;
+    let configs = args.building.configs_or(Config::Arm64_4K);
+    lab.check(&configs, None)?;
+    let builds = lab.build(&kernels, &configs)?;
     eprintln!("built in {}", elapsed(since));
     output::print(tables::built(&builds).as_bytes())
 }
@@ -129,8 +132,9 @@ fn measure(
 ) -> Result<(Builds, Measured), CliError> {
     let told = Told::new();
     let lab = building.lab(&told)?;
-    lab.check(&building.configs, Some(&runs.cpus))?;
-    let builds = lab.build(kernels, &building.configs)?;
+    let configs = building.configs_or(Config::Arm64_4K);
+    lab.check(&configs, Some(&runs.cpus))?;
+    let builds = lab.build(kernels, &configs)?;
     let measured = lab.run(&builds, runs)?;
     for (machine, log) in &measured.warned {
         eprintln!("warning: {machine}: the kernel warned, see {}", log.display());
@@ -156,6 +160,11 @@ fn or_default(names: &[String], patches: &[Patch], default: &[&str]) -> Vec<Stri
 impl Building {
     fn patches(&self) -> Result<Vec<Patch>, KernelError> {
         self.patches.iter().map(|path| Patch::read(path)).collect()
+    }
+
+    /// The configurations asked for.
+    fn configs_or(&self, default: Config) -> Vec<Config> {
+        if self.configs.is_empty() { vec![default] } else { self.configs.clone() }
     }
 
     fn lab<'a>(&self, told: &'a Told) -> Result<Lab<'a>, CliError> {

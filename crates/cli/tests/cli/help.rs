@@ -18,6 +18,7 @@ fn help_of_every_command() {
         ("lab_run", "lab run --help"),
         ("lab_compare", "lab compare --help"),
         ("lab_profile", "lab profile --help"),
+        ("lab_lru_gen", "lab lru-gen --help"),
         ("lab_script", "lab script --help"),
         ("check", "check --help"),
         ("completions", "completions --help"),

@@ -49,6 +49,12 @@ fail) printf 'bench: error: order: 1 is not 4\nlab: exit 1\nlab: done\n' && exit
 wrong) printf 'bench: wrong: call 7\nlab: exit 1\nlab: done\n' && exit ;;
 esac
 [ -z "$plugin" ] || printf 'r;f 40 2 1 0 0 0\n# lost-returns 0\n' >"${plugin##*out=}"
+if grep -aq '^session clock=instructions' "$initrd"; then
+    # Step 1 of the test's session writes, step 3 shows; the machine gets ids' places by number.
+    grep -aq '^write + $0; 0 3' "$initrd" && printf 'session 1: = EINVAL\r\n'
+    grep -aq '^sleep 7' "$initrd" && printf 'session 3: memcg     2 /a\r\n'
+    printf 'session 3:  node     0 \r\nlab: exit 0\r\nlab: done\r\n' && exit
+fi
 value=1000
 grep -q half "$image" && value=500
 grep -ao '[a-z]*-[a-z]* .*kernel=.*' "$initrd" | while read -r scenario field rest; do
@@ -239,6 +245,29 @@ fn what_goes_wrong_is_told_with_the_place_of_the_log() {
 }
 
 #[test]
+fn a_session_gives_each_kernels_answers_under_its_steps() {
+    let world = World::new();
+    world.file("bad.session", "memcg a # no comment here\n");
+    let error = world.run("lru-gen bad.session");
+    assert_failed(&error, &["bad.session:1: ", "`memcg a # no comment here`", "`memcg NAME`"]);
+    world.file("x.session", "# why\nmemcg  a\nwrite + $a 0 3\nsleep 7\nshow a\n");
+    let answered = "> memcg a\n> write + $a 0 3\n= EINVAL\n> sleep 7\n> show a\n\
+        memcg     2 /a\n node     0 \n";
+    let tree = fs::canonicalize(world.path("tree")).expect("a tree");
+    let header = |kernel: &str| {
+        let tree = tree.display();
+        format!("# Linux 6.12.1-mine, {tree}, {kernel}, arm64-4k-swap, cpu max\n")
+    };
+    let text = world.text("lru-gen x.session stock stock+a=1");
+    let expected = format!("{}{answered}\n{}{answered}", header("stock"), header("stock+a=1"));
+    assert_eq!(text, expected);
+    world.file("y.session", "memcg a\nwrite junk\nsleep 8\nshow a\n");
+    assert_failed(&world.run("lru-gen y.session stock"), &["stock, arm64", "not those of the"]);
+    let output = world.boot("fail", "lru-gen x.session stock");
+    assert_failed(&output, &["`bench session clock=instructions`", "status 1", "runs/stock-"]);
+}
+
+#[test]
 fn a_wrong_kernel_is_a_failed_check() {
     let world = World::new();
     let output = world.boot("wrong", "run stock helper-calls");
@@ -294,6 +323,9 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab run stock reclaim-file --time-limit 0", &["--time-limit", "'0'"]);
     refused("lab compare stock", &["stock alone", "--patch FILE"]);
     refused("lab compare stock s1 lru=lru", &["`lru`", "`lru`", "classic"]);
+    refused("lab lru-gen nosuch", &["cannot open nosuch", "age-file, age-anon", "No such file"]);
+    refused("lab lru-gen evict s9", &["`s9`", "stock, s1 to s"]);
+    refused("lab lru-gen evict --config arm64-4k", &["arm64-4k has no swap", "x86-64-swap"]);
     refused("lab profile stock age-file young=1/1", &["`young`", "`1/1`", "1/N"]);
     let cache = tempdir().expect("a directory");
     let cache = cache.path().display();

@@ -14,6 +14,7 @@ pub(super) const ARM64: &str = text!("config/arm64.config");
 pub(super) const ARM64_4K: &str = text!("config/arm64-4k.config");
 pub(super) const ARM64_64K: &str = text!("config/arm64-64k.config");
 pub(super) const X86_64: &str = text!("config/x86-64.config");
+pub(super) const SWAP: &str = text!("config/swap.config");
 
 /// The proc file that is added to every kernel as `mm/pageout_lab.c`.
 pub(super) const PROC_FILE: &str = text!("kernel/pageout_lab.c");

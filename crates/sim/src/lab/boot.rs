@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use pageout_record::schema::Record;
 
-use super::transcript::{Fault, Transcript};
+use super::transcript::{Brought, Fault, Transcript};
 
 /// How long a machine that says it is done, or panicked, may take to end.
 const GRACE: Duration = Duration::from_secs(10);
@@ -46,6 +46,8 @@ pub(super) struct Boot<'a> {
 pub(super) struct Ended {
     /// What the benchmark found.
     pub(super) records: Vec<Record>,
+    /// A session's answers, line by line.
+    pub(super) answers: Vec<String>,
     /// Lines in which the kernel warned.
     pub(super) warnings: usize,
 }
@@ -138,7 +140,7 @@ impl Boot<'_> {
         let warnings = transcript.warnings();
         let limit = (!in_time).then_some(self.limit.as_secs());
         match transcript.finish(self.plan, limit) {
-            Ok(records) => Ok(Ended { records, warnings }),
+            Ok(Brought { records, answers }) => Ok(Ended { records, answers, warnings }),
             Err(fault) => {
                 let (title, log) = (self.title.to_owned(), self.log.to_owned());
                 Err(Box::new(Failed { title, fault, log, last }).into())

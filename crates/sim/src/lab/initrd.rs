@@ -66,16 +66,23 @@ impl Guest {
         Ok(Self { programs: programs(arch, cache)?, file_system: file_system(cache)? })
     }
 
-    /// Writes an initrd with a plan: the benchmark's arguments, a line a run.
-    pub(super) fn write_initrd(&self, plan: &[String], to: &Path) -> Result<(), CacheError> {
+    /// Writes an initrd with a plan: the benchmark's arguments, a line a run; and with a session,
+    /// if one of them runs it.
+    pub(super) fn write_initrd(
+        &self,
+        plan: &[String],
+        session: Option<&str>,
+        to: &Path,
+    ) -> Result<(), CacheError> {
         let read = |path: PathBuf| fs::read(&path).map_err(CacheError::at(&path));
         let plan: String = plan.iter().map(|line| format!("{line}\n")).collect();
-        let files = [
+        let mut files = vec![
             ("init", 0o755, read(self.programs.join("init"))?),
             ("bench", 0o755, read(self.programs.join("bench"))?),
             ("plan", 0o644, plan.into_bytes()),
             ("xfs.blocks", 0o644, read(self.file_system.join("xfs.blocks"))?),
         ];
+        files.extend(session.map(|text| ("session", 0o644, text.into())));
         let out = File::create(to).map_err(CacheError::at(to))?;
         archive(&files, out).map_err(CacheError::at(to))
     }

@@ -26,11 +26,13 @@ impl Config {
     /// The options asked for over `allnoconfig`, in the form of a configuration file.
     pub(super) fn options(self) -> String {
         let fragments = match self {
-            Self::Arm64_4K => [assets::COMMON, assets::ARM64, assets::ARM64_4K],
+            Self::Arm64_4K | Self::Arm64_4KSwap => {
+                [assets::COMMON, assets::ARM64, assets::ARM64_4K]
+            }
             Self::Arm64_64K => [assets::COMMON, assets::ARM64, assets::ARM64_64K],
-            Self::X86_64 => [assets::COMMON, assets::X86_64, ""],
+            Self::X86_64 | Self::X86_64Swap => [assets::COMMON, assets::X86_64, ""],
         };
-        fragments.concat()
+        fragments.concat() + if self.has_swap() { assets::SWAP } else { "" }
     }
 
     /// Refuses a configuration, read from `file`, in which an option asked for did not take.

@@ -71,7 +71,7 @@ pub struct Profiled {
 }
 
 /// A machine to boot.
-struct ToBoot<'a> {
+pub(super) struct ToBoot<'a> {
     built: &'a Built,
     cpu: Cpu,
     guest: Guest,
@@ -79,22 +79,27 @@ struct ToBoot<'a> {
     emulator: String,
 }
 
-/// What all machines have in common.
-struct Common<'a> {
-    runs: &'a Runs,
+/// What a machine is to do.
+pub(super) struct Work<'a> {
+    /// The benchmark's arguments, a line a run.
+    pub(super) plan: Vec<String>,
+    /// The session that one of them runs.
+    pub(super) session: Option<String>,
     /// Bytes of the benchmark's largest file.
-    file_size: u64,
-    limit: Duration,
+    pub(super) file_size: u64,
+    pub(super) limit: Duration,
     /// The plugin's object and the function under which it counts.
-    plugin: Option<(PathBuf, &'a str)>,
+    pub(super) plugin: Option<(PathBuf, &'a str)>,
 }
 
 /// What a machine brought home.
-struct Brought {
+pub(super) struct Brought {
     records: Vec<Record>,
+    /// A session's answers, line by line.
+    pub(super) answers: Vec<String>,
     profile: Option<Profile>,
     /// Its log, if its kernel warned.
-    warned: Option<PathBuf>,
+    pub(super) warned: Option<PathBuf>,
 }
 
 impl Lab<'_> {
@@ -105,16 +110,28 @@ impl Lab<'_> {
     ///
     /// The first failure; the other machines are stopped.
     pub fn run(&self, builds: &Builds, runs: &Runs) -> Result<Measured, LabError> {
-        let (machines, common) = self.prepare(builds, runs)?;
-        let memory = machines.iter().map(|m| qemu::memory(m.built.config, common.file_size));
-        let memory = memory.max().unwrap_or(1);
-        let fitting = available_memory().map_or(usize::MAX, |bytes| (bytes / memory) as usize);
-        let jobs = self.jobs.min(fitting).max(1);
-        let brought =
-            parallel::each(&machines, jobs, |machine, stop| self.boot(machine, &common, stop))?;
+        let machines = self.machines(builds, &runs.cpus)?;
+        let plugin = match &runs.profile {
+            Some(root) => {
+                let _lock = self.cache.lock(self.progress)?;
+                Some((plugin::compiled(&self.cache)?, root.as_str()))
+            }
+            None => None,
+        };
+        let file_size = runs.plan.iter().map(Bench::file_size).max().unwrap_or(0);
+        let slower = if plugin.is_some() { PROFILED } else { 1 };
+        let limit = runs.limit.unwrap_or_else(|| patience(&runs.plan) * slower);
+        let jobs = self.jobs_of(&machines, file_size);
+        let boot = |machine: &ToBoot<'_>, stop: &AtomicBool| {
+            let lines = runs.plan.iter();
+            let lines = lines.map(|bench| bench.line(&machine.built.kernel.name, runs.samples));
+            let (plan, plugin) = (lines.collect(), plugin.clone());
+            self.boot(machine, &Work { plan, session: None, file_size, limit, plugin }, stop)
+        };
+        let brought = parallel::each(&machines, jobs, boot)?;
         let mut measured = Measured::default();
         for (machine, brought) in machines.iter().zip(brought) {
-            let Brought { records, profile, warned } = brought;
+            let Brought { records, profile, warned, .. } = brought;
             let (title, kernel) = (machine.title(), machine.built.kernel.name.clone());
             measured.warned.extend(warned.map(|log| (title.clone(), log)));
             measured.records.extend(records.iter().cloned());
@@ -131,19 +148,19 @@ impl Lab<'_> {
         Ok(measured)
     }
 
-    /// What is to be booted, and what with.
-    fn prepare<'b>(
+    /// What is to be booted.
+    pub(super) fn machines<'b>(
         &self,
         builds: &'b Builds,
-        runs: &'b Runs,
-    ) -> Result<(Vec<ToBoot<'b>>, Common<'b>), LabError> {
+        cpus: &[Cpu],
+    ) -> Result<Vec<ToBoot<'b>>, LabError> {
         let _lock = self.cache.lock(self.progress)?;
         let mut machines = Vec::new();
         for built in &builds.all {
             let arch = built.config.arch();
             let guest = Guest::open(arch, &self.cache)?;
             let emulator = version(arch.qemu())?;
-            let cpus = runs.cpus.iter().filter(|cpu| cpu.runs(arch));
+            let cpus = cpus.iter().filter(|cpu| cpu.runs(arch));
             machines.extend(cpus.map(|cpu| ToBoot {
                 built,
                 cpu: *cpu,
@@ -153,30 +170,44 @@ impl Lab<'_> {
         }
         // A column of the table is a kernel: those of one row stand together.
         machines.sort_by_key(|machine| (machine.built.config, machine.cpu));
-        let plugin = match &runs.profile {
-            Some(root) => Some((plugin::compiled(&self.cache)?, root.as_str())),
-            None => None,
-        };
-        let file_size = runs.plan.iter().map(Bench::file_size).max().unwrap_or(0);
-        let slower = if plugin.is_some() { PROFILED } else { 1 };
-        let limit = runs.limit.unwrap_or_else(|| patience(&runs.plan) * slower);
-        Ok((machines, Common { runs, file_size, limit, plugin }))
+        Ok(machines)
+    }
+
+    /// How many of them run at once.
+    pub(super) fn jobs_of(&self, machines: &[ToBoot<'_>], file_size: u64) -> usize {
+        let memory = machines.iter().map(|m| qemu::memory(m.built.config, file_size));
+        let memory = memory.max().unwrap_or(1);
+        let fitting = available_memory().map_or(usize::MAX, |bytes| (bytes / memory) as usize);
+        self.jobs.min(fitting).max(1)
     }
 
     fn boot(
         &self,
         machine: &ToBoot<'_>,
-        common: &Common<'_>,
+        work: &Work<'_>,
         stop: &AtomicBool,
     ) -> Result<Brought, LabError> {
-        let (runs, kernel) = (common.runs, &machine.built.kernel);
-        let plan: Vec<String> =
-            runs.plan.iter().map(|bench| bench.line(&kernel.name, runs.samples)).collect();
+        let mut brought = self.emulate(machine, work, stop)?;
+        for record in &mut brought.records {
+            record.fields.insert("config".to_owned(), machine.built.config.name().to_owned());
+            record.fields.insert("cpu".to_owned(), machine.cpu.name().to_owned());
+        }
+        Ok(brought)
+    }
+
+    /// Boots a machine with its work.
+    pub(super) fn emulate(
+        &self,
+        machine: &ToBoot<'_>,
+        work: &Work<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Brought, LabError> {
+        let (kernel, plan) = (&machine.built.kernel, &work.plan);
         let scratch = self.cache.run()?;
         let [initrd, symbols, out] =
             ["initrd", "symbols", "profile"].map(|n| scratch.path().join(n));
-        machine.guest.write_initrd(&plan, &initrd)?;
-        let plugin = match &common.plugin {
+        machine.guest.write_initrd(plan, work.session.as_deref(), &initrd)?;
+        let plugin = match &work.plugin {
             Some((object, root)) => {
                 machine.write_symbols(root, &symbols)?;
                 Some(Plugin { object, symbols: &symbols, root, out: &out })
@@ -187,7 +218,7 @@ impl Lab<'_> {
         let emulated = Machine {
             config: machine.built.config,
             cpu: machine.cpu,
-            file_size: common.file_size,
+            file_size: work.file_size,
             image: &machine.built.image(),
             initrd: &initrd,
             parameters: &kernel.parameters,
@@ -196,8 +227,7 @@ impl Lab<'_> {
         let (command, title) = (emulated.command(), machine.title());
         let task = self.progress.begin(&format!("running {title}"));
         let tell = |done: usize, line: &str| task.tell(done as u64, Some(plan.len() as u64), line);
-        let boot =
-            Boot { title: &title, command, plan: &plan, log: &log, limit: common.limit, stop };
+        let boot = Boot { title: &title, command, plan, log: &log, limit: work.limit, stop };
         let ended = match boot.run(&tell) {
             Ok(ended) => ended,
             Err(error) => {
@@ -206,20 +236,15 @@ impl Lab<'_> {
                 return Err(error.into());
             }
         };
-        let profile = common.plugin.is_some().then(|| machine.profile(&out)).transpose()?;
-        let mut records = ended.records;
-        for record in &mut records {
-            record.fields.insert("config".to_owned(), machine.built.config.name().to_owned());
-            record.fields.insert("cpu".to_owned(), machine.cpu.name().to_owned());
-        }
+        let profile = work.plugin.is_some().then(|| machine.profile(&out)).transpose()?;
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
-        Ok(Brought { records, profile, warned })
+        Ok(Brought { records: ended.records, answers: ended.answers, profile, warned })
     }
 }
 
 impl ToBoot<'_> {
     /// What messages call it.
-    fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         format!("{}, {}, cpu {}", self.built.kernel.name, self.built.config, self.cpu)
     }
 

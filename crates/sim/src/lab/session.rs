@@ -56,6 +56,12 @@ pub enum LabError {
         /// Which machine.
         machine: String,
     },
+    /// A session that was not answered step by step.
+    #[error("{machine}: the answers are not those of the session's steps")]
+    NoAnswers {
+        /// Which machine.
+        machine: String,
+    },
     /// A processor that no configuration given runs on.
     #[error("no processor for {config}: {} is for arm64 alone, expected max", Cpu::NeoverseN1)]
     NoCpu {

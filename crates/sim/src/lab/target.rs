@@ -94,11 +94,16 @@ pub enum Config {
     Arm64_64K,
     /// x86-64, 4K pages.
     X86_64,
+    /// arm64, 4K pages, with swap: for sessions of `lru_gen`.
+    Arm64_4KSwap,
+    /// x86-64, 4K pages, with swap: for sessions of `lru_gen`.
+    X86_64Swap,
 }
 
 impl Config {
     /// Every configuration.
-    pub const ALL: [Self; 3] = [Self::Arm64_4K, Self::Arm64_64K, Self::X86_64];
+    pub const ALL: [Self; 5] =
+        [Self::Arm64_4K, Self::Arm64_64K, Self::X86_64, Self::Arm64_4KSwap, Self::X86_64Swap];
 
     /// The name.
     pub const fn name(self) -> &'static str {
@@ -106,6 +111,8 @@ impl Config {
             Self::Arm64_4K => "arm64-4k",
             Self::Arm64_64K => "arm64-64k",
             Self::X86_64 => "x86-64",
+            Self::Arm64_4KSwap => "arm64-4k-swap",
+            Self::X86_64Swap => "x86-64-swap",
         }
     }
 
@@ -117,16 +124,21 @@ impl Config {
     /// 4K pages in a page.
     pub const fn small_pages(self) -> u64 {
         match self {
-            Self::Arm64_4K | Self::X86_64 => 1,
             Self::Arm64_64K => 16,
+            Self::Arm64_4K | Self::X86_64 | Self::Arm64_4KSwap | Self::X86_64Swap => 1,
         }
+    }
+
+    /// Whether its kernels swap, and keep the history of one generation as sessions show it.
+    pub const fn has_swap(self) -> bool {
+        matches!(self, Self::Arm64_4KSwap | Self::X86_64Swap)
     }
 
     /// The architecture.
     pub const fn arch(self) -> Arch {
         match self {
-            Self::Arm64_4K | Self::Arm64_64K => Arch::Arm64,
-            Self::X86_64 => Arch::X86_64,
+            Self::Arm64_4K | Self::Arm64_64K | Self::Arm64_4KSwap => Arch::Arm64,
+            Self::X86_64 | Self::X86_64Swap => Arch::X86_64,
         }
     }
 }

@@ -4,6 +4,7 @@ use pageout_record::schema::{Ground, Record};
 
 /// What a line that is not the kernel's own begins with.
 const RECORD: &str = "record ";
+const ANSWER: &str = "session ";
 const ENDED: &str = "lab: exit ";
 const FAILED: &str = "lab: error: ";
 const DONE: &str = "lab: done";
@@ -31,10 +32,19 @@ pub(super) struct Transcript {
 #[derive(Default, Debug)]
 struct BenchRun {
     records: Vec<Record>,
+    /// Of a session.
+    answers: Vec<String>,
     status: i32,
     /// Its messages.
     said: Vec<String>,
     wrong: Option<String>,
+}
+
+/// What all runs gave, in order.
+#[derive(Default, Debug)]
+pub(super) struct Brought {
+    pub(super) records: Vec<Record>,
+    pub(super) answers: Vec<String>,
 }
 
 /// Why what was said is no result. Which machine said it, and where all of it stands, is told by
@@ -86,7 +96,7 @@ pub enum Fault {
         wrong: String,
     },
     /// A run gave no record.
-    #[error("`bench {line}` ended without a record")]
+    #[error("`bench {line}` ended without a record or an answer")]
     NoRecord {
         /// Its arguments.
         line: String,
@@ -106,6 +116,8 @@ impl Transcript {
                 Ok(record) => self.bad(&format!("ground is {}, not linux", record.ground)),
                 Err(error) => self.bad(&error.to_string()),
             }
+        } else if let Some(answer) = line.strip_prefix(ANSWER) {
+            self.under_way.answers.push(answer.to_owned());
         } else if let Some(status) = line.strip_prefix(ENDED) {
             let mut run = std::mem::take(&mut self.under_way);
             // A status that is no number is no success.
@@ -146,9 +158,9 @@ impl Transcript {
         self.warnings
     }
 
-    /// The records of all runs, if every one of `plan` succeeded; else the first fault. The
+    /// What all runs gave, if every one of `plan` succeeded; else the first fault. The
     /// machine ran until it ended, or until a limit of so many seconds.
-    pub(super) fn finish(self, plan: &[String], limit: Option<u64>) -> Result<Vec<Record>, Fault> {
+    pub(super) fn finish(self, plan: &[String], limit: Option<u64>) -> Result<Brought, Fault> {
         if let Some(panic) = self.panic {
             return Err(Fault::Panic(panic));
         }
@@ -169,11 +181,16 @@ impl Transcript {
             return Err(Fault::BadRecord(problem));
         }
         for (run, line) in self.runs.iter().zip(plan) {
-            if run.records.is_empty() {
+            if run.records.is_empty() && run.answers.is_empty() {
                 return Err(Fault::NoRecord { line: line.clone() });
             }
         }
-        Ok(self.runs.into_iter().flat_map(|run| run.records).collect())
+        let mut brought = Brought::default();
+        for run in self.runs {
+            brought.records.extend(run.records);
+            brought.answers.extend(run.answers);
+        }
+        Ok(brought)
     }
 }
 
@@ -208,7 +225,7 @@ mod tests {
             transcript.take(&line.replace('\n', ""));
         }
         let plan = ["age-file", "helper-calls"].map(str::to_owned);
-        transcript.finish(&plan, limit).map(|records| records.len())
+        transcript.finish(&plan, limit).map(|brought| brought.records.len())
     }
 
     /// What machines really said.
@@ -216,7 +233,7 @@ mod tests {
         let mut transcript = Transcript::default();
         log.lines().for_each(|line| transcript.take(line.trim_end_matches('\r')));
         let plan: Vec<String> = (0..plan).map(|line| format!("line {line}")).collect();
-        transcript.finish(&plan, None)
+        transcript.finish(&plan, None).map(|brought| brought.records)
     }
 
     #[test]
@@ -241,6 +258,16 @@ mod tests {
         let noise = "[    0.1] random: crng init done";
         let lines = [noise, GOOD, "lab: exit 0", GOOD, GOOD, "lab: exit 0", "lab: done", ""];
         assert_eq!(finish(&lines, None), Ok(3));
+    }
+
+    #[test]
+    fn answers_of_a_session_are_a_result_to_the_last_blank() {
+        let mut transcript = Transcript::default();
+        for line in ["session 3:  node     0", "session 3: 7 ", "lab: exit 0", "lab: done"] {
+            transcript.take(line);
+        }
+        let brought = transcript.finish(&["session".to_owned()], None).unwrap();
+        assert_eq!(brought.answers, ["3:  node     0", "3: 7 "]);
     }
 
     #[test]

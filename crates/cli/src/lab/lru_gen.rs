@@ -1,0 +1,52 @@
+//! `lab lru-gen`: a session of `lru_gen` on real kernels.
+
+use super::args::LruGenArgs;
+use super::or_default;
+use super::progress::Told;
+use crate::error::CliError;
+use crate::output;
+use pageout_sim::lab::{Captured, Config, Kernel};
+use pageout_sim::lru_gen::{Session, shipped};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
+    let session = read(&args.session)?;
+    let patches = args.building.patches()?;
+    let kernels = Kernel::resolve(&or_default(&args.kernels, &patches, &["s3"]), &patches)?;
+    let configs = args.building.configs_or(Config::Arm64_4KSwap);
+    if let Some(config) = configs.iter().find(|config| !config.has_swap()) {
+        return Err(CliError::LabSwap(*config));
+    }
+    if let Some(path) = &args.output {
+        output::check_path(path)?;
+    }
+    let told = Told::new();
+    let lab = args.building.lab(&told)?;
+    lab.check(&configs, Some(&args.cpus))?;
+    let builds = lab.build(&kernels, &configs)?;
+    let limit = args.time_limit.map(|seconds| Duration::from_secs(seconds.into()));
+    let captured = lab.lru_gen(&builds, &args.cpus, &session, limit)?;
+    for Captured { header, warned, .. } in &captured {
+        if let Some(log) = warned {
+            eprintln!("warning: {header}: the kernel warned, see {}", log.display());
+        }
+    }
+    let texts = captured.iter().map(|captured| format!("{}\n{}", captured.header, captured.text));
+    let text = texts.collect::<Vec<_>>().join("\n");
+    output::to(args.output.as_deref(), text.as_bytes())
+}
+
+/// A session that comes with the program, or else a file's.
+fn read(name: &str) -> Result<Session, CliError> {
+    let text = match shipped(name) {
+        Some(_) if Path::new(name).exists() => {
+            return Err(CliError::SessionOrFile(name.to_owned()));
+        }
+        Some(text) => text.to_owned(),
+        None => fs::read_to_string(name)
+            .map_err(|source| CliError::OpenSession { path: name.into(), source })?,
+    };
+    Ok(Session::parse(name, &text)?)
+}

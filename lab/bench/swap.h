@@ -1,0 +1,10 @@
+#ifndef SWAP_H
+#define SWAP_H
+
+/* Makes a swap area of a block device, and swaps to it from now on. */
+void swap_start(const char *device);
+
+/* From now on, writes to new anonymous memory bring folios of this order. */
+void anon_order(unsigned int order);
+
+#endif
