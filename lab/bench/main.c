@@ -43,8 +43,8 @@ int main(int count, char **arguments)
 		if (!strcmp(arguments[1], scenarios[i].name))
 			work.scenario = &scenarios[i];
 	if (!work.scenario)
-		fail_usage("%s: one of reclaim-file, age-file, mixed-mappings, helper-calls, session "
-			   "expected",
+		fail_usage("%s: one of reclaim-file, age-file, mixed-mappings, helper-calls, "
+			   "session expected",
 			   arguments[1]);
 	record_scenario(work.scenario->name);
 	options_parse(arguments + 2, &work.options);

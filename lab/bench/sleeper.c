@@ -147,7 +147,9 @@ void sleeper_map(struct sleeper *sleeper, uint64_t address, size_t pages,
 
 void sleeper_touch(struct sleeper *sleeper, uint64_t address, size_t pages, bool is_write)
 {
-	struct order order = { .kind = TOUCH, .address = address, .pages = pages, .is_write = is_write };
+	struct order order = {
+		.kind = TOUCH, .address = address, .pages = pages, .is_write = is_write,
+	};
 
 	give(sleeper, &order);
 }
@@ -182,13 +184,14 @@ void sleeper_fill(const char *cgroup, const struct cache *file)
 void sleeper_read(const char *cgroup, const struct cache *file, size_t first, size_t pages)
 {
 	static char page[65536];
+	ssize_t size = page_size();
 	int fd;
 
 	if (!in_child(cgroup))
 		return;
 	fd = open_file(getppid(), file->fd);
 	for (size_t i = first; i < first + pages; i++)
-		if (pread(fd, page, page_size(), file->offset + i * page_size()) != (ssize_t)page_size())
+		if (pread(fd, page, size, file->offset + i * size) != size)
 			fail("cannot read", "a session's file");
 	_exit(0);
 }

@@ -42,7 +42,7 @@ of these lines, whose names are given before they are used:
   memcg NAME                          a cgroup below the root
   process NAME MEMCG                  a process that sleeps but for what it is told
   file NAME PAGES [order=N]           a file that will be cached in folios of that order
-  fill MEMCG FILE                     into the page cache, by faults; unmapped
+  fill MEMCG FILE                     into the page cache, by faults; then unmapped
   read MEMCG FILE [FROM..TO]          by read(2), a page a call
   map PROCESS NAME FILE [FROM..TO]    a region of the file's pages, shared
   anon PROCESS NAME PAGES [order=N]   a region of anonymous memory, in folios of that order

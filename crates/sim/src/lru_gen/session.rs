@@ -67,8 +67,8 @@ pub enum Step {
     File(usize),
     /// Makes a mapping; no page is mapped yet.
     Map(usize),
-    /// Brings the whole file into the page cache by page faults of a process of the cgroup, which is
-    /// gone afterwards: its folios are where faults put them, old, and not referenced.
+    /// Brings the whole file into the page cache by page faults of a process of the cgroup, which
+    /// is gone afterwards: its folios are where faults put them, unmapped, and not referenced.
     Fill {
         /// The cgroup.
         memcg: usize,
