@@ -144,8 +144,8 @@ fn what_a_fault_brings_in_is_active_if_the_mapping_says_something() {
     }
 }
 
-/// Every answer about a folio with every mark: what is done, and the marks it has then. Written from
-/// the multi-generational branch of Linux 7.1's folio_check_references.
+/// Every answer about a folio with every mark: what is done, and the marks it has then. Written
+/// from the multi-generational branch of Linux 7.1's folio_check_references.
 #[test]
 fn the_first_sighting_marks_and_the_next_activates() {
     use FolioRef::{Activate, Keep, Reclaim};

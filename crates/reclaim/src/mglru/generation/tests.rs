@@ -1,5 +1,5 @@
-//! Generations under any history of uses, walks, switches and changes of the tree: no folio is lost,
-//! none is on two lists, and every size is what the folios come to.
+//! Generations under any history of uses, walks, switches and changes of the tree: no folio is
+//! lost, none is on two lists, and every size is what the folios come to.
 
 extern crate std;
 
