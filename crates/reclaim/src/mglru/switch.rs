@@ -2,7 +2,6 @@
 
 use super::MAX_LRU_BATCH;
 use crate::CpuCtx;
-use crate::folio::FolioId;
 use crate::lruvec::{LruGuard, LruList};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
@@ -105,7 +104,10 @@ impl Maps<'_> {
             return false;
         };
         let to = self.lru_gen_add(guard, id, false);
-        self.recount(guard, id, from, to.expect("generations are in use, and it is evictable"));
+        let to = to.expect("generations are in use, and it is evictable");
+        let nr = self.folio(id).nr_pages() as u64;
+        self.resize(guard, from, nr.wrapping_neg());
+        self.resize(guard, to, nr);
         true
     }
 
@@ -116,18 +118,10 @@ impl Maps<'_> {
         let Some(id) = lists.iter().find_map(|list| list.tail()) else {
             return false;
         };
-        let from = self.lru_gen_del(guard, id, false).expect("it is on a generation's list");
-        let to = LruList::of(self.folio(id));
-        self.memcg(guard.memcg).lruvec.lists[to as usize].push_head(self, id);
-        self.recount(guard, id, from, to);
+        let list = self.lru_gen_del(guard, id, false).expect("it is on a generation's list");
+        debug_assert_eq!(LruList::of(self.folio(id)), list, "it counts there already");
+        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
         true
-    }
-
-    /// Counts a folio on another classic list than before.
-    fn recount(&self, guard: &LruGuard<'_>, id: FolioId, from: LruList, to: LruList) {
-        let nr = self.folio(id).nr_pages() as u64;
-        self.resize(guard, from, nr.wrapping_neg());
-        self.resize(guard, to, nr);
     }
 }
 
