@@ -183,6 +183,12 @@ impl Ground {
         id
     }
 
+    /// Takes a folio off its list and frees it.
+    pub(crate) fn remove(&mut self, id: FolioId) {
+        self.maps.lru_del(&self.world, &mut self.cpu, id);
+        self.maps.remove_folio(&self.world, &mut self.cpu, id);
+    }
+
     /// The folios of a generation's list of one type, head first, zone by zone.
     pub(crate) fn listed(&self, memcg: MemcgId, generation: usize, kind: usize) -> Vec<FolioId> {
         let lists = &self.maps.lru_gen(memcg).lists[generation][kind];

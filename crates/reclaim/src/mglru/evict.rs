@@ -344,3 +344,6 @@ fn waits_for_writeback(folio: &Folio, sc: &mut ScanControl) -> bool {
     }
     writeback || dirty
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,378 @@
+extern crate std;
+
+use super::*;
+use crate::mglru::bare::Ground;
+use crate::mglru::{MAX_NR_GENS, MAX_NR_TIERS};
+use crate::referenced::Aging;
+use crate::scan::{Agent, DEF_PRIORITY};
+use crate::tuning::{ShootdownWhen, Tuning, UnmapBy, Unmapping};
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::young::Family;
+use std::vec::Vec;
+
+const ROOT: MemcgId = MemcgId::ROOT;
+const LOOPS: [LruGenLoop; 2] = [LruGenLoop::V7_1, LruGenLoop::Mm];
+
+fn control(lru_gen: LruGenLoop) -> ScanControl {
+    let tuning = Tuning {
+        aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
+        unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+        lru_gen,
+    };
+    ScanControl::new(None, 32, Agent::Direct, tuning)
+}
+
+/// A folio at the tail of the oldest generation, 0 of 0 to 3, as eviction may meet it.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    kind: usize,
+    /// A walk has moved it to generation 2.
+    promoted: bool,
+    refs: u32,
+    workingset: bool,
+    tier_idx: usize,
+    too_high: bool,
+    flags: FolioFlags,
+    lru_gen: LruGenLoop,
+}
+
+fn all_met() -> impl Iterator<Item = Met> {
+    let dirty = FolioFlags::DIRTY;
+    let states = [
+        FolioFlags::empty(),
+        dirty,
+        FolioFlags::WRITEBACK,
+        dirty | FolioFlags::WRITEBACK,
+        FolioFlags::MLOCKED,
+    ];
+    (0..2 * 2 * 5 * 2 * MAX_NR_TIERS * 2 * 5 * 2).map(move |number| {
+        let mut rest = number;
+        let mut next = |of: usize| {
+            let n = rest % of;
+            rest /= of;
+            n
+        };
+        Met {
+            kind: next(2),
+            promoted: next(2) == 1,
+            refs: next(5) as u32,
+            workingset: next(2) == 1,
+            tier_idx: next(MAX_NR_TIERS),
+            too_high: next(2) == 1,
+            flags: states[next(5)],
+            lru_gen: LOOPS[next(2)],
+        }
+    })
+}
+
+/// What becomes of a folio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sorted {
+    Unevictable,
+    /// In this generation, at this end of its list.
+    In(usize, End),
+    Stays,
+}
+
+/// The sheet's rules: what becomes of it, pages protected, and whether it is to be reclaimed as
+/// soon as it was written.
+fn expected(met: Met) -> (Sorted, u64, bool) {
+    let tier = [0, 0, 1, 2, 2][met.refs as usize];
+    let tier = if met.workingset { 3 } else { tier };
+    let lazily = met.refs == 4 && met.workingset;
+    let [dirty, writeback] =
+        [FolioFlags::DIRTY, FolioFlags::WRITEBACK].map(|flag| met.flags.contains(flag));
+    if met.flags.contains(FolioFlags::MLOCKED) {
+        (Sorted::Unevictable, 0, false)
+    } else if met.promoted {
+        (Sorted::In(2, End::Head), 0, false)
+    } else if tier > met.tier_idx || lazily {
+        (Sorted::In(1, End::Head), if lazily { 0 } else { 2 }, false)
+    } else if met.too_high {
+        (Sorted::In(1, End::Tail), 0, false)
+    } else if met.lru_gen == LruGenLoop::V7_1 && (writeback || dirty && met.kind == FILE) {
+        (Sorted::In(1, End::Head), 0, true)
+    } else {
+        (Sorted::Stays, 0, false)
+    }
+}
+
+fn recency(refs: u32, workingset: bool) -> Recency {
+    let used = match refs {
+        0 => Recency::NONE,
+        n => Recency::REFERENCED.with_count(n - 1),
+    };
+    used.with(if workingset { Recency::WORKINGSET } else { Recency::NONE }, Recency::NONE)
+}
+
+/// Puts a folio that is met into the oldest generation, between others of the next one.
+fn meet(ground: &mut Ground, met: Met) -> FolioId {
+    let id = ground.folio_in(0, met.kind, if met.too_high { 2 } else { 1 }, 1);
+    let folio = ground.maps.folio(id);
+    let generation = if met.promoted { 2 } else { 0 };
+    let word = recency(met.refs, met.workingset).in_generation(Some(generation));
+    let _ = folio.update_recency(|_| Some(word));
+    folio.update_flags(met.flags, FolioFlags::empty());
+    let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+    if met.promoted {
+        ground.maps.lru_gen_resize(&guard, folio, 0, generation);
+    }
+    ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+    id
+}
+
+#[test]
+fn a_folio_of_the_oldest_generation_goes_where_the_rules_say() {
+    let mut ground = Ground::new(all_met().count() + 16);
+    // Something to be before and behind, in every list a folio may go to.
+    for (kind, seq, zone, _) in (0..2)
+        .flat_map(|kind| [1, 2].map(|seq| (kind, seq)))
+        .flat_map(|(kind, seq)| [1, 2].map(|zone| (kind, seq, zone)))
+        .flat_map(|(kind, seq, zone)| [0, 1].map(|n| (kind, seq, zone, n)))
+    {
+        ground.folio_in(seq, kind, zone, 0);
+    }
+    for met in all_met() {
+        let mut sc = ScanControl { reclaim_idx: 1, ..control(met.lru_gen) };
+        let id = meet(&mut ground, met);
+        let folio = ground.maps.folio(id);
+        let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+        let moved = ground.maps.sort_folio(&guard, id, &mut sc, met.tier_idx);
+        ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+        let lrugen = ground.maps.lru_gen(ROOT);
+        let found = match (folio.recency().generation(), folio.listed_in()) {
+            (None, None) => Sorted::Unevictable,
+            (Some(0), Some(0)) => Sorted::Stays,
+            (Some(generation), Some(listed)) => {
+                assert_eq!(generation, listed, "{met:?}");
+                let list = &lrugen.lists[generation][met.kind][ground.maps.zone_of(folio)];
+                match (list.head(), list.tail()) {
+                    (Some(head), _) if head == id => Sorted::In(generation, End::Head),
+                    (_, Some(tail)) if tail == id => Sorted::In(generation, End::Tail),
+                    ends => panic!("{met:?}: between {ends:?}"),
+                }
+            }
+            mixed => panic!("{met:?}: {mixed:?}"),
+        };
+        let protected: u64 = lrugen.protected[met.kind].iter().map(|n| n.swap(0, Relaxed)).sum();
+        let reclaim = folio.recency().contains(Recency::RECLAIM);
+        let (sorted, nr, later) = expected(met);
+        assert_eq!((found, protected, reclaim), (sorted, nr, later), "{met:?}");
+        assert_eq!(moved, found != Sorted::Stays, "{met:?}");
+        let put_off = later && met.kind == FILE && met.flags.contains(FolioFlags::DIRTY);
+        let unqueued = put_off && !met.flags.contains(FolioFlags::WRITEBACK);
+        let counted = (sc.state.file_taken, sc.state.unqueued_dirty);
+        assert_eq!(counted, (2 * u64::from(put_off), 2 * u64::from(unqueued)), "{met:?}");
+        ground.check(ROOT);
+        ground.remove(id);
+    }
+}
+
+/// Folios of files in the oldest generation, the oldest first.
+fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioId> {
+    let mut made: Vec<_> = (0..nr).map(|_| ground.folio_in(0, FILE, 1, order)).collect();
+    made.reverse();
+    made
+}
+
+/// Scans a type with all tiers open: what that did, and the folios isolated, first to last.
+fn scan(ground: &mut Ground, sc: &mut ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioId>) {
+    let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+    let mut out = FolioList::default();
+    let scan = ground.maps.scan_folios(&guard, sc, nr, kind, &mut out);
+    ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+    ground.check(ROOT);
+    (scan, core::iter::from_fn(|| out.pop(&ground.maps)).collect())
+}
+
+#[test]
+fn a_scan_ends_with_64_pages_or_so_many_folios() {
+    // (order, folios to scan, folios isolated)
+    let table = [
+        (0, 10, 10),
+        (0, 64, 64),
+        (0, 1000, 64),
+        (1, 31, 31),
+        (1, 1000, 32),
+        (2, 15, 15),
+        (2, 4096, 16),
+    ];
+    for (order, nr_to_scan, isolated) in table {
+        for lru_gen in LOOPS {
+            let mut ground = Ground::new(100);
+            let made = oldest(&mut ground, 100, order);
+            let mut sc = control(lru_gen);
+            let (seen, taken) = scan(&mut ground, &mut sc, nr_to_scan, FILE);
+            assert_eq!(taken, made[..isolated], "the oldest, oldest first");
+            let pages = (isolated as u64) << order;
+            assert_eq!((seen.scanned, seen.isolated), (pages, pages));
+            assert_eq!(seen.full, isolated as u64 == nr_to_scan);
+            assert_eq!(sc.state.file_taken, pages);
+            let stat = &ground.maps.memcg(ROOT).vmstat;
+            let counted = [Counter::PgscanDirect, Counter::PgscanFile, Counter::Pgrefill];
+            assert_eq!(counted.map(|counter| stat.get(counter)), [pages, pages, 0]);
+            for id in taken {
+                let folio = ground.maps.folio(id);
+                assert_eq!((folio.refs(), folio.recency().generation()), (2, None));
+                assert_eq!(folio.lru(), LruFlags::empty(), "not active, wherever it was");
+            }
+        }
+    }
+}
+
+#[test]
+fn zones_are_scanned_from_the_highest_wanted_one_downwards() {
+    for reclaim_idx in 0..MAX_NR_ZONES {
+        let mut ground = Ground::new(9);
+        let made: Vec<_> = (0..9).map(|n| ground.folio_in(0, FILE, n / 3, 0)).collect();
+        // Each was put behind the others.
+        let zone = |zone: usize| made[3 * zone..3 * zone + 3].iter().rev();
+        let mut sc = ScanControl { reclaim_idx, ..control(LruGenLoop::V7_1) };
+        let (seen, taken) = scan(&mut ground, &mut sc, 100, FILE);
+        let wanted = (0..=reclaim_idx).rev().flat_map(zone);
+        assert!(taken.iter().eq(wanted), "up to zone {reclaim_idx}: {taken:?}");
+        assert_eq!(seen.scanned, 9);
+        let refilled = ground.maps.memcg(ROOT).vmstat.get(Counter::Pgrefill);
+        assert_eq!(refilled, 9 - taken.len() as u64, "the others go on");
+        assert_eq!(ground.listed(ROOT, 1, FILE).len() as u64, refilled);
+    }
+}
+
+#[test]
+fn two_generations_are_left_alone() {
+    let mut ground = Ground::new(4);
+    (0..4).for_each(|seq| {
+        ground.folio_in(seq, ANON, 0, 0);
+    });
+    ground.maps.lru_gen(ROOT).min_seq[ANON].store(2, Relaxed);
+    let mut sc = control(LruGenLoop::V7_1);
+    let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+    let mut out = FolioList::default();
+    let seen = ground.maps.scan_folios(&guard, &mut sc, 100, ANON, &mut out);
+    assert_eq!((seen.scanned, out.len), (0, 0));
+    ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+}
+
+#[test]
+fn folios_about_to_be_freed_are_passed_over_once() {
+    let mut ground = Ground::new(10);
+    let made = oldest(&mut ground, 10, 0);
+    for id in made.iter().step_by(2) {
+        assert!(ground.maps.folio(*id).freeze(1));
+    }
+    let mut sc = control(LruGenLoop::V7_1);
+    let (seen, taken) = scan(&mut ground, &mut sc, 100, FILE);
+    assert!(taken.iter().eq(made.iter().skip(1).step_by(2)));
+    assert_eq!((seen.scanned, seen.isolated, seen.full), (10, 5, false), "each of them once");
+    assert_eq!(ground.listed(ROOT, 0, FILE).len(), 5, "on the list they were on");
+    let (again, none) = scan(&mut ground, &mut sc, 3, FILE);
+    assert!(none.is_empty());
+    assert_eq!((again.scanned, again.progress()), (3, 3), "as many as asked for: there is more");
+    let (end, _) = scan(&mut ground, &mut sc, 100, FILE);
+    assert_eq!((end.scanned, end.progress()), (5, 0), "all, and none of use");
+}
+
+#[test]
+fn isolation_forgets_uses_that_no_first_one_marks() {
+    for (word, v7_1, mm) in [
+        (Recency::REFS, Recency::NONE, Recency::NONE),
+        (Recency::USES, Recency::USES, Recency::USES),
+        (Recency::REFERENCED, Recency::REFERENCED, Recency::REFERENCED),
+        (Recency::RECLAIM, Recency::NONE, Recency::RECLAIM),
+        (Recency::REFS.union(Recency::WORKINGSET), Recency::WORKINGSET, Recency::WORKINGSET),
+    ] {
+        for (lru_gen, left) in LOOPS.into_iter().zip([v7_1, mm]) {
+            let mut ground = Ground::new(1);
+            let id = ground.folio_in(0, ANON, 0, 0);
+            let folio = ground.maps.folio(id);
+            let _ = folio.update_recency(|_| Some(word.in_generation(Some(0))));
+            let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+            let from = ground.maps.isolate_folio(&guard, id, &control(lru_gen));
+            assert_eq!(from, Some(LruList::InactiveAnon));
+            assert_eq!(folio.recency(), left, "{word:?} {lru_gen:?}");
+            ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+        }
+    }
+}
+
+#[test]
+fn the_other_type_is_tried_when_the_first_has_nothing_of_use() {
+    // (loop, priority, what the file folios are, whether anonymous memory is taken instead)
+    let frozen = |ground: &Ground, id| assert!(ground.maps.folio(id).freeze(1));
+    for (lru_gen, priority, files, other) in [
+        (LruGenLoop::V7_1, DEF_PRIORITY, 0, true),
+        (LruGenLoop::V7_1, DEF_PRIORITY, 5, true),
+        (LruGenLoop::V7_1, DEF_PRIORITY, 50, false),
+        (LruGenLoop::Mm, DEF_PRIORITY, 0, true),
+        (LruGenLoop::Mm, DEF_PRIORITY, 5, false),
+        (LruGenLoop::Mm, 0, 5, true),
+    ] {
+        let mut ground = Ground::new(100);
+        for _ in 0..files {
+            let id = ground.folio_in(0, FILE, 0, 0);
+            frozen(&ground, id);
+        }
+        ground.folio_in(0, ANON, 0, 0);
+        let mut sc = ScanControl { priority, ..control(lru_gen) };
+        let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+        let mut out = Isolated::default();
+        ground.maps.isolate_folios(&guard, &mut sc, 20, 60, &mut out);
+        ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+        let taken = (out.nr, out.folios.len as u64);
+        assert_eq!(taken, if other { (1, 1) } else { (0, 0) }, "{lru_gen:?} {priority} {files}");
+        assert!(!other || out.kind == ANON);
+    }
+}
+
+/// A reject of file memory, as `shrink_folio_list` may leave it.
+#[test]
+fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
+    let mut ground = Ground::new(64);
+    for number in 0..64u32 {
+        let bit = |n: u32| number >> n & 1 == 1;
+        let [active, mapped, dirty, writeback, mlocked, retry] = [0, 1, 2, 3, 4, 5].map(bit);
+        let id = ground.folio(FILE, 0, 0, ROOT);
+        let folio = ground.maps.folio(id);
+        let word = Recency::USES;
+        let _ = folio.update_recency(|_| Some(word));
+        let flags = [
+            (dirty, FolioFlags::DIRTY),
+            (writeback, FolioFlags::WRITEBACK),
+            (mlocked, FolioFlags::MLOCKED),
+        ];
+        for (_, flag) in flags.into_iter().filter(|(set, _)| *set) {
+            folio.update_flags(flag, FolioFlags::empty());
+        }
+        folio.add_mappings(u32::from(mapped));
+        if active {
+            folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+        }
+        let mut rejects = FolioList::default();
+        rejects.push(&ground.maps, id);
+        let (clean, settled) = ground.maps.sort_rejects(ROOT, FILE, rejects, retry);
+        let again = retry && !(active || mapped || dirty || writeback || mlocked);
+        assert_eq!((clean.len, settled.len), if again { (1, 0) } else { (0, 1) }, "{number:#b}");
+        // Not active, it would join generation 0 of 0 to 3 again.
+        let raised = !again && !mlocked && !active;
+        assert_eq!(folio.lru().contains(LruFlags::ACTIVE), active || raised, "{number:#b}");
+        assert_eq!(folio.recency(), if raised { Recency::NONE } else { word }, "{number:#b}");
+    }
+}
+
+#[test]
+fn rejects_that_join_a_younger_generation_stay_as_they_are() {
+    let mut ground = Ground::new(2);
+    let maps = &ground.maps;
+    maps.lru_gen(ROOT).max_seq.store(4, Relaxed);
+    maps.lru_gen(ROOT).min_seq.iter().for_each(|seq| seq.store(1, Relaxed));
+    for (word, raised) in [(Recency::NONE, true), (Recency::WORKINGSET, false)] {
+        let id = ground.folio(FILE, 0, 0, ROOT);
+        let folio = ground.maps.folio(id);
+        let _ = folio.update_recency(|_| Some(word));
+        let mut rejects = FolioList::default();
+        rejects.push(&ground.maps, id);
+        ground.maps.sort_rejects(ROOT, FILE, rejects, false);
+        assert_eq!(folio.lru().contains(LruFlags::ACTIVE), raised, "{word:?}");
+        assert_eq!(MAX_NR_GENS, 4, "a folio of a working set joins the next generation");
+    }
+}
