@@ -7,8 +7,8 @@ use pageout_paging::Order;
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Agent, CpuCtx, FolioFlags, Frames, Limits, LruList, MappingId, Maps, MemcgId, NewFolio,
-    ReclaimOptions, cache,
+    Agent, CpuCtx, FolioFlags, Frames, Limits, LruGenLoop, LruList, MappingId, Maps, MemcgId,
+    NewFolio, ReclaimOptions, Tuning, cache,
 };
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -47,23 +47,40 @@ fn mixed(n: u64) -> u64 {
     n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
 }
 
+/// Which lists are in use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lists {
+    Classic,
+    Generations,
+    /// Now these, now those.
+    Switched,
+}
+
 #[test]
 fn nothing_is_lost_in_a_crowd() {
-    crowd(false);
+    crowd(Lists::Classic);
+}
+
+#[test]
+fn nothing_is_lost_in_a_crowd_on_generations() {
+    crowd(Lists::Generations);
 }
 
 #[test]
 fn nothing_is_lost_while_lists_are_switched() {
-    crowd(true);
+    crowd(Lists::Switched);
 }
 
-fn crowd(switched: bool) {
+fn crowd(lists: Lists) {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: World<'_, SmallX86> = arena.world();
     let files = [world.file(), world.file(), world.file()];
     let (maps, env) = (&world.maps, &world.env);
     let top = maps.add_memcg(env, &mut world.cpu, MemcgId::ROOT).expect("room");
     maps.memcg(top).set_max(200);
+    if lists == Lists::Generations {
+        maps.set_lru_gen_caps(env, &mut world.cpu, LruGenCaps::all());
+    }
     let running = AtomicU64::new(2);
     std::thread::scope(|scope| {
         for (seed, file) in [(1, files[0]), (2, files[1])] {
@@ -87,6 +104,14 @@ fn crowd(switched: bool) {
         });
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
+            let loops = [LruGenLoop::V7_1, LruGenLoop::Mm].into_iter().cycle();
+            for lru_gen in loops.take_while(|_| running.load(Relaxed) > 0) {
+                maps.try_to_free_pages(env, cpu, Tuning { lru_gen, ..tuning() });
+                std::thread::yield_now();
+            }
+        });
+        scope.spawn(|| {
+            let cpu = &mut CpuCtx::new();
             while running.load(Relaxed) > 0 {
                 let child = maps.add_memcg(env, cpu, top).expect("room");
                 for at in 0..16 {
@@ -98,7 +123,7 @@ fn crowd(switched: bool) {
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
             let mut caps = LruGenCaps::empty();
-            while switched && running.load(Relaxed) > 0 {
+            while lists == Lists::Switched && running.load(Relaxed) > 0 {
                 caps ^= LruGenCaps::CORE;
                 maps.set_lru_gen_caps(env, cpu, caps);
                 std::thread::yield_now();
