@@ -36,9 +36,13 @@ impl<'a, 'm> Parts<'a, 'm> {
     /// The first part of a VMA in `range`, which begins no earlier than the range asked for before
     /// (Linux 7.1.5, `get_next_vma`).
     pub(crate) fn next_in(&mut self, range: VirtRange) -> Option<VirtRange> {
-        while let Some(vma) = self.vma.filter(|vma| vma.start() < range.end) {
-            if vma.end() > range.start && !should_skip_vma(vma, self.swappiness) {
-                return Some(max(vma.start(), range.start)..min(vma.end(), range.end));
+        while let Some(vma) = self.vma {
+            let part = max(vma.start(), range.start)..min(vma.end(), range.end);
+            if part.start >= range.end {
+                return None;
+            }
+            if !part.is_empty() && !should_skip_vma(vma, self.swappiness) {
+                return Some(part);
             }
             self.vma = self.maps.vma_at(&vma.next);
         }
