@@ -11,6 +11,7 @@ pub(crate) mod age;
 pub(crate) mod bare;
 pub(crate) mod batch;
 pub(crate) mod bloom;
+mod command;
 mod debugfs;
 pub(crate) mod entries;
 pub(crate) mod evict;
@@ -29,6 +30,7 @@ mod sysfs;
 pub(crate) mod tier;
 mod view;
 pub(crate) mod walk;
+mod write;
 
 pub use batch::MmStats;
 pub use bloom::BloomFilter;

@@ -145,3 +145,84 @@ fn min_ttl_is_a_number_of_milliseconds() {
     }
     assert_eq!(ttl(), "4294967295\n");
 }
+
+fn write(world: &mut W<'_>, text: &str) -> Result<(), Errno> {
+    world.maps.lru_gen_write(&world.env, &mut world.cpu, text, tuning())
+}
+
+#[test]
+fn a_command_refused_changes_nothing() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    enable(&mut world, "y").expect("it can be enabled");
+    let group = group(&mut world);
+    let before = shown(&world, group, true);
+    let refused = [
+        // No command at all.
+        "",
+        "\n",
+        ",;\n ;",
+        "\0+ 1 0 3",
+        "junk",
+        "+",
+        "+ 1 0",
+        "* 1 0 3",
+        "+ 1 0 3 60 1 1",
+        // Generations to come, and to evict the two youngest.
+        "+ 1 0 4",
+        "+ 1 0 18446744073709551615",
+        "- 1 0 2",
+        "- 1 0 3",
+        // Cgroups, nodes and swappiness that are not there.
+        "+ 2 0 3",
+        "+ 65535 0 3",
+        "+ 65537 0 3",
+        "- 18446744073709551615 0 0",
+        "+ 1 1 3",
+        "+ 1 4294967295 3",
+        "+ 1 0 3 202",
+        "+ 1 0 3 -1",
+        "+ 1 0 3 maximum",
+    ];
+    for text in refused {
+        assert_eq!(write(&mut world, text), Err(Errno::EINVAL), "{text:?}");
+        assert_eq!(shown(&world, group, true), before, "{text:?}");
+    }
+}
+
+/// The youngest generation of a cgroup.
+fn youngest(world: &W<'_>, memcg: MemcgId) -> u64 {
+    let text = shown(world, memcg, false);
+    let line = text.lines().last().expect("generations");
+    line.split_whitespace().next().and_then(|seq| seq.parse().ok()).expect("a number")
+}
+
+#[test]
+fn commands_of_one_write_are_done_up_to_the_first_refused() {
+    let cases = [
+        ("+ 1 0 3", 4, true),
+        ("+1 0 3\n", 4, true),
+        ("+ 1 0 0", 4, true),
+        ("+ 1 4294967296 3", 4, true),
+        ("+ 18446744073709551617 0 3", 4, true),
+        ("+ 1 0 3 0 0", 4, true),
+        ("+ 1 0 3 max 1", 4, true),
+        ("+ 1 0 3 201", 4, true),
+        ("+ 1 0 3,+ 1 0 4;+ 1 0 5\n+ 1 0 6", 7, true),
+        (" , + 1 0 3 ;; \n", 4, true),
+        ("+ 1 0 3, + 1 0 99, + 1 0 4", 4, false),
+        ("+ 1 0 3;- 1 0 3;+ 1 0 4", 4, false),
+        ("+ 1 0 3\0, + 1 0 99", 4, true),
+        ("- 1 0 1 60 0", 3, true),
+        ("- 0 0 1", 3, true),
+    ];
+    for (text, seq, done) in cases {
+        let mut arena = Arena::new::<SmallX86>(&ROOM);
+        let mut world: W<'_> = arena.world();
+        enable(&mut world, "y").expect("it can be enabled");
+        let group = group(&mut world);
+        let expected = if done { Ok(()) } else { Err(Errno::EINVAL) };
+        assert_eq!(write(&mut world, text), expected, "{text:?}");
+        assert_eq!(youngest(&world, group), seq, "{text:?}");
+    }
+}

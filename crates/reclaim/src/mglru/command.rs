@@ -1,0 +1,211 @@
+//! Commands written to `lru_gen`, as text.
+
+use crate::errno::Errno;
+use crate::scan::SWAPPINESS_ANON_ONLY;
+use crate::text::{is_space, kstrtouint};
+
+/// What a command does to a cgroup's generations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operation {
+    /// `+`: opens a new one.
+    Age,
+    /// `-`: evicts old ones.
+    Evict,
+}
+
+/// A command: `+ CGROUP NODE SEQ [SWAPPINESS [FORCE]]` or `- CGROUP NODE SEQ [SWAPPINESS [PAGES]]`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Command {
+    pub(crate) operation: Operation,
+    /// The cgroup's id.
+    pub(crate) memcg: u64,
+    pub(crate) node: u32,
+    /// The youngest generation to age, or to evict.
+    pub(crate) seq: u64,
+    /// 0 to 200, or 201 for anonymous memory alone; `None` leaves it to the cgroup.
+    pub(crate) swappiness: Option<u8>,
+    /// Whether to walk without regard to filters, or how many pages to evict; 64 bits of ones if
+    /// it is left out.
+    pub(crate) option: u64,
+}
+
+impl Command {
+    /// Reads a command without its separator and blanks before it, as `sscanf` with
+    /// `%c %llu %u %lu %n %4s %n %lu %n` does and what looks at its results (Linux 7.1.5,
+    /// `lru_gen_seq_write`): blanks between fields are optional, numbers are decimal and wrap
+    /// around, and swappiness is four characters at most, in C's bases or `max`.
+    ///
+    /// # Errors
+    /// [`Errno::EINVAL`] if a field before swappiness is missing, anything is no number that should
+    /// be one, or something is left over.
+    pub(crate) fn parse(text: &str) -> Result<Self, Errno> {
+        let mut scanner = Scanner(text.as_bytes());
+        let operation = match scanner.byte() {
+            Some(b'+') => Operation::Age,
+            Some(b'-') => Operation::Evict,
+            _ => return Err(Errno::EINVAL),
+        };
+        let memcg = scanner.unsigned()?;
+        let node = scanner.unsigned()? as u32;
+        let seq = scanner.unsigned()?;
+        let swappiness = scanner.word().map(swappiness).transpose()?;
+        let option = if scanner.at_end() { u64::MAX } else { scanner.unsigned()? };
+        if !scanner.at_end() {
+            return Err(Errno::EINVAL);
+        }
+        Ok(Self { operation, memcg, node, seq, swappiness, option })
+    }
+}
+
+fn swappiness(word: &[u8]) -> Result<u8, Errno> {
+    if word == b"max" {
+        return Ok(SWAPPINESS_ANON_ONLY);
+    }
+    let number = core::str::from_utf8(word).ok().and_then(kstrtouint);
+    let number = number.filter(|n| *n <= u32::from(SWAPPINESS_ANON_ONLY));
+    number.map(|n| n as u8).ok_or(Errno::EINVAL)
+}
+
+/// What is left of a text that is read field by field.
+struct Scanner<'t>(&'t [u8]);
+
+impl<'t> Scanner<'t> {
+    /// Characters that a string field takes at most.
+    const WORD: usize = 4;
+
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn skip_spaces(&mut self) {
+        let is_word = |byte: &u8| !is_space(char::from(*byte));
+        let blank = self.0.iter().position(is_word).unwrap_or(self.0.len());
+        self.0 = &self.0[blank..];
+    }
+
+    fn at_end(&mut self) -> bool {
+        self.skip_spaces();
+        self.0.is_empty()
+    }
+
+    fn take(&mut self, bytes: usize) -> &'t [u8] {
+        let (taken, rest) = self.0.split_at(bytes);
+        self.0 = rest;
+        taken
+    }
+
+    /// Blanks and at least one digit.
+    fn unsigned(&mut self) -> Result<u64, Errno> {
+        self.skip_spaces();
+        let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let value = |n: u64, digit: &u8| n.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        if digits == 0 {
+            return Err(Errno::EINVAL);
+        }
+        Ok(self.take(digits).iter().fold(0, value))
+    }
+
+    /// Blanks and at least one other character.
+    fn word(&mut self) -> Option<&'t [u8]> {
+        self.skip_spaces();
+        let bytes = self.0.iter().take(Self::WORD);
+        let bytes = bytes.take_while(|byte| !is_space(char::from(**byte))).count();
+        (bytes > 0).then(|| self.take(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cgroup, node, sequence number, swappiness, option.
+    type Fields = (u64, u32, u64, Option<u8>, u64);
+
+    const ABSENT: u64 = u64::MAX;
+
+    fn fields(text: &str) -> Result<Fields, Errno> {
+        let command = Command::parse(text)?;
+        let Command { memcg, node, seq, swappiness, option, .. } = command;
+        Ok((memcg, node, seq, swappiness, option))
+    }
+
+    #[test]
+    fn fields_are_read_as_sscanf_reads_them() {
+        let cases = [
+            ("+ 1 0 3", (1, 0, 3, None, ABSENT)),
+            ("+1 0 3", (1, 0, 3, None, ABSENT)),
+            ("+ 1 0 3 ", (1, 0, 3, None, ABSENT)),
+            ("+\t1  0\x0b3\r", (1, 0, 3, None, ABSENT)),
+            ("+ 001 00 03", (1, 0, 3, None, ABSENT)),
+            ("+ 1 0 3 60", (1, 0, 3, Some(60), ABSENT)),
+            ("+ 1 0 3 0 0", (1, 0, 3, Some(0), 0)),
+            ("+ 1 0 3 200 1 ", (1, 0, 3, Some(200), 1)),
+            ("- 1 0 3 201 64", (1, 0, 3, Some(201), 64)),
+            ("- 1 0 3 max", (1, 0, 3, Some(201), ABSENT)),
+            ("+ 1 0 3max", (1, 0, 3, Some(201), ABSENT)),
+            ("+ 1 0 3 0x3c", (1, 0, 3, Some(60), ABSENT)),
+            ("+ 1 0 3 074", (1, 0, 3, Some(60), ABSENT)),
+            ("+ 1 0 3 +60", (1, 0, 3, Some(60), ABSENT)),
+            // Four characters, then another field.
+            ("+ 1 0 3 00607", (1, 0, 3, Some(48), 7)),
+            ("+ 1 0 3 0x3c1", (1, 0, 3, Some(60), 1)),
+            // Numbers wrap around.
+            ("+ 18446744073709551617 4294967296 18446744073709551619", (1, 0, 3, None, ABSENT)),
+            ("+ 1 4294967295 3", (1, u32::MAX, 3, None, ABSENT)),
+            ("- 1 0 3 0 18446744073709551616", (1, 0, 3, Some(0), 0)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(fields(text), Ok(expected), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_character_says_what_to_do() {
+        let operation = |text| Command::parse(text).map(|command| command.operation);
+        assert_eq!(operation("+ 1 0 3"), Ok(Operation::Age));
+        assert_eq!(operation("- 1 0 3"), Ok(Operation::Evict));
+        for text in ["* 1 0 3", "1 0 3", "a 1 0 3", "é 1 0 3"] {
+            assert_eq!(operation(text), Err(Errno::EINVAL), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_or_left_over_is_refused() {
+        let bad = [
+            "",
+            "+",
+            "+ 1",
+            "+ 1 0",
+            "+ 1 0 ",
+            "+ x 0 3",
+            "+ -1 0 3",
+            "+ +1 0 3",
+            "+ 1 -1 3",
+            "+ 1 0 -3",
+            "+ 1 0 0x3",
+            "+ 1 0 3x",
+            "+ 1 0 3 x",
+            "+ 1 0 3 202",
+            "+ 1 0 3 -1",
+            "+ 1 0 3 08",
+            "+ 1 0 3 0x",
+            "+ 1 0 3 maxi",
+            "+ 1 0 3 MAX",
+            "+ 1 0 3 max1",
+            "+ 1 0 3 60x",
+            "+ 1 0 3 2000",
+            "+ 1 0 3 4294967295",
+            "+ 1 0 3 60 x",
+            "+ 1 0 3 60 -1",
+            "+ 1 0 3 60 1x",
+            "+ 1 0 3 60 1 1",
+            "+ 1 0 3 é",
+            "+ 1 0 3 60é",
+        ];
+        for text in bad {
+            assert_eq!(fields(text), Err(Errno::EINVAL), "{text:?}");
+        }
+    }
+}
