@@ -1,4 +1,5 @@
-//! How far a cgroup's generations are scanned, and when a new one is opened (Linux 7.1.5, vmscan.c).
+//! How far a cgroup's generations are scanned, and when a new one is opened (Linux 7.1.5,
+//! vmscan.c).
 
 use super::seq::evictable_types;
 use super::{MIN_LRU_BATCH, MIN_NR_GENS};

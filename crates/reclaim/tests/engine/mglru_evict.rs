@@ -233,6 +233,28 @@ fn a_mapped_folio_in_use_is_kept_as_long_as_it_is_used() {
 }
 
 #[test]
+fn what_is_used_between_reclaims_outlives_what_is_not() {
+    by_each_loop(|world, tuning| {
+        let (mm, file, group) = (world.process(), world.file(), memcg(world, ROOT));
+        world.maps.set_memcg(&world.env, &mut world.cpu, mm, group);
+        for index in 0..128 {
+            map_one(world, mm, file, index, group);
+        }
+        // First in line for eviction, but for their use.
+        while usage(world, group) > 64 {
+            (0..32).for_each(|index| world.touch(mm, index));
+            world.maps.lru_gen_use_mm(mm);
+            assert!(reclaim(world, group, 16, None, tuning) > 0);
+            assert!((0..32).all(|index| is_cached(world, file, index)));
+        }
+        while reclaim(world, group, 32, None, tuning) > 0 {}
+        assert_eq!(usage(world, group), 0, "unused, they go");
+        let seen = world.maps.mm_stats(group);
+        assert!(seen.leaf_total > 0, "page tables were walked on the way: {seen:?}");
+    });
+}
+
+#[test]
 fn dirty_pages_of_files_wait_for_their_flushers() {
     for lru_gen in LOOPS {
         let mut arena = Arena::new::<SmallX86>(&ROOM);
