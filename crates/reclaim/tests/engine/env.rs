@@ -31,6 +31,10 @@ pub(crate) struct MmuLog {
     pub(crate) tlbs: Mutex<Tlbs>,
     /// Hardware does not set the accessed bit.
     pub(crate) software_af: AtomicBool,
+    /// Hardware sets the accessed bit of entries that lead to tables.
+    pub(crate) nonleaf_af: AtomicBool,
+    /// Another task waits for the CPU, always.
+    pub(crate) need_resched: AtomicBool,
     /// Deferred invalidations are interrupts.
     pub(crate) interrupts: AtomicBool,
     /// Something was issued and is not complete.
@@ -55,7 +59,9 @@ impl Mmu for MmuLog {
             true => Shootdown::Ipi,
             false => Shootdown::Broadcast,
         };
-        Caps { hardware_af: !self.software_af.load(Relaxed), shootdown, ..Caps::IDEAL }
+        let hardware_af = !self.software_af.load(Relaxed);
+        let nonleaf_af = self.nonleaf_af.load(Relaxed);
+        Caps { hardware_af, nonleaf_af, shootdown, ..Caps::IDEAL }
     }
 
     fn invalidate(&self, what: Invalidate) {
@@ -180,6 +186,10 @@ impl<'a, F: Format> Env for TestEnv<'a, F> {
 
     fn relax(&self) {
         std::thread::yield_now();
+    }
+
+    fn need_resched(&self) -> bool {
+        self.mmu.need_resched.load(Relaxed)
     }
 }
 

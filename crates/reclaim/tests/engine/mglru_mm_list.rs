@@ -1,0 +1,185 @@
+//! Which address spaces walks visit, and who opens a generation.
+
+use crate::mglru_walk::FILTERS;
+use crate::world::{Arena, World, aging, pages};
+use pageout_paging::mmu::Asid;
+use pageout_paging::pte::SmallX86;
+use pageout_paging::walk::TableFrames;
+use pageout_paging::young::Family;
+use pageout_reclaim::{CpuCtx, Limits, MappingId, MemcgBusy, MemcgId, MmId, NewVma, VmFlags};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+const ROOM: Limits = Limits { mappings: 8, ..FILTERS };
+
+type Small<'a> = World<'a, SmallX86>;
+
+/// A process with a page to walk.
+fn process(world: &mut Small<'_>) -> MmId {
+    let (mm, file) = (world.process(), world.file());
+    world.mapped(mm, file, 0, 0..1);
+    mm
+}
+
+/// Ages the cgroup: which of the processes were walked.
+fn walked(world: &mut Small<'_>, memcg: MemcgId, seq: u64, force: bool, of: &[MmId]) -> Vec<bool> {
+    world.forget();
+    assert!(world.age_memcg(memcg, seq, 60, force, Family::Line), "opens {}", seq + 1);
+    of.iter().map(|mm| world.walked(*mm)).collect()
+}
+
+#[test]
+fn walks_visit_what_ran_and_what_joined() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world = arena.world();
+    world.use_generations();
+    let root = MemcgId::ROOT;
+    let [a, b, c] = [0; 3].map(|_| process(&mut world));
+    assert_eq!(walked(&mut world, root, 3, false, &[a, b, c]), [true; 3], "all have joined");
+    assert_eq!(walked(&mut world, root, 4, false, &[a, b, c]), [false; 3]);
+    world.maps.lru_gen_use_mm(b);
+    let d = process(&mut world);
+    assert_eq!(walked(&mut world, root, 5, false, &[a, b, c, d]), [false, true, false, true]);
+    world.maps.lru_gen_use_mm(d);
+    assert_eq!(walked(&mut world, root, 6, false, &[a, b, c, d]), [false, false, false, true]);
+    assert_eq!(walked(&mut world, root, 7, true, &[a, b, c, d]), [true; 4], "forced");
+    assert_eq!(walked(&mut world, root, 8, false, &[a, b, c, d]), [false; 4]);
+    let e = process(&mut world);
+    world.exit(e);
+    let f = process(&mut world);
+    world.exit(b);
+    assert_eq!(walked(&mut world, root, 9, false, &[a, c, d, f]), [false, false, false, true]);
+    world.maps.mm(f).set_exiting();
+    assert_eq!(walked(&mut world, root, 10, true, &[a, c, d, f]), [true, true, true, false]);
+}
+
+#[test]
+fn after_an_iteration_without_a_walk_all_count_as_new() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world = arena.world();
+    world.use_generations();
+    let mm = process(&mut world);
+    assert_eq!(walked(&mut world, MemcgId::ROOT, 3, false, &[mm]), [true]);
+    world.env.mmu.software_af.store(true, Relaxed);
+    assert_eq!(walked(&mut world, MemcgId::ROOT, 4, true, &[mm]), [false]);
+    world.env.mmu.software_af.store(false, Relaxed);
+    assert_eq!(walked(&mut world, MemcgId::ROOT, 5, false, &[mm]), [true]);
+    assert_eq!(walked(&mut world, MemcgId::ROOT, 6, false, &[mm]), [false]);
+}
+
+#[test]
+fn a_process_is_walked_for_the_cgroup_it_is_in() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: Small<'_> = arena.world();
+    world.use_generations();
+    let memcg = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let [mm, other] = [0; 2].map(|_| process(&mut world));
+    assert_eq!(walked(&mut world, memcg, 3, true, &[mm, other]), [false; 2]);
+    world.maps.set_memcg(&world.env, &mut world.cpu, mm, memcg);
+    assert_eq!(walked(&mut world, memcg, 4, false, &[mm, other]), [true, false], "it joined");
+    assert_eq!(walked(&mut world, MemcgId::ROOT, 3, true, &[mm, other]), [false, true]);
+    let child = world.fork(mm);
+    assert_eq!(world.maps.mm(child).memcg(), memcg);
+    assert_eq!(walked(&mut world, memcg, 5, false, &[mm, child]), [false, true]);
+    let removed = world.maps.remove_memcg(&world.env, &mut world.cpu, memcg);
+    assert_eq!(removed, Err(MemcgBusy::HasProcesses));
+    world.exit(child);
+    world.maps.set_memcg(&world.env, &mut world.cpu, mm, MemcgId::ROOT);
+    world.maps.remove_memcg(&world.env, &mut world.cpu, memcg).expect("it is empty");
+    assert_eq!(walked(&mut world, MemcgId::ROOT, 4, false, &[mm, other]), [true, false]);
+}
+
+#[test]
+fn filters_of_a_removed_cgroup_serve_another() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: Small<'_> = arena.world();
+    world.use_generations();
+    for _ in 0..3 {
+        let memcg = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+        let (mm, file) = (process(&mut world), MappingId(0));
+        world.maps.set_memcg(&world.env, &mut world.cpu, mm, memcg);
+        let vma = world.vma(mm, 64..66, VmFlags::READ, file, 0);
+        let folio = world.folio(file, 1, 0);
+        world.map(vma, folio);
+        let mut found = Vec::new();
+        for seq in 3..6 {
+            world.maps.lru_gen_use_mm(mm);
+            assert!(world.age_memcg(memcg, seq, 60, false, Family::Line));
+            found.push(world.maps.mm_stats(memcg).nonleaf_found);
+        }
+        // Nothing young was found: with filters, only the first walk enters tables.
+        assert_eq!(found, [2, 2, 2]);
+        world.zap(vma, folio);
+        world.exit(mm);
+        world.maps.remove_memcg(&world.env, &mut world.cpu, memcg).expect("it is empty");
+    }
+}
+
+#[test]
+fn walks_at_once_share_an_iteration_and_one_opens_the_generation() {
+    const WALKERS: usize = 3;
+    const SEQS: u64 = 60;
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: Small<'_> = arena.world();
+    world.use_generations();
+    let mms = [0; 5].map(|_| process(&mut world));
+    let (maps, env) = (&world.maps, &world.env);
+    let opened = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..WALKERS {
+            scope.spawn(|| {
+                let cpu = &mut CpuCtx::new();
+                for seq in 3..3 + SEQS {
+                    mms.iter().for_each(|mm| maps.lru_gen_use_mm(*mm));
+                    let aging = aging(Family::Line);
+                    if maps.try_to_inc_max_seq(env, cpu, MemcgId::ROOT, seq, 60, true, aging) {
+                        opened.fetch_add(1, Relaxed);
+                    }
+                    // Whoever came late waits for the others: generations are opened in order.
+                    while opened.load(Relaxed) < seq - 2 {
+                        thread::yield_now();
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(opened.load(Relaxed), SEQS, "each generation is opened once");
+    let found = maps.mm_stats(MemcgId::ROOT).nonleaf_found;
+    let most = mms.len() as u64 * SEQS;
+    assert!(0 < found && found <= most, "{found}: each is walked once an iteration, at most");
+}
+
+#[test]
+fn a_process_ends_only_after_walks_have_left_it() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: Small<'_> = arena.world();
+    world.use_generations();
+    let file = world.file();
+    let stop = AtomicU64::new(0);
+    let World { maps, env, cpu, tables, .. } = &mut world;
+    let (maps, env) = (&*maps, &*env);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let cpu = &mut CpuCtx::new();
+            let mut seq = 3;
+            while stop.load(Relaxed) == 0 {
+                let aging = aging(Family::Line);
+                assert!(maps.try_to_inc_max_seq(env, cpu, MemcgId::ROOT, seq, 60, true, aging));
+                seq += 1;
+            }
+        });
+        for round in 0..200 {
+            let mut supply = *tables;
+            let root = supply.take().expect("a table");
+            let asid = Asid(round % 8);
+            let mm = maps.add_mm(env, cpu, root, asid).expect("room");
+            let range = pages::<SmallX86>(0..4);
+            let flags = VmFlags::READ;
+            let new = NewVma { mm, range, flags, mapping: file, pgoff: 0 };
+            maps.mmap(env, cpu, &new).expect("room");
+            maps.exit_mm(env, cpu, mm);
+            supply.give_back(root);
+        }
+        stop.store(1, Relaxed);
+    });
+}
