@@ -22,7 +22,8 @@
 //! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Maps::mark_accessed`] |
 //! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Maps::add_memcg`] |
 //! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Maps::balance`] |
-//! | user space's files | `memory_reclaim`, `stat_text`, `vmstat`, `mglru` | [`Maps::memory_reclaim`], [`Maps::lru_gen_write`] |
+//! | user space's files | `memory_reclaim`, `stat_text`, `vmstat` | [`Maps::memory_reclaim`] |
+//! | generations, and `lru_gen` | [`mglru`] | [`Maps::lru_gen_write`] |
 //!
 //! [`Tuning`] is what variants differ in.
 #![no_std]
