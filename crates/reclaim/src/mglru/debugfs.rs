@@ -70,7 +70,7 @@ impl Maps<'_> {
     fn show_tiers(&self, memcg: MemcgId, seq: u64, out: &mut impl Write) -> fmt::Result {
         let lrugen = self.lru_gen(memcg);
         for tier in 0..MAX_NR_TIERS {
-            write!(out, "{:>22}", tier)?;
+            write!(out, "{tier:>22}")?;
             for kind in [ANON, FILE] {
                 let of = |counts: &[[AtomicU64; MAX_NR_TIERS]; 2]| counts[kind][tier].load(Relaxed);
                 let shown = if seq == lrugen.max_seq() {

@@ -4,6 +4,7 @@
 
 mod command;
 mod error;
+mod machine;
 mod parse;
 mod session;
 #[cfg(test)]
@@ -11,4 +12,5 @@ mod tests;
 
 pub use command::Command;
 pub use error::{Problem, SessionError};
+pub use machine::run;
 pub use session::{Backing, File, Process, Region, SHIPPED, Session, Step, shipped};
