@@ -37,8 +37,8 @@ pub fn descend<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Descent {
     }
 }
 
-/// Descends from the root table in frame `root` to the PMD table for `addr`: its frame, or the level
-/// of the entry that leads no further. Takes no lock.
+/// Descends from the root table in frame `root` to the PMD table for `addr`: its frame, or the
+/// level of the entry that leads no further. Takes no lock.
 #[inline]
 pub fn pmd_table<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Result<Pfn, Level> {
     let mut frame = root;

@@ -90,8 +90,8 @@ impl Maps<'_> {
         added.ok_or(OutOfTable(TableKind::Memcgs))
     }
 
-    /// Removes a cgroup without processes, to which nothing is charged any more from now on. What is
-    /// left of its folios is charged to its parent and joins the parent's lists.
+    /// Removes a cgroup without processes, to which nothing is charged any more from now on. What
+    /// is left of its folios is charged to its parent and joins the parent's lists.
     ///
     /// # Errors
     /// [`MemcgBusy`]; nothing is changed then.

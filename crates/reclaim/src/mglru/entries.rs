@@ -25,8 +25,8 @@ pub(crate) struct Look<'a, 'e, 'm, E: Env> {
 }
 
 impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
-    /// The folio of a frame that a present entry maps, if it is in a generation of the cgroup (Linux
-    /// 7.1.5, `get_pfn_folio`). The lock of the entry's table keeps it in being.
+    /// The folio of a frame that a present entry maps, if it is in a generation of the cgroup
+    /// (Linux 7.1.5, `get_pfn_folio`). The lock of the entry's table keeps it in being.
     #[inline]
     pub(crate) fn folio(&self, pfn: Pfn) -> Option<(FolioId, &'m Folio)> {
         let id = self.maps.folio_of(pfn)?;
