@@ -162,6 +162,10 @@ pub(crate) enum Benchmark {
     Young,
     /// The threads' reclaim benchmark by stage, and what batching saves of it
     Reclaim,
+    /// The same on generations, by the share of entries that are young
+    Mglru,
+    /// Aging walks of page tables, by what is mapped and populated, and by what lets them skip tables
+    Aging,
     /// Reclaim of files up to 1 TiB, and how its time grows with their size
     Scale,
 }

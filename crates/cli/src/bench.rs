@@ -16,6 +16,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     output::check(&args.output)?;
     let rounds = args.measuring.rounds_or(match args.what {
         Benchmark::Scale => bench::SCALE_ROUNDS,
+        Benchmark::Mglru => bench::MGLRU_ROUNDS,
+        Benchmark::Aging => bench::AGING_ROUNDS,
         Benchmark::Young | Benchmark::Reclaim => Rounds::DEFAULT,
     });
     let seed = args.measuring.seed;
@@ -24,6 +26,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     let records = match args.what {
         Benchmark::Young => bench::young(rounds, seed, &mut steps),
         Benchmark::Reclaim => bench::reclaim(rounds, seed, &mut steps),
+        Benchmark::Mglru => bench::mglru(rounds, seed, &mut steps),
+        Benchmark::Aging => bench::aging(rounds, seed, &mut steps),
         Benchmark::Scale => bench::scale(rounds, seed, &mut steps)?,
     };
     bar.finish_and_clear();
@@ -34,6 +38,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
         match args.what {
             Benchmark::Young => young_text,
             Benchmark::Reclaim => reclaim_text,
+            Benchmark::Mglru => mglru_text,
+            Benchmark::Aging => aging_text,
             Benchmark::Scale => scale_text,
         },
     )
@@ -52,6 +58,25 @@ fn reclaim_text(set: &RecordSet) -> Result<String, CliError> {
     let fixed = tables::fixed(&table, reclaim_file::WHOLE, &bench::FIXED.map(|stage| stage.name()));
     let table = render::comparison(&table, Options::default());
     Ok(format!("{table}\n{fixed}\n{}", tables::goals(set)))
+}
+
+fn mglru_text(set: &RecordSet) -> Result<String, CliError> {
+    let runs = tables::only(set, |record| record.scenario == reclaim_file::NAME);
+    let table = compare(&runs, &Variant::MGLRU_BEFORE.labels(Axes::Reclaim))?;
+    let table = render::comparison(&table, Options::default());
+    Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
+}
+
+fn aging_text(set: &RecordSet) -> Result<String, CliError> {
+    let powers = bench::GROWS_WITH.map(|with| format!("power of {with}"));
+    let columns = [bench::WALK, "entries visited", "leaf entries seen", "tables entered"];
+    let walks = tables::figures(set, bench::WALKS, &columns);
+    let powers = tables::figures(set, bench::WALKS, &powers.each_ref().map(String::as_str));
+    let goals = tables::goals(set);
+    Ok(format!(
+        "one aging walk, us, and what it counted\n\n{walks}\npowers of size by which its time \
+         grows\n\n{powers}\n{goals}"
+    ))
 }
 
 fn scale_text(set: &RecordSet) -> Result<String, CliError> {

@@ -206,10 +206,16 @@ impl Plan {
         let seed = common.measuring.seed;
         let mut arenas: Vec<Arena> = self.files.iter().map(AgeFile::arena).collect();
         let mut reclaimed: Vec<Arena> = self.reclaims.iter().map(ReclaimFile::arena).collect();
+        let mglru = if self.main { ReclaimFile::mglru_table() } else { Vec::new() };
+        let mut on_generations: Vec<Arena> = mglru.iter().map(ReclaimFile::arena).collect();
         let mut cells: Vec<Box<dyn Cell + '_>> = Vec::new();
         for (reclaim, arena) in self.reclaims.iter().zip(&mut reclaimed) {
             let by_stage = !self.main || reclaim.shows_stages();
             cells.push(reclaim.cell(arena, &variants.reclaim, seed, by_stage));
+        }
+        let steps = [&[Variant::MGLRU_BEFORE][..], &Variant::MGLRU_STEPS].concat();
+        for (reclaim, arena) in mglru.iter().zip(&mut on_generations) {
+            cells.push(reclaim.cell(arena, &steps, seed, true));
         }
         let failed = |source| CliError::Replay { name: name_of(common.trace.as_deref()), source };
         for replay in &self.replays {
@@ -240,29 +246,48 @@ pub(crate) fn table(set: &RecordSet, base: &Labels) -> Result<String, CliError> 
     Ok(table + &flush.unwrap_or_default())
 }
 
+/// The records of `reclaim-file` on these lists.
+fn reclaims_on(set: &RecordSet, lru: Lru) -> RecordSet {
+    let lru = lru.to_string();
+    let of = |record: &Record| record.variant.get("lru") == Some(&lru);
+    tables::only(set, |record| record.scenario == reclaim_file::NAME && of(record))
+}
+
 /// The main table: times of both scenarios, the floors, and figures of real kernels.
 fn main_table(set: &RecordSet, variants: &Variants) -> Result<String, CliError> {
-    let reclaim = variants.reclaim[0].labels(Axes::Reclaim);
-    let aging = variants.aging[0].labels(Axes::Aging);
+    let classic = reclaims_on(set, Lru::Classic);
+    let mglru = reclaims_on(set, Lru::Mglru);
+    let base = variants.reclaim[0].labels(Axes::Reclaim);
+    let mglru_base = Variant::MGLRU_BEFORE.labels(Axes::Reclaim);
+    let traces = tables::only(set, |record| record.scenario == "trace");
     let mut text = String::new();
-    for (scenario, base, title) in [
+    for (records, base, title) in [
+        (&classic, &base, "A clean mapped file, all young once: memory.reclaim of 80%"),
+        (&mglru, &mglru_base, "The same on generations, where unmapping was batched before"),
         (
-            reclaim_file::NAME,
-            &reclaim,
-            "A clean mapped file, all young once: memory.reclaim of 80%",
+            &traces,
+            &variants.aging[0].labels(Axes::Aging),
+            "A real program: all resident folios aged at the end of each epoch",
         ),
-        ("trace", &aging, "A real program: all resident folios aged at the end of each epoch"),
     ] {
-        let mut times = tables::only(set, |record| record.scenario == scenario);
+        let mut times = records.clone();
         for record in &mut times.records {
             let shown = |metric: &Metric| !reclaim_file::ABOUT_SAMPLING.contains(&&*metric.name);
             record.metrics.retain(|metric| metric.basis == Basis::Measured && shown(metric));
         }
         text += &format!("{title}\n\n{}\n", table(&times, base)?);
     }
-    let reclaims = tables::only(set, |record| record.scenario == reclaim_file::NAME);
-    let saved = tables::saved(&compare_records(&reclaims, &reclaim)?, reclaim_file::WHOLE);
-    text += &format!("{saved}\n{}\n", tables::floors(set));
-    text += &render::published(set, &published::compared(&reclaim)).unwrap_or_default();
-    Ok(text + "\n" + CAUTION)
+    for (records, base) in [(&classic, &base), (&mglru, &mglru_base)] {
+        let compared = compare_records(records, base)?;
+        text += &format!("{}\n", tables::saved(&compared, reclaim_file::WHOLE));
+    }
+    text += &format!("{}\n", tables::floors(set));
+    for base in [&base, &mglru_base] {
+        let base = published::compared(base);
+        let same = |record: &Record| record.variant.get("lru") == base.get("lru");
+        let figures = tables::only(set, same);
+        text += &render::published(&figures, &base).unwrap_or_default();
+        text += "\n";
+    }
+    Ok(text + CAUTION)
 }

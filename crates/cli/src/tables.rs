@@ -116,6 +116,26 @@ pub(crate) fn sizes(
     format!("{}\n\n{grid}", fields.unwrap_or_default())
 }
 
+/// The records of a scenario that have these metrics, a line each: fields, variant, medians.
+pub(crate) fn figures(set: &RecordSet, scenario: &str, metrics: &[&str]) -> String {
+    let find = |record: &Record, name: &str| {
+        record.metrics.iter().find(|metric| metric.name == name).map(value)
+    };
+    let has = |record: &&Record| record.scenario == scenario && find(record, metrics[0]).is_some();
+    let records: Vec<_> = set.records.iter().filter(has).collect();
+    let labels = |record: &Record| record.fields.clone().into_iter().chain(record.variant.clone());
+    let names = records.first().map(|record| labels(record).map(|(name, _)| name));
+    let names: Vec<String> = names.into_iter().flatten().collect();
+    let numbers = metrics.iter().map(|metric| ((*metric).to_owned(), Align::Right));
+    let names = names.into_iter().map(|name| (name, Align::Left));
+    let mut grid = Grid::new(names.chain(numbers));
+    for record in records {
+        let values = metrics.iter().map(|name| find(record, name).unwrap_or_default());
+        grid.row(labels(record).map(|(_, choice)| choice).chain(values));
+    }
+    grid.to_string()
+}
+
 /// How much of each whole is fixed, whatever the variant, and the ratio of the wholes and of what
 /// is not fixed: where the fixed cost is larger, as in a kernel, the first ratio is smaller.
 pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str]) -> String {

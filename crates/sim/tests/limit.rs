@@ -1,7 +1,7 @@
 //! Programs under a memory limit: the engine never beats the bound, and variants decide alike.
 
 use pageout_paging::young::Family;
-use pageout_reclaim::{ShootdownWhen, UnmapBy};
+use pageout_reclaim::{LruGenLoop, ShootdownWhen, UnmapBy};
 use pageout_record::schema::Record;
 use pageout_sim::replay::Replay;
 use pageout_sim::residency::ReplayError;
@@ -67,11 +67,14 @@ fn assert_bounded(record: &Record) {
 #[test]
 fn the_samples_at_half_of_their_pages() {
     for sample in TraceSource::samples() {
-        let variants = [Variant::BEFORE, Variant::of(Family::Line)];
+        let classic = [Variant::BEFORE, Variant::of(Family::Line)];
+        let variants = [classic, [Variant::MGLRU_BEFORE, Variant::MGLRU_STEPS[1]]].concat();
         let run = || run(&sample, "limit=50% format=x86-64", &variants).expect("it fits");
         let records = run();
         assert_eq!(records, run(), "the same run gives the same records");
-        assert_eq!(decisions(&records[0]), decisions(&records[1]), "variants decide alike");
+        for pair in records.chunks(2) {
+            assert_eq!(decisions(&pair[0]), decisions(&pair[1]), "variants decide alike");
+        }
         for record in &records {
             assert_bounded(record);
             assert!(figure(record, "bound: demand MIN, refaults") > 0.0, "memory is short");
@@ -283,7 +286,9 @@ proptest! {
     ) {
         let trace = trace(|_, _| events);
         let fields = format!("limit={}KiB order={order} format=x86-64,arm64-4k", pages * 4);
-        let variants = [Variant::BEFORE, Variant::of(Family::Line)];
+        let [batched, line] = Variant::MGLRU_STEPS;
+        let mm = Variant { lru_gen: LruGenLoop::Mm, ..batched };
+        let variants = [Variant::BEFORE, Variant::of(Family::Line), line, batched, mm];
         match run(&trace, &fields, &variants) {
             Ok(records) => {
                 for record in records {

@@ -39,6 +39,26 @@ fn compare_reclaim_file_prints_the_steps() {
 }
 
 #[test]
+fn compare_reclaim_file_on_generations_compares_young_alone() {
+    let words = "compare reclaim-file lru=mglru size=16MiB order=4 --runs 2";
+    let table = stdout(words);
+    assert_in_order(&table, &["aging=7.1", "lru=mglru", "unmap=batched"]);
+    assert_in_order(&table, &["compared  young", "per-entry", "batched", "line"]);
+    assert_in_order(&table, &["arm64-4k", "whole reclaim", "atomics", "pages examined"]);
+    let loops = "compare reclaim-file lru=mglru anon=25% size=16MiB order=4 --runs 1 \
+                 --base aging=7.1 --new aging=mm";
+    assert_in_order(&stdout(loops), &["compared  aging", "7.1", "mm", "pages swapped out"]);
+}
+
+#[test]
+fn a_program_under_a_limit_runs_on_either_lists() {
+    let sample = "--trace cc1plus-list --base lru=classic --new lru=mglru --runs 1";
+    let table = stdout(&format!("compare trace limit=50% format=x86-64 {sample}"));
+    assert_in_order(&table, &["compared  lru,aging", "classic,-", "mglru,7.1"]);
+    assert_in_order(&table, &["refaults", "bound: demand MIN", "refaults / demand MIN's"]);
+}
+
+#[test]
 fn run_reclaim_file_takes_every_field_and_format() {
     for fields in [
         "format=arm64-16k,arm64-64k,riscv64 order=2",
@@ -47,9 +67,12 @@ fn run_reclaim_file_takes_every_field_and_format() {
         "format=x86-64 order=4 align=misaligned processes=2",
         "format=x86-64 order=4 uffd-wp=yes",
         "format=x86-64 order=pmd map=pmd-leaf reclaim=25%",
+        "format=x86-64,arm64-64k order=4 anon=25% chosen=folios young=50%",
     ] {
         let words = format!("run reclaim-file size=16MiB {fields} --runs 1");
-        let set = records(&format!("{words} --variant young=batched,shootdown=immediate"));
+        let mut set = records(&format!("{words} --variant young=batched,shootdown=immediate"));
+        let generations = format!("{words} lru=mglru --variant young=batched,aging=mm");
+        set.records.extend(records(&generations).records);
         for record in &set.records {
             assert_eq!(record.variant["unmap"], "batched", "defaults are written out");
             let asked = if fields.contains("25%") { 1024.0 } else { 3276.0 };
@@ -82,9 +105,12 @@ fn the_main_table_has_all_of_its_parts() {
     assert_in_order(&text, &["A clean mapped file", "young,unmap"]);
     assert_in_order(&text, &steps);
     assert_in_order(&text, &["whole reclaim", "10GiB", "arm64-4k", "pmd"]);
+    assert_in_order(&text, &["on generations", "aging=7.1", "per-entry", "batched", "line"]);
     assert_in_order(&text, &["A real program", "trace=python-table.pgt", "ns/4K page"]);
     assert_in_order(&text, &["saved of whole reclaim", "line,batched saves, ns", "38 / "]);
-    assert_in_order(&text, &["724", "485", "724", "119", "instructions/4K page"]);
+    assert_in_order(&text, &["724", "485", "724", "119", "2705", "instructions/4K page"]);
+    let generations = ["224", "86", "1578", "496.8", "728.5", "472.4", "1977.3", "1981.5"];
+    assert_in_order(&text, &generations);
     assert_in_order(
         &text,
         &["floors", "ns/entry", "figures of real kernels", "[1]", "nanoseconds"],
@@ -136,6 +162,15 @@ fn bench_reclaim_sets_every_goal_beside_what_was_measured() {
     assert_in_order(&text, &["how much of it is fixed", "ratio without fixed"]);
     assert_in_order(&text, &["saved by line against per-entry", ">= 18", "ns/4K page"]);
     assert_in_order(&text, &["arm64-4k, order 0, throughput", ">= 0.97", "goals met"]);
+}
+
+#[test]
+fn bench_aging_counts_what_walks_skip() {
+    let text = stdout("bench aging --runs 1");
+    assert_in_order(&text, &["one aging walk", "skips", "walk", "tables entered"]);
+    assert_in_order(&text, &["256MiB", "forced", "per-entry", "1TiB", "non-leaf young, filter"]);
+    assert_in_order(&text, &["power of mapped space", "power of populated entries", "forced"]);
+    assert_in_order(&text, &["all old, no filter: with non-leaf young / without", "<= 0.02"]);
 }
 
 #[test]

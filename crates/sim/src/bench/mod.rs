@@ -3,13 +3,19 @@
 //! `bench young`: sweeps over page tables, in each family and with each share of entries young; the
 //! widest read of the same tables and one locked operation are timed in the same rounds.
 
+mod aging;
+mod figures;
 mod goals;
+mod mglru;
 mod reclaim;
 mod scale;
 mod sweep;
 mod tables;
+mod walked;
 
+pub use aging::{AGING_ROUNDS, GROWS_WITH, WALK, WALKS, aging};
 pub use goals::{Bound, GOALS, Goal, NoBound};
+pub use mglru::{MGLRU_ROUNDS, mglru};
 pub use reclaim::{FIXED, reclaim};
 pub use scale::{SCALE_ROUNDS, SIZES, scale, scale_scenarios};
 pub use sweep::{By, Sweep};

@@ -1,12 +1,13 @@
 //! `bench reclaim`: what batching saves of reclaim, by stage, beside what it is held to.
 
+use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
 use crate::fields::OrderName;
 use crate::formats::FormatName;
 use crate::layout::Arena;
 use crate::reclaim_file::{Orders, ReclaimFile, WHOLE};
 use crate::rounds::{Cell, Rounds, measure};
-use crate::variant::{Axes, Variant};
+use crate::variant::Variant;
 use pageout_paging::Stage;
 use pageout_record::schema::{Basis, Record};
 
@@ -60,11 +61,6 @@ const fn held(format: FormatName) -> (f64, f64, f64) {
     }
 }
 
-/// The records of the scenarios, to find figures in.
-struct Measured<'a> {
-    records: &'a [Record],
-}
-
 impl Measured<'_> {
     fn goals(&self, format: FormatName, seed: u64) -> Vec<Record> {
         let (aging, unmapping, saved) = held(format);
@@ -110,23 +106,4 @@ impl Measured<'_> {
         };
         measured.map(record).collect()
     }
-
-    /// Nanoseconds a page of several stages together, a sample a round.
-    fn stages(&self, scenario: &ReclaimFile, variant: Variant, stages: &[Stage]) -> Vec<f64> {
-        let all = stages.iter().map(|stage| self.metric(scenario, variant, stage.name()));
-        all.reduce(|sum, stage| zip(&sum, &stage, |a, b| a + b)).unwrap_or_default()
-    }
-
-    fn metric(&self, scenario: &ReclaimFile, variant: Variant, name: &str) -> Vec<f64> {
-        let (fields, variant) = (scenario.labels(), variant.labels(Axes::Reclaim));
-        let same = |record: &&Record| record.fields == fields && record.variant == variant;
-        let metrics = self.records.iter().filter(same).flat_map(|record| &record.metrics);
-        let mut found = metrics.filter(|metric| metric.name == name);
-        found.next().map(|metric| metric.values.clone()).unwrap_or_default()
-    }
-}
-
-/// Round by round; where the sampler saw too little in a round, rounds are not the same ones.
-fn zip(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
 }

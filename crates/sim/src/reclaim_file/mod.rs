@@ -7,6 +7,7 @@ mod setup;
 mod tests;
 
 pub use cell::{ABOUT_SAMPLING, WHOLE};
+pub(crate) use setup::Setup;
 
 use crate::fields::{self, FieldError, OrderName, bad};
 use crate::footprint::Footprint;
@@ -152,6 +153,12 @@ impl ReclaimFile {
             })
         };
         FormatName::MAIN.into_iter().flat_map(of_format).collect()
+    }
+
+    /// The main table's for generations: the threads' folios in a smaller file, which says as much
+    /// of them in a tenth of the time.
+    pub fn mglru_table() -> Vec<Self> {
+        FormatName::MAIN.map(|format| Self { format, bytes: 1 << 30, ..Self::DEFAULT }).to_vec()
     }
 
     /// Scenarios from `FIELD=VALUE` arguments: format, order and young may be comma-separated

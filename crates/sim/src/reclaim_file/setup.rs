@@ -27,13 +27,15 @@ const STRETCH: usize = 1 << MIXED[MIXED.len() - 1];
 const SIZED: &str = "the arena is sized for the scenario";
 
 /// The file, mapped and listed, with nothing reclaimed yet.
-pub(super) struct Setup<'a, F> {
-    pub(super) ground: Ground<'a, F>,
-    memcg: MemcgId,
+pub(crate) struct Setup<'a, F> {
+    pub(crate) ground: Ground<'a, F>,
+    pub(crate) memcg: MemcgId,
+    /// The processes, with their root tables.
+    pub(crate) spaces: Vec<(MmId, Pfn)>,
 }
 
 impl ReclaimFile {
-    pub(super) fn limits<F: Arch>(&self) -> Limits {
+    pub(crate) fn limits<F: Arch>(&self) -> Limits {
         let processes = self.processes as usize;
         let anon = self.pages::<F>(self.anon_bytes()) * processes;
         let anon_folios = self.folios::<F>(self.anon_bytes()) * processes;
@@ -53,7 +55,7 @@ impl ReclaimFile {
         }
     }
 
-    pub(super) fn tables<F: Arch>(&self) -> usize {
+    pub(crate) fn tables<F: Arch>(&self) -> usize {
         // Both kinds of memory may end in the middle of a table of each level.
         let of = |bytes| tables_of::<F>(self.pages::<F>(bytes), self.processes, self.map);
         of(self.file_bytes()) + if self.anon_bytes() > 0 { of(self.anon_bytes()) } else { 0 }
@@ -83,7 +85,7 @@ impl ReclaimFile {
     }
 
     /// Where the file is mapped in every process.
-    fn range<F: Arch>(&self) -> VirtRange {
+    pub(crate) fn range<F: Arch>(&self) -> VirtRange {
         let beside = match self.align {
             Align::Aligned => 0,
             Align::Misaligned => F::PAGE_SIZE,
@@ -130,14 +132,14 @@ fn stretches(pages: usize) -> impl Iterator<Item = u8> {
 impl<'a, F: Arch> Setup<'a, F> {
     /// Sets the scenario up, the same way for the same seed, on an arena that it made; what was
     /// there before is gone. The file is read in first and then mapped, process by process.
-    pub(super) fn build(arena: &'a mut Arena, scenario: &ReclaimFile, lru: Lru, seed: u64) -> Self {
+    pub(crate) fn build(arena: &'a mut Arena, scenario: &ReclaimFile, lru: Lru, seed: u64) -> Self {
         let ground = arena.ground::<F>();
         ground.switch_to(lru);
         let (env, maps) = (ground.env, &ground.maps);
         let cpu = &mut CpuCtx::new();
         let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect(SIZED);
         let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(SIZED);
-        let setup = Self { ground, memcg };
+        let mut setup = Self { ground, memcg, spaces: Vec::new() };
         let orders = scenario.folio_orders::<F>(scenario.file_bytes(), seed);
         let folios = setup.add_folios(file, &orders);
         setup.list(scenario.list, folios.clone(), seed);
@@ -154,6 +156,7 @@ impl<'a, F: Arch> Setup<'a, F> {
             }
             // It ran, and sleeps from now on.
             setup.ground.maps.lru_gen_use_mm(mm);
+            setup.spaces.push((mm, root));
         }
         setup
     }

@@ -9,7 +9,8 @@ use crate::layout::MAP_START;
 use crate::variant::{Lru, Variant};
 use pageout_paging::Pfn;
 use pageout_paging::pte::X86_64;
-use pageout_reclaim::{Counter as VmCounter, MapAs, ShootdownWhen};
+use pageout_paging::young::Family;
+use pageout_reclaim::{Counter as VmCounter, LruGenLoop, MapAs, ShootdownWhen};
 
 const SEED: u64 = 7;
 
@@ -83,6 +84,32 @@ fn also_where_the_mapping_is_an_awkward_one() {
         let leaf =
             ReclaimFile { map: MapAs::PmdLeaf, ..small(format, Orders::All(OrderName::Pmd)) };
         assert_variants_agree(&leaf);
+    }
+}
+
+/// The folios that generations give up are the same whether entries are checked a batch or a line
+/// at a time; entry by entry, other folios are found used on the way.
+#[test]
+fn generations_give_up_the_same_by_lines_as_by_batches() {
+    let mms = Variant::MGLRU_STEPS.map(|step| Variant { lru_gen: LruGenLoop::Mm, ..step });
+    for format in FormatName::ALL {
+        let plain = ReclaimFile { young_percent: 30, ..small(format, ORDER_4) };
+        for scenario in [
+            plain,
+            ReclaimFile { young_percent: 100, ..plain },
+            ReclaimFile { chosen: Chosen::Folios, processes: 2, ..plain },
+            ReclaimFile { align: Align::Misaligned, list: ListOrder::Shuffled, ..plain },
+            ReclaimFile { mapped: Mapped::Half, ..plain },
+            ReclaimFile { orders: Orders::Mixed, anon_percent: 25, ..plain },
+        ] {
+            for [batched, line] in [Variant::MGLRU_STEPS, mms] {
+                with_format!(format, F => {
+                    let of = |variant| run::<F>(&scenario, variant).0;
+                    assert!(of(batched) == of(line), "{scenario:?}, {batched}");
+                    of(Variant { young: Family::PerEntry, ..batched });
+                });
+            }
+        }
     }
 }
 
