@@ -70,6 +70,7 @@ impl Maps<'_> {
         if (was ^ caps).contains(LruGenCaps::CORE) {
             for id in self.subtree(MemcgId::ROOT) {
                 self.switch_lists(world, cpu, id, caps.contains(LruGenCaps::CORE));
+                world.relax();
             }
         }
         self.unlock_tree(cpu, tree);

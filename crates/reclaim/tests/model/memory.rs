@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 /// Frame of the first page table: far from the folios' frames.
 pub(crate) const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
 
-/// Room for some processes, too little for all they may want.
+/// Room for some processes, too little for all they may want; but slots enough for generations of
+/// anonymous memory to be evicted, which takes 64 that are free.
 pub(crate) const ROOM: Limits = Limits {
     frames: 96,
     folios: 72,
@@ -23,7 +24,7 @@ pub(crate) const ROOM: Limits = Limits {
     mappings: 10,
     memcgs: 4,
     shadows: 8,
-    slots: 48,
+    slots: 100,
     filters: 4,
 };
 

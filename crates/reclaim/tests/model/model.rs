@@ -97,6 +97,8 @@ pub(crate) struct Model<'g, 'm, F, R> {
     pub(crate) slots: usize,
     pub(crate) filters: usize,
     waited: Cell<u32>,
+    /// Lists are being switched over.
+    pub(crate) switching: Cell<bool>,
     pub(crate) now_ms: Cell<u64>,
     rules: PhantomData<R>,
 }
@@ -126,6 +128,7 @@ impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
             slots: maps.free_slots(),
             filters: maps.lru_gen_free_filters().count(),
             waited: Cell::new(0),
+            switching: Cell::new(false),
             now_ms: Cell::new(0),
             rules: PhantomData,
         }
@@ -376,6 +379,11 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
         None
     }
 
+    fn need_resched(&self) -> bool {
+        let script = self.script.borrow();
+        script.next.front().is_some_and(|next| script.interruptible && script.passed >= next.after)
+    }
+
     fn enter(&self, stage: Stage) {
         // There reclaim holds the lock of one folio at most, for which no address space waits.
         let calm = matches!(stage, Stage::CacheRemoval | Stage::Flush | Stage::Free);
@@ -385,6 +393,8 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
     fn relax(&self) {
         self.waited.set(self.waited.get() + 1);
         assert!(self.waited.get() < 1 << 20, "a lock is waited for that no one gives up");
+        // In operations that others may interrupt, who gives up the CPU holds nothing of theirs.
+        self.meanwhile(true);
     }
 }
 

@@ -17,6 +17,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.machine.set(machine);
         self.tuning.set(steps::tuning(variant));
         self.begin();
+        self.audit();
         let slots = self.maps.free_slots();
         for step in steps {
             self.step(step);
@@ -25,6 +26,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.read_back();
         self.audit();
         (0..steps::PROCESSES).for_each(|process| self.run(&steps::Op::Exit { process }));
+        self.audit();
+        // With so little swap, generations of anonymous memory are not evicted.
+        self.run(&steps::Op::SwitchLruGen { caps: 0 });
+        (0..4).for_each(|_| self.run(&steps::Op::ReclaimAll));
         self.audit();
         assert_eq!(self.maps.free_slots(), slots, "no slot is left in use");
     }
@@ -41,6 +46,12 @@ const STEPS: usize = 250;
 /// Scenarios of a format: unless `PROPTEST_CASES` asks for more, 10⁵ steps in all.
 fn scenarios() -> u32 {
     std::env::var("PROPTEST_CASES").map_or(100, |n| n.parse().expect("a number of scenarios"))
+}
+
+/// Scenarios tried to shorten one that fails, unless `PROPTEST_MAX_SHRINK_ITERS` says otherwise.
+fn shrinking() -> u32 {
+    let asked = std::env::var("PROPTEST_MAX_SHRINK_ITERS");
+    asked.map_or(5_000, |n| n.parse().expect("a number of scenarios"))
 }
 
 /// A scenario under which something is lost, as short as it was found, and what is lost.
@@ -85,7 +96,7 @@ pub(crate) fn search<F: Format, R: Rules>(scenarios: u32, rng: TestRng) -> Optio
     let scenario = (machine(), 0..steps::TUNINGS, vec(step(true), 1..2 * STEPS));
     let config = Config {
         cases: scenarios,
-        max_shrink_iters: 5_000,
+        max_shrink_iters: shrinking(),
         failure_persistence: None,
         ..Config::default()
     };

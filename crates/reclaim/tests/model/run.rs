@@ -60,6 +60,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 | Op::ReclaimAll
                 | Op::ReclaimZone { .. }
                 | Op::Balance { .. }
+                | Op::Age { .. }
+                | Op::EvictGenerations { .. }
+                | Op::SwitchLruGen { .. }
                 | Op::WriteFile { .. }
         );
         let next =
@@ -147,14 +150,16 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::ReclaimZone { zone } => self.with_cpu(|cpu| {
                 self.maps.try_to_free_pages_of(self, cpu, zone, self.tuning.get());
             }),
-            Op::SwitchLruGen { caps } => {
-                let done = self
-                    .with_cpu(|cpu| self.maps.lru_gen_enabled_store(self, cpu, &caps.to_string()));
-                assert_eq!(done, Ok(()), "a number is understood");
-            }
+            Op::SwitchLruGen { caps } => self.switch_lru_gen(caps),
             Op::MinTtl { ms } => {
                 let done = self.maps.min_ttl_ms_store(&ms.to_string());
                 assert_eq!(done, Ok(()), "a number is understood");
+            }
+            Op::Age { memcg, older, swappiness, force } => {
+                self.command('+', memcg, older, (swappiness, u64::from(force)));
+            }
+            Op::EvictGenerations { memcg, older, swappiness, pages } => {
+                self.command('-', memcg, older, (swappiness, pages));
             }
             Op::MarkAccessed { file, page } => self.mark_accessed(file, page),
             Op::SetMax { .. }
@@ -528,6 +533,31 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 true => self.maps.write_done(self, cpu, id, ok),
                 false => self.maps.read_done(self, cpu, id, ok),
             });
+        }
+    }
+
+    /// Writes a command to `lru_gen`, for the generation so many older than the youngest.
+    fn command(&self, command: char, memcg: usize, older: u64, (swappiness, last): (u8, u64)) {
+        let memcg = self.memcg(memcg);
+        let seq = self.maps.lru_gen_seqs(memcg).0 - older;
+        let text = format!("{command} {} 0 {seq} {swappiness} {last}", memcg.0);
+        let tuning = self.tuning.get();
+        let done = self.with_cpu(|cpu| self.maps.lru_gen_write(self, cpu, &text, tuning));
+        let refused = match command {
+            '+' => Err(Errno::EEXIST),
+            _ => Err(Errno::EINVAL),
+        };
+        assert!(done.is_ok() || done == refused, "{text:?}: {done:?}");
+    }
+
+    /// Switches parts of the multi-generational LRU on and off, unless someone is at it, who would
+    /// be waited for.
+    fn switch_lru_gen(&self, caps: u8) {
+        if !self.switching.replace(true) {
+            let text = caps.to_string();
+            let done = self.with_cpu(|cpu| self.maps.lru_gen_enabled_store(self, cpu, &text));
+            assert_eq!(done, Ok(()), "a number is understood");
+            self.switching.set(false);
         }
     }
 

@@ -123,6 +123,20 @@ pub(crate) enum Op {
     MinTtl {
         ms: u64,
     },
+    /// Opens a generation after the youngest, or asks for one after an older.
+    Age {
+        memcg: usize,
+        older: u64,
+        swappiness: u8,
+        force: bool,
+    },
+    /// Evicts generations up to so many older than the youngest.
+    EvictGenerations {
+        memcg: usize,
+        older: u64,
+        swappiness: u8,
+        pages: u64,
+    },
     /// A use of a file's page through a file descriptor.
     MarkAccessed {
         file: usize,
@@ -314,6 +328,10 @@ fn reclaim() -> BoxedStrategy<Op> {
     .boxed()
 }
 
+fn moves() -> BoxedStrategy<Op> {
+    (process(), 0..4_usize).prop_map(|(process, memcg)| Op::MoveProcess { process, memcg }).boxed()
+}
+
 fn cgroups() -> BoxedStrategy<Op> {
     let memcg = || 0..4_usize;
     prop_oneof![
@@ -321,7 +339,7 @@ fn cgroups() -> BoxedStrategy<Op> {
             .prop_map(|(memcg, pages)| Op::SetMax { memcg, pages }),
         1 => (memcg(), 0..24_u64, 0..24_u64)
             .prop_map(|(memcg, min, low)| Op::Protection { memcg, min, low }),
-        2 => (process(), memcg()).prop_map(|(process, memcg)| Op::MoveProcess { process, memcg }),
+        2 => moves(),
         1 => memcg().prop_map(|parent| Op::AddCgroup { parent }),
         1 => memcg().prop_map(|memcg| Op::RemoveCgroup { memcg }),
     ]
@@ -332,8 +350,27 @@ fn switch() -> BoxedStrategy<Op> {
     caps().prop_map(|caps| Op::SwitchLruGen { caps: caps.bits() }).boxed()
 }
 
+fn age() -> BoxedStrategy<Op> {
+    let older = prop_oneof![4 => Just(0), 1 => 1..3_u64];
+    let swappiness = prop_oneof![4 => Just(100), 1 => Just(0), 1 => Just(201)];
+    (0..4_usize, older, swappiness, any::<bool>())
+        .prop_map(|(memcg, older, swappiness, force)| Op::Age { memcg, older, swappiness, force })
+        .boxed()
+}
+
 fn lru_gen() -> BoxedStrategy<Op> {
+    let swappiness = prop_oneof![4 => Just(100), 1 => Just(0), 1 => Just(201)];
+    let evict = (0..4_usize, 0..4_u64, swappiness, 0..64_u64).prop_map(
+        |(memcg, older, swappiness, pages)| Op::EvictGenerations {
+            memcg,
+            older,
+            swappiness,
+            pages,
+        },
+    );
     prop_oneof![
+        8 => age(),
+        5 => evict,
         3 => switch(),
         1 => prop_oneof![Just(0), 0..40_u64].prop_map(|ms| Op::MinTtl { ms }),
         6 => (0..3_usize, 0..FILE).prop_map(|(file, page)| Op::MarkAccessed { file, page }),
@@ -367,7 +404,7 @@ fn op() -> BoxedStrategy<Op> {
         14 => reclaim(),
         4 => cgroups(),
         8 => storage(),
-        8 => lru_gen(),
+        10 => lru_gen(),
     ]
     .boxed()
 }
@@ -380,7 +417,7 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
         pick,
         store,
     });
-    let nested = prop_oneof![4 => changes(), 1 => switch()];
+    let nested = prop_oneof![4 => changes(), 1 => switch(), 1 => age(), 1 => moves()];
     let nested = (0..3_usize, nested).prop_map(|(cpu, op)| What::Op { cpu, op });
     let after = prop_oneof![0..4_u8, 0..24_u8];
     (after, prop_oneof![1 => touch, 4 => held, 1 => nested])
