@@ -70,6 +70,7 @@ Examples:
   pageout run trace limit=50% --trace sqlite-orders
   pageout compare trace limit=50% --base lru=classic --new lru=mglru
   pageout compare reclaim-file lru=mglru order=4 anon=25%
+  pageout run reclaim-file lru=mglru size=1GiB --lru-gen '+ 1 0 3' --lru-gen '- 1 0 2'
   pageout compare reclaim-file order=mixed list=shuffled format=arm64-4k
   pageout compare reclaim-file order=4 --base shootdown=immediate --new shootdown=deferred
   pageout compare age-file order=4,pmd young=0%,50%,100%
@@ -139,6 +140,11 @@ pub(crate) struct RunArgs {
     /// The variant
     #[arg(long, default_value = "young=line")]
     pub variant: String,
+    /// Write commands to lru_gen once the scenario has run, as to debugfs (docs/lru_gen.md); may be
+    /// repeated. For reclaim-file with lru=mglru, whose generations are printed either way
+    #[arg(long, value_name = "COMMANDS", allow_hyphen_values = true,
+        conflicts_with_all = ["sizes", "json", "csv"])]
+    pub lru_gen: Vec<String>,
     /// Print what the scenario takes of memory, table by table, and run nothing
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub sizes: bool,

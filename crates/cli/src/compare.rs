@@ -1,6 +1,6 @@
 //! `compare`, and the main table: variants against a base.
 
-use crate::args::{Common, CompareArgs};
+use crate::args::{Common, CompareArgs, RunArgs};
 use crate::error::CliError;
 use crate::trace::{name_of, source_of};
 use crate::{files, output, progress, tables};
@@ -195,6 +195,25 @@ impl Plan {
         let reclaims = self.reclaims.iter().map(|one| (one.labels(), one.footprint()));
         let files = self.files.iter().map(|one| (one.labels(), one.footprint()));
         Ok(reclaims.chain(files).map(|(fields, of)| tables::footprint(&fields, &of)).collect())
+    }
+
+    /// The generations that each scenario leaves, and what commands make of them, as text; nothing
+    /// on classic lists. Run apart, and first: a command that is refused ends it.
+    pub(crate) fn generations(&self, variant: Variant, args: &RunArgs) -> Result<String, CliError> {
+        if variant.lru == Lru::Classic || self.reclaims.is_empty() {
+            let none = args.lru_gen.is_empty();
+            return none.then(String::new).ok_or(CliError::NoGenerations);
+        }
+        if args.common.output.json || args.common.output.csv {
+            return Ok(String::new());
+        }
+        let mut text = String::new();
+        for reclaim in &self.reclaims {
+            let seed = args.common.measuring.seed;
+            let left = reclaim.generations(variant, seed, &args.lru_gen)?;
+            text += &tables::generations(&reclaim.labels(), &left);
+        }
+        Ok(text)
     }
 
     /// Measures all of it under every variant, interleaved; for the main table, the floors too.

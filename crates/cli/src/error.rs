@@ -6,6 +6,7 @@ use pageout_sim::explore::counterexample::{ChoicesError, MissedChoice};
 use pageout_sim::fields::FieldError;
 use pageout_sim::lab::{BootError, Config, Fault, KernelError, LabError};
 use pageout_sim::lru_gen::{SHIPPED, SessionError};
+use pageout_sim::reclaim_file::Refused;
 use pageout_sim::residency::ReplayError;
 use pageout_sim::source::TraceSource;
 use pageout_sim::trace::{ImportError, RecordError, TraceError, WriteError};
@@ -24,6 +25,10 @@ pub(crate) enum CliError {
     TraceNotUsed(String),
     #[error("--sizes is for scenarios of files: a trace's are known once it has been played")]
     SizesOfTrace,
+    #[error(transparent)]
+    LruGen(#[from] Refused),
+    #[error("--lru-gen is for scenario reclaim-file with lru=mglru: others have no generations")]
+    NoGenerations,
     #[error("unknown ground `{0}`: expected host")]
     UnknownGround(String),
     #[error("ground {0} is not implemented yet: expected host")]

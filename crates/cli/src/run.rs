@@ -17,7 +17,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         let sizes = plan.sizes()?;
         return output::to(args.common.output.output.as_deref(), sizes.as_bytes());
     }
+    let generations = plan.generations(variant, args)?;
     let records = plan.measure(&args.common, &Variants::one(variant))?;
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.common.output, &set, |set| Ok(tables::metrics(set)))
+    output::emit(&args.common.output, &set, |set| Ok(tables::metrics(set) + &generations))
 }

@@ -67,6 +67,15 @@ pub(crate) fn floors(set: &RecordSet) -> String {
     format!("floors, measured in the same rounds\n\n{grid}")
 }
 
+/// The generations that a scenario leaves.
+pub(crate) fn generations(fields: &Labels, left: &str) -> String {
+    format!(
+        "lru_gen after the run: cgroup, node; a line a generation with its number, age in ms, \
+         pages of\nanonymous memory and of files\n{}\n\n{left}\n",
+        pairs(fields)
+    )
+}
+
 /// What a scenario takes of memory, and what of it counts by the folio and by the page.
 pub(crate) fn footprint(fields: &Labels, of: &Footprint) -> String {
     let columns = ["", "entries", "bytes each", "bytes"];

@@ -9,6 +9,7 @@ mod counts;
 mod files;
 mod help;
 mod lab;
+mod lru_gen;
 mod record_files;
 mod records;
 mod replay;

@@ -2,12 +2,14 @@
 //! for, and a part of all that reclaimed through `memory.reclaim`.
 
 mod cell;
+mod generations;
 mod setup;
 #[cfg(test)]
 mod tests;
 
 pub use cell::{ABOUT_SAMPLING, WHOLE};
 pub(crate) use setup::Setup;
+pub use generations::Refused;
 
 use crate::fields::{self, FieldError, OrderName, bad};
 use crate::footprint::Footprint;
