@@ -61,7 +61,8 @@ impl Maps<'_> {
         self.protected(sc.top(), memcg) == Protected::BelowMin
     }
 
-    /// Opens a new generation; false if someone else is about to.
+    /// Opens a new generation; false if someone else is about to. A direct reclaim that walked for
+    /// it goes on to batch what it finds used (`set_mm_walk`).
     fn age<W: World>(
         &self,
         world: &W,
@@ -71,6 +72,9 @@ impl Maps<'_> {
         sc: &ScanControl,
     ) -> bool {
         let seq = self.lru_gen(memcg).max_seq();
+        if self.should_walk_mmu(world) {
+            cpu.walk.get_or_insert_default();
+        }
         self.try_to_inc_max_seq(world, cpu, memcg, seq, swappiness, false, sc.tuning.aging)
     }
 
@@ -211,6 +215,7 @@ impl Maps<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mglru::LruGenCaps;
     use crate::mglru::bare::Ground;
     use crate::referenced::Aging;
     use crate::scan::{ANON, FILE};
@@ -309,6 +314,27 @@ mod tests {
             let found = ground.maps.try_to_shrink_lruvec(world, cpu, id, &mut sc);
             let what = (lru_gen, nr_gens, priority, min);
             assert_eq!((found, lrugen.max_seq() - 3), (rotated, opened), "{what:?}");
+        }
+    }
+
+    #[test]
+    fn a_reclaim_that_walked_goes_on_to_batch() {
+        for (caps, walks) in [(LruGenCaps::all(), true), (LruGenCaps::CORE, false)] {
+            for lru_gen in [LruGenLoop::V7_1, LruGenLoop::Mm] {
+                let mut ground = Ground::new(64);
+                let id = group(&mut ground, 0);
+                let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+                maps.set_lru_gen_caps(world, cpu, caps);
+                // All in the youngest generation: the older ones go first.
+                maps.lru_gen(id).nr_pages[3][FILE][0].store(64, Relaxed);
+                maps.memcg(id).usage.store(64, Relaxed);
+                let mut sc = control(None, 0, lru_gen);
+                for (opened, walked) in [(0, false), (1, walks)] {
+                    maps.try_to_shrink_lruvec(world, cpu, id, &mut sc);
+                    assert_eq!(maps.lru_gen(id).max_seq(), 3 + opened);
+                    assert_eq!(cpu.walk.is_some(), walked, "{caps:?} {lru_gen:?}");
+                }
+            }
         }
     }
 

@@ -311,7 +311,11 @@ impl Maps<'_> {
             filter.clear();
         } else if let Some(id) = self.take_filter(env, cpu) {
             self.filters[id as usize].clear();
-            self.memcg(memcg).mm_list.filter(seq).store(id, Release);
+            // The first of an iteration may leave the list, and another walk begin it again.
+            let mine = self.memcg(memcg).mm_list.filter(seq);
+            if mine.compare_exchange(NONE, id, Release, Relaxed).is_err() {
+                self.put_filter(env, cpu, id);
+            }
         }
     }
 

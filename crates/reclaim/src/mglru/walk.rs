@@ -47,8 +47,7 @@ impl Maps<'_> {
             return false;
         }
         world.enter(Stage::Aging);
-        let walks = self.lru_gen_caps().contains(LruGenCaps::MM_WALK);
-        let ended = if walks && world.mmu().caps().hardware_af {
+        let ended = if self.should_walk_mmu(world) {
             let lent = cpu.walk.take();
             let keep = lent.is_some();
             let mut walk = lent.unwrap_or_default();
@@ -63,6 +62,12 @@ impl Maps<'_> {
         debug_assert_eq!(opened, ended, "the end of an iteration opens a generation");
         world.enter(Stage::Other);
         opened
+    }
+
+    /// Whether page tables are walked: if that is switched on, and hardware sets accessed bits
+    /// (`should_walk_mmu`).
+    pub(crate) fn should_walk_mmu<E: Env>(&self, env: &E) -> bool {
+        self.lru_gen_caps().contains(LruGenCaps::MM_WALK) && env.mmu().caps().hardware_af
     }
 
     /// Walks address spaces until the iteration ends: whether this walk ended it.
