@@ -37,7 +37,7 @@ fn run_shows_generations_and_what_commands_make_of_them() {
     assert_eq!(aged.last().expect("generations")[0], youngest + 1);
     assert_eq!(aged.iter().map(|line| line[3]).sum::<u64>(), pages);
     let twice = format!("{age},+ 1 0 {}", youngest + 1);
-    let evict = format!("- 1 0 {}", youngest);
+    let evict = format!("- 1 0 {youngest}");
     let evicted = generations(&[&twice, &evict]);
     assert_eq!(evicted.last().expect("generations")[0], youngest + 2);
     assert!(evicted.iter().map(|line| line[3]).sum::<u64>() < pages, "{evicted:?}");

@@ -8,8 +8,8 @@ mod setup;
 mod tests;
 
 pub use cell::{ABOUT_SAMPLING, WHOLE};
-pub(crate) use setup::Setup;
 pub use generations::Refused;
+pub(crate) use setup::Setup;
 
 use crate::fields::{self, FieldError, OrderName, bad};
 use crate::footprint::Footprint;
