@@ -170,7 +170,7 @@ pub(crate) enum Benchmark {
     Reclaim,
     /// The same on generations, by the share of entries that are young
     Mglru,
-    /// Aging walks of page tables, by what is mapped and populated, and by what lets them skip tables
+    /// Aging walks of page tables, by what is mapped and populated, and what lets them skip tables
     Aging,
     /// Reclaim of files up to 1 TiB, and how its time grows with their size
     Scale,

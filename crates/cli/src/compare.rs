@@ -94,8 +94,8 @@ pub(crate) fn variant_on(lru: Option<Lru>, text: &str) -> Result<Variant, Varian
 }
 
 impl Variants {
-    /// What the arguments ask for, all on `lru`. Without any, aging is compared in every family, and
-    /// reclaim in steps from what kernels did before.
+    /// What the arguments ask for, all on `lru`. Without any, aging is compared in every family,
+    /// and reclaim in steps from what kernels did before.
     fn of(args: &CompareArgs, lru: Option<Lru>) -> Result<Self, CliError> {
         let parse = |text: &String| variant_on(lru, text);
         let base = args.base.as_ref().map(parse).transpose()?;

@@ -57,7 +57,7 @@ pub(super) struct ReclaimCell<'a, F> {
     variants: Vec<(Variant, Samples)>,
     seed: u64,
     by_stage: bool,
-    /// Pages reclaimed in every sample: of all variants on the classic lists, and of each other one.
+    /// Pages reclaimed in every sample: by all variants on the classic lists, and each other.
     reclaimed: Vec<(Option<Variant>, u64)>,
     format: PhantomData<F>,
 }

@@ -26,7 +26,8 @@ use std::ops::RangeInclusive;
 
 /// The scenario's name in records.
 pub const NAME: &str = "reclaim-file";
-const FIELDS: &str = "format, order, size, reclaim, processes, anon, young, chosen, map, align, mapped, list and uffd-wp";
+const FIELDS: &str = "format, order, size, reclaim, processes, anon, young, chosen, map, align, \
+    mapped, list and uffd-wp";
 /// Largest file, and most memory for page tables.
 const MAX_BYTES: u64 = 1 << 40;
 const MAX_TABLE_BYTES: u64 = 4 << 30;
@@ -44,8 +45,8 @@ pub struct ReclaimFile {
     pub reclaim_percent: u8,
     /// Processes that map the file.
     pub processes: u32,
-    /// Per cent of what a process maps that is anonymous memory of its own, stored to, with room for
-    /// all of it in swap; the rest is the file.
+    /// Per cent of what a process maps that is anonymous memory of its own, stored to, with room
+    /// for all of it in swap; the rest is the file.
     pub anon_percent: u8,
     /// Per cent of leaf entries that are young at the start, chosen at random. A folio found young
     /// is kept once and reclaimed when it is met again.
@@ -179,7 +180,7 @@ impl ReclaimFile {
                 "format" => formats = fields::list("format", value, FormatName::parse)?,
                 "order" => orders = fields::list("order", value, Orders::parse)?,
                 "young" => {
-                    young = fields::list("young", value, |text| percent("young", 0..=100, text))?
+                    young = fields::list("young", value, |text| percent("young", 0..=100, text))?;
                 }
                 "size" => one.bytes = fields::parse_size(value)?,
                 "reclaim" => one.reclaim_percent = percent("reclaim", 1..=100, value)?,
