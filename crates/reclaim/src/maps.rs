@@ -333,10 +333,22 @@ impl<'m> Maps<'m> {
         root: Pfn,
         asid: Asid,
     ) -> Result<MmId, OutOfTable> {
+        let id = self.take_mm(env, cpu, root, asid)?;
+        self.lru_gen_add_mm(env, cpu, id);
+        Ok(id)
+    }
+
+    /// The same, but no walk finds it yet: it is the caller's alone.
+    pub(crate) fn take_mm<E: Env>(
+        &self,
+        env: &E,
+        cpu: &mut CpuCtx,
+        root: Pfn,
+        asid: Asid,
+    ) -> Result<MmId, OutOfTable> {
         let id = self.take(env, cpu, &self.free.mms, |i| &self.mms[i].state);
         let id = MmId(id.ok_or(OutOfTable(TableKind::Mms))?);
         self.mm(id).init(root, asid);
-        self.lru_gen_add_mm(env, cpu, id);
         Ok(id)
     }
 

@@ -41,9 +41,8 @@ impl Maps<'_> {
         root: Pfn,
         asid: Asid,
     ) -> Result<MmId, SpaceError> {
-        let child = self.add_mm(world, cpu, root, asid).map_err(SpaceError::OutOfTable)?;
+        let child = self.take_mm(world, cpu, root, asid).map_err(SpaceError::OutOfTable)?;
         let (from, to) = (self.mm(parent), self.mm(child));
-        self.set_memcg(world, cpu, child, from.memcg());
         to.inherit_fault_around(from);
         if let Some(mapping) = from.anon() {
             self.mapping(mapping).users.fetch_add(1, Relaxed);
@@ -58,6 +57,9 @@ impl Maps<'_> {
             self.exit_mm(world, cpu, child);
             return Err(error);
         }
+        // Only now, since it was built without its mmap lock, which walks go by.
+        to.store_memcg(from.memcg());
+        self.lru_gen_add_mm(world, cpu, child);
         Ok(child)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::mglru_walk::FILTERS;
 use crate::world::{Arena, World, aging, pages};
+use pageout_paging::LockedTable;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::SmallX86;
 use pageout_paging::walk::TableFrames;
@@ -51,6 +52,35 @@ fn walks_visit_what_ran_and_what_joined() {
     assert_eq!(walked(&mut world, root, 9, false, &[a, c, d, f]), [false, false, false, true]);
     world.maps.mm(f).set_exiting();
     assert_eq!(walked(&mut world, root, 10, true, &[a, c, d, f]), [true, true, true, false]);
+}
+
+#[test]
+fn a_child_is_found_once_it_is_whole() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: Small<'_> = arena.world();
+    world.use_generations();
+    let parent = world.process();
+    world.anon_at(parent, 2..4, 0);
+    world.fill(parent, 2..4, 10);
+    let table = world.pte_table(parent, 2);
+    let mut tables = world.tables;
+    let root = tables.take().expect("a root");
+    let (maps, env, made) = (&world.maps, &world.env, tables.made());
+    let listed = || maps.lru_gen_mms(MemcgId::ROOT).collect::<Vec<_>>();
+    // Its first entries cannot be copied while someone holds the lock of the parent's.
+    let held = LockedTable::lock(env, table);
+    let child = thread::scope(|scope| {
+        let fork = || maps.fork(env, &mut CpuCtx::new(), parent, root, Asid(1));
+        let forked = scope.spawn(fork);
+        while tables.made() == made {
+            thread::yield_now();
+        }
+        let found = listed();
+        drop(held);
+        assert_eq!(found, [parent]);
+        forked.join().expect("no panic").expect("room for a child")
+    });
+    assert_eq!(listed(), [parent, child]);
 }
 
 #[test]
