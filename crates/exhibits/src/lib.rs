@@ -6,24 +6,32 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+mod batch_past_end;
+mod batch_past_folio;
 mod byte_length;
+mod filter_noted_here;
 mod first_entry;
 mod folded_edges;
 mod free_before_flush;
 pub mod harness;
 mod load_and_store;
 mod local_invalidation;
+mod look_around_run;
 mod mapcount_once;
 mod pending_flush_missed;
 mod uffd_wp_batched;
 mod write_out_before_flush;
 
+pub use batch_past_end::BatchPastEnd;
+pub use batch_past_folio::BatchPastFolio;
 pub use byte_length::ByteLength;
+pub use filter_noted_here::FilterNotedHere;
 pub use first_entry::FirstEntryAlone;
 pub use folded_edges::FoldedEdges;
 pub use free_before_flush::FreeBeforeFlush;
 pub use load_and_store::{LoadAndStore, TornTable};
 pub use local_invalidation::{LocalInvalidation, LocalMmu};
+pub use look_around_run::LookAroundRun;
 pub use mapcount_once::MapcountOnce;
 pub use pending_flush_missed::PendingFlushMissed;
 pub use uffd_wp_batched::UffdWpBatched;

@@ -1,6 +1,7 @@
 //! `check`: small worlds searched for a wrong schedule. Agents are coroutines on modelled CPUs with
 //! TLBs; they run the real engine, which is suspended before each operation that others can see.
 
+mod aging;
 mod batches;
 pub mod cast;
 pub mod check;

@@ -1,5 +1,6 @@
 //! The exhibits, and where each must be found.
 
+use super::aging::{aging, looking_around};
 use super::batches::unmapping;
 use super::check::Stage;
 use super::property::Property;
@@ -8,10 +9,11 @@ use pageout_exhibits::harness::{
     each_small_case, try_every_access,
 };
 use pageout_exhibits::{
-    ByteLength, FirstEntryAlone, FoldedEdges, FreeBeforeFlush, LoadAndStore, LocalInvalidation,
-    MapcountOnce, PendingFlushMissed, UffdWpBatched, WriteOutBeforeFlush,
+    BatchPastEnd, BatchPastFolio, ByteLength, FilterNotedHere, FirstEntryAlone, FoldedEdges,
+    FreeBeforeFlush, LoadAndStore, LocalInvalidation, LookAroundRun, MapcountOnce,
+    PendingFlushMissed, UffdWpBatched, WriteOutBeforeFlush,
 };
-use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
+use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::Family;
 
@@ -85,6 +87,16 @@ pub const COMPARISONS: &[(Property, &[(&str, Compare)])] = &[
             ("arm64-small-2", young::<Engine, SmallArm2>),
             ("arm64-small-4", young::<Engine, SmallArm4>),
             ("riscv-small", young::<Engine, SmallRiscv>),
+        ],
+    ),
+    (
+        Property::Aging,
+        &[
+            ("x86-small", aging::<Engine, SmallX86>),
+            ("arm64-small-2", aging::<Engine, SmallArm2>),
+            ("arm64-small-4", aging::<Engine, SmallArm4>),
+            ("riscv-small", aging::<Engine, SmallRiscv>),
+            ("x86-64", looking_around::<Engine, X86_64>),
         ],
     ),
 ];
@@ -177,6 +189,48 @@ pub const EXHIBITS: &[Exhibit] = &[
         origin: Origin::Constructed,
         what: "bits are cleared by a load and a store",
         finding: Finding::Cases(Property::Young, &[("x86-small", young::<LoadAndStore, SmallX86>)]),
+    },
+    Exhibit {
+        name: "batch-past-folio",
+        origin: Origin::Constructed,
+        what: "an aging walk's batch of young entries goes on into the folio behind",
+        finding: Finding::Cases(
+            Property::Aging,
+            &[
+                ("x86-small", aging::<BatchPastFolio, SmallX86>),
+                ("arm64-small-2", aging::<BatchPastFolio, SmallArm2>),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "batch-past-end",
+        origin: Origin::Constructed,
+        what: "an aging walk's batch of young entries goes on past the end of its VMA",
+        finding: Finding::Cases(
+            Property::Aging,
+            &[
+                ("x86-small", aging::<BatchPastEnd, SmallX86>),
+                ("arm64-small-2", aging::<BatchPastEnd, SmallArm2>),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "filter-noted-here",
+        origin: Origin::Constructed,
+        what: "an aging walk notes tables in the filter that it asks, not in the next walk's",
+        finding: Finding::Cases(
+            Property::Aging,
+            &[("x86-small", aging::<FilterNotedHere, SmallX86>)],
+        ),
+    },
+    Exhibit {
+        name: "look-around-run",
+        origin: Origin::Constructed,
+        what: "a look-around counts every entry of the folio asked for, not one",
+        finding: Finding::Cases(
+            Property::Aging,
+            &[("x86-64", looking_around::<LookAroundRun, X86_64>)],
+        ),
     },
 ];
 

@@ -21,11 +21,13 @@ pub enum Property {
     Batch,
     /// A young check answers and clears what it must, whatever hardware does meanwhile.
     Young,
+    /// An aging walk leaves what it must, and the next goes where it was worth it.
+    Aging,
 }
 
 impl Property {
     /// Every property.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::StaleTranslation,
         Self::LostWrite,
         Self::Protection,
@@ -34,6 +36,7 @@ impl Property {
         Self::Assertions,
         Self::Batch,
         Self::Young,
+        Self::Aging,
     ];
 
     /// Its name.
@@ -47,6 +50,7 @@ impl Property {
             Self::Assertions => "assertions",
             Self::Batch => "batch",
             Self::Young => "young",
+            Self::Aging => "aging",
         }
     }
 
@@ -61,6 +65,7 @@ impl Property {
             Self::Assertions => "the engine's own assertions hold",
             Self::Batch => "a batch leaves what its entries would one by one",
             Self::Young => "a young check answers and clears what it must, and nothing else",
+            Self::Aging => "an aging walk in batches ages what it must, and says where it did",
         }
     }
 }

@@ -1,0 +1,16 @@
+use pageout_paging::{Format, Level, Rules, VirtAddr};
+
+/// Constructed: a batch of young entries goes on into the folio behind.
+///
+/// Where the frames behind a folio are another's and are mapped behind it, only the folio's own end
+/// parts the two (Linux 7.1.5, `folio_pte_batch` is asked for no more than the rest of the folio).
+/// An aging walk then clears the neighbour's young bits for it, and the neighbour's use is lost.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchPastFolio;
+
+impl Rules for BatchPastFolio {
+    fn max_batch<F: Format>(addr: VirtAddr, _in_folio: usize, end: VirtAddr) -> usize {
+        let in_range = ((end.get() - addr.get()) >> F::PAGE_SHIFT) as usize;
+        in_range.min(F::PTES - F::index(Level::Pte, addr))
+    }
+}

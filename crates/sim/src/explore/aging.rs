@@ -1,0 +1,254 @@
+//! Aging in batches: a walk leaves what one that takes entry by entry leaves, and the next walk
+//! enters the tables that were worth it. Every small case of one table.
+
+use super::cast::{ASID, FIRST_PAGE, TUNING};
+use super::format::Small;
+use super::seat::{Ground, Seat};
+use super::story;
+use super::tables::EngineTables;
+use super::world::World;
+use pageout_exhibits::harness::{Counterexample, Subject};
+use pageout_paging::mmu::Shootdown;
+use pageout_paging::young::Family;
+use pageout_paging::{Format, Order, Table};
+use pageout_reclaim::mglru::LruGenCaps;
+use pageout_reclaim::{
+    Advice, Aging, CpuCtx, FolioFlags, FolioId, Frames, MapAs, MappingKind, Maps, MemcgId, MmId,
+    NewFolio, NewVma, Recency, VmFlags, folio_referenced, map_folio,
+};
+
+/// Pages mapped in small formats: all of one folio, or of two.
+const PAGES: u64 = 4;
+
+/// Sequence number of the youngest generation at first.
+const FIRST_SEQ: u64 = 3;
+
+/// What is mapped, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Case {
+    /// log2 of the pages of each folio.
+    order: u8,
+    /// Folios mapped, and pages of the VMA.
+    folios: u64,
+    pages: u64,
+    /// From this page on, accesses say nothing.
+    split: u64,
+    /// Bit k: page k was used.
+    young: u64,
+    /// Someone has taken the folios off their list, to judge them.
+    isolated: bool,
+}
+
+/// What a walk leaves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Left {
+    young: Vec<bool>,
+    folios: Vec<Recency>,
+    /// Whether the next walk enters the table.
+    entered: bool,
+}
+
+/// A process that maps a case.
+struct Stage<'a, S: Subject, F: Format> {
+    world: &'a World<F>,
+    maps: &'a Maps<'a>,
+    env: Ground<'a, S, F>,
+    mm: MmId,
+    folios: Vec<FolioId>,
+    family: Family,
+    seq: u64,
+}
+
+/// Ages every small case by each family: the cases tried.
+pub(super) fn aging<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
+    let mut tried = 0;
+    for case in cases() {
+        let alone = walk::<S, F>(&case, Family::PerEntry).0;
+        let found_young = |page: u64| case.young >> page & 1 == 1 && !alone.young[page as usize];
+        let worth = (0..case.pages).any(found_young);
+        for family in [Family::Batched, Family::Line] {
+            let (left, start, steps) = walk::<S, F>(&case, family);
+            let found = match () {
+                () if (&left.young, &left.folios) != (&alone.young, &alone.folios) => Some((
+                    "a batch leaves what its entries would one by one",
+                    format!("one by one {alone:?}, in a batch {left:?}"),
+                )),
+                () if left.entered != worth => Some((
+                    "a walk enters the tables that the last one found worth it",
+                    format!("the next walk {}", entering(left.entered)),
+                )),
+                () => None,
+            };
+            if let Some((property, found)) = found {
+                let (format, call) = (F::LABEL, format!("a walk by {family:?}"));
+                let failed = Counterexample { property, found, format, call, table: start, steps };
+                return Err(Box::new(failed));
+            }
+            tried += 1;
+        }
+    }
+    Ok(tried)
+}
+
+fn entering(entered: bool) -> &'static str {
+    if entered { "enters the table" } else { "passes the table" }
+}
+
+/// One folio of four pages, or two of two; all pages in one VMA, or the last in one of their own;
+/// each set of pages used.
+fn cases() -> impl Iterator<Item = Case> {
+    let layouts = [(2, 1), (1, 2)].into_iter();
+    let layouts = layouts.flat_map(|of| (1..=PAGES).map(move |split| (of, split)));
+    layouts.flat_map(|((order, folios), split)| {
+        let isolated = false;
+        let case = move |young| Case { order, folios, pages: PAGES, split, young, isolated };
+        (0..1 << PAGES).map(case)
+    })
+}
+
+/// Walks a case twice: what the first walk leaves and has the second do, with the start and the
+/// steps of the first.
+fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>, Vec<String>) {
+    let world = World::<F>::new(1, F::SHOOTDOWN, FIRST_PAGE);
+    let mut tables = EngineTables::new();
+    let maps = tables.maps();
+    let cpu = &mut CpuCtx::new();
+    let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, case, family);
+    let start = world.describe(&["walker"]);
+    world.begin_story();
+    stage.age(cpu, true);
+    let steps = story::lines(&world.story(), &["walker"]);
+    let young = (0..case.pages).map(|page| stage.is_young(page)).collect();
+    let folios = stage.folios.iter().map(|id| maps.folio(*id).recency()).collect();
+    let entered = stage.age(cpu, false) == 1;
+    (Left { young, folios, entered }, start, steps)
+}
+
+/// Looks around a folio of eight pages in use, in a VMA of sixteen where nothing else is: the next
+/// walk must pass the table, however many of the folio's pages were used.
+pub(super) fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample>> {
+    let mut tried = 0;
+    for family in Family::ALL {
+        for used in 1..=8 {
+            let young = (1 << used) - 1;
+            let isolated = true;
+            let case = Case { order: 3, folios: 1, pages: 16, split: 16, young, isolated };
+            let world = World::<F>::new(1, Shootdown::Ipi, FIRST_PAGE);
+            let mut tables = EngineTables::new();
+            let maps = tables.maps();
+            let cpu = &mut CpuCtx::new();
+            let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, &case, family);
+            stage.set_young(0);
+            stage.age(cpu, true);
+            stage.set_young(young);
+            let start = world.describe(&["reclaimer"]);
+            world.begin_story();
+            folio_referenced(&maps, &stage.env, cpu, stage.folios[0], None, None, stage.aging());
+            let steps = story::lines(&world.story(), &["reclaimer"]);
+            let entered = stage.age(cpu, false) == 1;
+            if entered {
+                return Err(Box::new(Counterexample {
+                    property: "one folio in use does not make a table worth a walk",
+                    found: format!("the next walk {}", entering(entered)),
+                    format: F::NAME,
+                    call: format!("folio_referenced by {family:?}"),
+                    table: start,
+                    steps,
+                }));
+            }
+            tried += 1;
+        }
+    }
+    Ok(tried)
+}
+
+impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
+    fn set_up(
+        world: &'a World<F>,
+        maps: &'a Maps<'a>,
+        cpu: &mut CpuCtx,
+        case: &Case,
+        family: Family,
+    ) -> Self {
+        let env = Ground::<S, F>::new(Seat { world, baton: None, cpu: 0 });
+        maps.set_lru_gen_caps(&env, cpu, LruGenCaps::all());
+        let root = world.add_root(ASID);
+        let mapping = maps.add_mapping(&env, cpu, MappingKind::File).expect("there is room");
+        let mm = maps.add_mm(&env, cpu, root, ASID).expect("there is room");
+        let range = world.addr(0)..world.addr(case.pages);
+        let new = NewVma { mm, range, flags: VmFlags::READ, mapping, pgoff: 0 };
+        let vma = maps.mmap(&env, cpu, &new).expect("the range is free");
+        let order = Order::new(case.order).expect("the folio is small");
+        let mut folios = Vec::new();
+        for k in 0..case.folios {
+            let pfn = env.alloc(order).expect("memory is free");
+            let index = k << case.order;
+            let new = NewFolio { pfn, order, mapping, index, flags: FolioFlags::UPTODATE };
+            let id = maps.add_folio(&env, cpu, new).expect("there is room");
+            if !case.isolated {
+                maps.lru_add(&env, cpu, id);
+                // So that the walk's is the second use of it, which makes it young.
+                maps.mark_accessed(&env, cpu, id);
+            }
+            let mapped = map_folio(maps, &env, cpu, vma, id, MapAs::Ptes, &mut Supply(world));
+            mapped.expect("it is not mapped");
+            folios.push(id);
+        }
+        if case.split < case.pages {
+            let last = world.addr(case.split)..world.addr(case.pages);
+            let told = maps.madvise(&env, cpu, mm, &last, Advice::Sequential, TUNING);
+            told.expect("there is room for another VMA");
+        }
+        let stage = Self { world, maps, env, mm, folios, family, seq: FIRST_SEQ };
+        stage.set_young(case.young);
+        stage
+    }
+
+    fn aging(&self) -> Aging {
+        Aging { family: self.family, ..TUNING.aging }
+    }
+
+    /// Pages that the mask names are young, and no others.
+    fn set_young(&self, mask: u64) {
+        for page in 0..u64::BITS.into() {
+            let Some((table, i, pte)) = self.world.entry(ASID, self.world.addr(page)) else {
+                return;
+            };
+            if F::is_present(pte) {
+                let young = mask >> page & 1 == 1;
+                let pte = if young { F::mkyoung(pte) } else { F::mkold(pte) };
+                self.world.table(table).swap(i, F::encode(pte));
+            }
+        }
+    }
+
+    fn is_young(&self, page: u64) -> bool {
+        let entry = self.world.entry(ASID, self.world.addr(page));
+        entry.is_some_and(|(.., pte)| F::is_young(pte))
+    }
+
+    /// Walks the process, all of it or what filters name: PTE tables entered.
+    fn age(&mut self, cpu: &mut CpuCtx, force: bool) -> u64 {
+        let before = self.maps.mm_stats(MemcgId::ROOT).nonleaf_found;
+        self.maps.lru_gen_use_mm(self.mm);
+        let (maps, aging) = (self.maps, self.aging());
+        let opened =
+            maps.try_to_inc_max_seq(&self.env, cpu, MemcgId::ROOT, self.seq, 100, force, aging);
+        assert!(opened, "no one else walks");
+        self.seq += 1;
+        maps.mm_stats(MemcgId::ROOT).nonleaf_found - before
+    }
+}
+
+/// Frames of page tables.
+struct Supply<'a, F>(&'a World<F>);
+
+impl<F: Format> pageout_paging::walk::TableFrames for Supply<'_, F> {
+    fn take(&mut self) -> Option<pageout_paging::Pfn> {
+        self.0.alloc_table()
+    }
+
+    fn give_back(&mut self, frame: pageout_paging::Pfn) {
+        self.0.free_table(frame);
+    }
+}
