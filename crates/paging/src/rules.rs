@@ -59,6 +59,14 @@ pub trait Rules {
         1
     }
 
+    /// By how many pages generations grow and shrink when a folio of `nr` pages changes from one to
+    /// another; what a walk has done is counted in folios beside it (Linux 7.1.5,
+    /// update_batch_size).
+    #[inline]
+    fn pages_moved(nr: usize) -> i64 {
+        nr as i64
+    }
+
     /// Where `nr` pages from `start` end, in bytes: what notifiers and invalidations are told.
     #[inline]
     fn range_end<F: Format>(start: VirtAddr, nr: usize) -> VirtAddr {

@@ -7,7 +7,7 @@ use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::referenced::max_batch;
 use pageout_paging::young::YoungCheck;
-use pageout_paging::{Env, Format, Level, LockedTable, Pfn, VirtRange, table};
+use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Rules, VirtRange, table};
 
 /// Whether a table is worth walking: on average, each of its cache lines looked at holds a young
 /// entry (Linux 7.1.5, `suitable_to_scan`). Both are entries.
@@ -95,10 +95,10 @@ pub(crate) fn note_dirty(folio: &Folio) {
 impl MmWalk {
     /// Moves a folio that was used to the youngest generation, if it is the second time
     /// (Linux 7.1.5, `walk_update_folio`).
-    pub(crate) fn promote(&mut self, maps: &Maps<'_>, folio: &Folio, youngest: usize) {
+    pub(crate) fn promote<R: Rules>(&mut self, maps: &Maps<'_>, folio: &Folio, youngest: usize) {
         let before = folio_update_gen(folio, youngest);
         if let Some(before) = before.filter(|before| *before != youngest) {
-            let nr = folio.nr_pages() as i64;
+            let nr = R::pages_moved(folio.nr_pages());
             self.moved(kind_of(folio), maps.zone_of(folio), nr, before, youngest);
         }
     }

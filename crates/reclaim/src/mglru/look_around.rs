@@ -49,7 +49,7 @@ pub(crate) fn lru_gen_look_around<'e, E: Env>(
                     note_dirty(near);
                 }
                 if let Some(walk) = cpu.walk.as_mut().filter(|_| batches) {
-                    walk.promote(maps, near, youngest);
+                    walk.promote::<E::Rules>(maps, near, youngest);
                 } else if lru_gen_set_refs(near) {
                     let generation = near.recency().generation();
                     if generation.is_some_and(|generation| generation != youngest) {

@@ -211,7 +211,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         while let Some(range) = part {
             total += entries::<E::Format>(&range);
             young += look.clear_young(&pt, &range, |_, folio, dirty| {
-                used(self.walk, maps, folio, youngest, dirty);
+                used::<E::Rules>(self.walk, maps, folio, youngest, dirty);
             });
             part = self.parts.next_in(range.end..table_end);
         }
@@ -258,18 +258,18 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
             let young = |_: &_| check.pmdp_test_and_clear_young_notify(&pt, addr);
             if let Some((_, folio)) = folio.filter(young) {
                 self.walk.stats.leaf_young += 1;
-                used(self.walk, maps, folio, youngest, E::Format::is_dirty(pmd));
+                used::<E::Rules>(self.walk, maps, folio, youngest, E::Format::is_dirty(pmd));
             }
         }
     }
 }
 
 /// A walk found a folio used (Linux 7.1.5, `walk_update_folio`).
-fn used(walk: &mut MmWalk, maps: &Maps<'_>, folio: &Folio, youngest: usize, dirty: bool) {
+fn used<R: Rules>(walk: &mut MmWalk, maps: &Maps<'_>, folio: &Folio, youngest: usize, dirty: bool) {
     if dirty {
         note_dirty(folio);
     }
-    walk.promote(maps, folio, youngest);
+    walk.promote::<R>(maps, folio, youngest);
 }
 
 /// Indices of PMD entries to clear under one hold of the table's lock: the first, and those of the

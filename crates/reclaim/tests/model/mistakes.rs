@@ -3,7 +3,7 @@
 
 use crate::property::search;
 use pageout_paging::pte::{SmallArm4, SmallX86};
-use pageout_paging::{Format, Rules};
+use pageout_paging::{Format, Rules, VirtAddr};
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 /// Scenarios searched before a mistake counts as not found.
@@ -27,9 +27,19 @@ mistake!(WritesBeforeTheFlush, flush_before_write_out() -> bool, false);
 mistake!(ForgetsWhatIsPending, flush_pending_before_change() -> bool, false);
 mistake!(BatchesOverMarks, may_batch_unmap(_wp: bool, swap: bool) -> bool, !swap);
 mistake!(CountsABatchOnce, mappings_removed(_nr: u32) -> u32, 1);
+mistake!(MovesFoliosForPages, pages_moved(_nr: usize) -> i64, 1);
 mistake!(LeavesEdgesFolded, unfold_edges() -> bool, false);
 mistake!(WritesWithoutABreak, break_before_make() -> bool, false);
 mistake!(TrustsGatheredFlags, access_flags_of_each_entry() -> bool, false);
+
+/// Batches end with their folio and their VMA, and go on past the table.
+struct BatchesPastTheTable;
+
+impl Rules for BatchesPastTheTable {
+    fn max_batch<F: Format>(addr: VirtAddr, in_folio: usize, end: VirtAddr) -> usize {
+        in_folio.min(((end.get() - addr.get()) >> F::PAGE_SHIFT) as usize)
+    }
+}
 
 /// Looks in the same scenarios each time: what is found does not depend on luck.
 fn found<F: Format, R: Rules>() {
@@ -79,4 +89,16 @@ fn a_conversion_without_a_break_is_a_conflict() {
 #[test]
 fn gathered_flags_that_are_trusted_fault_for_ever() {
     found::<SmallArm4, TrustsGatheredFlags>();
+}
+
+#[test]
+fn generations_that_count_folios_for_pages_do_not_add_up() {
+    found::<SmallX86, MovesFoliosForPages>();
+    found::<SmallArm4, MovesFoliosForPages>();
+}
+
+#[test]
+fn a_batch_past_its_table_is_seen() {
+    found::<SmallX86, BatchesPastTheTable>();
+    found::<SmallArm4, BatchesPastTheTable>();
 }
