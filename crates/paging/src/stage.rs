@@ -8,8 +8,8 @@ pub enum Stage {
     Isolate,
     /// Walking a folio's reverse map and page tables to ask whether it was referenced.
     RmapWalk,
-    /// Reading and clearing young bits, and the flush that follows. In walks and look-arounds of the
-    /// multi-generational LRU all that is done to one table: it is entered once.
+    /// Reading and clearing young bits, and the flush that follows. In walks and look-arounds of
+    /// the multi-generational LRU all that is done to one table: it is entered once.
     Young,
     /// Walking address spaces for the multi-generational LRU: lists and upper levels, and what
     /// opening a generation takes.

@@ -1,5 +1,5 @@
-//! What belongs to one CPU: its events, what reclaim on it batches, and in debug builds the locks it
-//! holds.
+//! What belongs to one CPU: its events, what reclaim on it batches, and in debug builds the locks
+//! it holds.
 
 use crate::mglru::batch::MmWalk;
 

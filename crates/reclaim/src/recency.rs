@@ -10,7 +10,7 @@ use core::fmt;
 /// | 0 | `REFERENCED`: seen referenced once |
 /// | 1 | `WORKINGSET`: was active before, or used again and again |
 /// | 2 | `RECLAIM`: to be reclaimed as soon as its write-out ends |
-/// | 4:3 | uses through file descriptors after the first, in the multi-generational LRU (`LRU_REFS`) |
+/// | 4:3 | uses through file descriptors after the first, on generations (`LRU_REFS`) |
 /// | 7:5 | its generation, from 1; 0 on none (`LRU_GEN`) |
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recency(pub(crate) u16);

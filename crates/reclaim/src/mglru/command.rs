@@ -1,7 +1,7 @@
 //! Commands written to `lru_gen`, as text.
 
 use crate::errno::Errno;
-use crate::scan::SWAPPINESS_ANON_ONLY;
+use crate::scan::{MAX_SWAPPINESS, SWAPPINESS_ANON_ONLY};
 use crate::text::{is_space, kstrtouint};
 
 /// What a command does to a cgroup's generations.
@@ -62,7 +62,7 @@ fn swappiness(word: &[u8]) -> Result<u8, Errno> {
         return Ok(SWAPPINESS_ANON_ONLY);
     }
     let number = core::str::from_utf8(word).ok().and_then(kstrtouint);
-    let number = number.filter(|n| *n <= u32::from(SWAPPINESS_ANON_ONLY));
+    let number = number.filter(|n| *n <= u32::from(MAX_SWAPPINESS));
     number.map(|n| n as u8).ok_or(Errno::EINVAL)
 }
 
@@ -142,7 +142,7 @@ mod tests {
             ("+ 1 0 3 60", (1, 0, 3, Some(60), ABSENT)),
             ("+ 1 0 3 0 0", (1, 0, 3, Some(0), 0)),
             ("+ 1 0 3 200 1 ", (1, 0, 3, Some(200), 1)),
-            ("- 1 0 3 201 64", (1, 0, 3, Some(201), 64)),
+            ("- 1 0 3 max 64", (1, 0, 3, Some(201), 64)),
             ("- 1 0 3 max", (1, 0, 3, Some(201), ABSENT)),
             ("+ 1 0 3max", (1, 0, 3, Some(201), ABSENT)),
             ("+ 1 0 3 0x3c", (1, 0, 3, Some(60), ABSENT)),

@@ -15,8 +15,8 @@ impl Maps<'_> {
     }
 
     /// The folios on a list of a cgroup, head first: of the generation `generation` (sequence
-    /// numbers modulo [`MAX_NR_GENS`](super::MAX_NR_GENS)), of anonymous memory (`kind` 0) or files'
-    /// pages (1), in a zone.
+    /// numbers modulo [`MAX_NR_GENS`](super::MAX_NR_GENS)), of anonymous memory (`kind` 0) or
+    /// files' pages (1), in a zone.
     pub fn lru_gen_folios(
         &self,
         memcg: MemcgId,

@@ -22,7 +22,7 @@ impl Maps<'_> {
     ///   unless FORCE is 0, all page tables are walked, whatever filters say.
     /// - `- ID NODE SEQ [SWAPPINESS [PAGES]]` evicts generations up to SEQ, or so many pages.
     ///
-    /// SWAPPINESS is 0 to 200, or `max` (or 201) for anonymous memory alone; left out, the
+    /// SWAPPINESS is 0 to 200, or `max` for anonymous memory alone; left out, the
     /// cgroup's.
     ///
     /// # Errors

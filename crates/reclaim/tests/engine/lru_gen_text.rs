@@ -207,7 +207,7 @@ fn commands_of_one_write_are_done_up_to_the_first_refused() {
         ("+ 18446744073709551617 0 3", 4, true),
         ("+ 1 0 3 0 0", 4, true),
         ("+ 1 0 3 max 1", 4, true),
-        ("+ 1 0 3 201", 4, true),
+        ("+ 1 0 3 200", 4, true),
         ("+ 1 0 3,+ 1 0 4;+ 1 0 5\n+ 1 0 6", 7, true),
         (" , + 1 0 3 ;; \n", 4, true),
         ("+ 1 0 3, + 1 0 99, + 1 0 4", 4, false),

@@ -31,8 +31,8 @@ fn protection_of_a_reclaimed_page_ends_with_that_of_its_range() {
     ]);
 }
 
-/// A page of zeros that its process gave up lazily is still given up when zeros are read from it, so
-/// it may go with the mark that userfaultfd put on it. It was taken for one whose zeros are new.
+/// A page of zeros that its process gave up lazily is still given up when zeros are read from it,
+/// so it may go with the mark that userfaultfd put on it. It was taken for one whose zeros are new.
 #[test]
 fn zeros_read_from_a_page_given_up_lazily_do_not_end_that() {
     let one = Span::new(0, 0, 1);

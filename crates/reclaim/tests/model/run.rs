@@ -592,8 +592,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         });
     }
 
-    /// Storage works again, limits and protection are lifted, and every page is read, twice: as it is, and after
-    /// as much was reclaimed as can be.
+    /// Storage works again, limits and protection are lifted, and every page is read, twice: as it
+    /// is, and after as much was reclaimed as can be.
     pub(crate) fn read_back(&self) {
         self.run(&Op::Storage { reads: Answer::AtOnce, writes: Answer::AtOnce });
         self.finish(usize::MAX, true);

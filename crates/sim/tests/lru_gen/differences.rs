@@ -26,7 +26,7 @@ enum Why {
     Past,
     /// Four generations are no reason to refuse an unforced walk (`ERANGE` in 6.12).
     NoRange,
-    /// `max`, or 201, is anonymous memory alone; in 6.12 it is refused.
+    /// `max` is anonymous memory alone; in 6.12 it is refused.
     Max,
 }
 
