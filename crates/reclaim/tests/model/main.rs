@@ -15,6 +15,7 @@ mod mistakes;
 mod model;
 mod owed;
 mod property;
+mod reclaims;
 mod run;
 mod steps;
 mod truth;

@@ -8,7 +8,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Order, Pfn, Rules, Table, VirtRange};
 use pageout_reclaim::{
-    Advice, CpuCtx, Errno, FolioFlags, Frames, Gather, MappingKind, MemcgId, MmapError, NewVma,
+    Advice, CpuCtx, FolioFlags, Frames, Gather, MappingKind, MemcgId, MmapError, NewVma,
     SpaceError, VmFlags, cache,
 };
 use std::ops::Range;
@@ -137,31 +137,15 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                     self.maps.mm(process.mm).set_fault_around(pages << F::PAGE_SHIFT);
                 }
             }
-            Op::ReclaimCgroup { memcg, pages, swappiness } => {
-                self.reclaim_cgroup(memcg, pages, swappiness);
-            }
-            Op::ReclaimAll => self.with_cpu(|cpu| {
-                self.maps.try_to_free_pages(self, cpu, self.tuning.get());
-            }),
-            Op::Balance { high } => {
-                self.maps.set_high_watermark(high);
-                self.with_cpu(|cpu| self.maps.balance(self, cpu, self.tuning.get()));
-            }
-            Op::ReclaimZone { zone } => self.with_cpu(|cpu| {
-                self.maps.try_to_free_pages_of(self, cpu, zone, self.tuning.get());
-            }),
-            Op::SwitchLruGen { caps } => self.switch_lru_gen(caps),
-            Op::MinTtl { ms } => {
-                let done = self.maps.min_ttl_ms_store(&ms.to_string());
-                assert_eq!(done, Ok(()), "a number is understood");
-            }
-            Op::Age { memcg, older, swappiness, force } => {
-                self.command('+', memcg, older, (swappiness, u64::from(force)));
-            }
-            Op::EvictGenerations { memcg, older, swappiness, pages } => {
-                self.command('-', memcg, older, (swappiness, pages));
-            }
-            Op::MarkAccessed { file, page } => self.mark_accessed(file, page),
+            Op::ReclaimCgroup { .. }
+            | Op::ReclaimAll
+            | Op::ReclaimZone { .. }
+            | Op::Balance { .. }
+            | Op::SwitchLruGen { .. }
+            | Op::MinTtl { .. }
+            | Op::Age { .. }
+            | Op::EvictGenerations { .. }
+            | Op::MarkAccessed { .. } => self.reclaim(op),
             Op::SetMax { .. }
             | Op::Protection { .. }
             | Op::MoveProcess { .. }
@@ -192,7 +176,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         Self::page(at.start)..Self::page(at.end)
     }
 
-    fn memcg(&self, number: usize) -> MemcgId {
+    pub(crate) fn memcg(&self, number: usize) -> MemcgId {
         let memcgs = self.memcgs.borrow();
         memcgs[number % memcgs.len()].0
     }
@@ -469,18 +453,6 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    fn reclaim_cgroup(&self, memcg: usize, pages: u64, swappiness: Option<u8>) {
-        let mut text = (pages << F::PAGE_SHIFT).to_string();
-        match swappiness {
-            Some(201) => text += " swappiness=max",
-            Some(swappiness) => text += &format!(" swappiness={swappiness}"),
-            None => {}
-        }
-        let (memcg, tuning) = (self.memcg(memcg), self.tuning.get());
-        let done = self.with_cpu(|cpu| self.maps.memory_reclaim(self, cpu, memcg, &text, tuning));
-        assert!(done.is_ok() || done == Err(Errno::EAGAIN), "{text:?}: {done:?}");
-    }
-
     fn change_cgroups(&self, op: &Op) {
         match *op {
             Op::SetMax { memcg, pages } if self.memcg(memcg) != MemcgId::ROOT => {
@@ -534,42 +506,6 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 false => self.maps.read_done(self, cpu, id, ok),
             });
         }
-    }
-
-    /// Writes a command to `lru_gen`, for the generation so many older than the youngest.
-    fn command(&self, command: char, memcg: usize, older: u64, (swappiness, last): (u8, u64)) {
-        let memcg = self.memcg(memcg);
-        let seq = self.maps.lru_gen_seqs(memcg).0 - older;
-        let text = format!("{command} {} 0 {seq} {swappiness} {last}", memcg.0);
-        let tuning = self.tuning.get();
-        let done = self.with_cpu(|cpu| self.maps.lru_gen_write(self, cpu, &text, tuning));
-        let refused = match command {
-            '+' => Err(Errno::EEXIST),
-            _ => Err(Errno::EINVAL),
-        };
-        assert!(done.is_ok() || done == refused, "{text:?}: {done:?}");
-    }
-
-    /// Switches parts of the multi-generational LRU on and off, unless someone is at it, who would
-    /// be waited for.
-    fn switch_lru_gen(&self, caps: u8) {
-        if !self.switching.replace(true) {
-            let text = caps.to_string();
-            let done = self.with_cpu(|cpu| self.maps.lru_gen_enabled_store(self, cpu, &text));
-            assert_eq!(done, Ok(()), "a number is understood");
-            self.switching.set(false);
-        }
-    }
-
-    /// Uses a page of a file that is in memory, through a file descriptor.
-    fn mark_accessed(&self, file: usize, page: u64) {
-        let file = self.files.borrow()[file];
-        self.with_cpu(|cpu| {
-            if let Some(id) = cache::find(self.maps, self, cpu, file, page) {
-                self.maps.mark_accessed(self, cpu, id);
-                self.maps.release(self, cpu, id, 1);
-            }
-        });
     }
 
     /// Writes a dirty folio of a file as flushers do.
