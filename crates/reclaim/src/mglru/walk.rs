@@ -18,7 +18,7 @@ use pageout_paging::mmu::Mmu;
 use pageout_paging::walk::{next_boundary, pmd_table, table_after};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{
-    Env, Format, Level, LockedTable, Pfn, Rules, Stage, Table, VirtAddr, VirtRange,
+    Env, Format, Level, LockedTable, Pfn, Pte, Rules, Stage, Table, VirtAddr, VirtRange,
 };
 
 impl Maps<'_> {
@@ -151,13 +151,19 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
     /// that are to be cleared are collected, and cleared under one hold of it (Linux 7.1.5,
     /// `walk_pmd_range`).
     fn walk_pmd_range(&mut self, table: Pfn, range: VirtRange) {
+        let entries = self.env.table(table);
         let mut addr = range.start;
         while let Some(part) = self.parts.next_in(addr..range.end) {
             let mut queue = Queue::default();
             addr = part.start;
             while addr < part.end {
                 let next = next_boundary::<E::Format>(addr, Level::Pmd);
-                self.visit_pmd(table, addr..next.min(part.end), &mut queue);
+                let pmd = entries.load(E::Format::index(Level::Pmd, addr));
+                // Decided here, since most are passed where hardware tells.
+                let unused = E::Format::is_table(pmd) && !E::Format::is_young(pmd);
+                if !(unused && self.by_nonleaf) {
+                    self.visit_pmd(table, pmd, addr..next.min(part.end), &mut queue);
+                }
                 // The rest of a table in which a VMA ended was seen with it, or passed with it.
                 addr = next;
             }
@@ -165,17 +171,15 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         }
     }
 
-    /// Looks at the entry of a PMD table for `range`, and walks the PTE table it leads to, if there
+    /// Looks at `pmd`, the entry of a PMD table for `range`, and walks the PTE table it leads to, if there
     /// is reason to.
-    fn visit_pmd(&mut self, table: Pfn, range: VirtRange, queue: &mut Queue) {
+    fn visit_pmd(&mut self, table: Pfn, pmd: Pte, range: VirtRange, queue: &mut Queue) {
         let entry = PmdEntry { table, index: E::Format::index(Level::Pmd, range.start) };
-        let pmd = self.env.table(table).load(entry.index);
         let leads_on = E::Format::is_table(pmd);
         if !leads_on {
             self.walk.stats.leaf_total += 1;
         }
         let queues = match leads_on {
-            true if self.by_nonleaf && !E::Format::is_young(pmd) => return,
             true => self.by_nonleaf,
             false => E::Rules::is_candidate::<E::Format>(pmd, self.secondary),
         };

@@ -6,6 +6,7 @@ use super::walked::{Layout, Walked};
 use crate::clock::timed;
 use crate::counting::{Counter, CountingEnv};
 use crate::fields::display_size;
+use crate::floor::{locked_operation_ns, locked_record};
 use crate::metrics::{counted, labels, measured};
 use crate::rounds::{Rounds, turns};
 use crate::variant::family_name;
@@ -169,6 +170,7 @@ fn sparse() -> Vec<Layout> {
 pub fn aging(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
     let walks = Walk::all();
     let mut times = vec![Vec::new(); walks.len()];
+    let mut locked = Vec::new();
     let most = rounds.most() * walks.len();
     let mut done = 0;
     rounds.run(|round| {
@@ -177,17 +179,23 @@ pub fn aging(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
             done += 1;
             progress(done, most);
         }
+        locked.push(locked_operation_ns());
     });
-    let measured = Measured { walks, times, seed };
+    let measured = Measured { walks, times, locked, seed };
     let exponents = Skip::ALL.into_iter().map(|skip| measured.exponents(skip));
+    let floor = locked_record(&measured.locked);
     let goals = KERNELS_AND_OURS.map(|family| measured.goal(family));
-    measured.records().chain(exponents).chain(goals).collect()
+    let floored = KERNELS_AND_OURS.map(|family| measured.above_floor(family));
+    let rest = exponents.chain([floor]).chain(goals).chain(floored);
+    measured.records().chain(rest).collect()
 }
 
 /// Microseconds of each walk, a sample a round.
 struct Measured {
     walks: Vec<Walk>,
     times: Vec<Vec<f64>>,
+    /// Nanoseconds of a locked operation, likewise.
+    locked: Vec<f64>,
     seed: u64,
 }
 
@@ -252,6 +260,16 @@ impl Measured {
         let what =
             format!("{family}, all populated, all old, no filter: with non-leaf young / without");
         goal_record(&what, Bound::AtMost(0.02), ("times", Basis::Measured), ratios, self.seed)
+    }
+
+    /// What a walk costs an entry where all are young, beside the locked operation that each takes.
+    fn above_floor(&self, family: Family) -> Record {
+        let entries = f64::from(SHARED.processes()) * SHARED.sizes().1 as f64;
+        let times = self.of(SHARED, Skip::Forced, Used::Part, family).iter().zip(&self.locked);
+        let ratios = times.map(|(us, locked)| us * 1e3 / entries / locked).collect();
+        let family = family_name(family);
+        let what = format!("{family}, all young, forced, an entry: walk / locked operation");
+        goal_record(&what, Bound::AtMost(1.5), ("times", Basis::Measured), ratios, self.seed)
     }
 }
 

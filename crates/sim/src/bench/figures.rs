@@ -32,15 +32,6 @@ impl Measured<'_> {
         let mut found = metrics.filter(|metric| metric.name == name);
         found.next().map(|metric| metric.values.clone()).unwrap_or_default()
     }
-
-    /// Nanoseconds of one locked operation.
-    pub(super) fn locked(&self) -> Vec<f64> {
-        let floor = |record: &&Record| {
-            record.scenario == FLOORS && record.fields["floor"].starts_with("locked")
-        };
-        let found = self.records.iter().find(floor);
-        found.map(|record| record.metrics[0].values.clone()).unwrap_or_default()
-    }
 }
 
 /// Round by round; where the sampler saw too little in a round, rounds are not the same ones.
