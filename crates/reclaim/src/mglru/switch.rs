@@ -168,7 +168,8 @@ mod tests {
     /// 4096 folios under one hold, in every cgroup.
     #[test]
     fn long_lists_are_switched_in_turns() {
-        for (folios, turns) in [(4095, 0), (4096, 1), (4097, 1)] {
+        // One after each of two cgroups, and those within a list.
+        for (folios, turns) in [(4095, 2), (4096, 3), (4097, 3)] {
             let mut ground = Ground::new(folios);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             let child = maps.add_memcg(world, cpu, MemcgId::ROOT).expect("room");

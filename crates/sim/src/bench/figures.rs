@@ -1,6 +1,5 @@
 //! Figures of a run, found in its records.
 
-use crate::floor::FLOORS;
 use crate::reclaim_file::ReclaimFile;
 use crate::variant::{Axes, Variant};
 use pageout_paging::Stage;

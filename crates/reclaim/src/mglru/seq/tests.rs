@@ -136,6 +136,7 @@ fn a_long_list_is_given_up_in_turns() {
         for _ in 0..folios {
             ground.folio_in(0, FILE, 0, 0);
         }
+        ground.world.relaxed.store(0, Relaxed);
         assert!(ground.maps.inc_max_seq(&ground.world, &mut ground.cpu, ROOT, 3, 60));
         assert_eq!(ground.world.relaxed.load(Relaxed), turns, "{folios} folios");
         assert_eq!(ground.listed(ROOT, 1, FILE).len(), folios);
