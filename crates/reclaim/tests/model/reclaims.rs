@@ -54,6 +54,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn command(&self, command: char, memcg: usize, older: u64, (swappiness, last): (u8, u64)) {
         let memcg = self.memcg(memcg);
         let seq = self.maps.lru_gen_seqs(memcg).0 - older;
+        let swappiness = match swappiness {
+            201 => "max".to_owned(),
+            number => number.to_string(),
+        };
         let text = format!("{command} {} 0 {seq} {swappiness} {last}", memcg.0);
         let tuning = self.tuning.get();
         let done = self.with_cpu(|cpu| self.maps.lru_gen_write(self, cpu, &text, tuning));
