@@ -22,7 +22,7 @@ Examples:
 Bad input ends with exit status 2, a failed check with 1.";
 
 const SCENARIO_HELP: &str = "\
-Scenarios and their fields (format, order and young take comma-separated lists):
+Scenarios and their fields (format, order, young and access take comma-separated lists):
   reclaim-file
              a clean file mapped by processes; a part of it reclaimed through memory.reclaim
                format=x86-64,arm64-4k (also arm64-16k, arm64-64k, riscv64)
@@ -36,6 +36,15 @@ Scenarios and their fields (format, order and young take comma-separated lists):
   age-file   a clean file mapped by processes; one aging pass over all of its folios
                format=x86-64,arm64-4k  order=0,4,pmd  size=10GiB  processes=1
                young=100%  map=ptes (or pmd-leaf, with order=pmd)
+  aging-rounds
+             a process reads a file larger than its cgroup's limit, then uses a part of it in
+             rounds, with a memory.reclaim after each: what generations make of it. Counted,
+             not timed (docs/batching-and-filters.md); lru=mglru in every variant
+               format=x86-64,arm64-4k  order=4  size=256MiB  limit=75% (of the file)
+               access=10% (the first of the file; or all, or 1/16: a page in so many)
+               scan=25% (of the file, read on in every round besides)
+               reclaim=10% (of the limit, in every round)  rounds=16
+               contiguous=yes (where the format has blocks; or no: mapped a page beside)
   trace      a real program's accesses set young bits; at epoch ends, all folios are aged
                format=x86-64,arm64-4k  order=0,4,pmd  every=1 (epoch)
              or, with limit=64MiB or limit=50% (of its pages): it runs on the engine in a cgroup
@@ -71,6 +80,7 @@ Examples:
   pageout compare trace limit=50% --base lru=classic --new lru=mglru
   pageout compare reclaim-file lru=mglru order=4 anon=25%
   pageout run reclaim-file lru=mglru size=1GiB --lru-gen '+ 1 0 3' --lru-gen '- 1 0 2'
+  pageout compare aging-rounds access=all,1/16,10% format=arm64-4k
   pageout compare reclaim-file order=mixed list=shuffled format=arm64-4k
   pageout compare reclaim-file order=4 --base shootdown=immediate --new shootdown=deferred
   pageout compare age-file order=4,pmd young=0%,50%,100%
@@ -111,7 +121,7 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct CompareArgs {
-    /// reclaim-file, age-file or trace; the main table if left out. Or record files (NAME.json):
+    /// reclaim-file, age-file, aging-rounds or trace; the main table if left out. Or record files (NAME.json):
     /// what was measured before, here or elsewhere
     pub scenario: Option<String>,
     /// The scenario's fields, or more record files
@@ -132,7 +142,7 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct RunArgs {
-    /// reclaim-file, age-file or trace
+    /// reclaim-file, age-file, aging-rounds or trace
     pub scenario: String,
     /// The scenario's fields
     #[arg(value_name = "FIELD=VALUE")]

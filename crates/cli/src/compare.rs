@@ -8,6 +8,7 @@ use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
 use pageout_sim::age_file::AgeFile;
+use pageout_sim::aging_rounds::{self, AgingRounds};
 use pageout_sim::floor::Floors;
 use pageout_sim::layout::Arena;
 use pageout_sim::published;
@@ -23,6 +24,7 @@ pub(crate) struct Plan {
     pub reclaims: Vec<ReclaimFile>,
     pub files: Vec<AgeFile>,
     pub replays: Vec<Replay>,
+    pub rounds: Vec<AgingRounds>,
     /// The main table is more than its scenarios.
     main: bool,
 }
@@ -62,19 +64,21 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         records.extend(published::records());
     }
     let set = RecordSet::new(this_run(), records);
-    output::emit(&common.output, &set, |set| match (plan.main, plan.reclaims.is_empty()) {
+    output::emit(&common.output, &set, |set| match (plan.main, plan.reclaims()) {
         (true, _) => main_table(set, &variants),
-        (false, true) => table(set, &variants.aging[0].labels(plan.aging_axes())),
-        (false, false) => table(set, &variants.reclaim[0].labels(Axes::Reclaim)),
+        (false, false) => table(set, &variants.aging[0].labels(plan.aging_axes())),
+        (false, true) => table(set, &variants.reclaim[0].labels(Axes::Reclaim)),
     })
 }
 
-/// Takes `lru=` from among the fields of a scenario that reclaims: it is an axis of all variants.
+/// Takes `lru=` from among the fields of a scenario that reclaims: it is an axis of all variants. One
+/// scenario is about generations.
 pub(crate) fn lru_of(
     scenario: Option<&str>,
     fields: &[String],
 ) -> Result<(Option<Lru>, Vec<String>), VariantError> {
     let reclaims = match scenario {
+        Some(aging_rounds::NAME) => return Ok((Some(Lru::Mglru), fields.to_vec())),
         Some("reclaim-file") => true,
         Some("trace") => fields.iter().any(|field| field.starts_with("limit=")),
         _ => false,
@@ -126,7 +130,7 @@ impl Variants {
     fn check(&self, plan: &Plan) -> Result<(), CliError> {
         let aging = !plan.files.is_empty() || !plan.replays.is_empty();
         let aging = aging.then_some((&self.aging, plan.aging_axes()));
-        let reclaim = (!plan.reclaims.is_empty()).then_some((&self.reclaim, Axes::Reclaim));
+        let reclaim = plan.reclaims().then_some((&self.reclaim, Axes::Reclaim));
         for (variants, axes) in aging.into_iter().chain(reclaim) {
             for (k, variant) in variants.iter().enumerate() {
                 let same = |other: &Variant| other.labels(axes) == variant.labels(axes);
@@ -162,8 +166,13 @@ impl Plan {
                 main: true,
                 ..Self::default()
             },
-            Some(file @ ("age-file" | "reclaim-file")) if common.trace.is_some() => {
+            Some(file @ ("age-file" | "reclaim-file" | aging_rounds::NAME))
+                if common.trace.is_some() =>
+            {
                 return Err(CliError::TraceNotUsed(file.to_owned()));
+            }
+            Some(aging_rounds::NAME) => {
+                Self { rounds: AgingRounds::parse(fields)?, ..Self::default() }
             }
             Some("reclaim-file") => {
                 Self { reclaims: ReclaimFile::parse(fields)?, ..Self::default() }
@@ -179,7 +188,13 @@ impl Plan {
         };
         AgeFile::check_memory(&plan.files)?;
         ReclaimFile::check_memory(&plan.reclaims)?;
+        AgingRounds::check_memory(&plan.rounds)?;
         Ok(plan)
+    }
+
+    /// Whether its scenarios are about reclaim of files.
+    fn reclaims(&self) -> bool {
+        !(self.reclaims.is_empty() && self.rounds.is_empty())
     }
 
     /// The axes in which variants differ where no file is reclaimed.
@@ -194,7 +209,12 @@ impl Plan {
         }
         let reclaims = self.reclaims.iter().map(|one| (one.labels(), one.footprint()));
         let files = self.files.iter().map(|one| (one.labels(), one.footprint()));
-        Ok(reclaims.chain(files).map(|(fields, of)| tables::footprint(&fields, &of)).collect())
+        let rounds = self.rounds.iter().map(|one| (one.labels(), one.footprint()));
+        Ok(reclaims
+            .chain(files)
+            .chain(rounds)
+            .map(|(fields, of)| tables::footprint(&fields, &of))
+            .collect())
     }
 
     /// The generations that each scenario leaves, and what commands make of them, as text; nothing
@@ -237,6 +257,7 @@ impl Plan {
             cells.push(reclaim.cell(arena, &steps, seed, true));
         }
         let failed = |source| CliError::Replay { name: name_of(common.trace.as_deref()), source };
+        cells.extend(self.rounds.iter().map(|rounds| rounds.cell(&variants.reclaim)));
         for replay in &self.replays {
             let planned = replay.clone().plan(&variants.aging);
             cells.push(planned.map_err(failed)?);

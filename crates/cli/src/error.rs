@@ -17,9 +17,9 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    #[error("unknown scenario `{0}`: expected reclaim-file, age-file or trace")]
+    #[error("unknown scenario `{0}`: expected reclaim-file, age-file, aging-rounds or trace")]
     UnknownScenario(String),
-    #[error("field `{0}` without a scenario: expected reclaim-file, age-file or trace before it")]
+    #[error("field `{0}` without a scenario: expected one before it, such as reclaim-file")]
     FieldsWithoutScenario(String),
     #[error("--trace is for scenario trace, not for {0}")]
     TraceNotUsed(String),

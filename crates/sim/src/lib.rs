@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod age_file;
+pub mod aging_rounds;
 pub mod bench;
 pub mod clock;
 pub mod counting;

@@ -55,10 +55,10 @@ fn grounds() {
 
 #[test]
 fn scenarios() {
-    refused("compare age-pipe", &["`age-pipe`", "age-file or trace"]);
-    refused("run age-pipe", &["`age-pipe`", "age-file or trace"]);
-    refused("compare order=4", &["`order=4`", "without a scenario", "age-file"]);
-    refused("run order=4", &["`order=4`", "without a scenario", "age-file"]);
+    refused("compare age-pipe", &["`age-pipe`", "aging-rounds or trace"]);
+    refused("run age-pipe", &["`age-pipe`", "aging-rounds or trace"]);
+    refused("compare order=4", &["`order=4`", "without a scenario", "reclaim-file"]);
+    refused("run order=4", &["`order=4`", "without a scenario", "reclaim-file"]);
     refused("compare age-file --trace x.pgt", &["--trace", "age-file"]);
     refused("run age-file --trace x.pgt", &["--trace", "age-file"]);
 }

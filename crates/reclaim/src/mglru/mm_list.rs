@@ -285,6 +285,19 @@ impl Maps<'_> {
         MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
     }
 
+    /// Bits set, of 2^15, in the filter that the next walk of a cgroup's address spaces asks: two for
+    /// each PTE table worth walking, unless they fall on others'. `None` if there is no memory for
+    /// it, so that all tables are walked.
+    pub fn filter_population(&self, memcg: MemcgId) -> Option<u32> {
+        self.filter(memcg, self.max_seq(memcg)).map(BloomFilter::population)
+    }
+
+    /// The number of a cgroup's youngest generation: 3 at first, and one more each time that its
+    /// folios were aged.
+    pub fn max_seq(&self, memcg: MemcgId) -> u64 {
+        self.lru_gen(memcg).max_seq()
+    }
+
     /// The filter of a generation; `None` if there is no memory for it.
     fn filter(&self, memcg: MemcgId, seq: u64) -> Option<&BloomFilter> {
         let id = self.memcg(memcg).mm_list.filter(seq).load(Acquire);
