@@ -121,8 +121,8 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct CompareArgs {
-    /// reclaim-file, age-file, aging-rounds or trace; the main table if left out. Or record files (NAME.json):
-    /// what was measured before, here or elsewhere
+    /// reclaim-file, age-file, aging-rounds or trace; the main table if left out. Or record files
+    /// (NAME.json): what was measured before, here or elsewhere
     pub scenario: Option<String>,
     /// The scenario's fields, or more record files
     #[arg(value_name = "FIELD=VALUE")]

@@ -71,8 +71,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     })
 }
 
-/// Takes `lru=` from among the fields of a scenario that reclaims: it is an axis of all variants. One
-/// scenario is about generations.
+/// Takes `lru=` from among the fields of a scenario that reclaims: it is an axis of all variants.
+/// One scenario is about generations.
 pub(crate) fn lru_of(
     scenario: Option<&str>,
     fields: &[String],

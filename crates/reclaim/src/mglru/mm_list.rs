@@ -285,9 +285,9 @@ impl Maps<'_> {
         MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
     }
 
-    /// Bits set, of 2^15, in the filter that the next walk of a cgroup's address spaces asks: two for
-    /// each PTE table worth walking, unless they fall on others'. `None` if there is no memory for
-    /// it, so that all tables are walked.
+    /// Bits set, of 2^15, in the filter that the next walk of a cgroup's address spaces asks: two
+    /// for each PTE table worth walking, unless they fall on others'. `None` if no walk made it yet
+    /// or there is no memory for it, so that all tables are walked.
     pub fn filter_population(&self, memcg: MemcgId) -> Option<u32> {
         self.filter(memcg, self.max_seq(memcg)).map(BloomFilter::population)
     }
