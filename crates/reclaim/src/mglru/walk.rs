@@ -171,8 +171,8 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         }
     }
 
-    /// Looks at `pmd`, the entry of a PMD table for `range`, and walks the PTE table it leads to, if
-    /// there is reason to.
+    /// Looks at `pmd`, the entry of a PMD table for `range`, and walks the PTE table it leads to,
+    /// if there is reason to.
     fn visit_pmd(&mut self, table: Pfn, pmd: Pte, range: VirtRange, queue: &mut Queue) {
         let entry = PmdEntry { table, index: E::Format::index(Level::Pmd, range.start) };
         let leads_on = E::Format::is_table(pmd);
