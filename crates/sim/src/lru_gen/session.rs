@@ -42,8 +42,7 @@ pub enum Backing {
     },
 }
 
-/// A mapping of a process. The process's regions begin at [`Region::address`], each in page tables
-/// of its own.
+/// A mapping of a process, in page tables of its own; see [`Session::address`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
     /// Its name.
