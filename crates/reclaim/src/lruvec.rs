@@ -7,6 +7,7 @@ use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::mglru::generation::{End, kind_of};
 use crate::mglru::{LruGen, gen_from_seq};
+use crate::scan::ANON;
 use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pageout_paging::Env;
@@ -55,12 +56,16 @@ impl LruList {
         if lru.contains(LruFlags::UNEVICTABLE) {
             return Self::Unevictable;
         }
-        let file = !folio.flags().contains(FolioFlags::SWAPBACKED);
-        match (file, lru.contains(LruFlags::ACTIVE)) {
-            (false, false) => Self::InactiveAnon,
-            (false, true) => Self::ActiveAnon,
-            (true, false) => Self::InactiveFile,
-            (true, true) => Self::ActiveFile,
+        Self::of_kind(kind_of(folio), lru.contains(LruFlags::ACTIVE))
+    }
+
+    /// The list of a type.
+    pub(crate) const fn of_kind(kind: usize, active: bool) -> Self {
+        match (kind, active) {
+            (ANON, false) => Self::InactiveAnon,
+            (ANON, true) => Self::ActiveAnon,
+            (_, false) => Self::InactiveFile,
+            (_, true) => Self::ActiveFile,
         }
     }
 }

@@ -104,14 +104,7 @@ impl AgeFile {
 
     fn check(&self) -> Result<(), FieldError> {
         let folio = (1u64 << self.format.page_shift()) << self.order.in_format(self.format);
-        if self.bytes == 0 || !self.bytes.is_multiple_of(folio) || self.bytes > MAX_BYTES {
-            let accepted = format!(
-                "a multiple of the folio size, {}, up to {}",
-                fields::display_size(folio),
-                fields::display_size(MAX_BYTES)
-            );
-            return Err(bad("size", &fields::display_size(self.bytes), accepted));
-        }
+        fields::check_size(self.bytes, folio, "folio", MAX_BYTES)?;
         let pmd = self.order.in_format(self.format) == self.format.pmd_order();
         if self.map == MapAs::PmdLeaf && !pmd {
             let problem = format!("map=pmd-leaf needs order=pmd, not order={}", self.order);

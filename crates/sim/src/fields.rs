@@ -83,6 +83,19 @@ pub(crate) fn bad(field: &'static str, found: &str, accepted: impl Into<String>)
     FieldError::BadValue { field, found: found.to_owned(), accepted: accepted.into() }
 }
 
+/// Checks field `size`: a multiple of `folio` bytes, which `what` names, up to `most`.
+///
+/// # Errors
+/// [`FieldError::BadValue`] says what is accepted.
+pub(crate) fn check_size(bytes: u64, folio: u64, what: &str, most: u64) -> Result<(), FieldError> {
+    if bytes > 0 && bytes.is_multiple_of(folio) && bytes <= most {
+        return Ok(());
+    }
+    let (folio, most) = (display_size(folio), display_size(most));
+    let accepted = format!("a multiple of the {what} size, {folio}, up to {most}");
+    Err(bad("size", &display_size(bytes), accepted))
+}
+
 /// Splits `FIELD=VALUE` arguments; no field may come twice.
 pub(crate) fn pairs(arguments: &[String]) -> Result<Vec<(&str, &str)>, FieldError> {
     let mut pairs: Vec<(&str, &str)> = Vec::new();

@@ -80,7 +80,7 @@ impl LruGen {
     }
 
     pub(crate) fn list_of(&self, generation: usize, kind: usize) -> LruList {
-        classic_list(kind, self.is_active(generation))
+        LruList::of_kind(kind, self.is_active(generation))
     }
 
     /// Where a folio belongs that joins (`lru_gen_folio_seq`): the younger, the likelier it is to
@@ -101,16 +101,6 @@ impl LruGen {
             MAX_NR_GENS as u64 - workingset
         };
         (self.max_seq() + 1).saturating_sub(from_youngest).max(self.min_seq(kind_of(folio)))
-    }
-}
-
-/// The classic list of a type.
-pub(crate) fn classic_list(kind: usize, active: bool) -> LruList {
-    match (kind, active) {
-        (ANON, false) => LruList::InactiveAnon,
-        (ANON, true) => LruList::ActiveAnon,
-        (_, false) => LruList::InactiveFile,
-        (_, true) => LruList::ActiveFile,
     }
 }
 

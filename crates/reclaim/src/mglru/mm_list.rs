@@ -289,13 +289,7 @@ impl Maps<'_> {
     /// for each PTE table worth walking, unless they fall on others'. `None` if no walk made it yet
     /// or there is no memory for it, so that all tables are walked.
     pub fn filter_population(&self, memcg: MemcgId) -> Option<u32> {
-        self.filter(memcg, self.max_seq(memcg)).map(BloomFilter::population)
-    }
-
-    /// The number of a cgroup's youngest generation: 3 at first, and one more each time that its
-    /// folios were aged.
-    pub fn max_seq(&self, memcg: MemcgId) -> u64 {
-        self.lru_gen(memcg).max_seq()
+        self.filter(memcg, self.lru_gen(memcg).max_seq()).map(BloomFilter::population)
     }
 
     /// The filter of a generation; `None` if there is no memory for it.

@@ -1,11 +1,11 @@
 //! The numbers of generations: a new youngest one, and the oldest given up.
 
-use super::generation::{End, LruGen, classic_list};
+use super::generation::{End, LruGen};
 use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, gen_from_seq};
 use crate::CpuCtx;
 use crate::folio::FolioId;
-use crate::lruvec::LruGuard;
+use crate::lruvec::{LruGuard, LruList};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
@@ -108,8 +108,8 @@ impl Maps<'_> {
         for kind in [ANON, FILE] {
             let grows = lrugen.counted(next, kind) - lrugen.counted(prev, kind);
             if grows != 0 {
-                self.resize(guard, classic_list(kind, false), grows.wrapping_neg() as u64);
-                self.resize(guard, classic_list(kind, true), grows as u64);
+                self.resize(guard, LruList::of_kind(kind, false), grows.wrapping_neg() as u64);
+                self.resize(guard, LruList::of_kind(kind, true), grows as u64);
             }
         }
         lrugen.timestamps[next].store(now, Relaxed);

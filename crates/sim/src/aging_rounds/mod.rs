@@ -124,14 +124,7 @@ impl AgingRounds {
 
     fn check(&self) -> Result<(), FieldError> {
         let folio = self.folio_bytes();
-        if self.bytes == 0 || !self.bytes.is_multiple_of(folio) || self.bytes > MAX_BYTES {
-            let accepted = format!(
-                "a multiple of the folio size, {}, up to {}",
-                fields::display_size(folio),
-                fields::display_size(MAX_BYTES)
-            );
-            return Err(bad("size", &fields::display_size(self.bytes), accepted));
-        }
+        fields::check_size(self.bytes, folio, "folio", MAX_BYTES)?;
         // Direct reclaim takes a batch, and the folio being read has to fit beside it.
         let least = 64 * folio;
         if self.limit_bytes() < least {

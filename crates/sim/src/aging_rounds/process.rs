@@ -207,7 +207,7 @@ impl<'a, F: Arch> Process<'a, F> {
         let id = cache::find(&self.maps, &self.hardware, cpu, self.file, page)?;
         let generation = self.maps.folio(id).recency().generation();
         self.maps.release(&self.hardware, cpu, id, 1);
-        let youngest = self.maps.max_seq(self.memcg);
+        let youngest = self.maps.lru_gen_seqs(self.memcg).0;
         let gens = MAX_NR_GENS as u64;
         generation.map(|generation| youngest - (youngest + gens - generation as u64) % gens)
     }
@@ -239,7 +239,7 @@ impl<'a, F: Arch> Process<'a, F> {
     fn tally(&self) -> Tally {
         let vmstat = self.maps.memcg(self.memcg).vmstat();
         Tally {
-            generations: self.maps.max_seq(self.memcg),
+            generations: self.maps.lru_gen_seqs(self.memcg).0,
             walks: self.maps.mm_stats(self.memcg),
             scanned: vmstat.get(Counter::PgscanFile),
             sorted: vmstat.get(Counter::Pgrefill),
@@ -253,7 +253,7 @@ impl<'a, F: Arch> Process<'a, F> {
     /// Ages the cgroup's folios once by a walk that visits every table; what the walk counted.
     #[cfg(test)]
     pub(super) fn age_by_force(&self) -> MmStats {
-        let (cpu, seq) = (&mut CpuCtx::new(), self.maps.max_seq(self.memcg));
+        let (cpu, seq) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg).0);
         let before = self.tally();
         let aging = self.tuning.aging;
         let opened =

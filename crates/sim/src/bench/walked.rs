@@ -9,12 +9,11 @@ use crate::walker::{make_old, make_young};
 use pageout_paging::mmu::Asid;
 use pageout_paging::young::Family;
 use pageout_paging::{Level, Pfn, VirtAddr, VirtRange};
-use pageout_reclaim::mglru::{LruGenCaps, MIN_NR_GENS, MmStats};
+use pageout_reclaim::mglru::{LruGenCaps, MmStats};
 use pageout_reclaim::{
     Access, CpuCtx, Fault, FaultKind, Limits, MappingKind, MemcgId, MmId, NewVma, VmFlags, World,
     handle_fault,
 };
-use std::cell::Cell;
 
 const SIZED: &str = "the arena is sized for the layout";
 const SWAPPINESS: u8 = 60;
@@ -75,8 +74,6 @@ pub(super) struct Walked<'a, F> {
     /// What is populated in each of them.
     chunks: Vec<VirtRange>,
     forced: bool,
-    /// The youngest generation.
-    seq: Cell<u64>,
 }
 
 impl<'a, F: Arch> Walked<'a, F> {
@@ -135,9 +132,7 @@ impl<'a, F: Arch> Walked<'a, F> {
         spaces: Vec<(MmId, Pfn)>,
         chunks: Vec<VirtRange>,
     ) -> Self {
-        // Generations begin with as many as there may be.
-        let seq = Cell::new(MIN_NR_GENS + 1);
-        Self { ground, memcg, spaces, chunks, forced: false, seq }
+        Self { ground, memcg, spaces, chunks, forced: false }
     }
 
     fn sparse(arena: &'a mut Arena, layout: Layout) -> Self {
@@ -188,10 +183,9 @@ impl<'a, F: Arch> Walked<'a, F> {
         let maps = &self.ground.maps;
         let aging = Variant::of(family).aging(F::FLUSH);
         let cpu = &mut CpuCtx::new();
-        let (seq, forced) = (self.seq.get(), self.forced);
+        let (seq, _) = maps.lru_gen_seqs(self.memcg);
         let opened =
-            maps.try_to_inc_max_seq(world, cpu, self.memcg, seq, SWAPPINESS, forced, aging);
-        self.seq.set(seq + 1);
+            maps.try_to_inc_max_seq(world, cpu, self.memcg, seq, SWAPPINESS, self.forced, aging);
         assert!(opened, "nobody else walks");
     }
 

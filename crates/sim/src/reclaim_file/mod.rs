@@ -221,14 +221,7 @@ impl ReclaimFile {
 
     fn check(&self) -> Result<(), FieldError> {
         let folio = self.largest_folio();
-        if self.bytes == 0 || !self.bytes.is_multiple_of(folio) || self.bytes > MAX_BYTES {
-            let accepted = format!(
-                "a multiple of the largest folio's size, {}, up to {}",
-                fields::display_size(folio),
-                fields::display_size(MAX_BYTES)
-            );
-            return Err(bad("size", &fields::display_size(self.bytes), accepted));
-        }
+        fields::check_size(self.bytes, folio, "largest folio's", MAX_BYTES)?;
         let pmd = match self.orders {
             Orders::All(order) => order.in_format(self.format) == self.format.pmd_order(),
             Orders::Mixed => false,
