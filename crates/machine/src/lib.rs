@@ -5,6 +5,7 @@
 //! list or a decision of reclaim, so that no price can be tuned to a policy.
 #![forbid(unsafe_code)]
 
+pub mod platform;
 mod time;
 
 pub use time::Time;

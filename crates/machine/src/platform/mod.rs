@@ -1,0 +1,137 @@
+//! Platforms: what a machine has ([`Shape`]) and what everything takes on it ([`Prices`]), read from
+//! files that give each price a range and a source.
+
+mod draw;
+mod error;
+mod parse;
+mod price;
+mod prices;
+mod section;
+mod shape;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use draw::Draw;
+pub use error::{PlatformError, Problem};
+pub use price::{Basis, Kind, Price, Provenance, Unit};
+pub use prices::{Bandwidth, BroadcastPrices, InvalidationPrices, IpiPrices, Prices};
+pub use shape::{Broadcast, Hardware, Invalidation, Ipi, Shape, Storage};
+
+/// The architectures that invalidations are modelled of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Architecture {
+    /// AArch64: invalidations are instructions that hardware broadcasts.
+    Arm64,
+    /// x86-64: other cores are interrupted and invalidate by themselves.
+    X86,
+    /// RV64: as x86.
+    Riscv,
+}
+
+impl Architecture {
+    /// Every architecture.
+    pub const ALL: [Self; 3] = [Self::Arm64, Self::X86, Self::Riscv];
+
+    /// Its name in platform files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arm64 => "arm64",
+            Self::X86 => "x86",
+            Self::Riscv => "riscv",
+        }
+    }
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The platforms that come with the program: name and file.
+const SHIPPED: [(&str, &str); 0] = [];
+
+/// A machine that can be modelled.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Platform {
+    name: String,
+    about: String,
+    shape: Shape,
+    /// Where each section of the shape comes from, by its name in the file.
+    sections: Vec<(&'static str, Provenance)>,
+    /// In the order of [`Prices::names`].
+    prices: Vec<Price>,
+}
+
+impl Platform {
+    /// The names of the platforms that come with the program, sorted.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|(name, _)| *name)
+    }
+
+    /// A platform that comes with the program.
+    ///
+    /// # Panics
+    /// If its file is refused, which is a bug of ours.
+    pub fn named(name: &str) -> Option<Self> {
+        let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
+        let parsed = Self::parse(&format!("{name}.toml"), text);
+        Some(parsed.unwrap_or_else(|error| panic!("a shipped platform is refused: {error}")))
+    }
+
+    /// The file of a platform that comes with the program, to begin one's own from.
+    pub fn file(name: &str) -> Option<&'static str> {
+        SHIPPED.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
+    }
+
+    /// Reads a platform file. `file` is what errors call it.
+    ///
+    /// # Errors
+    /// The first thing wrong with it, with its line.
+    pub fn parse(file: &str, text: &str) -> Result<Self, PlatformError> {
+        parse::platform(file, text)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it stands for, in a sentence.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// Its architecture.
+    pub const fn architecture(&self) -> Architecture {
+        self.shape.architecture
+    }
+
+    /// What the machine has. Nothing of it is uncertain within a run; other shapes are other
+    /// platforms.
+    pub const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// What everything takes: as the file says, or drawn from its ranges.
+    pub fn prices(&self, draw: Draw) -> Prices {
+        let quotes = &self.prices;
+        Prices::resolve(self.shape.architecture, |name| {
+            let quote = quotes.iter().find(|quote| quote.name == name);
+            draw.of(quote.unwrap_or_else(|| panic!("platform {} has no price {name}", self.name)))
+        })
+    }
+
+    /// Each price with its range and source, in the order of the documentation.
+    pub fn quotes(&self) -> &[Price] {
+        &self.prices
+    }
+
+    /// Where each section of the shape comes from, by its name in the file.
+    pub fn sections(&self) -> &[(&'static str, Provenance)] {
+        &self.sections
+    }
+}

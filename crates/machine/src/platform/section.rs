@@ -1,0 +1,177 @@
+//! One table of a platform file: its keys by name, each refusal with its line.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use toml_edit::{Item, TableLike, Value};
+
+use super::error::{PlatformError, Problem};
+
+/// The file being read.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) file: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl Source<'_> {
+    /// The refusal of what begins at byte `offset`.
+    pub(super) fn refusal(&self, offset: usize, problem: Problem) -> PlatformError {
+        let line = 1 + self.text[..offset].matches('\n').count();
+        PlatformError { file: self.file.to_owned(), line, problem }
+    }
+
+    /// Where a thing lacks that no header announces: on the last line.
+    pub(super) fn last_line(&self) -> usize {
+        self.text.trim_end().len()
+    }
+}
+
+/// A table of the file whose keys are all known.
+pub(super) struct Section<'a> {
+    source: Source<'a>,
+    /// As keys are named in refusals: empty, or `prices.access.`.
+    path: String,
+    table: &'a dyn TableLike,
+    /// Where its header or it itself begins.
+    offset: usize,
+}
+
+impl<'a> Section<'a> {
+    /// The table at the root of the file.
+    pub(super) fn root(
+        source: Source<'a>,
+        table: &'a dyn TableLike,
+        keys: &[&str],
+    ) -> Result<Self, PlatformError> {
+        let offset = source.last_line();
+        Self { source, path: String::new(), table, offset }.with_keys(keys)
+    }
+
+    /// The table under `key`, which must be there.
+    pub(super) fn section(&self, key: &str, keys: &[&str]) -> Result<Self, PlatformError> {
+        let accepted = format!("a section with {}", list(keys));
+        let item = self.item(key, &accepted)?;
+        let offset = item.span().map_or(self.offset, |span| span.start);
+        let Some(table) = item.as_table_like() else {
+            return Err(self.refused(key, found(item, self.source), accepted));
+        };
+        let path = format!("{}{key}.", self.path);
+        Self { source: self.source, path, table, offset }.with_keys(keys)
+    }
+
+    /// Refuses what the section does not have.
+    fn with_keys(self, keys: &[&str]) -> Result<Self, PlatformError> {
+        for (key, _) in self.table.iter() {
+            if !keys.contains(&key) {
+                let problem =
+                    Problem::Unknown { key: self.name(key), accepted: list(keys).to_owned() };
+                return Err(self.source.refusal(self.offset_of(key), problem));
+            }
+        }
+        Ok(self)
+    }
+
+    /// A non-empty string.
+    pub(super) fn text(&self, key: &str, accepted: impl Display) -> Result<&'a str, PlatformError> {
+        let item = self.item(key, &accepted)?;
+        match item.as_str() {
+            Some(text) if !text.trim().is_empty() => Ok(text),
+            _ => Err(self.refused(key, found(item, self.source), accepted)),
+        }
+    }
+
+    /// One of some names, by its place among them.
+    pub(super) fn choice(&self, key: &str, names: &[&str]) -> Result<usize, PlatformError> {
+        let text = self.text(key, list(names))?;
+        let place = names.iter().position(|name| *name == text);
+        place.ok_or_else(|| self.refused(key, format!("\"{text}\""), list(names)))
+    }
+
+    /// `true` or `false`.
+    pub(super) fn flag(&self, key: &str) -> Result<bool, PlatformError> {
+        const ACCEPTED: &str = "true or false";
+        let item = self.item(key, &ACCEPTED)?;
+        item.as_bool().ok_or_else(|| self.refused(key, found(item, self.source), ACCEPTED))
+    }
+
+    /// A whole number within bounds.
+    pub(super) fn count<N>(&self, key: &str, bounds: RangeInclusive<N>) -> Result<N, PlatformError>
+    where
+        N: Copy + PartialOrd + Display + TryFrom<i64>,
+    {
+        let accepted = format!("a whole number from {} to {}", bounds.start(), bounds.end());
+        let item = self.item(key, &accepted)?;
+        let number = item.as_integer().and_then(|number| N::try_from(number).ok());
+        let number = number.filter(|number| bounds.contains(number));
+        number.ok_or_else(|| self.refused(key, found(item, self.source), accepted))
+    }
+
+    /// A number that is finite and not negative.
+    pub(super) fn number(&self, key: &str) -> Result<f64, PlatformError> {
+        const ACCEPTED: &str = "a number that is not negative";
+        let item = self.item(key, &ACCEPTED)?;
+        let number = item.as_float().or_else(|| item.as_integer().map(|whole| whole as f64));
+        let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+        number.ok_or_else(|| self.refused(key, found(item, self.source), ACCEPTED))
+    }
+
+    /// The line of `key` refused for the value that it has, or for its being there.
+    pub(super) fn refused(
+        &self,
+        key: &str,
+        found: impl Display,
+        accepted: impl Display,
+    ) -> PlatformError {
+        let (found, accepted) = (found.to_string(), accepted.to_string());
+        let problem = Problem::Refused { key: self.name(key), found, accepted };
+        self.source.refusal(self.offset_of(key), problem)
+    }
+
+    /// Whether the section has `key`.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// The key's value as the file writes it.
+    pub(super) fn written(&self, key: &str) -> String {
+        self.table.get(key).map_or_else(String::new, |item| found(item, self.source))
+    }
+
+    fn item(&self, key: &str, accepted: &impl Display) -> Result<&'a Item, PlatformError> {
+        let missing = || Problem::Missing { key: self.name(key), accepted: accepted.to_string() };
+        self.table.get(key).ok_or_else(|| self.source.refusal(self.offset, missing()))
+    }
+
+    fn name(&self, key: &str) -> String {
+        format!("{}{key}", self.path)
+    }
+
+    fn offset_of(&self, key: &str) -> usize {
+        let entry = self.table.get_key_value(key);
+        let span = entry.and_then(|(key, item)| key.span().or_else(|| item.span()));
+        span.map_or(self.offset, |span| span.start)
+    }
+}
+
+/// A value as the file writes it, in short.
+fn found(item: &Item, source: Source<'_>) -> String {
+    match item {
+        Item::Value(Value::String(text)) if text.value().is_empty() => "an empty string".to_owned(),
+        Item::Value(value) => {
+            let text = value.span().map_or("a value", |span| &source.text[span]);
+            let line = text.lines().next().unwrap_or_default();
+            line.to_owned()
+        }
+        _ => "a section".to_owned(),
+    }
+}
+
+/// `a, b or c`.
+pub(super) fn list(names: &[&str]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [one] => (*one).to_owned(),
+        [some @ .., last] => format!("{} or {last}", some.join(", ")),
+    }
+}

@@ -1,0 +1,39 @@
+//! Platform files read, refused and drawn from.
+
+use super::*;
+
+/// A whole file of an architecture, with prices that no machine has.
+fn file(architecture: Architecture) -> String {
+    let invalidation = match architecture {
+        Architecture::Arm64 => {
+            "[broadcast]\nasid_bits = 16\nrange_operations = true\nhold = 0\n\
+             waits_for_devices = false\n"
+        }
+        _ => "[ipi]\ntag_slots = 6\nfull_flush_ceiling = 33\nlazy = true\n",
+    };
+    let from = "basis = \"guessed\"\nsource = \"a test\"\n";
+    let arm = if architecture == Architecture::Arm64 { "bbml2_noabort = false\n" } else { "" };
+    let mut text = format!(
+        "name = \"test\"\nabout = \"A test.\"\narchitecture = \"{architecture}\"\n\
+         [cores]\ncount = 4\nhardware_accessed = true\nhardware_dirty = true\n\
+         nonleaf_accessed = false\n{arm}{from}{invalidation}{from}[storage]\nqueue_depth = 32\n{from}"
+    );
+    for (name, kind) in Prices::names(architecture) {
+        let unit = kind.units()[1].name();
+        let price = "value = 2\nlow = 1\nhigh = 4";
+        text += &format!("[prices.{name}]\n{price}\nunit = \"{unit}\"\n{from}");
+    }
+    text
+}
+
+#[test]
+fn whole_files_are_read() {
+    for architecture in Architecture::ALL {
+        let platform = Platform::parse("a.toml", &file(architecture)).unwrap();
+        assert_eq!(platform.architecture(), architecture);
+        assert_eq!(platform.shape().cores, 4);
+        let prices = platform.prices(Draw::Nominal);
+        assert_eq!(prices.access, crate::Time::from_ns(2));
+        assert_eq!(prices.bandwidth_read.time(4096), crate::Time::from_ps(2_048_000));
+    }
+}
