@@ -5,7 +5,10 @@
 //! list or a decision of reclaim, so that no price can be tuned to a policy.
 #![forbid(unsafe_code)]
 
+mod hidden;
 pub mod platform;
 mod time;
+pub mod tlb;
 
+pub use hidden::Hidden;
 pub use time::Time;

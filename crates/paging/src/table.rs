@@ -121,6 +121,23 @@ pub struct HostTables<'a, F> {
     format: PhantomData<F>,
 }
 
+/// The place of an entry in a run of tables: its index in their memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Slot(u32);
+
+impl Slot {
+    /// The index.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The entry `nr` further.
+    #[must_use]
+    pub const fn add(self, nr: u32) -> Self {
+        Self(self.0.wrapping_add(nr))
+    }
+}
+
 impl<'a, F: Format> HostTables<'a, F> {
     /// Tables in `memory`, the first of which is frame `base`. Entries past the last whole table
     /// are not used.
@@ -151,6 +168,33 @@ impl<'a, F: Format> HostTables<'a, F> {
             entries: entries.expect("a table frame lies in the table memory"),
             format: PhantomData,
         }
+    }
+
+    /// The place of entry `i` of the table in `frame`.
+    ///
+    /// # Panics
+    /// If it lies past 2^32 entries.
+    #[inline]
+    pub fn slot(&self, frame: Pfn, i: usize) -> Slot {
+        let number = frame.offset_from(self.base) as usize;
+        let index = number.wrapping_mul(F::PTES) + i;
+        Slot(u32::try_from(index).expect("table memory within 2^32 entries"))
+    }
+
+    /// The table that holds a place, and the entry's index in it.
+    #[inline]
+    pub fn at(&self, slot: Slot) -> (HostTable<'a, F>, usize) {
+        let frame = self.base.add(u64::from(slot.0 >> F::TABLE_SHIFT));
+        (self.table(frame), slot.0 as usize & (F::PTES - 1))
+    }
+
+    /// Reads the entry at a place.
+    ///
+    /// # Panics
+    /// If the place lies outside of the memory.
+    #[inline]
+    pub fn load(&self, slot: Slot) -> Pte {
+        Pte(self.memory[slot.0 as usize].load(Relaxed))
     }
 }
 

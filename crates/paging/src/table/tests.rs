@@ -51,6 +51,18 @@ fn tables_lie_one_after_another() {
 }
 
 #[test]
+fn a_place_names_one_entry_of_one_table() {
+    let memory = zeroed::<{ 3 * 8 }>();
+    let tables = HostTables::<SmallX86>::new(&memory, Pfn::new(70));
+    tables.table(Pfn::new(72)).set(5, Pte(9));
+    let slot = tables.slot(Pfn::new(72), 5);
+    assert_eq!((slot.get(), tables.load(slot)), (2 * 8 + 5, Pte(9)));
+    assert_eq!(tables.load(tables.slot(Pfn::new(72), 3).add(2)), Pte(9));
+    let (table, i) = tables.at(slot);
+    assert_eq!((table.load(i), i), (Pte(9), 5));
+}
+
+#[test]
 #[should_panic(expected = "a table frame lies in the table memory")]
 fn a_frame_after_the_last_table_is_refused() {
     let memory = zeroed::<{ 2 * 8 + 7 }>();

@@ -1,0 +1,145 @@
+//! What a TLB is: sizes, and what its hardware may hold.
+
+/// One level: `sets` of `ways` entries. A page's number modulo `sets` is its set; one set is a
+/// fully associative level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LevelShape {
+    /// Sets: a power of two.
+    pub sets: u16,
+    /// Entries in a set.
+    pub ways: u16,
+}
+
+/// The TLB of one core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TlbShape {
+    /// Asked first, on every access.
+    pub l1: LevelShape,
+    /// Asked where the first has no answer.
+    pub l2: Option<LevelShape>,
+    /// One entry holds a contiguous block; otherwise the block's pages have entries of their own.
+    pub contiguous: bool,
+    /// One entry holds an aligned run of so many pages whose entries are alike, though nothing in
+    /// them says so: 1 (hardware does not look), 2, 4, 8 or 16.
+    pub coalesce: u8,
+    /// Entries that map nothing are held too, so that what was mapped since can fault once more:
+    /// some riscv cores (Linux bf587caae305).
+    pub caches_invalid: bool,
+    /// Entries that lead to tables which the page-walk cache holds; 0 where there is none.
+    pub walk_cache: u16,
+}
+
+/// Why a shape is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ShapeError {
+    /// A level without entries.
+    #[error("{0} has no {1}")]
+    Empty(&'static str, &'static str),
+    /// Sets that a page number's low bits don't tell.
+    #[error("{0} has {1} sets: a power of two is needed")]
+    Sets(&'static str, u16),
+    /// More than an entry's index can tell.
+    #[error("{0} has {1} entries: at most {max}", max = LevelShape::MOST)]
+    Size(&'static str, u32),
+    /// A second level that cannot hold the first.
+    #[error("l2 has {l2} entries, fewer than l1's {l1}")]
+    Smaller {
+        /// Entries of the first level.
+        l1: u32,
+        /// Entries of the second.
+        l2: u32,
+    },
+    /// Runs of another length.
+    #[error("runs of {0} pages: 1, 2, 4, 8 or 16 are accepted")]
+    Coalesce(u8),
+    /// More page-walk cache than is searched as one set.
+    #[error("a page-walk cache of {0} entries: at most {max}", max = TlbShape::MOST_WALK_CACHE)]
+    WalkCache(u16),
+}
+
+impl LevelShape {
+    /// Entries that a level may have.
+    pub const MOST: u32 = 1 << 15;
+
+    /// Entries.
+    pub const fn entries(self) -> u32 {
+        self.sets as u32 * self.ways as u32
+    }
+
+    fn check(self, name: &'static str) -> Result<(), ShapeError> {
+        match self {
+            Self { sets: 0, .. } => Err(ShapeError::Empty(name, "sets")),
+            Self { ways: 0, .. } => Err(ShapeError::Empty(name, "ways")),
+            Self { sets, .. } if !sets.is_power_of_two() => Err(ShapeError::Sets(name, sets)),
+            _ if self.entries() > Self::MOST => Err(ShapeError::Size(name, self.entries())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl TlbShape {
+    /// Entries that a page-walk cache may have.
+    pub const MOST_WALK_CACHE: u16 = 256;
+
+    /// Whether there can be such a TLB.
+    ///
+    /// # Errors
+    /// The first inconsistency.
+    pub fn check(self) -> Result<(), ShapeError> {
+        self.l1.check("l1")?;
+        if let Some(l2) = self.l2 {
+            l2.check("l2")?;
+            if l2.entries() < self.l1.entries() {
+                return Err(ShapeError::Smaller { l1: self.l1.entries(), l2: l2.entries() });
+            }
+        }
+        if !matches!(self.coalesce, 1 | 2 | 4 | 8 | 16) {
+            return Err(ShapeError::Coalesce(self.coalesce));
+        }
+        if self.walk_cache > Self::MOST_WALK_CACHE {
+            return Err(ShapeError::WalkCache(self.walk_cache));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: TlbShape = TlbShape {
+        l1: LevelShape { sets: 16, ways: 4 },
+        l2: Some(LevelShape { sets: 128, ways: 8 }),
+        contiguous: true,
+        coalesce: 4,
+        caches_invalid: false,
+        walk_cache: 32,
+    };
+
+    #[test]
+    fn each_inconsistency_is_named() {
+        assert_eq!(SHAPE.check(), Ok(()));
+        assert_eq!(TlbShape { l2: None, walk_cache: 0, ..SHAPE }.check(), Ok(()));
+        let level = |sets, ways| LevelShape { sets, ways };
+        let refused: [(TlbShape, &str); 9] = [
+            (TlbShape { l1: level(0, 4), ..SHAPE }, "l1 has no sets"),
+            (TlbShape { l1: level(4, 0), ..SHAPE }, "l1 has no ways"),
+            (TlbShape { l2: Some(level(4, 0)), ..SHAPE }, "l2 has no ways"),
+            (
+                TlbShape { l2: Some(level(96, 8)), ..SHAPE },
+                "l2 has 96 sets: a power of two is needed",
+            ),
+            (TlbShape { l2: Some(level(4096, 9)), ..SHAPE }, "l2 has 36864 entries: at most 32768"),
+            (TlbShape { l2: Some(level(2, 4)), ..SHAPE }, "l2 has 8 entries, fewer than l1's 64"),
+            (TlbShape { coalesce: 0, ..SHAPE }, "runs of 0 pages: 1, 2, 4, 8 or 16 are accepted"),
+            (TlbShape { coalesce: 3, ..SHAPE }, "runs of 3 pages: 1, 2, 4, 8 or 16 are accepted"),
+            (
+                TlbShape { walk_cache: 257, ..SHAPE },
+                "a page-walk cache of 257 entries: at most 256",
+            ),
+        ];
+        for (shape, why) in refused {
+            assert_eq!(shape.check().expect_err(why).to_string(), why);
+        }
+    }
+}
