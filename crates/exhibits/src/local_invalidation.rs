@@ -33,6 +33,10 @@ impl<M: Mmu> Mmu for LocalMmu<M> {
     fn remote(&self, asid: Asid) -> bool {
         self.0.remote(asid)
     }
+
+    fn defer(&self, asid: Asid) {
+        self.0.defer(asid);
+    }
 }
 
 impl Subject for LocalInvalidation {

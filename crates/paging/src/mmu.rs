@@ -104,4 +104,8 @@ pub trait Mmu {
     fn remote(&self, _asid: Asid) -> bool {
         true
     }
+    /// Told at each deferral that entries of the address space were cleared whose flush comes later
+    /// ([`Shootdown::Ipi`]): x86 notes here whom to interrupt then, and that its generation moved
+    /// (Linux 7.1.5, arch_tlbbatch_add_pending). By default nothing.
+    fn defer(&self, _asid: Asid) {}
 }

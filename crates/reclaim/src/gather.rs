@@ -87,6 +87,7 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
         let shootdown = mmu.caps().shootdown;
         let deferred = when == ShootdownWhen::Deferred;
         if deferred && shootdown == Shootdown::Ipi && mmu.remote(asid) {
+            mmu.defer(asid);
             self.owed = match self.owed {
                 Owed::Nothing => Owed::AddressSpace(asid),
                 Owed::AddressSpace(one) if one == asid => Owed::AddressSpace(one),

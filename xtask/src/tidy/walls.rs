@@ -11,14 +11,20 @@ use crate::cmd;
 /// The crate that holds the unsafe code.
 pub(super) const PAGING: &str = "pageout-paging";
 const RECLAIM: &str = "pageout-reclaim";
+const MACHINE: &str = "pageout-machine";
 const RECORD: &str = "pageout-record";
 const EXHIBITS: &str = "pageout-exhibits";
 const SIM: &str = "pageout-sim";
 const CLI: &str = "pageout";
 
 /// What a crate may name of the workspace. A crate without a row may name all but the exhibits.
-const WALLS: [(&str, &[&str]); 4] =
-    [(PAGING, &[]), (RECLAIM, &[PAGING]), (RECORD, &[]), (EXHIBITS, &[PAGING, RECLAIM])];
+const WALLS: [(&str, &[&str]); 5] = [
+    (PAGING, &[]),
+    (RECLAIM, &[PAGING]),
+    (MACHINE, &[PAGING]),
+    (RECORD, &[]),
+    (EXHIBITS, &[PAGING, RECLAIM]),
+];
 
 /// Who may depend on the exhibits: `check` looks for the bugs they hold.
 const MAY_SHOW_EXHIBITS: [&str; 2] = [SIM, CLI];
@@ -160,6 +166,9 @@ mod tests {
         assert!(may_depend(RECLAIM, PAGING, false));
         assert!(!may_depend(PAGING, RECLAIM, false));
         assert!(!may_depend(RECORD, PAGING, false));
+        assert!(may_depend(MACHINE, PAGING, false));
+        assert!(!may_depend(MACHINE, RECLAIM, false), "no price can be tuned to a policy");
+        assert!(!may_depend(MACHINE, RECLAIM, true), "nor a test of the machine");
         assert!(!may_depend(EXHIBITS, SIM, false));
         assert!(may_depend(SIM, RECORD, false));
     }
@@ -169,7 +178,7 @@ mod tests {
         assert!(may_depend(SIM, EXHIBITS, false));
         assert!(may_depend(PAGING, EXHIBITS, true));
         assert!(!may_depend(RECLAIM, EXHIBITS, false));
-        assert!(!may_depend("pageout-machine", EXHIBITS, false));
+        assert!(!may_depend(MACHINE, EXHIBITS, false));
     }
 
     #[test]

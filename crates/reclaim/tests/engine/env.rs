@@ -37,6 +37,8 @@ pub(crate) struct MmuLog {
     pub(crate) need_resched: AtomicBool,
     /// Deferred invalidations are interrupts.
     pub(crate) interrupts: AtomicBool,
+    /// Whose flushes were put off.
+    pub(crate) deferred: Mutex<Vec<Asid>>,
     /// Something was issued and is not complete.
     pub(crate) incomplete: AtomicBool,
 }
@@ -76,6 +78,10 @@ impl Mmu for MmuLog {
             self.completions.fetch_add(1, Relaxed);
             self.incomplete.store(false, Relaxed);
         }
+    }
+
+    fn defer(&self, asid: Asid) {
+        self.deferred.lock().unwrap().push(asid);
     }
 }
 

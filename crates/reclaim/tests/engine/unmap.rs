@@ -108,10 +108,14 @@ fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_
 fn interrupts_are_sent_once_for_all<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
-    let (_, folio) = shared(&mut world, 0);
+    let (mms, folio) = shared(&mut world, 0);
     world.env.mmu.interrupts.store(true, Relaxed);
     world.forget();
     assert!(unmap(&mut world, folio, how(UnmapBy::Batched, ShootdownWhen::Deferred)).all);
+    let deferred = world.env.mmu.deferred.lock().unwrap().clone();
+    for mm in mms {
+        assert!(deferred.contains(&world.maps.mm(mm).asid()), "{mm:?} is flushed later");
+    }
     assert_eq!(world.env.mmu.invalidations(), [Invalidate::Everything]);
     assert_eq!(world.env.mmu.completions(), 1);
 }
