@@ -1,5 +1,7 @@
 //! Why a platform file was refused.
 
+use crate::tlb::ShapeError;
+
 /// What is wrong with a platform file, and where.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file}:{line}: {problem}")]
@@ -44,5 +46,13 @@ pub enum Problem {
         found: String,
         /// The values that it may have.
         accepted: String,
+    },
+    /// A TLB that there cannot be.
+    #[error("`{key}`: {why}")]
+    Tlb {
+        /// The key, with the sections it is in.
+        key: String,
+        /// What does not fit.
+        why: ShapeError,
     },
 }

@@ -6,7 +6,6 @@ mod error;
 mod parse;
 mod price;
 mod prices;
-mod section;
 mod shape;
 
 #[cfg(test)]
@@ -54,14 +53,22 @@ impl fmt::Display for Architecture {
 /// The platforms that come with the program: name and file.
 const SHIPPED: [(&str, &str); 0] = [];
 
+/// Where a section of a platform's shape comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SectionOrigin {
+    /// Its name in the file, with the section it is in.
+    pub section: String,
+    /// Where its figures come from.
+    pub origin: Provenance,
+}
+
 /// A machine that can be modelled.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Platform {
     name: String,
     about: String,
     shape: Shape,
-    /// Where each section of the shape comes from, by its name in the file.
-    sections: Vec<(&'static str, Provenance)>,
+    sections: Vec<SectionOrigin>,
     /// In the order of [`Prices::names`].
     prices: Vec<Price>,
 }
@@ -130,8 +137,8 @@ impl Platform {
         &self.prices
     }
 
-    /// Where each section of the shape comes from, by its name in the file.
-    pub fn sections(&self) -> &[(&'static str, Provenance)] {
+    /// Where each section of the shape comes from.
+    pub fn sections(&self) -> &[SectionOrigin] {
         &self.sections
     }
 }

@@ -72,32 +72,29 @@ impl Unit {
 }
 
 /// How well a figure is known.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Basis {
     /// A manual or its maker says so.
     Documented,
-    /// Someone measured it on such a machine and published it.
+    /// Someone measured it on such a machine.
     Measured,
-    /// Chosen so that the model agrees with what is named. No prediction of that is one.
-    Fitted {
-        /// What it was fitted on.
-        on: String,
-    },
-    /// Reasoned from other machines; the range is wide.
+    /// Chosen so that the model agrees with something measured: it cannot predict that.
+    Fitted,
+    /// From memory or reasoned from other machines; the range is wide.
     Guessed,
 }
 
 impl Basis {
-    /// How files write each.
-    pub const NAMES: [&str; 4] = ["documented", "measured", "fitted", "guessed"];
+    /// Every basis.
+    pub const ALL: [Self; 4] = [Self::Documented, Self::Measured, Self::Fitted, Self::Guessed];
 
     /// How files write it.
-    pub const fn name(&self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::Documented => Self::NAMES[0],
-            Self::Measured => Self::NAMES[1],
-            Self::Fitted { .. } => Self::NAMES[2],
-            Self::Guessed => Self::NAMES[3],
+            Self::Documented => "documented",
+            Self::Measured => "measured",
+            Self::Fitted => "fitted",
+            Self::Guessed => "guessed",
         }
     }
 }
@@ -107,6 +104,8 @@ impl Basis {
 pub struct Provenance {
     /// How well it is known.
     pub basis: Basis,
+    /// What it was fitted on, for [`Basis::Fitted`] alone.
+    pub on: Option<String>,
     /// The document, the measurement or the reasoning.
     pub source: String,
 }

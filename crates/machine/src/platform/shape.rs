@@ -1,6 +1,7 @@
 //! What a machine has, as far as it is modelled.
 
 use super::Architecture;
+use crate::tlb::TlbShape;
 use pageout_paging::Format;
 use pageout_paging::mmu::{Caps, Shootdown};
 
@@ -13,6 +14,8 @@ pub struct Shape {
     pub cores: u16,
     /// What its memory-management hardware does by itself.
     pub hardware: Hardware,
+    /// The TLB of each core.
+    pub tlb: TlbShape,
     /// How invalidations reach other cores.
     pub invalidation: Invalidation,
     /// Its storage.

@@ -13,10 +13,14 @@ fn file(architecture: Architecture) -> String {
     };
     let from = "basis = \"guessed\"\nsource = \"a test\"\n";
     let arm = if architecture == Architecture::Arm64 { "bbml2_noabort = false\n" } else { "" };
+    let riscv = if architecture == Architecture::Riscv { "caches_invalid = true\n" } else { "" };
     let mut text = format!(
         "name = \"test\"\nabout = \"A test.\"\narchitecture = \"{architecture}\"\n\
          [cores]\ncount = 4\nhardware_accessed = true\nhardware_dirty = true\n\
-         nonleaf_accessed = false\n{arm}{from}{invalidation}{from}[storage]\nqueue_depth = 32\n{from}"
+         nonleaf_accessed = false\n{arm}{from}{invalidation}{from}[storage]\nqueue_depth = 32\n{from}\
+         [tlb]\ncontiguous = true\ncoalesce = 4\nwalk_cache = 16\n{riscv}{from}\
+         [tlb.l1]\nentries = 64\nsets = 16\nways = 4\n{from}\
+         [tlb.l2]\nentries = 1024\nsets = 128\nways = 8\n{from}"
     );
     for (name, kind) in Prices::names(architecture) {
         let unit = kind.units()[1].name();

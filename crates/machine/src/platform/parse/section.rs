@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use toml_edit::{Item, TableLike, Value};
 
-use super::error::{PlatformError, Problem};
+use crate::platform::error::{PlatformError, Problem};
 
 /// The file being read.
 #[derive(Clone, Copy)]
@@ -64,9 +64,8 @@ impl<'a> Section<'a> {
     fn with_keys(self, keys: &[&str]) -> Result<Self, PlatformError> {
         for (key, _) in self.table.iter() {
             if !keys.contains(&key) {
-                let problem =
-                    Problem::Unknown { key: self.name(key), accepted: list(keys).to_owned() };
-                return Err(self.source.refusal(self.offset_of(key), problem));
+                let problem = Problem::Unknown { key: self.name(key), accepted: list(keys) };
+                return Err(self.refusal(key, problem));
             }
         }
         Ok(self)
@@ -81,11 +80,16 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// One of some names, by its place among them.
-    pub(super) fn choice(&self, key: &str, names: &[&str]) -> Result<usize, PlatformError> {
-        let text = self.text(key, list(names))?;
-        let place = names.iter().position(|name| *name == text);
-        place.ok_or_else(|| self.refused(key, format!("\"{text}\""), list(names)))
+    /// What one of some names stands for.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        key: &str,
+        names: &[(&str, T)],
+    ) -> Result<T, PlatformError> {
+        let accepted = || list(&names.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        let text = self.text(key, accepted())?;
+        let found = names.iter().find(|(name, _)| *name == text).map(|(_, what)| *what);
+        found.ok_or_else(|| self.refused(key, format!("\"{text}\""), accepted()))
     }
 
     /// `true` or `false`.
@@ -116,7 +120,7 @@ impl<'a> Section<'a> {
         number.ok_or_else(|| self.refused(key, found(item, self.source), ACCEPTED))
     }
 
-    /// The line of `key` refused for the value that it has, or for its being there.
+    /// The refusal of what `key` has, or of its being there.
     pub(super) fn refused(
         &self,
         key: &str,
@@ -124,7 +128,11 @@ impl<'a> Section<'a> {
         accepted: impl Display,
     ) -> PlatformError {
         let (found, accepted) = (found.to_string(), accepted.to_string());
-        let problem = Problem::Refused { key: self.name(key), found, accepted };
+        self.refusal(key, Problem::Refused { key: self.name(key), found, accepted })
+    }
+
+    /// The refusal of what stands at `key`.
+    pub(super) fn refusal(&self, key: &str, problem: Problem) -> PlatformError {
         self.source.refusal(self.offset_of(key), problem)
     }
 
@@ -143,7 +151,8 @@ impl<'a> Section<'a> {
         self.table.get(key).ok_or_else(|| self.source.refusal(self.offset, missing()))
     }
 
-    fn name(&self, key: &str) -> String {
+    /// A key with the sections it is in.
+    pub(super) fn name(&self, key: &str) -> String {
         format!("{}{key}", self.path)
     }
 
@@ -168,7 +177,7 @@ fn found(item: &Item, source: Source<'_>) -> String {
 }
 
 /// `a, b or c`.
-pub(super) fn list(names: &[&str]) -> String {
+fn list(names: &[&str]) -> String {
     match names {
         [] => "nothing".to_owned(),
         [one] => (*one).to_owned(),
