@@ -51,7 +51,13 @@ impl fmt::Display for Architecture {
 }
 
 /// The platforms that come with the program: name and file.
-const SHIPPED: [(&str, &str); 0] = [];
+const SHIPPED: [(&str, &str); 5] = [
+    ("arm64-server-32-class", include_str!("../../platforms/arm64-server-32-class.toml")),
+    ("carmel-8-class", include_str!("../../platforms/carmel-8-class.toml")),
+    ("kunpeng-920-class", include_str!("../../platforms/kunpeng-920-class.toml")),
+    ("snapdragon-888-class", include_str!("../../platforms/snapdragon-888-class.toml")),
+    ("x86-server-class", include_str!("../../platforms/x86-server-class.toml")),
+];
 
 /// Where a section of a platform's shape comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]

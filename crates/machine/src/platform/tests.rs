@@ -41,3 +41,12 @@ fn whole_files_are_read() {
         assert_eq!(prices.bandwidth_read.time(4096), crate::Time::from_ps(2_048_000));
     }
 }
+
+#[test]
+fn shipped_files_are_read_and_called_by_their_names() {
+    for name in Platform::names() {
+        let platform = Platform::named(name).unwrap();
+        assert_eq!(platform.name(), name);
+        assert_eq!(Platform::parse(name, Platform::file(name).unwrap()), Ok(platform));
+    }
+}
