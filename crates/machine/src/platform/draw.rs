@@ -40,15 +40,12 @@ pub(super) fn log_uniform(low: u64, high: u64, place: u64) -> u64 {
     ((below * above).sqrt().round() as u64).clamp(low, high)
 }
 
-/// 64 uniform bits that depend on the seed and the price's name (FNV-1a, then the finalizer of
-/// SplitMix64).
+/// 64 uniform bits that depend on the seed and the price's name: its FNV-1a hash, mixed.
 fn bits(seed: u64, name: &str) -> u64 {
     let hashed = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
-    let mut z = mix(seed) ^ hashed;
-    z = mix(z);
-    z
+    mix(mix(seed) ^ hashed)
 }
 
 /// One step of SplitMix64 (Steele, Lea and Flood, 2014).

@@ -17,7 +17,8 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     /// The refusal of what begins at byte `offset`.
     pub(super) fn refusal(&self, offset: usize, problem: Problem) -> PlatformError {
-        let line = 1 + self.text[..offset].matches('\n').count();
+        let before = &self.text.as_bytes()[..offset];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         PlatformError { file: self.file.to_owned(), line, problem }
     }
 

@@ -1,5 +1,8 @@
 //! Platform files read, refused and drawn from.
 
+mod drawn;
+mod refused;
+
 use super::*;
 
 /// A whole file of an architecture, with prices that no machine has.
@@ -49,4 +52,28 @@ fn shipped_files_are_read_and_called_by_their_names() {
         assert_eq!(platform.name(), name);
         assert_eq!(Platform::parse(name, Platform::file(name).unwrap()), Ok(platform));
     }
+}
+
+#[test]
+fn the_engine_is_told_of_the_hardware() {
+    use pageout_paging::mmu::{Caps, Shootdown};
+    use pageout_paging::pte::{Arm64_4K, Arm64_64K, Riscv64, X86_64};
+
+    let parse = |architecture, from, to| {
+        let text = file(architecture);
+        assert!(text.contains(from));
+        Platform::parse("a.toml", &text.replace(from, to)).unwrap().shape
+    };
+    let arm = Caps { range_limit: (1 << 21) + 1, ..Caps::IDEAL };
+    assert_eq!(parse(Architecture::Arm64, "", "").caps::<Arm64_4K>(), arm);
+    let single = ["range_operations = true", "range_operations = false"];
+    let single = parse(Architecture::Arm64, single[0], single[1]);
+    assert_eq!(single.caps::<Arm64_4K>(), Caps { range_limit: 512, ..arm });
+    assert_eq!(single.caps::<Arm64_64K>(), Caps { range_limit: 8192, ..arm });
+    let ipi = Caps { shootdown: Shootdown::Ipi, ..Caps::IDEAL };
+    let x86 = parse(Architecture::X86, "nonleaf_accessed = false", "nonleaf_accessed = true");
+    assert_eq!(x86.caps::<X86_64>(), Caps { range_limit: 34, nonleaf_af: true, ..ipi });
+    let riscv = parse(Architecture::Riscv, "ceiling = 33", "ceiling = 64");
+    assert_eq!(riscv.caps::<Riscv64>(), Caps { range_limit: 65, ..ipi });
+    assert!(riscv.tlb.caches_invalid);
 }
