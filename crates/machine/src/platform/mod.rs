@@ -1,4 +1,4 @@
-//! Platforms: what a machine has ([`Shape`]) and what everything takes on it ([`Prices`]), read from
+//! Platforms: what a machine has ([`Shape`]) and what everything takes on it ([`Prices`]), from
 //! files that give each price a range and a source.
 
 mod draw;

@@ -77,3 +77,19 @@ fn the_engine_is_told_of_the_hardware() {
     assert_eq!(riscv.caps::<Riscv64>(), Caps { range_limit: 65, ..ipi });
     assert!(riscv.tlb.caches_invalid);
 }
+
+#[test]
+fn the_documentation_names_every_key() {
+    let page = include_str!("../../../../../docs/platforms.md");
+    for architecture in Architecture::ALL {
+        for line in file(architecture).lines() {
+            let key = line.split([' ', ']']).next().unwrap().trim_start_matches('[');
+            let key = key.trim_start_matches("prices.");
+            let is_named = page.contains(&format!("`{key}`")) || page.contains(&format!("[{key}]"));
+            assert!(is_named, "docs/platforms.md does not name {key}");
+        }
+    }
+    for name in Platform::names() {
+        assert!(page.contains(&format!("| `{name}` |")), "docs/platforms.md has no row of {name}");
+    }
+}

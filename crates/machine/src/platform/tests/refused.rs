@@ -155,7 +155,11 @@ fn without_prose(mut platform: Platform) -> Platform {
 proptest! {
     /// Whatever stands in a file: read or refused, at a line that it has.
     #[test]
-    fn any_text_is_read_or_refused(at in 0_usize..12_000, gone in 0_usize..40, text in "\\PC{0,8}") {
+    fn any_text_is_read_or_refused(
+        at in 0_usize..12_000,
+        gone in 0_usize..40,
+        text in "\\PC{0,8}",
+    ) {
         let mut file = Platform::file("carmel-8-class").unwrap().to_owned();
         let boundary = |mut at: usize| {
             at = at.min(file.len());
