@@ -1,10 +1,131 @@
 //! Accesses that stale entries of TLBs hid from page aging, and for how long.
 
+use crate::Time;
+
+/// Buckets for each doubling of a duration: quantiles are exact to one part in 32.
+const PARTS_LOG2: u32 = 5;
+
 /// Accesses hidden, and how long entries hid some.
-#[derive(Clone, Debug, Default)]
+///
+/// An entry that hides accesses is counted once, from the first of them to the end of it: it is
+/// invalidated or gives way, or the page is seen young again.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hidden {
     /// Accesses through entries whose page was old: aging does not see them.
     pub accesses: u64,
-    /// Accesses through entries whose page was no longer mapped as they have it.
+    /// Accesses through entries whose page was not mapped any more.
     pub after_unmap: u64,
+    /// Durations by bucket, as far as the longest.
+    buckets: Vec<u64>,
+    longest: Time,
+}
+
+impl Hidden {
+    /// An entry that hid accesses for so long does so no more.
+    pub fn ends(&mut self, after: Time) {
+        let bucket = bucket(after.ps());
+        if self.buckets.len() <= bucket {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        self.buckets[bucket] += 1;
+        self.longest = self.longest.max(after);
+    }
+
+    /// Durations that have ended.
+    pub fn ended(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// The duration that a share `part` of them don't exceed, too large by a 32nd part at most;
+    /// `None` if there are none.
+    ///
+    /// # Panics
+    /// Unless `part` is from 0 to 1.
+    pub fn quantile(&self, part: f64) -> Option<Time> {
+        assert!((0.0..=1.0).contains(&part), "a share is from 0 to 1, not {part}");
+        let rank = ((self.ended() as f64 * part).ceil() as u64).max(1);
+        let mut below = 0;
+        let found = self.buckets.iter().position(|nr| {
+            below += nr;
+            below >= rank
+        })?;
+        Some(Time::from_ps(last_of(found)).min(self.longest))
+    }
+
+    /// The longest; none before the first.
+    pub fn longest(&self) -> Time {
+        self.longest
+    }
+
+    /// Both cores' together.
+    pub fn add(&mut self, other: &Self) {
+        self.accesses += other.accesses;
+        self.after_unmap += other.after_unmap;
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        for (nr, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *nr += more;
+        }
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// The bucket of a duration: itself below 2^5, then 32 a doubling.
+fn bucket(ps: u64) -> usize {
+    let doublings = (u64::BITS - ps.leading_zeros()).saturating_sub(PARTS_LOG2 + 1);
+    ((u64::from(doublings) << PARTS_LOG2) + (ps >> doublings)) as usize
+}
+
+/// The longest duration of a bucket.
+fn last_of(bucket: usize) -> u64 {
+    let doublings = (bucket >> PARTS_LOG2).saturating_sub(1);
+    let part = (bucket - (doublings << PARTS_LOG2)) as u64;
+    (part << doublings) + ((1 << doublings) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn buckets_follow_one_another() {
+        for ps in (0..5000).chain([u64::MAX - 1, u64::MAX, 1 << 40, (1 << 40) - 1]) {
+            let last = last_of(bucket(ps));
+            assert!(last >= ps && last - ps <= ps / 32, "{ps} in a bucket up to {last}");
+            assert_eq!(bucket(last), bucket(ps));
+            assert!(last == u64::MAX || bucket(last + 1) == bucket(ps) + 1);
+        }
+    }
+
+    #[test]
+    fn nothing_hidden_has_no_quantiles() {
+        assert_eq!(Hidden::default().quantile(0.5), None);
+        assert_eq!(Hidden::default().longest(), Time::ZERO);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_those_of_the_sorted_durations(
+            one in prop::collection::vec(0_u64..1 << 30, 1..100),
+            other in prop::collection::vec(0_u64..1 << 50, 0..100),
+            percent in 0_usize..=100,
+        ) {
+            let of = |all: &[u64]| {
+                let mut hidden = Hidden::default();
+                all.iter().for_each(|ps| hidden.ends(Time::from_ps(*ps)));
+                hidden
+            };
+            let mut hidden = of(&one);
+            hidden.add(&of(&other));
+            let mut all = [one, other].concat();
+            prop_assert_eq!(&hidden, &of(&all));
+            all.sort_unstable();
+            let exact = all[(all.len() * percent).div_ceil(100).max(1) - 1];
+            let found = hidden.quantile(percent as f64 / 100.0).expect("some ended").ps();
+            prop_assert!(found >= exact && found - exact <= exact / 32, "{} for {}", found, exact);
+            prop_assert_eq!(hidden.longest().ps(), all[all.len() - 1]);
+        }
+    }
 }

@@ -58,6 +58,7 @@ fn laws<F: Decode>() {
             assert_eq!(F::is_uffd_wp(pte), bits.uffd_wp, "{pte:?}");
             assert_eq!(F::is_special(pte), bits.special, "{pte:?}");
             assert_eq!(F::is_exec(pte), bits.exec, "{pte:?}");
+            assert!(!bits.valid || !F::is_global(pte), "{pte:?}");
             assert_eq!(F::is_cont(pte), bits.cont, "{pte:?}");
             assert_eq!(F::pfn(pte), pfn, "{pte:?}");
             assert_eq!(bits.pfn, pfn.get(), "{pte:?}");
@@ -348,4 +349,14 @@ fn riscv_blocks_hold_one_value() {
     assert_eq!(SmallRiscv::pfn(SmallRiscv::encode(small)), Pfn::new(4 | 2));
     let single = Riscv64::mknoncont(leaf);
     assert_eq!((Riscv64::encode(single), Riscv64::decode(single, 5)), (single, single));
+}
+
+#[test]
+fn the_global_bit_is_the_architectures() {
+    fn global<F: Format>(flip: u64) -> bool {
+        F::is_global(Pte(F::leaf(Level::Pte, Pfn::new(1), Prot::READ).0 ^ flip))
+    }
+    assert!(global::<Arm64_4K>(1 << 11), "nG clear");
+    assert!(global::<X86_64>(1 << 8), "G set");
+    assert!(global::<Riscv64>(1 << 5), "G set");
 }

@@ -124,6 +124,11 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     }
 
     #[inline]
+    fn is_global(pte: Pte) -> bool {
+        !pte.has(NG)
+    }
+
+    #[inline]
     fn is_dirty(pte: Pte) -> bool {
         pte.has(SW_DIRTY) || Self::hardware_writable(pte)
     }

@@ -206,6 +206,8 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     fn is_special(pte: Pte) -> bool {
         pte.has(Self::SPECIAL)
     }
+    /// Whether TLBs hold the valid leaf entry for every address space. [`Format::leaf`] makes none.
+    fn is_global(pte: Pte) -> bool;
     /// Whether userfaultfd write-protects the entry.
     #[inline]
     fn is_uffd_wp(pte: Pte) -> bool {

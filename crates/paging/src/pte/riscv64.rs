@@ -18,6 +18,8 @@ const EXEC: u64 = 1 << 3;
 /// Any of these makes an entry a leaf.
 const LEAF: u64 = READ | WRITE | EXEC;
 const USER: u64 = 1 << 4;
+/// With VALID: global.
+const GLOBAL: u64 = 1 << 5;
 /// With VALID clear: PROT_NONE (bit 5 is global otherwise; user entries never are).
 const PROT_NONE: u64 = 1 << 5;
 const ACCESSED: u64 = 1 << 6;
@@ -107,6 +109,11 @@ impl<const T: u32, const C: u32> Format for Riscv<T, C> {
     #[inline]
     fn pfn(pte: Pte) -> Pfn {
         Pfn::new((pte.0 & PFN) >> PFN_SHIFT)
+    }
+
+    #[inline]
+    fn is_global(pte: Pte) -> bool {
+        pte.has(GLOBAL)
     }
 
     #[inline]

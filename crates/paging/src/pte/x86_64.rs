@@ -17,6 +17,8 @@ const ACCESSED: u64 = 1 << 5;
 const DIRTY: u64 = 1 << 6;
 /// Above the last level: the entry is a leaf.
 const PSE: u64 = 1 << 7;
+/// With PRESENT: global.
+const GLOBAL: u64 = 1 << 8;
 /// With PRESENT clear: PROT_NONE (bit 8 is global otherwise; user entries never are).
 const PROTNONE: u64 = 1 << 8;
 /// Dirty, for entries that are not writable: Write=0 with Dirty=1 means shadow stack.
@@ -119,6 +121,11 @@ impl<const T: u32> Format for X86<T> {
     fn step(pte: Pte) -> u64 {
         // Wrapping: adding minus one page to an inverted frame number counts it up.
         if pte.has(PRESENT) { Self::STEP } else { Self::STEP.wrapping_neg() }
+    }
+
+    #[inline]
+    fn is_global(pte: Pte) -> bool {
+        pte.has(GLOBAL)
     }
 
     #[inline]

@@ -1,0 +1,234 @@
+//! One level: sets of entries, of which the one used least recently gives way.
+
+use super::shape::LevelShape;
+use super::tag::{Class, Owner, Tag};
+use crate::Time;
+use pageout_paging::Pfn;
+use pageout_paging::table::Slot;
+use std::ops::Range;
+
+/// What is held beside the tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    /// [`Tag::mask`].
+    pub(super) mask: u64,
+    /// Where the young bit was set; of a coalesced run, its first page's entry.
+    pub(super) slot: Slot,
+    /// Of a coalesced run, the bits of a page's number that choose its entry.
+    pub(super) run: u32,
+    /// The first frame; `None` where it is held that nothing is mapped.
+    pub(super) pfn: Option<Pfn>,
+    /// Stores go through.
+    pub(super) stores: bool,
+    /// The access that it hid first, if it hides any: whose entry's, and when.
+    pub(super) hides: Option<(Slot, Time)>,
+    /// The accesses that need no closer look if the page is young: bit 0 loads, bit 1 stores.
+    plain: u8,
+}
+
+impl Entry {
+    pub(super) fn new(slot: Slot, run: u32, pfn: Option<Pfn>, stores: bool) -> Self {
+        let mut entry = Self { mask: 0, slot, run, pfn, stores, hides: None, plain: 0 };
+        entry.set_hides(None);
+        entry
+    }
+
+    /// Notes what the entry hides. While it hides something, every access has a closer look.
+    pub(super) fn set_hides(&mut self, hides: Option<(Slot, Time)>) {
+        self.hides = hides;
+        let plain = self.pfn.is_some() && hides.is_none();
+        self.plain = u8::from(plain) | u8::from(plain && self.stores) << 1;
+    }
+
+    #[inline]
+    pub(super) fn is_plain(&self, store: bool) -> bool {
+        self.plain >> u8::from(store) & 1 != 0
+    }
+
+    /// The table entry of a page.
+    #[inline]
+    pub(super) fn slot_of(&self, page: u64) -> Slot {
+        self.slot.add(page as u32 & self.run)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Level {
+    sets: u64,
+    ways: usize,
+    /// log2 of the pages of each class.
+    shifts: [u32; 4],
+    tags: Box<[Tag]>,
+    /// When each was last used; 0 where there is none.
+    used: Box<[u64]>,
+    entries: Box<[Entry]>,
+    /// Entries of each class.
+    held: [u32; 4],
+    globals: u32,
+}
+
+impl Level {
+    pub(super) fn new(shape: LevelShape, shifts: [u32; 4]) -> Self {
+        let nr = shape.entries() as usize;
+        let mut none = Entry::new(Slot::default(), 0, None, false);
+        none.mask = u64::MAX;
+        Self {
+            sets: u64::from(shape.sets),
+            ways: usize::from(shape.ways),
+            shifts,
+            tags: vec![Tag::NONE; nr].into(),
+            used: vec![0; nr].into(),
+            entries: vec![none; nr].into(),
+            held: [0; 4],
+            globals: 0,
+        }
+    }
+
+    pub(super) fn shift(&self, class: Class) -> u32 {
+        self.shifts[class as usize]
+    }
+
+    /// Entry `i`, if it translates the page with this tag.
+    #[inline]
+    pub(super) fn covering(&self, i: usize, page: Tag) -> Option<&Entry> {
+        let (tag, entry) = (self.tags.get(i)?, self.entries.get(i)?);
+        tag.covers(entry.mask, page).then_some(entry)
+    }
+
+    #[inline]
+    pub(super) fn touch(&mut self, i: usize, now: u64) {
+        self.used[i] = now;
+    }
+
+    pub(super) fn tag(&self, i: usize) -> Tag {
+        self.tags[i]
+    }
+
+    pub(super) fn entry(&self, i: usize) -> &Entry {
+        &self.entries[i]
+    }
+
+    pub(super) fn entry_mut(&mut self, i: usize) -> &mut Entry {
+        &mut self.entries[i]
+    }
+
+    /// The entry that translates a page, if there is one.
+    pub(super) fn probe(&self, owner: Owner, page: u64) -> Option<usize> {
+        let own = self.probe_owner(owner, page);
+        if own.is_none() && self.globals > 0 { self.probe_owner(Owner::GLOBAL, page) } else { own }
+    }
+
+    fn probe_owner(&self, owner: Owner, page: u64) -> Option<usize> {
+        let held = |class: &Class| self.held[*class as usize] > 0;
+        Class::ALL.into_iter().filter(held).find_map(|class| {
+            let shift = self.shift(class);
+            self.exact(Tag::new(owner, class, page >> shift << shift))
+        })
+    }
+
+    /// The entry with a tag, if there is one.
+    pub(super) fn exact(&self, tag: Tag) -> Option<usize> {
+        let set = self.set(tag);
+        let at = self.tags[set.clone()].iter().position(|held| *held == tag)?;
+        Some(set.start + at)
+    }
+
+    fn set(&self, tag: Tag) -> Range<usize> {
+        let set = (tag.first() >> self.shift(tag.class())) & (self.sets - 1);
+        let start = set as usize * self.ways;
+        start..start + self.ways
+    }
+
+    /// The place that an entry with a tag will have: the one of its set that was used least
+    /// recently.
+    pub(super) fn victim(&self, tag: Tag) -> usize {
+        let set = self.set(tag);
+        let mut oldest = set.start;
+        for i in set {
+            if self.used[i] < self.used[oldest] {
+                oldest = i;
+            }
+        }
+        oldest
+    }
+
+    /// Holds an entry at its place, which is free.
+    pub(super) fn put(&mut self, i: usize, tag: Tag, entry: Entry, now: u64) {
+        debug_assert!(self.tags[i] == Tag::NONE, "what was held at a place was taken out before");
+        self.tags[i] = tag;
+        self.used[i] = now;
+        self.entries[i] = Entry { mask: tag.mask(self.shift(tag.class())), ..entry };
+        self.held[tag.class() as usize] += 1;
+        self.globals += u32::from(tag.owner() == Owner::GLOBAL);
+    }
+
+    /// Takes out entry `i`, if one is there.
+    pub(super) fn take(&mut self, i: usize) -> Option<(Tag, Entry)> {
+        let tag = std::mem::replace(&mut self.tags[i], Tag::NONE);
+        if tag == Tag::NONE {
+            return None;
+        }
+        self.used[i] = 0;
+        let entry = self.entries[i];
+        self.entries[i].mask = u64::MAX;
+        self.held[tag.class() as usize] -= 1;
+        self.globals -= u32::from(tag.owner() == Owner::GLOBAL);
+        Some((tag, entry))
+    }
+
+    /// Takes out all entries that `chosen` names.
+    pub(super) fn take_all(
+        &mut self,
+        chosen: impl Fn(Tag) -> bool,
+        mut taken: impl FnMut(Tag, Entry),
+    ) {
+        for i in 0..self.tags.len() {
+            if self.tags[i] != Tag::NONE
+                && chosen(self.tags[i])
+                && let Some((tag, entry)) = self.take(i)
+            {
+                taken(tag, entry);
+            }
+        }
+    }
+
+    /// Takes out what translates any of `nr` pages from `first` on in an address space, global
+    /// entries included.
+    pub(super) fn take_range(
+        &mut self,
+        owner: Owner,
+        first: u64,
+        nr: u64,
+        mut taken: impl FnMut(Tag, Entry),
+    ) {
+        debug_assert!(nr > 0, "a range has pages");
+        let all = nr > self.sets || owner == Owner::GLOBAL;
+        if all || self.globals > 0 {
+            let shifts = self.shifts;
+            let chosen = |tag: Tag| {
+                let same = [tag.owner(), owner].contains(&Owner::GLOBAL) || tag.owner() == owner;
+                let end = tag.first() + (1 << shifts[tag.class() as usize]);
+                same && tag.first() < first + nr && first < end
+            };
+            return self.take_all(chosen, taken);
+        }
+        for class in Class::ALL {
+            if self.held[class as usize] == 0 {
+                continue;
+            }
+            let shift = self.shift(class);
+            for number in first >> shift..=(first + nr - 1) >> shift {
+                let found = self.exact(Tag::new(owner, class, number << shift));
+                if let Some((tag, entry)) = found.and_then(|i| self.take(i)) {
+                    taken(tag, entry);
+                }
+            }
+        }
+    }
+
+    /// Tags and entries, in order of place.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Tag, &Entry)> {
+        let held = self.tags.iter().copied().zip(&self.entries);
+        held.filter(|(tag, _)| *tag != Tag::NONE)
+    }
+}
