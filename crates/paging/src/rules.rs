@@ -67,6 +67,15 @@ pub trait Rules {
         nr as i64
     }
 
+    /// Whether folios that join a cgroup's lists join its generations: if those are `in_use` there,
+    /// whether or not the lists of all cgroups are being switched over meanwhile (Linux 7.1.5,
+    /// lru_gen_add_folio). A switch comes to each cgroup once: what then joins the lists that it
+    /// has emptied, as what reclaim could not free does, is on a list of which no one takes it.
+    #[inline]
+    fn joins_generation(in_use: bool, _switching: bool) -> bool {
+        in_use
+    }
+
     /// Where `nr` pages from `start` end, in bytes: what notifiers and invalidations are told.
     #[inline]
     fn range_end<F: Format>(start: VirtAddr, nr: usize) -> VirtAddr {

@@ -10,7 +10,7 @@ use crate::mglru::{LruGen, gen_from_seq};
 use crate::scan::ANON;
 use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use pageout_paging::Env;
+use pageout_paging::{Env, Rules};
 
 /// The classic lists, in the kernel's order (`enum lru_list`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -121,6 +121,8 @@ fn at_least_none(size: &AtomicU64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct LruGuard<'a> {
     pub(crate) memcg: MemcgId,
+    /// What can be evicted joins a generation, rather than a classic list.
+    pub(crate) generations: bool,
     _lock: WriteGuard<'a>,
 }
 
@@ -150,7 +152,9 @@ impl Maps<'_> {
     ) -> LruGuard<'_> {
         cpu.enter(Rank::Lru);
         let lock = self.memcg(memcg).lruvec.lock.write(|| env.relax());
-        LruGuard { memcg, _lock: lock }
+        let in_use = self.lru_gen(memcg).enabled.load(Relaxed);
+        let generations = E::Rules::joins_generation(in_use, self.lru_gen_switching());
+        LruGuard { memcg, generations, _lock: lock }
     }
 
     /// Locks the lists the folio is on or would be put on. While the lock is held it stays charged

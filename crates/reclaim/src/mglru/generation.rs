@@ -134,7 +134,7 @@ impl Maps<'_> {
         reclaiming: bool,
     ) -> Option<LruList> {
         let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
-        if folio.lru().contains(LruFlags::UNEVICTABLE) || !lrugen.enabled.load(Relaxed) {
+        if folio.lru().contains(LruFlags::UNEVICTABLE) || !guard.generations {
             return None;
         }
         let seq = lrugen.folio_seq(folio, reclaiming);

@@ -80,8 +80,9 @@ impl Maps<'_> {
     /// Moves all folios of a cgroup to the kind of list that is in use from now on.
     fn switch_lists<W: World>(&self, world: &W, cpu: &mut CpuCtx, memcg: MemcgId, enable: bool) {
         loop {
-            let guard = self.lock_lruvec(world, cpu, memcg);
+            let mut guard = self.lock_lruvec(world, cpu, memcg);
             self.lru_gen(memcg).enabled.store(enable, Relaxed);
+            guard.generations = enable;
             let left = (0..MAX_LRU_BATCH).all(|_| match enable {
                 true => self.fill_one(&guard),
                 false => self.drain_one(&guard),

@@ -28,6 +28,8 @@ mistake!(ForgetsWhatIsPending, flush_pending_before_change() -> bool, false);
 mistake!(BatchesOverMarks, may_batch_unmap(_wp: bool, swap: bool) -> bool, !swap);
 mistake!(CountsABatchOnce, mappings_removed(_nr: u32) -> u32, 1);
 mistake!(MovesFoliosForPages, pages_moved(_nr: usize) -> i64, 1);
+mistake!(JoinsOnceSettled, joins_generation(on: bool, switching: bool) -> bool, on && !switching);
+mistake!(JoinsWhileSwitching, joins_generation(on: bool, switching: bool) -> bool, on || switching);
 mistake!(LeavesEdgesFolded, unfold_edges() -> bool, false);
 mistake!(WritesWithoutABreak, break_before_make() -> bool, false);
 mistake!(TrustsGatheredFlags, access_flags_of_each_entry() -> bool, false);
@@ -95,6 +97,15 @@ fn gathered_flags_that_are_trusted_fault_for_ever() {
 fn generations_that_count_folios_for_pages_do_not_add_up() {
     found::<SmallX86, MovesFoliosForPages>();
     found::<SmallArm4, MovesFoliosForPages>();
+}
+
+/// Switching to generations, and back.
+#[test]
+fn what_joins_behind_a_switch_is_lost() {
+    found::<SmallX86, JoinsOnceSettled>();
+    found::<SmallArm4, JoinsOnceSettled>();
+    found::<SmallX86, JoinsWhileSwitching>();
+    found::<SmallArm4, JoinsWhileSwitching>();
 }
 
 #[test]

@@ -417,7 +417,8 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
         pick,
         store,
     });
-    let nested = prop_oneof![4 => changes(), 1 => switch(), 1 => age(), 1 => moves()];
+    let nested =
+        prop_oneof![4 => changes(), 1 => switch(), 1 => age(), 1 => moves(), 1 => reclaim()];
     let nested = (0..3_usize, nested).prop_map(|(cpu, op)| What::Op { cpu, op });
     let after = prop_oneof![0..4_u8, 0..24_u8];
     (after, prop_oneof![1 => touch, 4 => held, 1 => nested])
