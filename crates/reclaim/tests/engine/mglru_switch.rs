@@ -1,0 +1,159 @@
+//! Lists are switched over in the middle of a round of reclaim: what the round has taken off its
+//! list joins one of those that are in use.
+
+use crate::ruled::{Moment, Ruled};
+use crate::world::{Arena, LIMITS, World, tuning};
+use pageout_paging::pte::SmallX86;
+use pageout_paging::{Rules, Sound};
+use pageout_reclaim::mglru::{LruGenCaps, MAX_NR_GENS, MAX_NR_ZONES};
+use pageout_reclaim::{
+    Agent, CpuCtx, FolioFlags, FolioId, LruFlags, LruList, Maps, MemcgId, ReclaimOptions, cache,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+const ROOT: MemcgId = MemcgId::ROOT;
+const FOLIOS: u64 = 8;
+
+/// Until a switch has ended, folios join the classic lists.
+struct JoinsOnceSettled;
+
+impl Rules for JoinsOnceSettled {
+    fn joins_generation(in_use: bool, switching: bool) -> bool {
+        in_use && !switching
+    }
+}
+
+/// Until a switch has ended, folios join generations.
+struct JoinsWhileSwitching;
+
+impl Rules for JoinsWhileSwitching {
+    fn joins_generation(in_use: bool, switching: bool) -> bool {
+        in_use || switching
+    }
+}
+
+/// Whether the round goes on before the switch has ended, or after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum GoesOn {
+    Before,
+    After,
+}
+
+/// Where those who switch and reclaim stand.
+#[derive(Debug, Default)]
+struct Stand {
+    isolated: AtomicBool,
+    moved: AtomicBool,
+    reclaimed: AtomicBool,
+}
+
+fn say(that: &AtomicBool) {
+    that.store(true, Ordering::Release);
+}
+
+fn is(that: &AtomicBool) -> bool {
+    that.load(Ordering::Acquire)
+}
+
+fn wait_for(that: &AtomicBool) {
+    while !is(that) {
+        thread::yield_now();
+    }
+}
+
+/// Says so at the end, even one by a panic.
+struct AtTheEnd<'a>(&'a AtomicBool);
+
+impl Drop for AtTheEnd<'_> {
+    fn drop(&mut self) {
+        say(self.0);
+    }
+}
+
+/// A page of a file that is in memory, and stays there: someone refers to it.
+fn pinned(world: &mut World<'_, SmallX86>, index: u64) -> FolioId {
+    let file = pageout_reclaim::MappingId(0);
+    let id = world.folio(file, 0, index);
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    maps.charge(env, cpu, id, ROOT, tuning()).expect("no limit");
+    cache::add(maps, env, cpu, id).expect("nothing there");
+    world.flag(id, FolioFlags::UPTODATE);
+    world.maps.lru_add(&world.env, &mut world.cpu, id);
+    id
+}
+
+/// The folios on lists that are in use.
+fn listed(maps: &Maps<'_>) -> Vec<FolioId> {
+    let mut all: Vec<_> = match maps.lru_gen_caps().contains(LruGenCaps::CORE) {
+        true => (0..MAX_NR_GENS)
+            .flat_map(|generation| (0..MAX_NR_ZONES).map(move |zone| (generation, zone)))
+            .flat_map(|(generation, zone)| maps.lru_gen_folios(ROOT, generation, 1, zone))
+            .collect(),
+        false => LruList::ALL.iter().flat_map(|list| maps.lru_folios(ROOT, *list)).collect(),
+    };
+    all.sort();
+    all
+}
+
+/// A round of reclaim takes folios off their lists, which are then switched; it goes on, and puts
+/// them back. How many are on lists in use when both are done.
+fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
+    let mut arena = Arena::new::<SmallX86>(&LIMITS);
+    let mut world = arena.world::<SmallX86>();
+    world.set_caps(to ^ LruGenCaps::CORE);
+    world.file();
+    let folios: Vec<_> = (0..FOLIOS).map(|index| pinned(&mut world, index)).collect();
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let stand = Stand::default();
+    let is_isolated = |id: &FolioId| !maps.folio(*id).lru().contains(LruFlags::LRU);
+    let in_reclaim = |_| {
+        if !is(&stand.isolated) && folios.iter().any(is_isolated) {
+            say(&stand.isolated);
+            wait_for(&stand.moved);
+        }
+    };
+    let in_switch = |moment| {
+        if moment == Moment::Relaxes && goes_on == GoesOn::Before {
+            assert!(folios.iter().any(is_isolated), "they are still isolated");
+            say(&stand.moved);
+            wait_for(&stand.reclaimed);
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_for(&stand.isolated);
+            let _moved = AtTheEnd(&stand.moved);
+            maps.set_lru_gen_caps(&Ruled::<_, R>::with(env, &in_switch), &mut CpuCtx::new(), to);
+        });
+        let _ends = [AtTheEnd(&stand.isolated), AtTheEnd(&stand.reclaimed)];
+        let options = ReclaimOptions { may_swap: false, swappiness: None, agent: Agent::Direct };
+        let ground = Ruled::<_, R>::with(env, &in_reclaim);
+        let freed = maps.try_to_free_mem_cgroup_pages(&ground, cpu, ROOT, 32, options, tuning());
+        assert_eq!(freed, 0, "all are referred to");
+        assert!(is(&stand.moved), "reclaim had isolated folios, and they were switched meanwhile");
+    });
+    assert!(!folios.iter().any(is_isolated), "each is on a list");
+    listed(maps).len()
+}
+
+const TO: [LruGenCaps; 2] = [LruGenCaps::all(), LruGenCaps::all().difference(LruGenCaps::CORE)];
+
+#[test]
+fn what_a_round_of_reclaim_has_isolated_outlives_a_switch() {
+    for to in TO {
+        for goes_on in [GoesOn::Before, GoesOn::After] {
+            let listed = listed_after::<Sound>(to, goes_on);
+            assert_eq!(listed as u64, FOLIOS, "{to:?}, goes on {goes_on:?} its end");
+        }
+    }
+}
+
+/// Either way to wait for the end of the switch loses what is put back before it: on one of those
+/// lists that the switch has emptied.
+#[test]
+fn what_joins_lists_by_whether_they_are_being_switched_is_lost() {
+    let [on, off] = TO;
+    assert!(listed_after::<JoinsOnceSettled>(on, GoesOn::Before) < FOLIOS as usize);
+    assert!(listed_after::<JoinsWhileSwitching>(off, GoesOn::Before) < FOLIOS as usize);
+}
