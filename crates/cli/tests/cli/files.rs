@@ -24,7 +24,10 @@ fn a_program_that_does_not_start_leaves_no_trace() {
 #[test]
 fn an_interrupted_recording_leaves_no_trace() {
     let directory = tempdir().expect("a directory");
-    let mut recording = command("trace record --output");
+    // Where this runs in the background, the signal may be ignored, which children inherit.
+    let mut recording = Command::new("env");
+    let recording = recording.arg("--default-signal=INT").arg(env!("CARGO_BIN_EXE_pageout"));
+    let recording = recording.args(["trace", "record", "--output"]);
     let recording = recording.arg(directory.path().join("x.pgt"));
     let recording = recording.args(["--", "cat"]).process_group(0).stderr(Stdio::null());
     let recording = recording.stdin(Stdio::piped()).stdout(Stdio::piped());

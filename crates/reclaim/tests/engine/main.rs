@@ -20,6 +20,7 @@ mod locking;
 mod locks;
 mod lru_gen_text;
 mod mapping;
+mod mglru_edges;
 mod mglru_evict;
 mod mglru_layouts;
 mod mglru_look_around;

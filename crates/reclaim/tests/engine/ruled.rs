@@ -2,9 +2,22 @@
 
 use crate::env::{CountedTable, MmuLog, TestEnv};
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Env, Format, Level, Notifier, Order, Pfn, Rules, Stage, VirtAddr};
+use pageout_paging::{
+    Env, Format, Level, Notifier, Order, Pfn, Pte, Rules, Sound, Stage, VirtAddr,
+};
 use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
+use std::ops::Range;
+
+/// A contiguous block in which a run of several entries ends is checked as far as the run goes.
+pub(crate) struct LastBlockCut;
+
+impl Rules for LastBlockCut {
+    fn widen<F: Format>(i: usize, nr: usize, first: Pte, last: Pte) -> Range<usize> {
+        let wide = Sound::widen::<F>(i, nr, first, last);
+        if nr == 1 { wide } else { wide.start..i + nr }
+    }
+}
 
 /// Batches go on past the end of their VMA or their window, to that of the table.
 pub(crate) struct PastTheEnd;

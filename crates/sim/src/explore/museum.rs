@@ -10,7 +10,7 @@ use pageout_exhibits::harness::{
 };
 use pageout_exhibits::{
     BatchPastEnd, BatchPastFolio, ByteLength, FilterNotedHere, FirstEntryAlone, FoldedEdges,
-    FreeBeforeFlush, LoadAndStore, LocalInvalidation, LookAroundRun, MapcountOnce,
+    FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation, LookAroundRun, MapcountOnce,
     PendingFlushMissed, UffdWpBatched, WriteOutBeforeFlush,
 };
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
@@ -211,6 +211,18 @@ pub const EXHIBITS: &[Exhibit] = &[
             &[
                 ("x86-small", aging::<BatchPastEnd, SmallX86>),
                 ("arm64-small-2", aging::<BatchPastEnd, SmallArm2>),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "last-block-cut",
+        origin: Origin::Constructed,
+        what: "an aging walk leaves the part of a contiguous block that lies past its VMA's end",
+        finding: Finding::Cases(
+            Property::Aging,
+            &[
+                ("arm64-small-2", aging::<LastBlockCut, SmallArm2>),
+                ("arm64-small-4", aging::<LastBlockCut, SmallArm4>),
             ],
         ),
     },

@@ -1,0 +1,196 @@
+//! Where batches of a walk and of a look-around end: with the VMA inside of a contiguous block,
+//! with the window inside of a folio, with the table. The engine holds there, and mistakes show.
+
+use crate::mglru_walk::FILTERS;
+use crate::ruled::{LastBlockCut, PastTheEnd, PastTheTable, Ruled};
+use crate::world::{Arena, LIMITS, aging, pages, tuning};
+use pageout_paging::pte::{Arm64_4K, SmallArm4, X86_64};
+use pageout_paging::young::Family;
+use pageout_paging::{Format, Rules, Sound};
+use pageout_reclaim::mglru::MmStats;
+use pageout_reclaim::{Advice, Limits, MemcgId, Refs, VmFlags, folio_referenced};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Families that take several entries of a folio at once.
+const OF_RUNS: [Family; 2] = [Family::Batched, Family::Line];
+
+/// Pages for which accesses say something: one and a half contiguous blocks. The second goes on in
+/// a VMA of another kind.
+fn part<F: Format>() -> Range<u64> {
+    let block = F::CONT_PTES as u64;
+    F::PTES as u64..F::PTES as u64 + block + block / 2
+}
+
+/// Ages twice what [`part`] says, of one folio, after the pages `used` were used each time: what
+/// is young still, and the folio's generation.
+fn walked<F: Format, R: Rules>(
+    family: Family,
+    mirrored: bool,
+    used: &[u64],
+) -> (Vec<u64>, Option<usize>) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    world.use_generations();
+    let (mm, anon) = (world.process(), world.anon());
+    let (block, part) = (F::CONT_PTES as u64, part::<F>());
+    let whole = part.start..part.start + 2 * block;
+    let folio = world.mapped(mm, anon, F::CONT_PTES.trailing_zeros() as u8 + 1, whole.clone())[0];
+    let (last, cpu) = (pages::<F>(part.end..whole.end), &mut world.cpu);
+    let told = world.maps.madvise(&world.env, cpu, mm, &last, Advice::Sequential, tuning());
+    told.expect("room for another VMA");
+    let is_cont = |page| F::is_cont(world.entry(mm, page));
+    assert!(whole.clone().all(is_cont), "a VMA ends inside of a block");
+    if mirrored {
+        world.attach(mm, []);
+    }
+    for seq in [3, 4] {
+        world.maps.lru_gen_use_mm(mm);
+        used.iter().for_each(|page| world.touch(mm, *page));
+        let (env, cpu) = (Ruled::<_, R>::new(&world.env), &mut world.cpu);
+        let aging = aging(family);
+        let opened = world.maps.try_to_inc_max_seq(&env, cpu, MemcgId::ROOT, seq, 60, false, aging);
+        assert!(opened, "no one else walks");
+    }
+    (world.young(mm, whole), world.generation(folio))
+}
+
+/// The youngest generation when the second walk of [`walked`] begins.
+const YOUNGEST: Option<usize> = Some(0);
+
+/// Hardware marked the access in the last entry of the block in which the VMA ends.
+fn a_page_used_in_a_block_that_the_vma_ends_in_is_promoted<F: Format>() {
+    let last = part::<F>().start + 2 * F::CONT_PTES as u64 - 1;
+    for family in Family::ALL {
+        for mirrored in [false, true] {
+            let (young, generation) = walked::<F, Sound>(family, mirrored, &[last]);
+            assert_eq!((young, generation), (vec![], YOUNGEST), "{family:?}, {mirrored}");
+        }
+    }
+    for family in OF_RUNS {
+        for mirrored in [false, true] {
+            let (young, generation) = walked::<F, LastBlockCut>(family, mirrored, &[last]);
+            assert_eq!(young, [last], "{family:?}, {mirrored}");
+            assert_ne!(generation, YOUNGEST, "{family:?}, {mirrored}: its use is missed");
+        }
+    }
+    let alone = walked::<F, LastBlockCut>(Family::PerEntry, false, &[last]);
+    assert_eq!(alone, (vec![], YOUNGEST), "one entry stands for its block");
+}
+
+#[test]
+fn a_page_used_in_a_trailing_block_is_promoted_on_small_arm64() {
+    a_page_used_in_a_block_that_the_vma_ends_in_is_promoted::<SmallArm4>();
+}
+
+#[test]
+fn a_page_used_in_a_trailing_block_is_promoted_on_arm64_4k() {
+    a_page_used_in_a_block_that_the_vma_ends_in_is_promoted::<Arm64_4K>();
+}
+
+/// The walk finds the page itself used, so that it is promoted; but what its block says is left,
+/// and is taken for another use by the walk after it.
+#[test]
+fn a_trailing_block_is_cleared_with_its_run() {
+    let first = part::<Arm64_4K>().start;
+    let used = [first, first + 2 * Arm64_4K::CONT_PTES as u64 - 1];
+    for family in OF_RUNS {
+        let (young, generation) = walked::<Arm64_4K, Sound>(family, false, &used);
+        assert_eq!((young, generation), (vec![], YOUNGEST), "{family:?}");
+        let (young, _) = walked::<Arm64_4K, LastBlockCut>(family, false, &used);
+        assert_eq!(young, used[1..], "{family:?}");
+    }
+}
+
+/// A page of a file that is asked for, a folio of 128 pages near it, and where a look-around ends
+/// between them.
+struct Near {
+    /// Pages of the VMA.
+    vma: Range<u64>,
+    /// The page asked for, a folio of its own.
+    asked: u64,
+    /// The first page of the large folio.
+    large: u64,
+    /// Pages that are used.
+    used: &'static [u64],
+}
+
+/// What a look-around leaves: pages that are young still, and whether the next walk enters the
+/// table.
+fn looked_around<F: Format, R: Rules>(near: &Near, family: Family) -> (Vec<u64>, bool) {
+    let room = Limits { folios: 4, ..FILTERS };
+    let mut arena = Arena::new::<F>(&room);
+    let mut world = arena.world::<F>();
+    world.use_generations();
+    let (mm, file) = (world.process(), world.file());
+    let vma = world.vma(mm, near.vma.clone(), VmFlags::READ, file, near.vma.start);
+    let target = world.folio(file, 0, near.asked);
+    let large = world.listed(file, 7, near.large);
+    [target, large].into_iter().for_each(|folio| world.map(vma, folio));
+    // Nothing was young: the table is in no filter.
+    let MmStats { leaf_young, nonleaf_added, .. } = world.age(3, family);
+    assert_eq!((leaf_young, nonleaf_added), (0, 0));
+    near.used.iter().for_each(|page| world.touch(mm, *page));
+    let (env, cpu) = (Ruled::<_, R>::new(&world.env), &mut world.cpu);
+    let found = folio_referenced(&world.maps, &env, cpu, target, None, None, aging(family));
+    assert_eq!(found.refs, Refs::Vmas(1));
+    let young = world.young(mm, near.vma.clone());
+    world.maps.lru_gen_use_mm(mm);
+    (young, world.age(4, family).nonleaf_found > 0)
+}
+
+/// Around page 100 the window is that of pages 68 to 131. The large folio begins in it.
+const ACROSS: Near = Near { vma: 0..512, asked: 100, large: 128, used: &[100, 130, 144, 200, 255] };
+
+/// Page 144 is the first after the contiguous block in which the window ends.
+fn a_look_around_ends_with_its_window_inside_of_a_folio<F: Format>() {
+    for family in Family::ALL {
+        let (young, noted) = looked_around::<F, Sound>(&ACROSS, family);
+        assert_eq!(young, [144, 200, 255], "{family:?}");
+        assert!(!noted, "{family:?}: 5 young entries of 64 at most");
+    }
+    for family in OF_RUNS {
+        let (young, noted) = looked_around::<F, PastTheEnd>(&ACROSS, family);
+        assert_eq!(young, [0; 0], "{family:?}: bits outside of the window are lost");
+        assert!(noted, "{family:?}: and count");
+    }
+}
+
+#[test]
+fn a_look_around_ends_with_its_window_on_x86_64() {
+    a_look_around_ends_with_its_window_inside_of_a_folio::<X86_64>();
+}
+
+#[test]
+fn a_look_around_ends_with_its_window_on_arm64_4k() {
+    a_look_around_ends_with_its_window_inside_of_a_folio::<Arm64_4K>();
+}
+
+/// Around page 490 the window ends with the table, and so inside of the large folio.
+const AT_THE_END: Near =
+    Near { vma: 368..624, asked: 490, large: 496, used: &[490, 500, 512, 600] };
+
+fn a_look_around_ends_with_its_table_inside_of_a_folio<F: Format>() {
+    for family in Family::ALL {
+        let (young, noted) = looked_around::<F, Sound>(&AT_THE_END, family);
+        assert_eq!(young, [512, 600], "{family:?}");
+        // The large folio's run in the window, where it is taken as one.
+        assert_eq!(noted, family != Family::PerEntry, "{family:?}");
+    }
+    for family in OF_RUNS {
+        let past = || looked_around::<F, PastTheTable>(&AT_THE_END, family);
+        let panicked = catch_unwind(AssertUnwindSafe(past)).expect_err("a batch leaves its table");
+        let said = panicked.downcast_ref::<String>().expect("an assertion that names entries");
+        assert!(said.contains("table"), "{family:?}: {said}");
+    }
+}
+
+#[test]
+fn a_look_around_ends_with_its_table_on_x86_64() {
+    a_look_around_ends_with_its_table_inside_of_a_folio::<X86_64>();
+}
+
+#[test]
+fn a_look_around_ends_with_its_table_on_arm64_4k() {
+    a_look_around_ends_with_its_table_inside_of_a_folio::<Arm64_4K>();
+}
