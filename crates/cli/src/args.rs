@@ -80,6 +80,7 @@ Examples:
   pageout compare trace limit=50% --base lru=classic --new lru=mglru
   pageout compare reclaim-file lru=mglru order=4 anon=25%
   pageout run reclaim-file lru=mglru size=1GiB --lru-gen '+ 1 0 3' --lru-gen '- 1 0 2'
+  pageout run trace limit=50% lru=mglru --lru-gen '+ 1 0 0 max'
   pageout compare aging-rounds access=all,1/16,10% format=arm64-4k
   pageout compare reclaim-file order=mixed list=shuffled format=arm64-4k
   pageout compare reclaim-file order=4 --base shootdown=immediate --new shootdown=deferred
@@ -151,7 +152,8 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value = "young=line")]
     pub variant: String,
     /// Write commands to lru_gen once the scenario has run, as to debugfs (docs/lru_gen.md); may be
-    /// repeated. For reclaim-file with lru=mglru, whose generations are printed either way
+    /// repeated. For reclaim-file and trace limit= with lru=mglru, and aging-rounds, whose
+    /// generations are printed either way
     #[arg(long, value_name = "COMMANDS", allow_hyphen_values = true,
         conflicts_with_all = ["sizes", "json", "csv"])]
     pub lru_gen: Vec<String>,

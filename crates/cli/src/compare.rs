@@ -218,22 +218,27 @@ impl Plan {
     }
 
     /// The generations that each scenario leaves, and what commands make of them, as text; nothing
-    /// on classic lists. Run apart, and first: a command that is refused ends it.
+    /// where there are none. Run apart, and first: a command that is refused ends it.
     pub(crate) fn generations(&self, variant: Variant, args: &RunArgs) -> Result<String, CliError> {
-        if variant.lru == Lru::Classic || self.reclaims.is_empty() {
-            let none = args.lru_gen.is_empty();
-            return none.then(String::new).ok_or(CliError::NoGenerations);
+        let (commands, Common { measuring, output, trace, .. }) = (&args.lru_gen, &args.common);
+        let mut left = Vec::new();
+        if variant.lru == Lru::Mglru && !(output.json || output.csv) {
+            for one in &self.reclaims {
+                left.push((one.labels(), one.generations(variant, measuring.seed, commands)?));
+            }
+            for one in &self.rounds {
+                left.push((one.labels(), one.generations(variant, commands)?));
+            }
+            let failed = |source| CliError::Replay { name: name_of(trace.as_deref()), source };
+            for one in &self.replays {
+                let text = one.generations(variant, commands).map_err(failed)?;
+                left.extend(text.map(|text| (one.labels(), text)));
+            }
         }
-        if args.common.output.json || args.common.output.csv {
-            return Ok(String::new());
+        if left.is_empty() && !commands.is_empty() {
+            return Err(CliError::NoGenerations);
         }
-        let mut text = String::new();
-        for reclaim in &self.reclaims {
-            let seed = args.common.measuring.seed;
-            let left = reclaim.generations(variant, seed, &args.lru_gen)?;
-            text += &tables::generations(&reclaim.labels(), &left);
-        }
-        Ok(text)
+        Ok(left.iter().map(|(fields, text)| tables::generations(fields, text)).collect())
     }
 
     /// Measures all of it under every variant, interleaved; for the main table, the floors too.

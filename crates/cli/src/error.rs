@@ -4,9 +4,9 @@ use pageout_record::compare::CompareError;
 use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
 use pageout_sim::explore::counterexample::{ChoicesError, MissedChoice};
 use pageout_sim::fields::FieldError;
+use pageout_sim::generations::Refused;
 use pageout_sim::lab::{BootError, Config, Fault, KernelError, LabError};
 use pageout_sim::lru_gen::{SHIPPED, SessionError};
-use pageout_sim::reclaim_file::Refused;
 use pageout_sim::residency::ReplayError;
 use pageout_sim::source::TraceSource;
 use pageout_sim::trace::{ImportError, RecordError, TraceError, WriteError};
@@ -27,7 +27,10 @@ pub(crate) enum CliError {
     SizesOfTrace,
     #[error(transparent)]
     LruGen(#[from] Refused),
-    #[error("--lru-gen is for scenario reclaim-file with lru=mglru: others have no generations")]
+    #[error(
+        "--lru-gen is for what leaves generations: reclaim-file or trace limit= with lru=mglru, \
+         or aging-rounds"
+    )]
     NoGenerations,
     #[error("unknown ground `{0}`: expected host")]
     UnknownGround(String),

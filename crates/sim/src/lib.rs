@@ -13,6 +13,7 @@ pub mod floor;
 pub mod footprint;
 pub mod formats;
 pub mod frames;
+pub mod generations;
 pub mod host;
 pub mod lab;
 pub mod layout;

@@ -152,6 +152,27 @@ impl Replay {
         Ok(Box::new(Counted(records?)))
     }
 
+    /// Runs the program under a variant of generations, then writes each of `commands` to `lru_gen`
+    /// in a call of its own; what that says in the end of the root and of the program's cgroup.
+    /// `None` if it runs without a limit: its folios are then on no list.
+    ///
+    /// # Errors
+    /// [`ReplayError`], also for the first command that is refused.
+    pub fn generations(
+        &self,
+        variant: Variant,
+        commands: &[String],
+    ) -> Result<Option<String>, ReplayError> {
+        let What::Limit(limit) = self.what else {
+            return Ok(None);
+        };
+        let order = self.order.in_format(self.format);
+        with_format!(self.format, F => {
+            let limited = Limited::plan::<F>(&self.source, limit, order)?;
+            limited.generations::<F>(variant, commands).map(Some)
+        })
+    }
+
     fn record(&self, variant: Variant, axes: Axes, metrics: Vec<Metric>) -> Record {
         Record {
             scenario: NAME.to_owned(),
@@ -163,7 +184,8 @@ impl Replay {
         }
     }
 
-    fn labels(&self) -> Labels {
+    /// The scenario's fields as records carry them.
+    pub fn labels(&self) -> Labels {
         let what = match self.what {
             What::Age(every) => ("every", every.to_string()),
             What::Limit(limit) => ("limit", limit.to_string()),

@@ -2,6 +2,7 @@
 //! variant.
 
 use crate::footprint::Footprint;
+use crate::generations::Refused;
 use crate::source::TraceSource;
 use crate::trace::{Event, PAGE_LIMIT, Page, PageRange, TraceError};
 use pageout_paging::{Format, Level, Pfn};
@@ -65,6 +66,9 @@ pub enum ReplayError {
         /// Accesses that would fit.
         most: u64,
     },
+    /// A command written to `lru_gen` at its end.
+    #[error(transparent)]
+    LruGen(#[from] Refused),
 }
 
 /// Page numbers at which the program ever changed its mappings. No folio straddles one, so that a

@@ -28,8 +28,9 @@ impl Maps<'_> {
     /// # Errors
     /// [`Errno::EINVAL`] if a command cannot be read, or names no cgroup, no node, a generation
     /// that is yet to come, or to evict one of the two youngest; if there is none at all.
-    /// [`Errno::EEXIST`] if a walk under way opens the generation instead. [`Errno::EINTR`] if a
-    /// signal is pending while there is more to evict.
+    /// [`Errno::EEXIST`] if a walk under way opens the generation instead. [`Errno::EINTR`] of an
+    /// eviction if a signal is pending before a round of it, also before the first and where
+    /// nothing would be left to do.
     pub fn lru_gen_write<W: World>(
         &self,
         world: &W,

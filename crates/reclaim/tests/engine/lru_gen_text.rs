@@ -1,10 +1,12 @@
 //! What the files of the multi-generational LRU say, and what may be written to them.
 
+use crate::mglru_evict::{self, map_one, read_one};
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{Errno, FolioFlags, Limits, MemcgId};
+use pageout_reclaim::{CpuCtx, Errno, FolioFlags, Limits, MemcgId, MmId};
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 
 type W<'a> = World<'a, SmallX86>;
 
@@ -225,4 +227,81 @@ fn commands_of_one_write_are_done_up_to_the_first_refused() {
         assert_eq!(write(&mut world, text), expected, "{text:?}");
         assert_eq!(youngest(&world, group), seq, "{text:?}");
     }
+}
+
+/// Writes to `lru_gen`, and stops in the middle, when the secondary MMU of a process is asked for
+/// the first time, for `meanwhile`.
+fn write_with(world: &W<'_>, mm: MmId, text: &str, meanwhile: impl FnOnce()) -> Result<(), Errno> {
+    let secondary = world.secondary(mm);
+    secondary.asked();
+    let held = secondary.young.lock().expect("no one panicked");
+    thread::scope(|scope| {
+        let (maps, env) = (&world.maps, &world.env);
+        let write = move || maps.lru_gen_write(env, &mut CpuCtx::new(), text, tuning());
+        let writer = scope.spawn(write);
+        while secondary.asked().is_empty() {
+            assert!(!writer.is_finished(), "the secondary MMU is asked");
+            thread::yield_now();
+        }
+        meanwhile();
+        drop(held);
+        writer.join().expect("no panic")
+    })
+}
+
+#[test]
+fn of_two_walks_that_share_an_iteration_one_opens_the_generation() {
+    for text in ["+ 1 0 3", "+ 1 0 0 60 0", "+ 1 0 3, + 1 0 3, + 1 0 4"] {
+        let mut arena = Arena::new::<SmallX86>(&mglru_evict::ROOM);
+        let mut world: W<'_> = arena.world();
+        enable(&mut world, "y").expect("it can be enabled");
+        let group = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+        let (mm, file) = (world.process(), world.file());
+        world.maps.set_memcg(&world.env, &mut world.cpu, mm, group);
+        map_one(&mut world, mm, file, 0, group);
+        world.attach(mm, []);
+        let (maps, env) = (&world.maps, &world.env);
+        let late = write_with(&world, mm, text, || {
+            // There is no other process to walk: this one comes to the end first.
+            let first = maps.lru_gen_write(env, &mut CpuCtx::new(), "+ 1 0 3", tuning());
+            assert_eq!(first, Ok(()));
+        });
+        assert_eq!(late, Err(Errno::EEXIST), "{text:?}");
+        assert_eq!(youngest(&world, group), 4, "{text:?}: what follows is not done");
+        assert_eq!(write(&mut world, "+ 1 0 4"), Ok(()), "the next is nobody else's");
+        assert_eq!(youngest(&world, group), 5);
+    }
+}
+
+#[test]
+fn a_signal_ends_an_eviction_between_rounds() {
+    let mut arena = Arena::new::<SmallX86>(&mglru_evict::ROOM);
+    let mut world: W<'_> = arena.world();
+    enable(&mut world, "y").expect("it can be enabled");
+    let group = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let (mm, file) = (world.process(), world.file());
+    map_one(&mut world, mm, file, 0, group);
+    for index in 1..100 {
+        read_one(&mut world, file, index, group);
+    }
+    world.attach(mm, []);
+    let usage = |world: &W<'_>| world.maps.memcg(group).usage();
+    let signal = &world.env.ground.signal;
+    let done = write_with(&world, mm, "- 1 0 1, + 1 0 3", || signal.store(true, Relaxed));
+    assert_eq!(done, Err(Errno::EINTR));
+    assert_eq!(usage(&world), 100 - 64, "a round is finished");
+    for (text, expected) in [
+        ("- 1 0 1", Err(Errno::EINTR)),
+        // It is looked for before anything else, but what a command says.
+        ("- 1 0 1 60 0", Err(Errno::EINTR)),
+        ("- 0 0 1", Err(Errno::EINTR)),
+        ("- 1 0 2", Err(Errno::EINVAL)),
+    ] {
+        assert_eq!(write(&mut world, text), expected, "{text:?}");
+        assert_eq!((usage(&world), youngest(&world, group)), (36, 3), "{text:?}");
+    }
+    assert_eq!(write(&mut world, "+ 1 0 3"), Ok(()), "a walk is not interrupted");
+    signal.store(false, Relaxed);
+    assert_eq!(write(&mut world, "- 1 0 1"), Ok(()));
+    assert_eq!(usage(&world), 0);
 }

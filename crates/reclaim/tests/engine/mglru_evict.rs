@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 type W<'a> = World<'a, SmallX86>;
 
 const ROOT: MemcgId = MemcgId::ROOT;
-const ROOM: Limits = Limits {
+pub(crate) const ROOM: Limits = Limits {
     folios: 600,
     shadows: 1024,
     memcgs: 16,
@@ -49,7 +49,7 @@ fn by_each_loop(test: impl Fn(&mut W<'_>, Tuning)) {
 }
 
 /// A page of a file that no one maps.
-fn read_one(world: &mut W<'_>, file: MappingId, index: u64, memcg: MemcgId) -> FolioId {
+pub(crate) fn read_one(world: &mut W<'_>, file: MappingId, index: u64, memcg: MemcgId) -> FolioId {
     let id = world.folio(file, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.charge(env, cpu, id, memcg, tuning()).expect("no limit");
@@ -67,7 +67,13 @@ fn read(world: &mut W<'_>, file: MappingId, pages: u64, memcg: MemcgId) -> Vec<F
 }
 
 /// A page that is mapped, of a file or anonymous.
-fn map_one(world: &mut W<'_>, mm: MmId, mapping: MappingId, index: u64, memcg: MemcgId) -> FolioId {
+pub(crate) fn map_one(
+    world: &mut W<'_>,
+    mm: MmId,
+    mapping: MappingId,
+    index: u64,
+    memcg: MemcgId,
+) -> FolioId {
     let id = world.folio(mapping, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.charge(env, cpu, id, memcg, tuning()).expect("no limit");

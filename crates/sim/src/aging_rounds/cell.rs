@@ -4,6 +4,7 @@ use super::process::{Process, Tally};
 use super::{AgingRounds, NAME};
 use crate::counting::Counter;
 use crate::formats::with_format;
+use crate::generations::Refused;
 use crate::metrics::counted;
 use crate::rounds::Cell;
 use crate::variant::{Axes, Variant};
@@ -27,6 +28,20 @@ impl AgingRounds {
         with_format!(self.format, F => {
             let counter = Counter::of::<F>();
             Process::<F>::new(&mut self.arena(), &counter, self, variant).run()
+        })
+    }
+
+    /// Runs it under a variant, then writes each of `commands` to `lru_gen` in a call of its own;
+    /// what that says in the end of the root and of the scenario's cgroup.
+    ///
+    /// # Errors
+    /// [`Refused`] for the first command that is.
+    pub fn generations(&self, variant: Variant, commands: &[String]) -> Result<String, Refused> {
+        with_format!(self.format, F => {
+            let (mut arena, counter) = (self.arena(), Counter::of::<F>());
+            let mut process = Process::<F>::new(&mut arena, &counter, self, variant);
+            process.run();
+            process.lru_gen_after(commands)
         })
     }
 }

@@ -1,8 +1,9 @@
 //! The process and its cgroup: its accesses, its faults, and reclaim between rounds.
 
-use super::{AgingRounds, FAULT_AROUND};
+use super::{AgingRounds, FAULT_AROUND, NAME};
 use crate::counting::{Counter as Counting, CountingEnv, Counts};
 use crate::formats::Arch;
+use crate::generations::{Refused, after};
 use crate::host::HostEnv;
 use crate::layout::{Arena, Ground, MAP_START};
 use crate::variant::Variant;
@@ -130,6 +131,11 @@ impl<'a, F: Arch> Process<'a, F> {
             self.round();
         }
         self.tally().since(&before)
+    }
+
+    /// Writes commands to `lru_gen`; what that says then.
+    pub(super) fn lru_gen_after(&self, commands: &[String]) -> Result<String, Refused> {
+        after((&self.maps, &self.world), (self.memcg, NAME), commands, self.tuning)
     }
 
     fn round(&mut self) {

@@ -154,9 +154,41 @@ impl<'t> Limited<'t> {
         &self,
         variant: Variant,
     ) -> Result<(Decisions, Vec<Metric>), ReplayError> {
-        let limits = self.needs.limits(self.limit, self.order);
-        let mut arena = Arena::new::<F>(&limits, self.needs.tables());
         let (counting, journal) = (Counting::of::<F>(), Journal::default());
+        let mut arena = self.arena::<F>();
+        let program = self.play::<F>(&mut arena, &counting, &journal, variant)?;
+        let decisions = self.decisions(&program, &journal);
+        let reclaimed = decisions.reclaimed;
+        let metrics = || counting.counts().metrics(reclaimed as f64);
+        Ok((decisions, if reclaimed > 0 { metrics() } else { Vec::new() }))
+    }
+
+    /// Runs the program under one variant, then writes each of `commands` to `lru_gen` in a call of
+    /// its own; what that says in the end of the root and of the program's cgroup.
+    pub(crate) fn generations<F: Arch>(
+        &self,
+        variant: Variant,
+        commands: &[String],
+    ) -> Result<String, ReplayError> {
+        let (counting, journal) = (Counting::of::<F>(), Journal::default());
+        let mut arena = self.arena::<F>();
+        let program = self.play::<F>(&mut arena, &counting, &journal, variant)?;
+        Ok(program.lru_gen_after(commands)?)
+    }
+
+    fn arena<F: Arch>(&self) -> Arena {
+        let limits = self.needs.limits(self.limit, self.order);
+        Arena::new::<F>(&limits, self.needs.tables())
+    }
+
+    /// The program at its end.
+    fn play<'a, F: Arch>(
+        &'a self,
+        arena: &'a mut Arena,
+        counting: &'a Counting,
+        journal: &'a Journal,
+        variant: Variant,
+    ) -> Result<Program<'a, F>, ReplayError> {
         let mut reader = self.source.open()?;
         let setting = Setting {
             cuts: &self.cuts,
@@ -167,7 +199,7 @@ impl<'t> Limited<'t> {
             nr_pages: self.string.nr_pages(),
             mappings: reader.header().mappings,
         };
-        let mut program = Program::<F>::new(&mut arena, &counting, &journal, setting);
+        let mut program = Program::<F>::new(arena, counting, journal, setting);
         let mut pages = self.string.pages().iter();
         for event in reader.by_ref() {
             match event? {
@@ -178,10 +210,7 @@ impl<'t> Limited<'t> {
                 event => program.play(&event)?,
             }
         }
-        let decisions = self.decisions(&program, &journal);
-        let reclaimed = decisions.reclaimed;
-        let metrics = || counting.counts().metrics(reclaimed as f64);
-        Ok((decisions, if reclaimed > 0 { metrics() } else { Vec::new() }))
+        Ok(program)
     }
 
     fn decisions<F: Arch>(&self, program: &Program<'_, F>, journal: &Journal) -> Decisions {

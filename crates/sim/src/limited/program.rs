@@ -4,6 +4,7 @@ use super::mistakes::Mistakes;
 use super::world::{Journal, NotingWorld};
 use crate::counting::{Counter as Counting, CountingEnv};
 use crate::formats::Arch;
+use crate::generations::{Refused, after};
 use crate::host::HostEnv;
 use crate::layout::{Arena, Ground};
 use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
@@ -133,6 +134,11 @@ impl<'a, F: Arch> Program<'a, F> {
     /// What the engine counted of the program's cgroup.
     pub(super) fn vmstat(&self) -> &VmStat {
         self.maps.memcg(self.memcg).vmstat()
+    }
+
+    /// Writes commands to `lru_gen`; what that says then.
+    pub(super) fn lru_gen_after(&self, commands: &[String]) -> Result<String, Refused> {
+        after((&self.maps, &self.world), (self.memcg, "trace"), commands, self.tuning)
     }
 
     /// Hot pages reclaimed by mistake so far.

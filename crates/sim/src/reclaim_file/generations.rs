@@ -1,20 +1,10 @@
-//! The generations that the scenario leaves, and commands written to `lru_gen` after it.
+//! The generations that the scenario leaves.
 
-use super::ReclaimFile;
 use super::setup::Setup;
+use super::{NAME, ReclaimFile};
 use crate::formats::{Arch, with_format};
+use crate::generations::{Refused, after};
 use crate::variant::Variant;
-use pageout_reclaim::Errno;
-
-/// A command that `lru_gen` refuses, as kernels do.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("lru_gen refuses `{command}`: {errno}")]
-pub struct Refused {
-    /// What was written in one call.
-    pub command: String,
-    /// Why.
-    pub errno: Errno,
-}
 
 impl ReclaimFile {
     /// Runs the scenario once under a variant, then writes each of `commands` to `lru_gen` in a
@@ -40,12 +30,9 @@ impl ReclaimFile {
         let mut arena = self.arena();
         let setup = Setup::<F>::build(&mut arena, self, variant.lru, seed);
         let tuning = variant.tuning(F::FLUSH);
-        let reclaimed = setup.reclaim(&setup.ground.env, &self.reclaim_bytes().to_string(), tuning);
+        let (maps, env) = (&setup.ground.maps, &setup.ground.env);
+        let reclaimed = setup.reclaim(env, &self.reclaim_bytes().to_string(), tuning);
         reclaimed.expect("the scenario's pages can be reclaimed");
-        for command in commands {
-            let written = setup.write_lru_gen(command, tuning);
-            written.map_err(|errno| Refused { command: command.clone(), errno })?;
-        }
-        Ok(setup.lru_gen())
+        after((maps, env), (setup.memcg, NAME), commands, tuning)
     }
 }

@@ -8,7 +8,6 @@ mod setup;
 mod tests;
 
 pub use cell::{ABOUT_SAMPLING, WHOLE};
-pub use generations::Refused;
 pub(crate) use setup::Setup;
 
 use crate::fields::{self, FieldError, OrderName, bad};

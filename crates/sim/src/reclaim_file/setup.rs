@@ -277,20 +277,4 @@ impl<'a, F: Arch> Setup<'a, F> {
     ) -> Result<u64, Errno> {
         self.ground.maps.memory_reclaim(world, &mut CpuCtx::new(), self.memcg, bytes, tuning)
     }
-
-    /// Writes to `lru_gen`, in one call.
-    pub(super) fn write_lru_gen(&self, command: &str, tuning: Tuning) -> Result<(), Errno> {
-        let Ground { env, maps, .. } = &self.ground;
-        maps.lru_gen_write(env, &mut CpuCtx::new(), command, tuning)
-    }
-
-    /// What `lru_gen` says.
-    pub(super) fn lru_gen(&self) -> String {
-        let Ground { env, maps, .. } = &self.ground;
-        let path = |id| if id == MemcgId::ROOT { "/" } else { "/reclaim-file" };
-        let mut text = String::new();
-        let shown = maps.lru_gen_show(env, [MemcgId::ROOT, self.memcg], false, path, &mut text);
-        shown.expect("a string takes everything");
-        text
-    }
 }

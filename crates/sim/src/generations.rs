@@ -1,0 +1,35 @@
+//! The generations that a scenario leaves, and commands written to `lru_gen` after it.
+
+use pageout_reclaim::{CpuCtx, Errno, Maps, MemcgId, Tuning, World};
+
+/// A command that `lru_gen` refuses, as kernels do.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("lru_gen refuses `{command}`: {errno}")]
+pub struct Refused {
+    /// What was written in one call.
+    pub command: String,
+    /// Why.
+    pub errno: Errno,
+}
+
+/// Writes each of `commands` to `lru_gen` in a call of its own; what that says in the end of the
+/// root and of a scenario's cgroup, which is called as the scenario is.
+///
+/// # Errors
+/// [`Refused`] for the first command that is.
+pub(crate) fn after<W: World>(
+    (maps, world): (&Maps<'_>, &W),
+    (memcg, name): (MemcgId, &str),
+    commands: &[String],
+    tuning: Tuning,
+) -> Result<String, Refused> {
+    for command in commands {
+        let written = maps.lru_gen_write(world, &mut CpuCtx::new(), command, tuning);
+        written.map_err(|errno| Refused { command: command.clone(), errno })?;
+    }
+    let path = |id| if id == MemcgId::ROOT { "/".to_owned() } else { format!("/{name}") };
+    let mut text = String::new();
+    let shown = maps.lru_gen_show(world, [MemcgId::ROOT, memcg], false, path, &mut text);
+    shown.expect("a string takes everything");
+    Ok(text)
+}
