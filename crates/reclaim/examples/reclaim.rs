@@ -6,8 +6,8 @@
 //! (memory), `Backing` (a disk), and `World`, which is all of them. Here is what he calls:
 //! [`handle_fault`] when an access fails, [`Maps`] for what processes and administrators ask, and
 //! from the disk's interrupt. He gets page faults, copy on write, fork, swap, limits, reclaim by
-//! whoever needs room, in the background and on demand, and the kernel's counters. The engine
-//! allocates nothing: [`run`] hands it arrays.
+//! whoever needs room, in the background and on demand, generations and the commands of `lru_gen`,
+//! and the kernel's counters. The engine allocates nothing: [`run`] hands it arrays.
 //!
 //! ```text
 //! cargo run -p pageout-reclaim --example reclaim
@@ -27,7 +27,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Access, Aging, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock,
+    Access, Aging, Counter, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock,
     LruGenLoop, Mapping, MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma,
     ShadowEntry, ShootdownWhen, Sizes, Slot, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache,
     handle_fault,
@@ -39,7 +39,8 @@ const FILE: Range<u64> = 0x1000..0x1020;
 const HEAP: Range<u64> = 0x2000..0x2018;
 /// Pages of memory that the processes may use together.
 const LIMIT: u64 = 40;
-const SLOTS: usize = 96;
+/// For all that processes can swap out, and 64 more: with fewer free, generations swap out nothing.
+const SLOTS: usize = 3 * 24 + 64;
 
 /// How much the engine is to manage.
 const SIZES: Sizes = Sizes::for_limits(&Limits {
@@ -130,6 +131,12 @@ impl<'e, 'm> Os<'e, 'm> {
         machine.free_table(root);
     }
 
+    /// A CPU goes on with a process, whose memory the next walk for young bits then visits.
+    fn switch_to(&mut self, cpu: usize, process: usize) {
+        self.machine.cpus.current.set(cpu);
+        self.maps.lru_gen_use_mm(self.processes[process]);
+    }
+
     /// A load or a store of a process: it faults until it goes through.
     fn access(&mut self, process: usize, at: Word, store: Option<u64>) -> u64 {
         let mm = self.processes[process];
@@ -214,9 +221,41 @@ impl<'e, 'm> Os<'e, 'm> {
         }
     }
 
+    /// The cgroup's part of `lru_gen`.
+    fn lru_gen(&mut self) -> String {
+        let (cgroup, mut text) = (self.cgroup, String::new());
+        let (maps, machine, _) = self.engine();
+        let shown = maps.lru_gen_show(machine, [cgroup], false, |_| "/processes", &mut text);
+        shown.expect("strings take all");
+        text
+    }
+
+    /// An administrator switches from the classic lists to generations. Twice, while only the first
+    /// process uses its memory, he opens two and evicts all that are older: pages that went. The
+    /// first time their use is seen, since no walk sees it on this machine.
+    fn evict_by_generations(&mut self) -> u64 {
+        let cgroup = self.cgroup;
+        let (maps, machine, cpu) = self.engine();
+        maps.lru_gen_enabled_store(machine, cpu, "y").expect("it is understood");
+        let evicted = |os: &Self| os.maps.memcg(cgroup).vmstat().get(Counter::PgstealProactive);
+        let before = evicted(self);
+        for _ in 0..2 {
+            self.check(0, 0);
+            self.flush_file();
+            self.disk_interrupt();
+            let (maps, machine, cpu) = self.engine();
+            let (id, (seq, _)) = (cgroup.0, maps.lru_gen_seqs(cgroup));
+            let commands = format!("+ {id} 0 {seq}; + {id} 0 {}; - {id} 0 {seq} 100", seq + 1);
+            let done = maps.lru_gen_write(machine, cpu, &commands, TUNING);
+            done.expect("two generations are left, and no one else walks");
+            self.disk_interrupt();
+        }
+        evicted(self) - before
+    }
+
     /// A process stores a new number to one of two words of each page, on the given CPU.
     fn store(&mut self, cpu: usize, process: usize, pages: Range<u64>) {
-        self.machine.cpus.current.set(cpu);
+        self.switch_to(cpu, process);
         for page in pages {
             self.stores += 1;
             let at = Word { page, word: 511 * (self.stores as usize / 3 % 2) };
@@ -227,7 +266,7 @@ impl<'e, 'm> Os<'e, 'm> {
 
     /// A process loads both words of all its pages and finds what was stored last; how many.
     fn check(&mut self, cpu: usize, process: usize) -> usize {
-        self.machine.cpus.current.set(cpu);
+        self.switch_to(cpu, process);
         let mut loads = 0;
         for at in FILE.chain(HEAP).flat_map(|page| [0, 511].map(|word| Word { page, word })) {
             let found = self.access(process, at, None);
@@ -254,6 +293,9 @@ pub(crate) struct Outcome {
     pub(crate) free: usize,
     /// Times that one CPU told another to forget.
     pub(crate) interrupts: u32,
+    /// Pages evicted with old generations, and what `lru_gen` said then.
+    pub(crate) evicted: u64,
+    pub(crate) generations: String,
     /// The cgroup's `memory.stat`.
     pub(crate) stat: String,
 }
@@ -281,6 +323,8 @@ fn scenario(os: &mut Os<'_, '_>) -> Outcome {
     os.kswapd(FRAMES as u64 * 3 / 4);
     let free = os.machine.free_pages();
     loads += os.check(0, 0) + os.check(1, 1) + os.check(0, 2);
+    let (evicted, generations) = (os.evict_by_generations(), os.lru_gen());
+    loads += os.check(0, 0) + os.check(1, 1) + os.check(0, 2);
     let (mut stat, cgroup) = (String::new(), os.cgroup);
     let (maps, machine, cpu) = os.engine();
     maps.memory_stat(machine, cpu, cgroup, &mut stat).expect("strings take all");
@@ -289,7 +333,7 @@ fn scenario(os: &mut Os<'_, '_>) -> Outcome {
     os.disk_interrupt();
     assert_eq!(os.maps.free_slots(), SLOTS, "exits give swap slots back");
     let interrupts = os.machine.cpus.interrupts.get();
-    Outcome { loads, reclaimed, free, interrupts, stat }
+    Outcome { loads, reclaimed, free, interrupts, evicted, generations, stat }
 }
 
 pub(crate) fn run() -> Outcome {
@@ -327,11 +371,12 @@ const SHOWN: [&str; 9] = [
 ];
 
 pub(crate) fn main() {
-    let Outcome { loads, reclaimed, free, interrupts, stat } = run();
+    let Outcome { loads, reclaimed, free, interrupts, evicted, generations, stat } = run();
     println!("engine memory: {} bytes for {FRAMES} frames", SIZES.bytes());
     println!("memory.reclaim of 16 pages got {reclaimed}; the background left {free} frames free");
     println!("{interrupts} interrupts told the other CPU to forget translations");
     let shown = |line: &&str| SHOWN.iter().any(|name| line.split(' ').next() == Some(name));
+    println!("{evicted} pages went with old generations; left in lru_gen:\n{generations}");
     stat.lines().filter(shown).for_each(|line| println!("  {line}"));
     println!("{loads} loads found what was stored last");
 }

@@ -22,8 +22,12 @@ fn the_example_decides_by_what_was_used() {
 #[test]
 fn what_processes_stored_is_found_whoever_reclaimed_it_meanwhile() {
     let outcome = reclaim::run();
-    assert_eq!(outcome.loads, (4 * 2 + 2 * 3) * 2 * 56, "two words a page of each process");
+    assert_eq!(outcome.loads, (4 * 2 + 3 * 3) * 2 * 56, "two words a page of each process");
     assert!(outcome.reclaimed >= 16 && outcome.free >= 48 && outcome.interrupts > 0);
+    assert!(outcome.evicted > 0, "{}", outcome.generations);
+    let youngest = outcome.generations.lines().last().expect("generations");
+    let nothing = youngest.split_whitespace().skip(2).collect::<Vec<_>>();
+    assert_eq!(nothing, ["0", "0"], "the youngest was opened before the last eviction");
     let stat = |name: &str| {
         let of = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok();
         outcome.stat.lines().find_map(of).expect("a line of memory.stat")
