@@ -5,10 +5,23 @@
 //! list or a decision of reclaim, so that no price can be tuned to a policy.
 #![forbid(unsafe_code)]
 
+mod account;
+mod core;
+mod fabric;
 mod hidden;
+mod machine;
 pub mod platform;
+mod sched;
+mod storage;
+mod task;
 mod time;
 pub mod tlb;
 
+pub use account::{Activity, CoreTimes, Counts, Report};
+pub use core::CoreId;
 pub use hidden::Hidden;
+pub use machine::{Machine, Setup};
+pub use sched::{Body, TaskId, TaskSpec};
+pub use storage::Transfer;
+pub use task::{ActivityGuard, LockGuard, LockId, Task, TaskTable};
 pub use time::Time;

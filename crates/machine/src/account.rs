@@ -1,0 +1,240 @@
+//! Where the time went: by activity, by core, and counts.
+
+use crate::{Hidden, Time};
+use std::cell::Cell;
+use std::fmt::Write as _;
+
+/// Something that software does, by its number among the names of
+/// [`Setup::activities`](crate::Setup).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Activity(pub u8);
+
+/// What the machine itself does on a task's behalf, below whatever activity the task is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Own {
+    /// Walking tables after a TLB miss.
+    Walk,
+    /// Trapping into the kernel and returning.
+    Trap,
+    /// Telling TLBs to forget: TLBI, INVLPG, interrupts sent.
+    Invalidate,
+    /// Waiting until all did.
+    Wait,
+    /// Waiting for a lock.
+    Spin,
+    /// Reading and writing page tables.
+    Table,
+}
+
+impl Own {
+    const NAMES: [&str; 6] = ["walk", "trap", "invalidate", "wait", "spin", "table"];
+}
+
+/// A place in the tree of activities.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NodeId(u32);
+
+struct Node {
+    name: String,
+    parent: Option<NodeId>,
+    children: Vec<(Activity, NodeId)>,
+    /// Time spent here and in `own`, not in children.
+    time: Time,
+    own: [Time; Own::NAMES.len()],
+}
+
+/// Time by activity: a tree whose roots are tasks.
+#[derive(Default)]
+pub(crate) struct Account {
+    nodes: Vec<Node>,
+}
+
+impl Account {
+    /// A root of its own for a task.
+    pub(crate) fn root(&mut self, name: &str) -> NodeId {
+        self.push(name.to_owned(), None)
+    }
+
+    fn push(&mut self, name: String, parent: Option<NodeId>) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        let own = Default::default();
+        self.nodes.push(Node { name, parent, children: Vec::new(), time: Time::ZERO, own });
+        id
+    }
+
+    /// The activity below `at`.
+    pub(crate) fn below(&mut self, at: NodeId, activity: Activity, names: &[&str]) -> NodeId {
+        let node = &self.nodes[at.0 as usize];
+        if let Some((_, id)) = node.children.iter().find(|(of, _)| *of == activity) {
+            return *id;
+        }
+        let name = names.get(usize::from(activity.0)).expect("an activity that was named");
+        let id = self.push((*name).to_owned(), Some(at));
+        self.nodes[at.0 as usize].children.push((activity, id));
+        id
+    }
+
+    pub(crate) fn charge(&mut self, at: NodeId, time: Time) {
+        self.nodes[at.0 as usize].time += time;
+    }
+
+    /// Of what is charged to `at`, so much is the machine's own doing.
+    pub(crate) fn of_which(&mut self, at: NodeId, own: Own, time: Time) {
+        self.nodes[at.0 as usize].own[own as usize] += time;
+    }
+
+    /// Each place in which time was spent: its names from the root on, and the time.
+    fn folded(&self) -> Vec<(String, Time)> {
+        let mut all = Vec::new();
+        for (i, node) in self.nodes.iter().enumerate() {
+            let mut path = node.name.clone();
+            let mut up = node.parent;
+            while let Some(id) = up {
+                let node = &self.nodes[id.0 as usize];
+                path = format!("{};{path}", node.name);
+                up = node.parent;
+            }
+            debug_assert!(up.is_none(), "node {i} has a root");
+            let machine: Time = node.own.iter().copied().sum();
+            let own = Own::NAMES.iter().zip(node.own);
+            all.extend(own.map(|(name, time)| (format!("{path};{name}"), time)));
+            all.push((path, node.time.since(machine)));
+        }
+        all.retain(|(_, time)| *time > Time::ZERO);
+        all.sort();
+        all
+    }
+}
+
+/// Declares what is counted, once as cells for each core and once as the sum that is reported.
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Of one core.
+        #[derive(Default)]
+        pub(crate) struct Tally {
+            $(pub(crate) $name: Cell<u64>,)*
+        }
+
+        /// What was counted, over all cores.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counts {
+            pub(crate) fn add(&mut self, tally: &Tally) {
+                $(self.$name += tally.$name.get();)*
+            }
+
+            /// Each count by its name.
+            pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name)),*].into_iter()
+            }
+        }
+    };
+}
+
+counts! {
+    /// Accesses of programs.
+    accesses,
+    /// Of which the second TLB level had the translation.
+    l2_hits,
+    /// Of which neither level had it.
+    walks,
+    /// Of which software was needed.
+    faults,
+    /// Operations of software on page tables.
+    table_operations,
+    /// Invalidate instructions that were broadcast (arm64).
+    broadcasts,
+    /// Barriers that waited for invalidations (arm64 DSB ISH after a TLBI).
+    barriers,
+    /// Barriers with nothing to wait for.
+    idle_barriers,
+    /// Rounds of interrupts (x86, riscv).
+    rounds,
+    /// Interrupts sent, which is interrupts received.
+    interrupts,
+    /// Cores that a round spared because they were lazy.
+    spared_lazy,
+    /// Cores that an interrupt found with another address space, so that they left the set.
+    trimmed,
+    /// Flushes of one page's entries by a core's own instructions.
+    local_entries,
+    /// Flushes of all of an address space by a core's own instructions.
+    local_full,
+    /// Times that the hardware identifiers of address spaces ran out (arm64).
+    rollovers,
+    /// Entries that invalidations removed.
+    removed,
+    /// Context switches.
+    switches,
+    /// Of which to a task that last ran on another core.
+    migrations,
+    /// Turns of waiting for a lock.
+    spins,
+    /// Requests to the storage device.
+    transfers,
+}
+
+impl Tally {
+    /// What moves whenever something happens but waiting for locks.
+    pub(crate) fn progress(&self) -> u64 {
+        self.accesses.get() + self.table_operations.get() + self.broadcasts.get()
+    }
+}
+
+/// One more.
+#[inline]
+pub(crate) fn count(cell: &Cell<u64>) {
+    cell.set(cell.get() + 1);
+}
+
+/// So many more.
+#[inline]
+pub(crate) fn count_by(cell: &Cell<u64>, by: u64) {
+    cell.set(cell.get() + by);
+}
+
+/// Where one core's time went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CoreTimes {
+    /// To tasks.
+    pub worked: Time,
+    /// To context switches.
+    pub switching: Time,
+    /// To interrupts, and to invalidations of other cores.
+    pub stolen: Time,
+    /// To nothing.
+    pub idle: Time,
+}
+
+/// What a machine tells when its tasks are done.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// When the last core was done.
+    pub end: Time,
+    /// Counts over all cores.
+    pub counts: Counts,
+    /// Accesses that stale entries hid, over all cores.
+    pub hidden: Hidden,
+    /// Each core's time.
+    pub cores: Vec<CoreTimes>,
+    /// Tasks' time by activity: names from the task down, joined by `;`. Sorted by name.
+    pub folded: Vec<(String, Time)>,
+}
+
+impl Report {
+    pub(crate) fn folded(account: &Account) -> Vec<(String, Time)> {
+        account.folded()
+    }
+
+    /// Tasks' time as lines of "folded stacks", in nanoseconds, as flame graphs are drawn from.
+    pub fn folded_lines(&self) -> String {
+        let mut lines = String::new();
+        for (path, time) in &self.folded {
+            let _ = writeln!(lines, "{path} {}", time.ps().div_ceil(1000));
+        }
+        lines
+    }
+}

@@ -1,0 +1,124 @@
+//! Invalidations that hardware tells every core (arm64 TLBI and DSB).
+
+use super::range::operations;
+use super::{Machine, Message};
+use crate::Time;
+use crate::account::count;
+use crate::core::{Core, CoreId, Doing};
+use crate::platform::{Broadcast, BroadcastPrices};
+use crate::sched::Event;
+use pageout_paging::Format;
+use pageout_paging::mmu::Invalidate;
+
+impl<F: Format> Machine<'_, F> {
+    /// Issues an invalidation: it arrives everywhere, on the issuer too, after the propagation.
+    pub(crate) fn broadcast(
+        &self,
+        core: &Core<'_, F>,
+        shape: Broadcast,
+        prices: &BroadcastPrices,
+        what: Invalidate,
+    ) {
+        let mut in_flight = core.in_flight.borrow_mut();
+        while in_flight.front().is_some_and(|arrival| *arrival <= core.clock.get()) {
+            in_flight.pop_front();
+        }
+        core.issued.set(true);
+        for what in operations::<F>(what, shape.range_operations) {
+            core.spend(prices.tlbi_issue);
+            let arrival = core.clock.get() + prices.propagation;
+            in_flight.push_back(arrival);
+            count(&core.tally.broadcasts);
+            self.tell(arrival, Event::Arrive(Message { issuer: core.id, what }));
+        }
+    }
+
+    /// An invalidation arrives at every core.
+    pub(crate) fn arrive(
+        &self,
+        now: Time,
+        message: Message,
+        shape: Broadcast,
+        prices: &BroadcastPrices,
+    ) {
+        for core in self.used() {
+            if core.id != message.issuer {
+                core.snoop(now, prices.snoop);
+            }
+            if shape.hold == 0 {
+                self.apply(core, message.what, now);
+                continue;
+            }
+            let mut held = core.held.borrow_mut();
+            held.push_back(message);
+            if held.len() > usize::from(shape.hold) {
+                let oldest = held.pop_front().expect("one was pushed");
+                self.apply(core, oldest.what, now);
+            }
+        }
+    }
+
+    /// A DSB ISH: it ends when every core has applied what this core issued; what other cores
+    /// issued may be outstanding still. The core is stalled if that has to be waited for and
+    /// `wait` asks for it.
+    pub(crate) fn dsb(
+        &self,
+        core: &Core<'_, F>,
+        shape: Broadcast,
+        prices: &BroadcastPrices,
+        wait: bool,
+    ) {
+        let now = core.clock.get();
+        let devices = if shape.waits_for_devices { core.devices_done.get() } else { Time::ZERO };
+        if !core.issued.replace(false) {
+            count(&core.tally.idle_barriers);
+            core.clock.set(devices.max(now + prices.dsb_base));
+            return;
+        }
+        count(&core.tally.barriers);
+        let mut in_flight = core.in_flight.borrow_mut();
+        let last = in_flight.back().copied().unwrap_or_default();
+        let under_way = in_flight.drain(..).filter(|arrival| *arrival > now).count();
+        let outstanding = under_way + self.held_at_most(core.id);
+        let others = u64::from(self.setup.shape.cores - 1);
+        let price = prices.dsb_base
+            + prices.dsb_per_core * others
+            + prices.dsb_per_outstanding * outstanding as u64;
+        core.barrier_done.set(devices.max(now + price));
+        if wait {
+            core.doing.set(Doing::Stalled);
+        }
+        let arrival = last.max(now + prices.propagation);
+        self.tell(arrival, Event::Sync(core.id, wait));
+    }
+
+    /// A barrier of `issuer` arrives at every core: what they hold of its invalidations is applied,
+    /// and it ends once they are through with all that came to them.
+    pub(crate) fn sync(&self, now: Time, issuer: CoreId, wait: bool) {
+        let issuer = &self.cores[usize::from(issuer.0)];
+        let mut done = issuer.barrier_done.get();
+        for core in self.used() {
+            core.held.borrow_mut().retain(|message| {
+                let its = message.issuer == issuer.id;
+                if its {
+                    self.apply(core, message.what, now);
+                }
+                !its
+            });
+            if core.id != issuer.id {
+                done = done.max(core.busy_until.get());
+            }
+        }
+        if wait {
+            self.release(issuer, done);
+        }
+    }
+
+    /// The most invalidations of one issuer that some core holds.
+    fn held_at_most(&self, issuer: CoreId) -> usize {
+        let of = |core: &Core<'_, F>| {
+            core.held.borrow().iter().filter(|message| message.issuer == issuer).count()
+        };
+        self.used().map(of).max().unwrap_or(0)
+    }
+}

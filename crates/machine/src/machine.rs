@@ -1,0 +1,201 @@
+//! The machine: its parts, and what it is made from.
+
+use crate::account::{Account, Counts, NodeId, Report};
+use crate::core::{Core, CoreId, CoreSet, Doing, Mm};
+use crate::fabric::{Identifiers, Rounds};
+use crate::platform::{Invalidation, InvalidationPrices, Prices, Shape};
+use crate::sched::{Event, Queue, TaskId, TaskState};
+use crate::storage::Storage;
+use crate::tlb::Held;
+use crate::{Hidden, Time};
+use pageout_paging::mmu::{Asid, Caps};
+use pageout_paging::table::HostTables;
+use pageout_paging::{Format, Pfn};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::rc::Rc;
+
+/// What a machine is made from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What it has.
+    pub shape: Shape,
+    /// What everything takes.
+    pub prices: Prices,
+    /// What chance decides: how long each quantum is.
+    pub seed: u64,
+    /// How long a task may run, on average, while others wait for its core.
+    pub quantum: Time,
+    /// The names of [`Activity`](crate::Activity)s.
+    pub activities: &'static [&'static str],
+    /// Whether to keep a log of events ([`Machine::log`]).
+    pub log: bool,
+}
+
+impl Setup {
+    /// A quantum of 3 ms (Linux 7.1.5, the base slice on a machine of eight cores and more).
+    pub fn new(shape: Shape, prices: Prices, seed: u64) -> Self {
+        let quantum = Time::from_ns(3_000_000);
+        Self { shape, prices, seed, quantum, activities: &[], log: false }
+    }
+}
+
+/// A machine that runs tasks on modelled cores, over page tables in ordinary memory.
+///
+/// One thread of the host; what happens depends on the setup, the tasks and the tables alone.
+pub struct Machine<'a, F: Format> {
+    pub(crate) setup: Setup,
+    pub(crate) caps: Caps,
+    pub(crate) tables: HostTables<'a, F>,
+    pub(crate) cores: Vec<Core<'a, F>>,
+    /// Cores that ever had a task.
+    pub(crate) used: Cell<CoreSet>,
+    pub(crate) tasks: RefCell<Vec<Rc<TaskState>>>,
+    pub(crate) queue: RefCell<Queue>,
+    /// Before this the core whose turn it is may act.
+    pub(crate) horizon: Cell<Time>,
+    /// And before this its program, which may be preempted.
+    pub(crate) user_horizon: Cell<Time>,
+    /// Whose turn it is, where a task handed over to another core's.
+    pub(crate) chosen: Cell<Option<CoreId>>,
+    pub(crate) mms: RefCell<BTreeMap<u32, Mm>>,
+    pub(crate) identifiers: Identifiers,
+    pub(crate) rounds: RefCell<Rounds>,
+    pub(crate) locks: RefCell<crate::task::Locks>,
+    pub(crate) storage: RefCell<Storage>,
+    pub(crate) account: RefCell<Account>,
+    pub(crate) random: Cell<u64>,
+    log: RefCell<String>,
+}
+
+impl<F: Format> fmt::Debug for Machine<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Machine").field("shape", &self.setup.shape).finish_non_exhaustive()
+    }
+}
+
+impl<'a, F: Format> Machine<'a, F> {
+    /// A machine at time zero, idle, over these page tables.
+    ///
+    /// # Panics
+    /// If the prices are of another architecture than the shape, or the shape is none.
+    pub fn new(setup: Setup, tables: HostTables<'a, F>) -> Self {
+        let slots = match (setup.shape.invalidation, setup.prices.invalidation) {
+            (Invalidation::Broadcast(_), InvalidationPrices::Broadcast(_)) => 0,
+            (Invalidation::Ipi(ipi), InvalidationPrices::Ipi(_)) => ipi.tag_slots,
+            _ => panic!("prices of the shape's architecture"),
+        };
+        let cores = 0..setup.shape.cores;
+        assert!((1..=Shape::MAX_CORES).contains(&cores.end), "1 to {} cores", Shape::MAX_CORES);
+        Self {
+            caps: setup.shape.caps::<F>(),
+            tables,
+            cores: cores.map(|i| Core::new(CoreId(i), &setup.shape.tlb, tables, slots)).collect(),
+            used: Cell::default(),
+            tasks: RefCell::default(),
+            queue: RefCell::default(),
+            horizon: Cell::default(),
+            user_horizon: Cell::default(),
+            chosen: Cell::new(None),
+            mms: RefCell::default(),
+            identifiers: Identifiers::default(),
+            rounds: RefCell::default(),
+            locks: RefCell::default(),
+            storage: RefCell::new(Storage::new(setup.shape.storage)),
+            account: RefCell::default(),
+            random: Cell::new(setup.seed),
+            log: RefCell::default(),
+            setup,
+        }
+    }
+
+    /// The prices.
+    pub fn prices(&self) -> &Prices {
+        &self.setup.prices
+    }
+
+    /// What it has.
+    pub fn shape(&self) -> &Shape {
+        &self.setup.shape
+    }
+
+    /// What happened, a line an event, if [`Setup::log`] asked for it: the time in picoseconds, and
+    /// what it was.
+    pub fn log(&self) -> String {
+        self.log.borrow().clone()
+    }
+
+    /// What a core's TLB holds, in no particular order.
+    ///
+    /// # Panics
+    /// If there is no such core.
+    pub fn held(&self, core: CoreId) -> Vec<Held> {
+        self.core(core).tlb.borrow().entries().collect()
+    }
+
+    pub(crate) fn note(&self, at: Time, what: impl FnOnce() -> String) {
+        if self.setup.log {
+            let _ = writeln!(self.log.borrow_mut(), "{} {}", at.ps(), what());
+        }
+    }
+
+    pub(crate) fn core(&self, id: CoreId) -> &Core<'a, F> {
+        &self.cores[usize::from(id.0)]
+    }
+
+    /// Cores that ever had a task.
+    pub(crate) fn used(&self) -> impl Iterator<Item = &Core<'a, F>> {
+        self.used.get().iter().map(|id| self.core(id))
+    }
+
+    pub(crate) fn task(&self, id: TaskId) -> Rc<TaskState> {
+        Rc::clone(&self.tasks.borrow()[id.0 as usize])
+    }
+
+    /// Something happens at `time`: no core may act past it before.
+    pub(crate) fn tell(&self, time: Time, event: Event) {
+        let mut queue = self.queue.borrow_mut();
+        queue.tell(time, event);
+        self.horizon.set(self.horizon.get().min(time));
+        self.user_horizon.set(self.user_horizon.get().min(time));
+    }
+
+    /// Makes an address space known.
+    pub(crate) fn know(&self, asid: Asid, root: Pfn) {
+        let new = || Mm {
+            root,
+            generation: 1,
+            cores: CoreSet::default(),
+            next_trim: Time::ZERO,
+            asid_generation: 0,
+        };
+        let mut mms = self.mms.borrow_mut();
+        let known = mms.entry(asid.0).or_insert_with(new);
+        assert_eq!(known.root, root, "{asid:?} keeps its root table");
+    }
+
+    pub(crate) fn charge(&self, core: &Core<'a, F>, node: NodeId) {
+        let time = core.take_time();
+        core.worked.set(core.worked.get() + time);
+        self.account.borrow_mut().charge(node, time);
+    }
+
+    /// What the tasks so far did, and where the time went.
+    pub fn report(&self) -> Report {
+        let ends = self.used().map(|core| core.clock.get().max(core.busy_until.get()));
+        let end = ends.max().unwrap_or_default();
+        let mut counts = Counts::default();
+        let mut hidden = Hidden::default();
+        for core in self.used() {
+            if core.doing.get() == Doing::Idle {
+                core.end_idleness(end);
+            }
+            counts.add(&core.tally);
+            hidden.add(core.tlb.borrow().hidden());
+        }
+        let folded = Report::folded(&self.account.borrow());
+        let cores = self.used().map(Core::times).collect();
+        Report { end, counts, hidden, cores, folded }
+    }
+}

@@ -1,0 +1,153 @@
+//! Who runs where and when: tasks as coroutines, cores' turns, quanta, idleness.
+
+mod place;
+mod queue;
+mod run;
+
+pub(crate) use queue::{Event, Queue};
+pub(crate) use run::Baton;
+pub use run::{Body, TaskSpec};
+
+use crate::Time;
+use crate::account::NodeId;
+use crate::core::{Core, CoreId, Doing};
+use crate::fabric::Pending;
+use crate::machine::Machine;
+use crate::platform::{Invalidation, InvalidationPrices};
+use crate::task::LockId;
+use pageout_paging::Format;
+use pageout_paging::mmu::Asid;
+use queue::Next;
+use std::cell::{Cell, RefCell};
+
+/// A task, by its number in the order in which tasks were given to [`Machine::run`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TaskId(pub u32);
+
+/// Why a task does not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Status {
+    /// It runs, or waits for a core.
+    Runnable,
+    /// It waits for this time.
+    Until(Time),
+    /// It waits to be woken; for what.
+    Blocked(&'static str),
+    Done,
+}
+
+/// What the machine knows of a task.
+pub(crate) struct TaskState {
+    pub(crate) name: String,
+    pub(crate) pinned: Option<CoreId>,
+    pub(crate) status: Cell<Status>,
+    /// Where it runs or last ran.
+    pub(crate) core: Cell<CoreId>,
+    /// It was given its core, and what that took is not charged yet.
+    pub(crate) switched: Cell<bool>,
+    /// It was woken before it blocked.
+    pub(crate) token: Cell<bool>,
+    /// What it runs in user mode.
+    pub(crate) mm: Cell<Option<Asid>>,
+    /// What it does.
+    pub(crate) node: Cell<NodeId>,
+    /// The lock it waits for, spinning.
+    pub(crate) spins_for: Cell<Option<LockId>>,
+    /// Invalidations by interrupts that it has queued or put off.
+    pub(crate) pending: RefCell<Pending>,
+}
+
+impl TaskState {
+    pub(crate) fn new(name: String, pinned: Option<CoreId>, core: CoreId, node: NodeId) -> Self {
+        Self {
+            name,
+            pinned,
+            status: Cell::new(Status::Blocked("its beginning")),
+            core: Cell::new(core),
+            switched: Cell::new(false),
+            token: Cell::new(false),
+            mm: Cell::new(None),
+            node: Cell::new(node),
+            spins_for: Cell::new(None),
+            pending: RefCell::default(),
+        }
+    }
+}
+
+impl<'a, F: Format> Machine<'a, F> {
+    /// Lets everything happen that comes before a core's next turn, and says whose turn it is;
+    /// `None` when nothing will ever happen.
+    pub(crate) fn next_turn(&self) -> Option<CoreId> {
+        loop {
+            let next = self.queue.borrow_mut().pop()?;
+            match next {
+                Next::Event(now, event) => self.happen(now, event),
+                Next::Turn(time, id) => {
+                    let clock = self.core(id).clock.get();
+                    if clock == time {
+                        return Some(id);
+                    }
+                    // Others took time of the core meanwhile.
+                    self.queue.borrow_mut().wait(clock, id);
+                }
+            }
+        }
+    }
+
+    /// The core whose turn it is learns how far it may go.
+    pub(crate) fn set_horizons(&self, core: &Core<'a, F>) {
+        let horizon = self.queue.borrow().horizon(core.id);
+        self.horizon.set(horizon);
+        let alone = core.queue.borrow().is_empty();
+        self.user_horizon.set(if alone { horizon } else { horizon.min(core.quantum_end.get()) });
+    }
+
+    fn happen(&self, now: Time, event: Event) {
+        self.note(now, || format!("{event:?}"));
+        match (event, self.setup.shape.invalidation, &self.setup.prices.invalidation) {
+            (Event::Wake(id), ..) => self.woken(now, id),
+            (Event::Timer(id), ..) => {
+                let task = self.task(id);
+                debug_assert!(matches!(task.status.get(), Status::Until(at) if at == now));
+                self.runnable(now, id);
+            }
+            (
+                Event::Arrive(message),
+                Invalidation::Broadcast(shape),
+                InvalidationPrices::Broadcast(prices),
+            ) => self.arrive(now, message, shape, prices),
+            (Event::Sync(core, wait), ..) => self.sync(now, core, wait),
+            (Event::Interrupt(target, round), _, InvalidationPrices::Ipi(prices)) => {
+                self.interrupt(now, target, round, prices);
+            }
+            _ => unreachable!("events of the machine's architecture"),
+        }
+    }
+
+    /// A stalled core has what it waited for, at `at`.
+    pub(crate) fn release(&self, core: &Core<'a, F>, at: Time) {
+        debug_assert_eq!(core.doing.get(), Doing::Stalled, "{} waits", core.id);
+        core.clock.set(core.clock.get().max(at).max(core.busy_until.get()));
+        core.doing.set(Doing::Running);
+        self.queue.borrow_mut().wait(core.clock.get(), core.id);
+    }
+
+    /// A task that was told to go on does so if it waits for that, or else will not wait.
+    fn woken(&self, now: Time, id: TaskId) {
+        let task = self.task(id);
+        match task.status.get() {
+            Status::Blocked(_) => self.runnable(now, id),
+            Status::Runnable | Status::Until(_) => task.token.set(true),
+            Status::Done => {}
+        }
+    }
+
+    /// A number that the seed decides (SplitMix64).
+    pub(crate) fn draw(&self) -> u64 {
+        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}

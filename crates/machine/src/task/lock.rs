@@ -1,0 +1,144 @@
+//! Locks that tasks take by trying, and wait for by spinning.
+
+use super::Task;
+use crate::Time;
+use crate::account::{Own, count};
+use crate::core::CoreId;
+use crate::machine::Machine;
+use crate::sched::{Status, TaskId, TaskState};
+use pageout_paging::Format;
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+
+/// A lock, by a number of the caller's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LockId(pub u64);
+
+impl LockId {
+    /// Any lock that the machine does not know: software tells only that it waits for one.
+    pub const ANY: Self = Self(u64::MAX);
+}
+
+impl fmt::Display for LockId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::ANY => f.write_str("a lock"),
+            Self(number) => write!(f, "lock {number:#x}"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lock {
+    holder: Option<TaskId>,
+    /// The core that took it last, whose cache has its line.
+    last: CoreId,
+}
+
+/// All locks that were ever taken.
+#[derive(Debug, Default)]
+pub(crate) struct Locks {
+    all: HashMap<LockId, Lock>,
+    /// Turns of waiting since something else was last seen to happen, and what had happened by then.
+    spins: u64,
+    seen: u64,
+}
+
+/// After so many turns of waiting it is asked whether anything else can happen.
+const MANY: u64 = 1 << 17;
+
+/// Gives the lock back when dropped.
+#[must_use = "the lock is given back when the guard is dropped"]
+pub struct LockGuard<'x, 'a, F: Format> {
+    task: &'x Task<'x, 'a, F>,
+    id: LockId,
+}
+
+impl<F: Format> fmt::Debug for LockGuard<'_, '_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "guard of {}", self.id)
+    }
+}
+
+impl<F: Format> Drop for LockGuard<'_, '_, F> {
+    fn drop(&mut self) {
+        self.task.sync();
+        let mut locks = self.task.machine.locks.borrow_mut();
+        let lock = locks.all.get_mut(&self.id).expect("a lock that was taken");
+        lock.holder = None;
+    }
+}
+
+impl<F: Format> Machine<'_, F> {
+    /// Who holds a lock.
+    pub(crate) fn holder(&self, id: LockId) -> Option<TaskId> {
+        self.locks.borrow().all.get(&id).and_then(|lock| lock.holder)
+    }
+}
+
+impl<'a, F: Format> Task<'_, 'a, F> {
+    /// Takes a lock if it is free.
+    #[inline]
+    pub fn try_lock(&self, id: LockId) -> Option<LockGuard<'_, 'a, F>> {
+        self.sync();
+        let (core, prices) = (self.core(), &self.machine.setup.prices);
+        let mut locks = self.machine.locks.borrow_mut();
+        let lock = locks.all.entry(id).or_insert(Lock { holder: None, last: core.id });
+        let transfer = if lock.last == core.id { Time::ZERO } else { prices.line_transfer };
+        core.spend(prices.rmw + transfer);
+        lock.last = core.id;
+        if lock.holder.is_some() {
+            return None;
+        }
+        lock.holder = Some(self.id);
+        self.state.spins_for.set(None);
+        Some(LockGuard { task: self, id })
+    }
+
+    /// One turn of waiting for a lock that was not free. When the quantum is over, another task of
+    /// the core gets its turn, so that a holder who waits for this very core can go on.
+    ///
+    /// # Panics
+    /// If nothing but waiting happens any more: then it names who waits for what.
+    pub fn relax(&self, id: LockId) {
+        let price = self.machine.setup.prices.relax.max(Time::from_ps(1));
+        self.core().spend(price);
+        self.of_which(Own::Spin, price);
+        count(&self.core().tally.spins);
+        self.state.spins_for.set(Some(id));
+        let mut locks = self.machine.locks.borrow_mut();
+        locks.spins += 1;
+        let many = locks.spins >= MANY;
+        drop(locks);
+        if many {
+            self.check_progress();
+        }
+        self.cond_resched();
+    }
+
+    /// Finds out whether everyone waits for everyone: nothing is to come, nothing happened since
+    /// this was last asked, and no task does anything but wait.
+    #[cold]
+    fn check_progress(&self) {
+        let machine = self.machine;
+        let happened = machine.used().map(|core| core.tally.progress()).sum::<u64>();
+        let mut locks = machine.locks.borrow_mut();
+        locks.spins = 0;
+        let moved = std::mem::replace(&mut locks.seen, happened) != happened;
+        drop(locks);
+        let works = |task: &Rc<TaskState>| {
+            task.status.get() == Status::Runnable && task.spins_for.get().is_none()
+        };
+        let works = machine.tasks.borrow().iter().any(works);
+        if moved || works || !machine.queue.borrow().is_quiet() {
+            return;
+        }
+        let who = machine.waiting().unwrap_or_default();
+        if std::thread::panicking() {
+            eprintln!("a task that is torn down waits for ever: {who}");
+            std::process::abort();
+        }
+        panic!("nothing but waiting for locks: {who}");
+    }
+}

@@ -1,0 +1,377 @@
+//! A task: what software that runs on a core calls.
+
+mod lock;
+mod mmu;
+mod table;
+
+pub(crate) use lock::Locks;
+pub use lock::{LockGuard, LockId};
+pub use table::TaskTable;
+
+use crate::Time;
+use crate::account::{Activity, NodeId, Own, count};
+use crate::core::{Core, CoreId, Doing};
+use crate::machine::Machine;
+use crate::platform::InvalidationPrices;
+use crate::sched::{Baton, Event, Status, TaskId, TaskState};
+use crate::storage::Transfer;
+use crate::tlb::{FaultKind, Found, PageFault, Space};
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Format, Pfn, VirtAddr};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// A task, from within: it runs on some core, and what it does takes time there.
+///
+/// Whatever others may see happens in the order of the cores' clocks. Kernel code is not preempted:
+/// a task leaves its core only in [`access`](Self::access), [`cond_resched`](Self::cond_resched),
+/// waits, and long waits for locks.
+pub struct Task<'t, 'a, F: Format> {
+    machine: &'t Machine<'a, F>,
+    id: TaskId,
+    state: Rc<TaskState>,
+    core: Cell<CoreId>,
+    space: Cell<Option<Space>>,
+    baton: Option<&'t Baton>,
+}
+
+impl<F: Format> std::fmt::Debug for Task<'_, '_, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "task {} at {}", self.state.name, self.now())
+    }
+}
+
+impl<'a, F: Format> Machine<'a, F> {
+    /// A task on a core where nothing else runs, outside of [`Machine::run`]: for benches, and for
+    /// tests that say themselves what happens in which order. Time of other cores passes only as
+    /// their tasks act. Dropped, it leaves its core.
+    ///
+    /// # Panics
+    /// If the machine has no such core or it is not idle.
+    pub fn alone(&self, core: CoreId) -> Task<'_, 'a, F> {
+        let at = self.core(core);
+        assert_eq!(at.doing.get(), Doing::Idle, "{core} is free");
+        let name = format!("alone on {core}");
+        let node = self.account.borrow_mut().root(&name);
+        let state = Rc::new(TaskState::new(name, Some(core), core, node));
+        state.status.set(Status::Runnable);
+        let id = TaskId(self.tasks.borrow().len() as u32);
+        self.tasks.borrow_mut().push(Rc::clone(&state));
+        let mut used = self.used.get();
+        used.insert(core);
+        self.used.set(used);
+        at.end_idleness(Time::ZERO);
+        at.doing.set(Doing::Running);
+        at.current.set(Some(id));
+        self.begin_quantum(at);
+        Task::new(self, id, state, None)
+    }
+}
+
+impl<'t, 'a, F: Format> Task<'t, 'a, F> {
+    /// A task that has been given its core.
+    pub(crate) fn new(
+        machine: &'t Machine<'a, F>,
+        id: TaskId,
+        state: Rc<TaskState>,
+        baton: Option<&'t Baton>,
+    ) -> Self {
+        let core = Cell::new(state.core.get());
+        let task = Self { machine, id, state, core, space: Cell::new(None), baton };
+        task.go_on();
+        task
+    }
+
+    /// The time on its core.
+    pub fn now(&self) -> Time {
+        self.core().clock.get()
+    }
+
+    /// Its core.
+    pub fn core_id(&self) -> CoreId {
+        self.core().id
+    }
+
+    /// Its number.
+    pub fn id(&self) -> TaskId {
+        self.id
+    }
+
+    /// The machine it runs on.
+    pub fn machine(&self) -> &'t Machine<'a, F> {
+        self.machine
+    }
+
+    #[inline]
+    fn core(&self) -> &'t Core<'a, F> {
+        self.machine.core(self.core.get())
+    }
+
+    /// Loads the address space that it runs in user mode; context switches do so from now on.
+    ///
+    /// # Panics
+    /// If the address space was known with another root table.
+    pub fn load_mm(&self, asid: Asid, root: Pfn) {
+        self.sync();
+        self.machine.know(asid, root);
+        self.state.mm.set(Some(asid));
+        self.space.set(Some(Space { asid, root, caps: self.machine.caps }));
+        self.machine.switch_in(self.core(), Some(asid));
+    }
+
+    /// An access of its program: by the TLB, or else a walk of the tables, which sets accessed and
+    /// dirty bits if the hardware does. Other tasks may run before it.
+    ///
+    /// # Errors
+    /// A fault, for which the trap's price is spent.
+    ///
+    /// # Panics
+    /// If no address space is loaded.
+    #[inline]
+    pub fn access(&self, at: VirtAddr, store: bool) -> Result<(), PageFault> {
+        if self.core().clock.get() >= self.machine.user_horizon.get() {
+            self.user_pass();
+        }
+        let core = self.core();
+        let now = core.clock.get();
+        let space = self.space.get().expect("a program has an address space");
+        count(&core.tally.accesses);
+        core.clock.set(now + self.machine.setup.prices.access);
+        let found = core.tlb.borrow_mut().find(space.asid, at, store, now);
+        match found {
+            Found::L1 => Ok(()),
+            found => self.access_beyond(space, at, store, found),
+        }
+    }
+
+    /// The rest of an access that the first TLB level has no answer to.
+    fn access_beyond(
+        &self,
+        space: Space,
+        at: VirtAddr,
+        store: bool,
+        found: Found,
+    ) -> Result<(), PageFault> {
+        let (core, prices) = (self.core(), &self.machine.setup.prices);
+        let fault = match found {
+            Found::L1 => None,
+            Found::L2 => {
+                count(&core.tally.l2_hits);
+                core.spend(prices.l2_hit);
+                None
+            }
+            Found::Fault => Some(PageFault { at, store, kind: FaultKind::Absent }),
+            Found::Miss => {
+                count(&core.tally.walks);
+                let now = core.clock.get();
+                let walk = core.tlb.borrow_mut().walk(&space, at, store, now);
+                let cost = prices.walk_level * u64::from(walk.levels);
+                core.spend(cost);
+                self.of_which(Own::Walk, cost);
+                walk.fault
+            }
+        };
+        let Some(fault) = fault else { return Ok(()) };
+        count(&core.tally.faults);
+        core.spend(prices.fault);
+        self.of_which(Own::Trap, prices.fault);
+        Err(fault)
+    }
+
+    /// Time passes on its core.
+    pub fn spend(&self, time: Time) {
+        self.state.spins_for.set(None);
+        self.core().spend(time);
+    }
+
+    /// Kernel code of so many instructions runs.
+    pub fn instructions(&self, nr: u64) {
+        self.spend(self.machine.setup.prices.instruction * nr);
+    }
+
+    /// What it does until the guard is dropped, within what it does already.
+    #[must_use = "the activity ends when the guard is dropped"]
+    pub fn activity<'x>(&'x self, name: Activity) -> ActivityGuard<'x, 'a, F> {
+        let names = self.machine.setup.activities;
+        let before = self.state.node.get();
+        self.machine.charge(self.core(), before);
+        let within = self.machine.account.borrow_mut().below(before, name, names);
+        self.state.node.set(within);
+        ActivityGuard { task: self, before }
+    }
+
+    fn of_which(&self, own: Own, time: Time) {
+        self.machine.account.borrow_mut().of_which(self.state.node.get(), own, time);
+    }
+
+    /// Whether another task waits for its core and its quantum is over.
+    pub fn need_resched(&self) -> bool {
+        let core = self.core();
+        core.clock.get() >= core.quantum_end.get() && !core.queue.borrow().is_empty()
+    }
+
+    /// Lets another task have its core, if one waits and its quantum is over.
+    pub fn cond_resched(&self) {
+        self.sync();
+        if self.need_resched() {
+            let core = self.core();
+            self.put_off();
+            core.queue.borrow_mut().push_back(self.id);
+            self.machine.leave(core);
+            self.suspend();
+        } else if self.now() >= self.core().quantum_end.get() {
+            self.machine.begin_quantum(self.core());
+            self.machine.set_horizons(self.core());
+        }
+    }
+
+    /// Leaves its core until a time; returns at once if that has come.
+    pub fn wait_until(&self, time: Time) {
+        self.sync();
+        if time <= self.now() {
+            return;
+        }
+        self.state.status.set(Status::Until(time));
+        self.machine.tell(time, Event::Timer(self.id));
+        self.give_up();
+    }
+
+    /// Leaves its core until another task wakes it, or returns at once if one did since the last
+    /// time; `what` it waits for is named should that never happen.
+    pub fn block(&self, what: &'static str) {
+        self.sync();
+        if !self.state.token.take() {
+            self.state.status.set(Status::Blocked(what));
+            self.give_up();
+        }
+    }
+
+    /// Wakes a task from [`block`](Self::block), or lets it not wait when it next would.
+    pub fn wake(&self, task: TaskId) {
+        self.sync();
+        self.machine.tell(self.now(), Event::Wake(task));
+    }
+
+    /// Asks the storage device for a transfer: when it will be done. The request is a device access
+    /// ([`device_access`](Self::device_access)).
+    pub fn io(&self, transfer: Transfer) -> Time {
+        self.sync();
+        self.device_access();
+        count(&self.core().tally.transfers);
+        let prices = &self.machine.setup.prices;
+        self.machine.storage.borrow_mut().start(prices, self.now(), transfer)
+    }
+
+    /// Writes to a device without waiting: outstanding on its core for some time, for which some
+    /// cores' barriers wait.
+    pub fn device_access(&self) {
+        if let InvalidationPrices::Broadcast(prices) = &self.machine.setup.prices.invalidation {
+            let core = self.core();
+            let begun = core.devices_done.get().max(core.clock.get());
+            core.devices_done.set(begun + prices.device_access);
+        }
+    }
+
+    /// It is at its end.
+    pub(crate) fn end(&self) {
+        self.sync();
+        self.state.status.set(Status::Done);
+        self.machine.note(self.now(), || format!("{} done", self.state.name));
+        self.put_off();
+        self.machine.leave(self.core());
+    }
+
+    /// Does nothing if this is the earliest of all that happens; else others go first.
+    #[inline]
+    fn sync(&self) {
+        if self.core().clock.get() >= self.machine.horizon.get() {
+            self.pass();
+        }
+    }
+
+    #[cold]
+    fn pass(&self) {
+        if std::thread::panicking() {
+            return; // It is being torn down: nothing goes on any more.
+        }
+        let core = self.core();
+        self.machine.queue.borrow_mut().wait(core.clock.get(), core.id);
+        self.suspend();
+    }
+
+    /// Before an access of its program: others go first, on its own core too if its quantum is over.
+    #[cold]
+    fn user_pass(&self) {
+        loop {
+            self.sync();
+            if self.core().clock.get() < self.machine.user_horizon.get() {
+                return;
+            }
+            self.cond_resched();
+        }
+    }
+
+    /// Leaves its core, not able to run.
+    fn give_up(&self) {
+        self.put_off();
+        self.machine.leave(self.core());
+        self.suspend();
+    }
+
+    /// Its time on the core ends here.
+    fn put_off(&self) {
+        self.machine.charge(self.core(), self.state.node.get());
+    }
+
+    /// Waits for its turn.
+    fn suspend(&self) {
+        let next = self.machine.next_turn();
+        let mine = next.is_some_and(|id| self.machine.core(id).current.get() == Some(self.id));
+        if !mine {
+            let Some(baton) = self.baton else {
+                let why = self.machine.waiting().unwrap_or_default();
+                panic!("a task that is alone waits for others: {why}");
+            };
+            self.machine.chosen.set(next);
+            baton.suspend(());
+        }
+        self.go_on();
+    }
+
+    /// It has a core, and it is its turn.
+    fn go_on(&self) {
+        self.core.set(self.state.core.get());
+        let core = self.core();
+        if self.state.switched.take() {
+            core.switching.set(core.switching.get() + core.take_time());
+        }
+        self.machine.set_horizons(core);
+    }
+}
+
+impl<F: Format> Drop for Task<'_, '_, F> {
+    fn drop(&mut self) {
+        if self.baton.is_none() {
+            let core = self.core();
+            self.put_off();
+            self.state.status.set(Status::Done);
+            core.current.set(None);
+            core.doing.set(Doing::Idle);
+        }
+    }
+}
+
+/// Ends an activity when dropped.
+#[must_use = "the activity ends when the guard is dropped"]
+pub struct ActivityGuard<'x, 'a, F: Format> {
+    task: &'x Task<'x, 'a, F>,
+    before: NodeId,
+}
+
+impl<F: Format> Drop for ActivityGuard<'_, '_, F> {
+    fn drop(&mut self) {
+        let task = self.task;
+        task.machine.charge(task.core(), task.state.node.get());
+        task.state.node.set(self.before);
+    }
+}
