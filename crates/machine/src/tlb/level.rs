@@ -1,10 +1,12 @@
-//! One level: sets of entries, of which the one used least recently gives way.
+//! One level: sets of entries, of which the one used least recently gives way. The page-walk cache
+//! is one too, of entries that lead to tables.
 
 use super::shape::LevelShape;
 use super::tag::{Class, Owner, Tag};
 use crate::Time;
 use pageout_paging::Pfn;
 use pageout_paging::table::Slot;
+use std::array;
 use std::ops::Range;
 
 /// What is held beside the tag.
@@ -65,6 +67,11 @@ pub(super) struct Level {
     /// Entries of each class.
     held: [u32; 4],
     globals: u32,
+    /// Tags held by hash: where there is none, no set need be searched. Counts past 254 are lost,
+    /// and say that there may be some.
+    counts: Box<[u8]>,
+    /// log2 of the counts.
+    hash_bits: u32,
 }
 
 impl Level {
@@ -72,6 +79,7 @@ impl Level {
         let nr = shape.entries() as usize;
         let mut none = Entry::new(Slot::default(), 0, None, false);
         none.mask = u64::MAX;
+        let hash_bits = shape.entries().next_power_of_two().trailing_zeros() + 3;
         Self {
             sets: u64::from(shape.sets),
             ways: usize::from(shape.ways),
@@ -81,6 +89,8 @@ impl Level {
             entries: vec![none; nr].into(),
             held: [0; 4],
             globals: 0,
+            counts: vec![0; 1 << hash_bits].into(),
+            hash_bits,
         }
     }
 
@@ -128,6 +138,9 @@ impl Level {
 
     /// The entry with a tag, if there is one.
     pub(super) fn exact(&self, tag: Tag) -> Option<usize> {
+        if self.counts[tag.hash(self.hash_bits)] == 0 {
+            return None;
+        }
         let set = self.set(tag);
         let at = self.tags[set.clone()].iter().position(|held| *held == tag)?;
         Some(set.start + at)
@@ -143,13 +156,16 @@ impl Level {
     /// recently.
     pub(super) fn victim(&self, tag: Tag) -> usize {
         let set = self.set(tag);
-        let mut oldest = set.start;
-        for i in set {
-            if self.used[i] < self.used[oldest] {
-                oldest = i;
-            }
+        // Four minima at once, none of which waits for another; a place goes with its time.
+        let placed = |way: usize, used: u64| used << LevelShape::MOST.trailing_zeros() | way as u64;
+        let (fours, rest) = self.used[set.clone()].as_chunks::<4>();
+        let mut oldest = [u64::MAX; 4];
+        for (k, four) in fours.iter().enumerate() {
+            oldest = array::from_fn(|j| oldest[j].min(placed(4 * k + j, four[j])));
         }
-        oldest
+        let rest = rest.iter().enumerate().map(|(k, used)| placed(4 * fours.len() + k, *used));
+        let oldest = oldest.into_iter().chain(rest).min().unwrap_or(0);
+        set.start + (oldest & u64::from(LevelShape::MOST - 1)) as usize
     }
 
     /// Holds an entry at its place, which is free.
@@ -159,6 +175,8 @@ impl Level {
         self.used[i] = now;
         self.entries[i] = Entry { mask: tag.mask(self.shift(tag.class())), ..entry };
         self.held[tag.class() as usize] += 1;
+        let count = &mut self.counts[tag.hash(self.hash_bits)];
+        *count = count.saturating_add(1);
         self.globals += u32::from(tag.owner() == Owner::GLOBAL);
     }
 
@@ -172,6 +190,8 @@ impl Level {
         let entry = self.entries[i];
         self.entries[i].mask = u64::MAX;
         self.held[tag.class() as usize] -= 1;
+        let count = &mut self.counts[tag.hash(self.hash_bits)];
+        *count -= u8::from(*count < u8::MAX);
         self.globals -= u32::from(tag.owner() == Owner::GLOBAL);
         Some((tag, entry))
     }

@@ -6,7 +6,6 @@ mod tag;
 #[cfg(test)]
 mod tests;
 mod walk;
-mod walk_cache;
 
 pub use shape::{LevelShape, ShapeError, TlbShape};
 pub use walk::{FaultKind, PageFault, Space, Walk};
@@ -18,7 +17,6 @@ use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::table::{HostTables, Slot, Table};
 use pageout_paging::{Format, Pfn, VirtAddr};
 use tag::{Class, Owner, Tag};
-use walk_cache::WalkCache;
 
 /// What a TLB answers to an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +64,8 @@ pub struct Tlb<'a, F> {
     tables: HostTables<'a, F>,
     l1: Level,
     l2: Option<Level>,
-    walks: WalkCache,
+    /// Entries that lead to tables: PMD, PUD and PGD entries, in the classes of these sizes.
+    walks: Option<Level>,
     /// Where in the first level a page was last found. Whether it still is there is for its tag to
     /// say.
     hints: Box<[u16]>,
@@ -93,11 +92,13 @@ impl<'a, F: Format> Tlb<'a, F> {
         let coalesce = usize::from(shape.coalesce);
         assert!(coalesce <= F::PTES, "runs lie in one table");
         let shifts = [0, coalesce.trailing_zeros(), F::CONT_SHIFT, F::TABLE_SHIFT];
+        let walks = LevelShape { sets: 1, ways: shape.walk_cache };
+        let tables_by_class = [1, 2, 3, 4].map(|level| level * F::TABLE_SHIFT);
         Self {
             tables,
             l1: Level::new(shape.l1, shifts),
             l2: shape.l2.map(|l2| Level::new(l2, shifts)),
-            walks: WalkCache::new(shape.walk_cache),
+            walks: (shape.walk_cache > 0).then(|| Level::new(walks, tables_by_class)),
             hints: vec![0; 1 << Self::HINT_BITS].into(),
             uses: 0,
             hidden: Hidden::default(),
@@ -220,7 +221,9 @@ impl<'a, F: Format> Tlb<'a, F> {
     /// Holds an entry in the first level; its place.
     fn put_l1(&mut self, tag: Tag, entry: Entry, now: Time) -> usize {
         let i = self.l1.victim(tag);
-        if let Some((tag, entry)) = self.l1.take(i) {
+        if let Some((tag, entry)) = self.l1.take(i)
+            && entry.hides.is_some()
+        {
             leave_l1(self.l2.as_mut(), &mut self.hidden, now, tag, &entry);
         }
         self.l1.put(i, tag, entry, self.uses);
@@ -247,13 +250,17 @@ impl<'a, F: Format> Tlb<'a, F> {
     /// Forgets an address space, walks included; how many translations that removed.
     pub fn forget_asid(&mut self, asid: Asid, now: Time) -> usize {
         let owner = Owner::of(asid);
-        self.walks.forget(owner);
+        if let Some(walks) = &mut self.walks {
+            walks.take_all(|tag| tag.owner() == owner, |_, _| ());
+        }
         self.forget_if(|tag| tag.owner() == owner, now)
     }
 
     /// Forgets everything that is not global; how many translations that removed.
     pub fn forget_all_but_global(&mut self, now: Time) -> usize {
-        self.walks.clear();
+        if let Some(walks) = &mut self.walks {
+            walks.take_all(|_| true, |_, _| ());
+        }
         self.forget_if(|tag| tag.owner() != Owner::GLOBAL, now)
     }
 

@@ -58,11 +58,15 @@ pub struct Walk {
     pub fault: Option<PageFault>,
 }
 
+/// The level of the tables that PMD, PUD and PGD entries lead to, by the class of these entries.
+const TABLE_LEVELS: [Level; 3] = [Level::Pte, Level::Pmd, Level::Pud];
+
 /// Where a walk stands.
 struct At {
     frame: Pfn,
     level: Level,
     i: usize,
+    slot: Slot,
 }
 
 impl<F: Format> Tlb<'_, F> {
@@ -70,7 +74,7 @@ impl<F: Format> Tlb<'_, F> {
     /// are young by then, never a fault (but for the shape's `caches_invalid`).
     pub fn walk(&mut self, space: &Space, at: VirtAddr, store: bool, now: Time) -> Walk {
         let owner = Owner::of(space.asid);
-        let start = self.walks.lowest::<F>(owner, at);
+        let start = self.lowest_table(owner, at);
         let (mut level, mut frame) = start.unwrap_or((Level::Pgd, space.root));
         let mut walk = Walk {
             levels: 0,
@@ -89,15 +93,15 @@ impl<F: Format> Tlb<'_, F> {
                     if space.caps.nonleaf_af && self.pass(frame, i, pte) {
                         walk.made_table_young = Some(walk.last);
                     }
-                    self.walks.keep::<F>(owner, level, at, F::pfn(pte));
+                    self.keep_table(owner, level, at, walk.last, F::pfn(pte));
                     (level, frame) = (below, F::pfn(pte));
                 }
                 _ => {
-                    let leaf = At { frame, level, i };
+                    let leaf = At { frame, level, i, slot: walk.last };
                     match self.reach(&space.caps, &leaf, pte, store) {
                         Ok(new) => {
                             walk.changed = new != pte;
-                            self.hold(owner, at, &leaf, walk.last, new, now);
+                            self.hold(owner, at, store, &leaf, new, now);
                         }
                         Err(kind) => {
                             walk.fault = Some(PageFault { at, store, kind });
@@ -110,6 +114,29 @@ impl<F: Format> Tlb<'_, F> {
                 }
             }
         }
+    }
+
+    /// The lowest table that the page-walk cache knows to cover an address, and its level.
+    fn lowest_table(&mut self, owner: Owner, at: VirtAddr) -> Option<(Level, Pfn)> {
+        let walks = self.walks.as_mut()?;
+        let found = walks.probe(owner, at.get() >> F::PAGE_SHIFT)?;
+        walks.touch(found, self.uses);
+        let level = TABLE_LEVELS[walks.tag(found).class() as usize];
+        Some((level, walks.entry(found).pfn?))
+    }
+
+    /// Keeps that the entry of `level` for an address, which was not held, leads to a table.
+    fn keep_table(&mut self, owner: Owner, level: Level, at: VirtAddr, slot: Slot, table: Pfn) {
+        let Some(walks) = &mut self.walks else {
+            return;
+        };
+        let class = Class::ALL[level as usize - 1];
+        let shift = walks.shift(class);
+        let tag = Tag::new(owner, class, at.get() >> F::PAGE_SHIFT >> shift << shift);
+        self.uses += 1;
+        let place = walks.victim(tag);
+        walks.take(place);
+        walks.put(place, tag, Entry::new(slot, 0, Some(table), false), self.uses);
     }
 
     /// Makes an entry that leads to a table young; whether it was not.
@@ -154,7 +181,7 @@ impl<F: Format> Tlb<'_, F> {
     }
 
     /// Holds the translation by the leaf `pte`, as large as hardware makes it.
-    fn hold(&mut self, owner: Owner, at: VirtAddr, leaf: &At, slot: Slot, pte: Pte, now: Time) {
+    fn hold(&mut self, owner: Owner, at: VirtAddr, store: bool, leaf: &At, pte: Pte, now: Time) {
         let owner = if F::is_global(pte) { Owner::GLOBAL } else { owner };
         let page = at.get() >> F::PAGE_SHIFT;
         let (class, run) = match leaf.level {
@@ -167,11 +194,14 @@ impl<F: Format> Tlb<'_, F> {
             Class::Pmd => F::pfn(pte).get(),
             _ => F::pfn(F::decode(pte, leaf.i)).get().wrapping_sub(before),
         };
-        let slot = if run > 0 { slot.add((before as u32).wrapping_neg()) } else { slot };
+        let before = if run > 0 { before } else { 0 };
+        let slot = leaf.slot.add((before as u32).wrapping_neg());
         let stores = F::hardware_dirty(pte) == Some(pte);
         let tag = Tag::new(owner, class, first);
-        // A page that misses overlaps nothing, unless it was held and did not permit the store.
-        self.forget_pages(owner, first, 1 << self.l1.shift(class), now);
+        // A page that was not found overlaps nothing, unless it did not permit the store.
+        if store || class != Class::Page || owner == Owner::GLOBAL {
+            self.forget_pages(owner, first, 1 << self.l1.shift(class), now);
+        }
         self.fill(tag, page, Entry::new(slot, run, Some(Pfn::new(frame)), stores), now);
     }
 
