@@ -222,7 +222,7 @@ impl Level {
         mut taken: impl FnMut(Tag, Entry),
     ) {
         debug_assert!(nr > 0, "a range has pages");
-        let all = nr > self.sets || owner == Owner::GLOBAL;
+        let all = nr as usize > self.tags.len() || owner == Owner::GLOBAL;
         if all || self.globals > 0 {
             let shifts = self.shifts;
             let chosen = |tag: Tag| {
