@@ -152,13 +152,17 @@ impl<'a, F: Format> Core<'a, F> {
         own - self.charged.replace(own)
     }
 
-    /// Where its time went.
-    pub(crate) fn times(&self) -> CoreTimes {
+    /// Where its time went until `end`.
+    pub(crate) fn times(&self, end: Time) -> CoreTimes {
+        let idle = match self.doing.get() {
+            Doing::Idle => end - self.stolen.get() - self.charged.get(),
+            Doing::Running | Doing::Stalled => Time::ZERO,
+        };
         CoreTimes {
             worked: self.worked.get(),
             switching: self.switching.get(),
             stolen: self.stolen.get(),
-            idle: self.idle.get(),
+            idle: self.idle.get() + idle,
         }
     }
 
@@ -171,7 +175,9 @@ impl<'a, F: Format> Core<'a, F> {
     /// An invalidation of another core takes `cost` at `at`; nothing of a core that is idle.
     pub(crate) fn snoop(&self, at: Time, cost: Time) {
         match self.doing.get() {
-            Doing::Idle => self.busy_until.set(self.busy_until.get().max(at) + cost),
+            Doing::Idle if at >= self.clock.get() => {
+                self.busy_until.set(self.busy_until.get().max(at) + cost);
+            }
             _ => {
                 self.steal(at, cost);
             }
@@ -184,7 +190,8 @@ impl<'a, F: Format> Core<'a, F> {
         let done = self.busy_until.get().max(at) + cost;
         self.busy_until.set(done);
         self.stolen.set(self.stolen.get() + cost);
-        if self.doing.get() == Doing::Running {
+        // Before its clock the core is at something even if it waits, or has nothing to do, after.
+        if self.doing.get() == Doing::Running || at < self.clock.get() {
             self.spend(cost);
         }
         done

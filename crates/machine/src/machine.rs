@@ -1,8 +1,8 @@
 //! The machine: its parts, and what it is made from.
 
 use crate::account::{Account, Counts, NodeId, Report};
-use crate::core::{Core, CoreId, CoreSet, Doing, Mm};
-use crate::fabric::{Identifiers, Rounds};
+use crate::core::{Core, CoreId, CoreSet, Mm};
+use crate::fabric::{Identifiers, Rounds, TRIM_EVERY};
 use crate::platform::{Invalidation, InvalidationPrices, Prices, Shape};
 use crate::sched::{Event, Queue, TaskId, TaskState};
 use crate::storage::Storage;
@@ -162,12 +162,12 @@ impl<'a, F: Format> Machine<'a, F> {
     }
 
     /// Makes an address space known.
-    pub(crate) fn know(&self, asid: Asid, root: Pfn) {
+    pub(crate) fn know(&self, asid: Asid, root: Pfn, now: Time) {
         let new = || Mm {
             root,
             generation: 1,
             cores: CoreSet::default(),
-            next_trim: Time::ZERO,
+            next_trim: now + TRIM_EVERY,
             asid_generation: 0,
         };
         let mut mms = self.mms.borrow_mut();
@@ -188,14 +188,22 @@ impl<'a, F: Format> Machine<'a, F> {
         let mut counts = Counts::default();
         let mut hidden = Hidden::default();
         for core in self.used() {
-            if core.doing.get() == Doing::Idle {
-                core.end_idleness(end);
-            }
             counts.add(&core.tally);
-            hidden.add(core.tlb.borrow().hidden());
+            let tlb = core.tlb.borrow();
+            hidden.add(tlb.hidden());
+            // What still hides accesses did so at least until now. The levels share entries, the
+            // first of which knows best.
+            let mut still = BTreeMap::new();
+            for entry in tlb.entries() {
+                if let Some(since) = entry.hides_since {
+                    let key = (entry.asid.map(|asid| asid.0), entry.start);
+                    still.entry(key).or_insert(since);
+                }
+            }
+            still.values().for_each(|since| hidden.ends(end.since(*since)));
         }
         let folded = Report::folded(&self.account.borrow());
-        let cores = self.used().map(Core::times).collect();
+        let cores = self.used().map(|core| core.times(end)).collect();
         Report { end, counts, hidden, cores, folded }
     }
 }

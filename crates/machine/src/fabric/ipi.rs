@@ -12,7 +12,7 @@ use pageout_paging::mmu::{Asid, Invalidate};
 
 /// How often cores that no longer run an address space are interrupted to leave its set
 /// (should_trim_cpumask).
-const TRIM_EVERY: Time = Time::from_ns(1_000_000_000);
+pub(crate) const TRIM_EVERY: Time = Time::from_ns(1_000_000_000);
 
 /// What a task has queued or put off.
 #[derive(Debug, Default)]

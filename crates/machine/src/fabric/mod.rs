@@ -6,7 +6,7 @@ mod ipi;
 mod range;
 
 pub(crate) use asid::Identifiers;
-pub(crate) use ipi::{Pending, RoundId, Rounds};
+pub(crate) use ipi::{Pending, RoundId, Rounds, TRIM_EVERY};
 
 use crate::Time;
 use crate::core::{Core, CoreId, Mm};

@@ -113,7 +113,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
     /// If the address space was known with another root table.
     pub fn load_mm(&self, asid: Asid, root: Pfn) {
         self.sync();
-        self.machine.know(asid, root);
+        self.machine.know(asid, root, self.now());
         self.state.mm.set(Some(asid));
         self.space.set(Some(Space { asid, root, caps: self.machine.caps }));
         self.machine.switch_in(self.core(), Some(asid));
@@ -371,6 +371,9 @@ pub struct ActivityGuard<'x, 'a, F: Format> {
 impl<F: Format> Drop for ActivityGuard<'_, '_, F> {
     fn drop(&mut self) {
         let task = self.task;
+        if std::thread::panicking() {
+            return;
+        }
         task.machine.charge(task.core(), task.state.node.get());
         task.state.node.set(self.before);
     }

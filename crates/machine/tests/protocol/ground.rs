@@ -1,6 +1,8 @@
 //! Page tables and setups for the tests.
 
-use pageout_machine::platform::{Broadcast, Draw, Invalidation, Ipi, Platform, Prices, Shape};
+use pageout_machine::platform::{
+    Architecture, Broadcast, Draw, Invalidation, Ipi, Platform, Prices, Shape,
+};
 use pageout_machine::{CoreId, Machine, Setup, Task};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::Prot;
@@ -125,6 +127,18 @@ pub(crate) fn x86(cores: u16, change: impl FnOnce(&mut Ipi)) -> Setup {
         let Invalidation::Ipi(ipi) = &mut shape.invalidation else { unreachable!() };
         change(ipi);
     })
+}
+
+/// A machine of another architecture that interrupts; what it is called and what it takes there is
+/// x86's.
+pub(crate) fn riscv(cores: u16) -> Setup {
+    let mut setup = x86(cores, |ipi| {
+        ipi.tag_slots = 0;
+        ipi.full_flush_ceiling = 64;
+        ipi.lazy = false;
+    });
+    setup.shape.architecture = Architecture::Riscv;
+    setup
 }
 
 /// A core's entries, as page numbers of an address space.

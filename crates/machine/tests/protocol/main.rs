@@ -1,5 +1,8 @@
 //! The machine's protocols, each fact by its name.
 
+mod broadcast;
+mod determinism;
 mod ground;
+mod ipi;
 mod sched;
 mod young;
