@@ -9,6 +9,7 @@ mod account;
 mod core;
 mod fabric;
 mod hidden;
+mod lines;
 mod machine;
 pub mod platform;
 mod sched;

@@ -3,6 +3,7 @@
 use crate::account::{Account, Counts, NodeId, Report};
 use crate::core::{Core, CoreId, CoreSet, Mm};
 use crate::fabric::{Identifiers, Rounds, TRIM_EVERY};
+use crate::lines::Lines;
 use crate::platform::{Invalidation, InvalidationPrices, Prices, Shape};
 use crate::sched::{Event, Queue, TaskId, TaskState};
 use crate::storage::Storage;
@@ -49,6 +50,7 @@ pub struct Machine<'a, F: Format> {
     pub(crate) caps: Caps,
     pub(crate) tables: HostTables<'a, F>,
     pub(crate) cores: Vec<Core<'a, F>>,
+    pub(crate) lines: RefCell<Lines>,
     /// Cores that ever had a task.
     pub(crate) used: Cell<CoreSet>,
     pub(crate) tasks: RefCell<Vec<Rc<TaskState>>>,
@@ -91,6 +93,7 @@ impl<'a, F: Format> Machine<'a, F> {
         Self {
             caps: setup.shape.caps::<F>(),
             tables,
+            lines: RefCell::new(Lines::new(tables.len() * F::PTES, setup.shape.cores, Lines::NEAR)),
             cores: cores.map(|i| Core::new(CoreId(i), &setup.shape.tlb, tables, slots)).collect(),
             used: Cell::default(),
             tasks: RefCell::default(),

@@ -15,7 +15,7 @@ use crate::machine::Machine;
 use crate::platform::InvalidationPrices;
 use crate::sched::{Baton, Event, Status, TaskId, TaskState};
 use crate::storage::Transfer;
-use crate::tlb::{FaultKind, Found, PageFault, Space};
+use crate::tlb::{FaultKind, Found, PageFault, Space, Walk};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Format, Pfn, VirtAddr};
 use std::cell::Cell;
@@ -165,7 +165,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
                 count(&core.tally.walks);
                 let now = core.clock.get();
                 let walk = core.tlb.borrow_mut().walk(&space, at, store, now);
-                let cost = prices.walk_level * u64::from(walk.levels);
+                let cost = prices.walk_level * u64::from(walk.levels) + self.walked(&walk);
                 core.spend(cost);
                 self.of_which(Own::Walk, cost);
                 walk.fault
@@ -176,6 +176,15 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         core.spend(prices.fault);
         self.of_which(Own::Trap, prices.fault);
         Err(fault)
+    }
+
+    /// What a walk takes beyond near reads: for the last line, and for what was changed.
+    fn walked(&self, walk: &Walk) -> Time {
+        let (core, prices) = (self.core.get(), &self.machine.setup.prices);
+        let mut lines = self.machine.lines.borrow_mut();
+        let read = lines.read(core, walk.last).walk(prices);
+        let changed = walk.changed.then_some(walk.last).into_iter().chain(walk.made_table_young);
+        changed.fold(read, |time, slot| time + lines.write(core, slot).write(prices))
     }
 
     /// Time passes on its core.

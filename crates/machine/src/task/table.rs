@@ -3,7 +3,10 @@
 use super::Task;
 use crate::Time;
 use crate::account::{Own, count};
-use pageout_paging::table::{HostTable, LINE};
+use crate::core::CoreId;
+use crate::lines::Lines;
+use crate::platform::Prices;
+use pageout_paging::table::{HostTable, LINE, Slot};
 use pageout_paging::{Format, Pfn, Pte, Table};
 
 /// One table, for a task.
@@ -40,21 +43,28 @@ impl<'a, F: Format> Task<'_, 'a, F> {
 
 impl<F: Format> TaskTable<'_, '_, F> {
     #[inline]
-    fn turn(self, price: Time) {
+    fn turn(self, price: impl FnOnce(&mut Lines, CoreId, &Prices) -> Time) {
         self.task.sync();
+        let machine = self.task.machine;
+        let core = self.task.core.get();
+        let price = price(&mut machine.lines.borrow_mut(), core, &machine.setup.prices);
         count(&self.task.core().tally.table_operations);
         self.task.spend(price);
         self.task.of_which(Own::Table, price);
     }
 
     #[inline]
-    fn read(self, _i: usize) {
-        self.turn(self.task.machine.setup.prices.entry_near);
+    fn read(self, i: usize) {
+        self.turn(|lines, core, prices| lines.read(core, self.slot(i)).read(prices));
     }
 
     #[inline]
-    fn write(self, _i: usize) {
-        self.turn(self.task.machine.setup.prices.rmw);
+    fn write(self, i: usize) {
+        self.turn(|lines, core, prices| lines.write(core, self.slot(i)).write(prices));
+    }
+
+    fn slot(self, i: usize) -> Slot {
+        self.task.machine.tables.slot(self.frame, i)
     }
 }
 
@@ -97,7 +107,7 @@ impl<F: Format> Table for TaskTable<'_, '_, F> {
 
     #[inline]
     fn set(self, i: usize, pte: Pte) {
-        self.read(i);
+        self.turn(|lines, core, prices| lines.write(core, self.slot(i)).read(prices));
         self.table.set(i, pte);
     }
 

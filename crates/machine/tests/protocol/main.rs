@@ -4,5 +4,6 @@ mod broadcast;
 mod determinism;
 mod ground;
 mod ipi;
+mod lines;
 mod sched;
 mod young;
