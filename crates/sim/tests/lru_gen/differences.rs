@@ -1,10 +1,9 @@
 //! Where the engine, which follows 7.1.5, answers otherwise than Linux 6.12 did, and why.
 
 use super::answers::{Kind, Numbers, numbers, shape, steps};
-use super::{CAPTURED, KERNELS, compare_with_kept, session};
+use super::{KERNELS, compare_with_kept, session};
 use pageout_sim::formats::FormatName;
 use pageout_sim::lru_gen::{SHIPPED, run};
-use pageout_sim::variant::Variant;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
@@ -85,12 +84,6 @@ fn differences(there: &Numbers, here: &Numbers) -> Vec<(Kind, String, String, St
     other.map(|((kind, what), there, here)| (*kind, what.clone(), there, here)).collect()
 }
 
-/// The kernels of a format whose answers were captured.
-fn kernels_of(format: FormatName) -> impl Iterator<Item = (&'static str, Variant)> {
-    let captured = move |kernel: &&(&str, _)| CAPTURED.contains(&(kernel.0, format));
-    KERNELS.iter().filter(captured).copied()
-}
-
 /// The captures of the lab, as they are kept.
 fn capture(name: &str, kernel: &str, format: FormatName) -> String {
     let format = format.name();
@@ -102,7 +95,7 @@ fn capture(name: &str, kernel: &str, format: FormatName) -> String {
 fn differences_of(name: &str, source: &str, format: FormatName) -> Vec<(String, Option<usize>)> {
     let session = session(name, source);
     let mut found = Vec::new();
-    for (kernel, variant) in kernels_of(format) {
+    for (kernel, variant) in KERNELS {
         let there = capture(name, kernel, format);
         let here = run(&session, format, variant);
         let (there, here) = (steps(&there), steps(&here));
@@ -145,7 +138,7 @@ fn every_line_stands_as_kernels_write_it() {
     for format in FormatName::MAIN {
         let mut shapes = BTreeSet::new();
         for (name, _) in SHIPPED {
-            for (kernel, _) in kernels_of(format) {
+            for (kernel, _) in KERNELS {
                 shapes.extend(capture(name, kernel, format).lines().map(shape));
             }
         }

@@ -16,10 +16,6 @@ const BLESS: &str = "PAGEOUT_BLESS";
 const KERNELS: [(&str, Variant); 2] = [("stock", Variant::UNBATCHED_AGING), ("s3", BATCHED)];
 const BATCHED: Variant = Variant::STEPS[1];
 
-/// The kernels whose answers were captured.
-const CAPTURED: [(&str, FormatName); 3] =
-    [("stock", FormatName::Arm64_4K), ("s3", FormatName::Arm64_4K), ("stock", FormatName::X86_64)];
-
 fn session(name: &str, text: &str) -> Session {
     Session::parse(name, text).unwrap_or_else(|error| panic!("{error}"))
 }
