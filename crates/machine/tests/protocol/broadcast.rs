@@ -254,6 +254,14 @@ fn identifiers_run_out_and_every_core_flushes_at_its_next_switch() {
     ground.load(&two, 0);
     ground.load(&one, 2);
     assert_eq!(machine.report().counts.local_full, full, "once a generation");
+    // Given so far: 254 and 0, which ran when it began; then 255, 1 and 2.
+    for space in 3..253 {
+        ground.load(&one, space);
+    }
+    ground.load(&one, 254);
+    assert_eq!(machine.report().counts.rollovers, 1, "250 more fit");
+    ground.load(&one, 253);
+    assert_eq!(machine.report().counts.rollovers, 2);
 }
 
 #[test]

@@ -188,15 +188,20 @@ fn the_seventh_address_space_takes_a_tag_and_its_entries() {
     let ground = Ground::<F>::new(8);
     let machine = ground.machine(tagged(1));
     let task = machine.alone(CoreId(0));
+    // A page of its own for each, so that none takes another's place in the TLB.
+    let page_of = |space: u32| 3 + space as usize;
     for space in 0..6 {
-        use_page(&ground, &task, space, 3);
+        use_page(&ground, &task, space, page_of(space));
     }
     for space in 0..6 {
-        assert_eq!(held(&machine, 0, space), [3], "six have tags");
+        assert_eq!(held(&machine, 0, space), [page_of(space)], "six have tags");
     }
-    use_page(&ground, &task, 6, 3);
+    use_page(&ground, &task, 6, page_of(6));
     assert_eq!(held(&machine, 0, 0), NONE, "the first in turn lost its own");
-    assert_eq!(held(&machine, 0, 1), [3]);
+    assert_eq!(held(&machine, 0, 1), [page_of(1)]);
+    use_page(&ground, &task, 0, page_of(0));
+    assert_eq!(held(&machine, 0, 1), NONE, "the next in turn gives way to it");
+    assert_eq!(held(&machine, 0, 6), [page_of(6)]);
 }
 
 #[test]
