@@ -218,7 +218,11 @@ pub struct Report {
     pub counts: Counts,
     /// Accesses that stale entries hid, over all cores.
     pub hidden: Hidden,
-    /// Each core's time.
+    /// Bytes that the storage device read.
+    pub read: u64,
+    /// Bytes that it wrote.
+    pub written: u64,
+    /// The time of each core that ever had a task.
     pub cores: Vec<CoreTimes>,
     /// Tasks' time by activity: names from the task down, joined by `;`. Sorted by name.
     pub folded: Vec<(String, Time)>,

@@ -207,6 +207,8 @@ impl<'a, F: Format> Machine<'a, F> {
         }
         let folded = Report::folded(&self.account.borrow());
         let cores = self.used().map(|core| core.times(end)).collect();
-        Report { end, counts, hidden, cores, folded }
+        let storage = self.storage.borrow();
+        let (read, written) = (storage.read, storage.written);
+        Report { end, counts, hidden, read, written, cores, folded }
     }
 }

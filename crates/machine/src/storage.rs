@@ -58,3 +58,51 @@ impl Storage {
         done
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::{Draw, Platform};
+
+    fn device(queue_depth: u16) -> (Storage, Prices) {
+        let platform = Platform::named("x86-server-class").expect("a shipped platform");
+        (Storage::new(Shape { queue_depth }), platform.prices(Draw::Nominal))
+    }
+
+    const READ: Transfer = Transfer { bytes: 4096, write: false };
+    const WRITE: Transfer = Transfer { bytes: 4096, write: true };
+
+    #[test]
+    fn a_lone_request_takes_its_data_and_the_latency() {
+        let (mut storage, prices) = device(64);
+        let now = Time::from_ns(500);
+        let read = now + prices.bandwidth_read.time(4096) + prices.read_latency;
+        assert_eq!(storage.start(&prices, now, READ), read);
+        let later = read + Time::from_ns(1);
+        let write = later + prices.bandwidth_write.time(4096) + prices.write_latency;
+        assert_eq!(storage.start(&prices, later, WRITE), write);
+        assert_eq!((storage.read, storage.written), (4096, 4096));
+    }
+
+    #[test]
+    fn latencies_overlap_and_data_follow_one_another() {
+        let (mut storage, prices) = device(64);
+        let data = prices.bandwidth_read.time(4096);
+        for i in 1..=64 {
+            let done = storage.start(&prices, Time::ZERO, READ);
+            assert_eq!(done, data * i + prices.read_latency);
+        }
+    }
+
+    #[test]
+    fn a_full_queue_waits_for_the_first_to_end() {
+        let (mut storage, prices) = device(2);
+        let data = prices.bandwidth_read.time(4096);
+        let one = data + prices.read_latency;
+        let done: Vec<_> = (0..4).map(|_| storage.start(&prices, Time::ZERO, READ)).collect();
+        assert!(data < prices.read_latency, "else the queue would not matter");
+        assert_eq!(done, [one, one + data, one + one, one + one + data]);
+        let idle = done[3] + one;
+        assert_eq!(storage.start(&prices, idle, READ), idle + one, "all ended long ago");
+    }
+}

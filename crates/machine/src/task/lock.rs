@@ -40,7 +40,8 @@ struct Lock {
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     all: HashMap<LockId, Lock>,
-    /// Turns of waiting since something else was last seen to happen, and what had happened by then.
+    /// Turns of waiting since it was last asked whether anything else happens, and what had
+    /// happened by then.
     spins: u64,
     seen: u64,
 }

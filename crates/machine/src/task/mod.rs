@@ -308,7 +308,8 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.suspend();
     }
 
-    /// Before an access of its program: others go first, on its own core too if its quantum is over.
+    /// Before an access of its program: others go first, on its own core too if its quantum is
+    /// over.
     #[cold]
     fn user_pass(&self) {
         loop {

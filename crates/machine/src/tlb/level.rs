@@ -202,7 +202,12 @@ impl Level {
         chosen: impl Fn(Tag) -> bool,
         mut taken: impl FnMut(Tag, Entry),
     ) {
+        let mut left: u32 = self.held.iter().sum();
         for i in 0..self.tags.len() {
+            if left == 0 {
+                return;
+            }
+            left -= u32::from(self.tags[i] != Tag::NONE);
             if self.tags[i] != Tag::NONE
                 && chosen(self.tags[i])
                 && let Some((tag, entry)) = self.take(i)

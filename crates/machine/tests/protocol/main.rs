@@ -2,6 +2,7 @@
 
 mod broadcast;
 mod determinism;
+mod engine;
 mod ground;
 mod ipi;
 mod lines;
