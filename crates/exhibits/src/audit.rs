@@ -28,6 +28,8 @@ struct Tally {
     swapped: BTreeMap<u32, u32>,
     /// The first frame mapped that no folio has.
     astray: Option<Pfn>,
+    /// The first frame that an entry says is moving.
+    moving: Option<Pfn>,
 }
 
 /// Audits the engine: the folios found, so that the caller can compare frames.
@@ -45,6 +47,9 @@ pub fn audit<W: World>(
     }
     if let Some(pfn) = tally.astray {
         return Err(format!("an entry maps frame {}, which no folio has", pfn.get()));
+    }
+    if let Some(pfn) = tally.moving {
+        return Err(format!("an entry waits for the page of frame {} to move", pfn.get()));
     }
     let frames =
         (0..books.frames.end.offset_from(books.frames.start)).map(|k| books.frames.start.add(k));
@@ -87,6 +92,9 @@ impl Tally {
                 if let Some(slot) = SwapSlot::named_by(entry) {
                     *self.swapped.entry(slot.0).or_default() += 1;
                 }
+            }
+            Entry::Swap(entry) if entry.kind == SwapKind::Migration => {
+                self.moving = self.moving.or(entry.pfn());
             }
             Entry::Swap(_) => {}
         }

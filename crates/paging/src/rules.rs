@@ -128,6 +128,13 @@ pub trait Rules {
         true
     }
 
+    /// Whether deferred invalidations are completed before the page of an entry taken out is copied
+    /// to another frame (Linux 7.1.5, migrate_pages_batch): a CPU may write until then.
+    #[inline]
+    fn flush_before_copy() -> bool {
+        true
+    }
+
     /// Whether an address space's pending deferred invalidations are completed before zap,
     /// mprotect, mremap or madvise rely on its entries (Linux 7.1.5, flush_tlb_batched_pending).
     #[inline]

@@ -3,8 +3,8 @@
 
 use pageout_exhibits::harness::Decode;
 use pageout_paging::pte::{
-    Arm64_4K, Arm64_16K, Arm64_64K, Entry, Level, Prot, Riscv64, SmallArm2, SmallRiscv, SmallX86,
-    SwapEntry, SwapKind, X86_64,
+    Arm64_4K, Arm64_16K, Arm64_64K, Entry, Level, Moving, Prot, Riscv64, SmallArm2, SmallRiscv,
+    SmallX86, SwapEntry, SwapKind, X86_64,
 };
 use pageout_paging::{Format, Pfn, Pte, VirtAddr};
 
@@ -229,6 +229,28 @@ fn swap_entries_come_back() {
     }
     let no_such_device = SwapKind::Device(SwapEntry::DEVICES);
     assert_eq!(SwapEntry::new(no_such_device, 1), None);
+}
+
+/// A migration entry names its frame and keeps what it is to be again, whatever the others say.
+#[test]
+fn migration_entries_keep_what_they_stand_for() {
+    let last = Pfn::new((1 << 47) - 2);
+    for pfn in [Pfn::new(0), Pfn::new(1 << 46), last] {
+        for bits in 0..8 {
+            let moving =
+                Moving { write: bits & 1 != 0, young: bits & 2 != 0, dirty: bits & 4 != 0 };
+            let entry = SwapEntry::migration(pfn, moving).expect("the frame fits");
+            let Entry::Swap(back) = X86_64::entry(X86_64::swap(entry)) else {
+                panic!("a swap entry");
+            };
+            assert_eq!((back.pfn(), back.moving()), (Some(pfn), Some(moving)));
+            let read_only = Moving { write: false, ..moving };
+            assert_eq!(back.wrprotect(), SwapEntry::migration(pfn, read_only).unwrap());
+        }
+    }
+    assert_eq!(SwapEntry::migration(last.add(1), Moving::default()), None);
+    let slot = SwapEntry::new(SwapKind::Device(0), 1 << 47).expect("it fits");
+    assert_eq!((slot.moving(), slot.wrprotect()), (None, slot));
 }
 
 #[test]

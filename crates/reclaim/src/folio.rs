@@ -123,10 +123,15 @@ impl Folio {
         self.mapping.store(mapping.0, Relaxed);
     }
 
-    /// First frame.
+    /// First frame: the same for as long as there is a reference that migration does not know of,
+    /// or an entry that maps the folio.
     #[inline]
     pub fn pfn(&self) -> Pfn {
         Pfn::new(self.pfn.load(Relaxed))
+    }
+
+    pub(crate) fn set_pfn(&self, pfn: Pfn) {
+        self.pfn.store(pfn.get(), Relaxed);
     }
 
     /// Size.

@@ -19,6 +19,7 @@
 //! | files' pages, swap, writing | [`cache`], [`swap`], `writeback` | [`Maps::write_done`] |
 //! | was it used, and what then | `referenced`, `decision` | [`folio_referenced`] |
 //! | taking entries out | `unmap`, `gather` | [`try_to_unmap`] |
+//! | moving folios to other frames | `migrate` | [`Maps::migrate_range`] |
 //! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Maps::mark_accessed`] |
 //! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Maps::add_memcg`] |
 //! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Maps::balance`] |
@@ -49,6 +50,7 @@ mod maps;
 mod memcg;
 mod memory_reclaim;
 pub mod mglru;
+mod migrate;
 mod mm;
 mod mmap;
 mod notifier;
@@ -87,6 +89,7 @@ pub use map::{MapAs, MapError, Zapped, map_folio, zap_folio};
 pub use maps::{Limits, Maps, Memory, MemoryError, NewFolio, OutOfTable, Sizes, TableKind};
 pub use memcg::{Memcg, MemcgId};
 pub use memory_reclaim::ReclaimRequest;
+pub use migrate::{Migrated, Targets};
 pub use mm::{Mm, MmId};
 pub use mmap::MmapError;
 pub use notifier::Subscribers;

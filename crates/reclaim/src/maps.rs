@@ -313,7 +313,8 @@ impl<'m> Maps<'m> {
         chain(maps.folios.iter().map(|folio| &folio.mapping), &maps.free.folios);
         chain(maps.vmas.iter().map(|vma| &vma.next), &maps.free.vmas);
         chain(maps.mms.iter().map(|mm| &mm.state), &maps.free.mms);
-        chain(maps.mappings.iter().map(|mapping| &mapping.head), &maps.free.mappings);
+        chain(maps.mappings.iter().map(|mapping| &mapping.orders), &maps.free.mappings);
+        maps.mappings.iter().for_each(|mapping| mapping.head.store(NONE, Relaxed));
         chain(maps.filters.iter().map(|filter| &filter.next), &maps.free.filters);
         maps.folios.iter().for_each(|folio| folio.bucket.store(NONE, Relaxed));
         maps.shadows.iter().for_each(ShadowEntry::clear);
@@ -368,9 +369,8 @@ impl<'m> Maps<'m> {
         cpu: &mut CpuCtx,
         kind: MappingKind,
     ) -> Result<MappingId, OutOfTable> {
-        let id = self.take(env, cpu, &self.free.mappings, |i| &self.mappings[i].head);
+        let id = self.take(env, cpu, &self.free.mappings, |i| &self.mappings[i].orders);
         let id = MappingId(id.ok_or(OutOfTable(TableKind::Mappings))?);
-        self.mapping(id).head.store(NONE, Relaxed);
         self.mapping(id).init(kind);
         Ok(id)
     }
@@ -380,7 +380,7 @@ impl<'m> Maps<'m> {
         let mapping = self.mapping(id);
         assert_eq!(mapping.head.load(Relaxed), NONE, "a mapping that is freed has no VMA");
         assert_eq!(mapping.users.load(Relaxed), 0, "no address space keeps its copies there");
-        self.put(env, cpu, &self.free.mappings, &mapping.head, id.0);
+        self.put(env, cpu, &self.free.mappings, &mapping.orders, id.0);
     }
 
     /// Adds a folio over free frames.
@@ -433,6 +433,20 @@ impl<'m> Maps<'m> {
         let first = folio.pfn().offset_from(self.base) as usize;
         for frame in &self.frames[first..first + folio.nr_pages()] {
             frame.store(NONE, Relaxed);
+        }
+    }
+
+    /// Makes the folio's pages those of as many frames from `to` on, which belong to no folio. The
+    /// caller has frozen it, and no entry maps it.
+    pub(crate) fn move_frames(&self, id: FolioId, to: Pfn) {
+        let folio = self.folio(id);
+        debug_assert_eq!((folio.refs(), folio.mapcount()), (0, 0), "no one is at the frames");
+        self.forget_frames(folio);
+        folio.set_pfn(to);
+        let first = self.frame_number(to);
+        for frame in &self.frames[first..first + folio.nr_pages()] {
+            assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
+            frame.store(id.0, Release);
         }
     }
 

@@ -37,11 +37,12 @@ impl MappingKind {
 #[derive(Debug, Default)]
 pub struct Mapping {
     pub(crate) lock: Lock,
-    /// First VMA, or for a free mapping the next free one.
+    /// First VMA; a free mapping has none, for whoever comes too late.
     pub(crate) head: AtomicU32,
     /// Address spaces whose private copies of files' pages are here.
     pub(crate) users: AtomicU32,
-    /// Orders of the folios that the file index ever had of it, a bit each.
+    /// Orders of the folios that the file index ever had of it, a bit each; for a free mapping the
+    /// next free one.
     pub(crate) orders: AtomicU32,
     anon: AtomicU8,
     order: AtomicU8,

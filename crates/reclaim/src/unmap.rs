@@ -14,7 +14,7 @@ use crate::{CpuCtx, Rank};
 use core::ops::ControlFlow;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{self, Getter};
-use pageout_paging::pte::{SwapEntry, SwapKind};
+use pageout_paging::pte::{Moving, SwapEntry, SwapKind};
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
 use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Stage, Table, VirtAddr};
 
@@ -39,6 +39,15 @@ enum Leaves {
     NothingIfClean,
     /// The page's swap slot.
     SwapSlot,
+    /// That the page is about to move.
+    Migration,
+}
+
+impl Leaves {
+    /// Whether each entry leaves one of its own, so that they are taken out one by one.
+    const fn one_each(self) -> bool {
+        matches!(self, Self::SwapSlot | Self::Migration)
+    }
 }
 
 /// Takes out the entries that map a locked folio, of which the caller holds a reference (Linux
@@ -62,21 +71,38 @@ pub fn try_to_unmap<W: World>(
         assert!(flags.contains(FolioFlags::SWAPCACHE), "a swap slot for what is unmapped");
         Leaves::SwapSlot
     };
-    let mapping = maps.mapping(folio.mapping());
     let mut unmap = Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0 };
     world.enter(Stage::Unmap);
     cpu.enter(Rank::Rmap);
-    if let Some(lock) = mapping.lock.try_read() {
-        let past = folio.index() + folio.nr_pages() as u64;
-        for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
-            if unmap.one(cpu, vma).is_break() || folio.mapcount() == 0 {
-                break;
-            }
-        }
+    if let Some(lock) = maps.mapping(folio.mapping()).lock.try_read() {
+        unmap.all(cpu);
         drop(lock);
     } else {
         cpu.events.rmap_lock_failed += 1;
     }
+    cpu.leave(Rank::Rmap);
+    Unmapped { all: folio.mapcount() == 0, refs: unmap.refs }
+}
+
+/// Makes migration entries of those that map a locked folio, of which the caller holds a reference
+/// (Linux 7.1.5, try_to_migrate). The flush is the gather's; dirty bits go to the folio as well as
+/// into the new entries. Whoever meets one of them waits until the page has moved.
+pub(crate) fn try_to_migrate<W: World>(
+    maps: &Maps<'_>,
+    world: &W,
+    cpu: &mut CpuCtx,
+    guard: &FolioGuard<'_>,
+    unmapping: Unmapping,
+    gather: &mut Gather<'_, '_, W>,
+) -> Unmapped {
+    let folio = guard.folio();
+    let leaves = Leaves::Migration;
+    let mut unmap = Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0 };
+    world.enter(Stage::Unmap);
+    cpu.enter(Rank::Rmap);
+    let lock = maps.mapping(folio.mapping()).lock.read(|| world.relax());
+    unmap.all(cpu);
+    drop(lock);
     cpu.leave(Rank::Rmap);
     Unmapped { all: folio.mapcount() == 0, refs: unmap.refs }
 }
@@ -92,6 +118,19 @@ struct Unmap<'a, 'g, 'm, W: World> {
 }
 
 impl<W: World> Unmap<'_, '_, '_, W> {
+    /// Takes out the entries of each VMA, until none is left or one has to stay. The caller holds
+    /// the lock of the reverse map.
+    fn all(&mut self, cpu: &mut CpuCtx) {
+        let (maps, folio) = (self.maps, self.guard.folio());
+        let past = folio.index() + folio.nr_pages() as u64;
+        let mapping = maps.mapping(folio.mapping());
+        for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
+            if self.one(cpu, vma).is_break() || folio.mapcount() == 0 {
+                break;
+            }
+        }
+    }
+
     /// Takes out the entries of one VMA; breaks where one has to stay.
     fn one(&mut self, cpu: &mut CpuCtx, vma: &Vma) -> ControlFlow<()> {
         let folio = self.guard.folio();
@@ -114,7 +153,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let mut walk = MappedWalk::new(self.world, target);
         let mut done = ControlFlow::Continue(());
         while let Some(hit) = walk.next_hit() {
-            if vma.flags().contains(VmFlags::LOCKED) {
+            // What is locked into memory may move there.
+            if vma.flags().contains(VmFlags::LOCKED) && self.leaves != Leaves::Migration {
                 done = ControlFlow::Break(());
                 break;
             }
@@ -175,9 +215,10 @@ impl<W: World> Unmap<'_, '_, '_, W> {
                 };
                 W::Format::swap(entry)
             }
+            Leaves::Migration => W::Format::swap(self.migration_entry(was)),
         };
         if !left.is_none() {
-            // Each entry leaves its own, so what may leave one is never batched.
+            // What may leave one of its own is never batched.
             pt.table().set(i, left);
         }
         Some(nr)
@@ -187,10 +228,9 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     fn batch(&self, pt: &LockedTable<'_, W>, vma: &Vma, addr: VirtAddr, mut pte: Pte) -> usize {
         let folio = self.guard.folio();
         let uffd_wp = vma.flags().contains(VmFlags::UFFD_WP);
-        let swap = self.leaves == Leaves::SwapSlot;
         let batched = self.unmapping.by == UnmapBy::Batched
             && folio.nr_pages() > 1
-            && <W::Rules as Rules>::may_batch_unmap(uffd_wp, swap);
+            && <W::Rules as Rules>::may_batch_unmap(uffd_wp, self.leaves.one_each());
         if !batched {
             return 1;
         }
@@ -229,6 +269,28 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             uffd_wp: W::Format::is_uffd_wp(was),
             ..slot.entry()
         })
+    }
+
+    /// The entry that stands for `was` while its page moves.
+    fn migration_entry(&self, was: Pte) -> SwapEntry {
+        let pfn = W::Format::pfn(was);
+        let moving = Moving {
+            write: W::Format::is_write(was),
+            young: W::Format::is_young(was),
+            dirty: W::Format::is_dirty(was),
+        };
+        let entry = SwapEntry::migration(pfn, moving).expect("a frame that was mapped");
+        let anon = self.guard.folio().flags().contains(FolioFlags::ANON);
+        let exclusive = anon && self.maps.is_anon_exclusive(pfn);
+        if exclusive {
+            self.maps.set_anon_exclusive(pfn, 1, false);
+        }
+        SwapEntry {
+            exclusive,
+            soft_dirty: W::Format::is_soft_dirty(was),
+            uffd_wp: W::Format::is_uffd_wp(was),
+            ..entry
+        }
     }
 
     /// Takes out a PMD leaf.

@@ -91,6 +91,10 @@ counters! {
     Pageoutrun = "pageoutrun",
     /// Pages moved to the tail of their list when their write-out ended.
     Pgrotated = "pgrotated",
+    /// Pages moved to other frames.
+    PgmigrateSuccess = "pgmigrate_success",
+    /// Pages that were to move and could not.
+    PgmigrateFail = "pgmigrate_fail",
     /// Reclaims (calls) below the low protection, because nothing else was left.
     EventLow = "low",
     /// Charges (calls) that met the limit.

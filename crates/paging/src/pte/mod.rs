@@ -9,7 +9,7 @@ mod x86_64;
 pub use arm64::{Arm64, Arm64_4K, Arm64_16K, Arm64_64K};
 pub use riscv64::{Riscv, Riscv64};
 pub use small::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
-pub use swap::{SwapEntry, SwapKind};
+pub use swap::{Moving, SwapEntry, SwapKind};
 pub use x86_64::{X86, X86_64};
 
 use crate::{Pfn, VirtAddr};

@@ -12,12 +12,38 @@ pub enum SwapKind {
     DevicePrivate,
     /// A page lent to a device for exclusive access; the offset is its frame.
     DeviceExclusive,
-    /// A page under migration; the offset is its frame.
+    /// A page under migration; the offset is its frame, and what [`Moving`] says.
     Migration,
     /// A poisoned page; the offset is its frame.
     Hwpoison,
     /// No page, only a mark (userfaultfd write protection over a hole); the offset is zero.
     Marker,
+}
+
+/// What a migration entry keeps of the entry in whose place it stands, besides the flags that every
+/// swap entry has (Linux 7.1.5, leafops.h: bits of the offset above the frame).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Moving {
+    /// Writable.
+    pub write: bool,
+    /// Young.
+    pub young: bool,
+    /// Dirty.
+    pub dirty: bool,
+}
+
+impl Moving {
+    /// Bits of a migration entry's offset that hold the frame.
+    const PFN_BITS: u32 = SwapEntry::OFFSET_BITS - 3;
+
+    const fn bits(self) -> u64 {
+        (self.write as u64 | (self.young as u64) << 1 | (self.dirty as u64) << 2) << Self::PFN_BITS
+    }
+
+    const fn of(offset: u64) -> Self {
+        let bits = offset >> Self::PFN_BITS;
+        Self { write: bits & 1 != 0, young: bits & 2 != 0, dirty: bits & 4 != 0 }
+    }
 }
 
 /// A swap entry, decoded. The offset has [`SwapEntry::OFFSET_BITS`] bits and is never all ones, so
@@ -55,10 +81,38 @@ impl SwapEntry {
         }
     }
 
+    /// The entry of a page under migration from `pfn`, with no other flag set; `None` if the frame's
+    /// number does not fit 47 bits.
+    pub const fn migration(pfn: Pfn, moving: Moving) -> Option<Self> {
+        if pfn.get() >= (1 << Moving::PFN_BITS) - 1 {
+            return None;
+        }
+        Self::new(SwapKind::Migration, pfn.get() | moving.bits())
+    }
+
+    /// What a migration entry keeps of the entry it stands for; `None` for any other.
+    pub const fn moving(self) -> Option<Moving> {
+        match self.kind {
+            SwapKind::Migration => Some(Moving::of(self.offset)),
+            _ => None,
+        }
+    }
+
+    /// The entry, which permits no stores once its page has moved; any other than a migration entry
+    /// as it is.
+    #[must_use]
+    pub const fn wrprotect(self) -> Self {
+        match self.moving() {
+            Some(_) => Self { offset: self.offset & !(1 << Moving::PFN_BITS), ..self },
+            None => self,
+        }
+    }
+
     /// The frame behind the entry, where the kind has one.
     pub const fn pfn(self) -> Option<Pfn> {
         match self.kind {
             SwapKind::Device(_) | SwapKind::Marker => None,
+            SwapKind::Migration => Some(Pfn::new(self.offset & ((1 << Moving::PFN_BITS) - 1))),
             _ => Some(Pfn::new(self.offset)),
         }
     }

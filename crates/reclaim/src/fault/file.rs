@@ -169,6 +169,6 @@ impl<W: World> At<'_, '_, W> {
 }
 
 /// The frames of a folio.
-pub(super) fn frames(folio: &Folio) -> core::ops::Range<Pfn> {
+pub(crate) fn frames(folio: &Folio) -> core::ops::Range<Pfn> {
     folio.pfn()..folio.pfn().add(folio.nr_pages() as u64)
 }

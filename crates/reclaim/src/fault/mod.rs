@@ -14,6 +14,8 @@ mod file;
 mod present;
 mod swapin;
 
+pub(crate) use file::frames;
+
 use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
 use crate::rmap::{MappingId, MappingKind};
@@ -27,7 +29,7 @@ use pageout_paging::contig::gather_early;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Entry, Prot, SwapKind};
 use pageout_paging::walk::{self, Descent, TableFrames};
-use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr};
+use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr};
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -66,8 +68,8 @@ pub enum Fault {
     OutOfMemory,
     /// The page could not be read (SIGBUS).
     IoError,
-    /// An entry that faults do not handle: device memory, migration, poisoned pages, pages without
-    /// a folio, and stores to a PMD leaf that forbids them.
+    /// An entry that faults do not handle: device memory, poisoned pages, pages without a folio, and
+    /// stores to a PMD leaf that forbids them.
     Unsupported,
 }
 
@@ -225,9 +227,19 @@ impl<'a, 'm, W: World> At<'a, 'm, W> {
                     self.marker = Some(pte);
                     self.vacant_fault(cpu, table)
                 }
+                SwapKind::Migration => self.await_migration(table, pte),
                 _ => Err(Fault::Unsupported),
             },
         }
+    }
+
+    /// Waits until the page that `pte` stands for has moved, or is there no more (Linux 7.1.5,
+    /// migration_entry_wait). Whoever moves it needs nothing that a fault holds.
+    fn await_migration(&self, table: Pfn, pte: Pte) -> Outcome {
+        while self.world.table(table).load(self.entry_index()) == pte {
+            self.world.relax();
+        }
+        MINOR
     }
 
     fn vacant_fault(&self, cpu: &mut CpuCtx, table: Pfn) -> Outcome {

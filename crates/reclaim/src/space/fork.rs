@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig::{set_ptes, wrprotect_ptes};
 use pageout_paging::mmu::Asid;
-use pageout_paging::pte::{Entry, SwapEntry};
+use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::walk::{Span, make_table, spans};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange};
 
@@ -108,7 +108,8 @@ impl Maps<'_> {
 
     /// Counts the mappings of the child for what stands at the start of `range`, and what to set
     /// there for it. Until that is set, reclaim finds fewer entries than mappings, and keeps the
-    /// folio.
+    /// folio. A page that is moving is waited for: whoever moves it would not find the child's
+    /// entry before it is set, and needs nothing that is held here.
     fn share<W: World>(
         &self,
         world: &W,
@@ -119,9 +120,16 @@ impl Maps<'_> {
     ) -> Result<(Pte, usize), SpaceError> {
         let addr = range.start;
         cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(world, frame);
+        let (pt, pte) = loop {
+            let pt = LockedTable::lock(world, frame);
+            let pte = read(&pt, addr);
+            if !is_migration::<W::Format>(pte) {
+                break (pt, pte);
+            }
+            drop(pt);
+            world.relax();
+        };
         flush_tlb_batched_pending(world, from);
-        let pte = read(&pt, addr);
         let shared = match W::Format::entry(pte) {
             Entry::None => Ok((pte, 1)),
             Entry::Present | Entry::ProtNone => {
@@ -175,6 +183,10 @@ impl Maps<'_> {
         }
         Ok((shared, 1))
     }
+}
+
+fn is_migration<F: Format>(pte: Pte) -> bool {
+    matches!(F::entry(pte), Entry::Swap(SwapEntry { kind: SwapKind::Migration, .. }))
 }
 
 /// Sets what stands at `addr` in a table of the child.

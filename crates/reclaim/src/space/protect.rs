@@ -170,7 +170,8 @@ fn rewrite_run<W: World, V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
         }
         Entry::Present | Entry::ProtNone => {}
         Entry::Swap(entry) => {
-            let new = (change.swapped)(entry);
+            // Once it has moved, a page is asked for its writers as one that is here.
+            let new = (change.swapped)(entry.wrprotect());
             // A marker that marks nothing any more is an empty entry.
             let nothing = new.kind == SwapKind::Marker && !new.uffd_wp;
             set_absent(pt, addr, if nothing { Pte::NONE } else { W::Format::swap(new) });

@@ -28,6 +28,7 @@ mod mglru_mm_list;
 mod mglru_switch;
 mod mglru_uses;
 mod mglru_walk;
+mod migrate;
 mod mlock;
 mod pressure;
 mod protect;

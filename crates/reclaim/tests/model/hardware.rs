@@ -124,15 +124,28 @@ impl Hardware {
     /// The first free run: what is given back is soon used again.
     pub(crate) fn alloc(&mut self, order: Order) -> Option<Pfn> {
         let nr = order.nr_pages();
-        let free = |first: &usize| {
-            let run = self.frames.get(*first..first + nr);
-            run.is_some_and(|run| run.iter().all(|frame| !frame.used))
-        };
-        let first = (0..self.frames.len()).step_by(nr).find(free)?;
+        let first = (0..self.frames.len()).step_by(nr).find(|first| self.is_free(*first, nr))?;
+        Some(self.take(first, nr))
+    }
+
+    /// The last free run.
+    pub(crate) fn alloc_last(&mut self, order: Order) -> Option<Pfn> {
+        let nr = order.nr_pages();
+        let starts = (0..self.frames.len()).step_by(nr);
+        let first = starts.rev().find(|first| self.is_free(*first, nr))?;
+        Some(self.take(first, nr))
+    }
+
+    fn is_free(&self, first: usize, nr: usize) -> bool {
+        let run = self.frames.get(first..first + nr);
+        run.is_some_and(|run| run.iter().all(|frame| !frame.used))
+    }
+
+    fn take(&mut self, first: usize, nr: usize) -> Pfn {
         for frame in &mut self.frames[first..first + nr] {
             *frame = Frame { used: true, owner: frame.owner + 1, content: GARBAGE };
         }
-        Some(Pfn::new(first as u64))
+        Pfn::new(first as u64)
     }
 
     pub(crate) fn free(&mut self, pfn: Pfn, order: Order) {

@@ -24,6 +24,7 @@ macro_rules! mistake {
 
 mistake!(FreesBeforeTheFlush, flush_before_free() -> bool, false);
 mistake!(WritesBeforeTheFlush, flush_before_write_out() -> bool, false);
+mistake!(CopiesBeforeTheFlush, flush_before_copy() -> bool, false);
 mistake!(ForgetsWhatIsPending, flush_pending_before_change() -> bool, false);
 mistake!(BatchesOverMarks, may_batch_unmap(_wp: bool, swap: bool) -> bool, !swap);
 mistake!(CountsABatchOnce, mappings_removed(_nr: u32) -> u32, 1);
@@ -60,6 +61,12 @@ fn frames_freed_before_the_flush_are_reached() {
 fn what_is_written_out_before_the_flush_is_lost() {
     found::<SmallX86, WritesBeforeTheFlush>();
     found::<SmallArm4, WritesBeforeTheFlush>();
+}
+
+#[test]
+fn what_is_copied_before_the_flush_is_lost() {
+    found::<SmallX86, CopiesBeforeTheFlush>();
+    found::<SmallArm4, CopiesBeforeTheFlush>();
 }
 
 #[test]

@@ -143,6 +143,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// A call of the ground: what is due happens first. `calm` says that the engine holds no lock
     /// that another operation might wait for.
     fn meanwhile(&self, calm: bool) {
+        if std::thread::panicking() {
+            return; // a gather pays what it owes as it is dropped
+        }
         loop {
             let mut script = self.script.borrow_mut();
             let nested = |next: &Meanwhile| matches!(next.what, What::Op { .. });

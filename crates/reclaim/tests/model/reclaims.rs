@@ -2,8 +2,24 @@
 
 use crate::model::Model;
 use crate::steps::Op;
-use pageout_paging::{Format, Rules};
-use pageout_reclaim::{Errno, cache};
+use pageout_paging::{Format, Order, Pfn, Rules};
+use pageout_reclaim::{Errno, Frames, Targets, cache};
+
+/// Targets of migration: the lowest free run, or the highest.
+struct Runs<'a, W> {
+    world: &'a W,
+    take: fn(&W, Order) -> Option<Pfn>,
+}
+
+impl<W: Frames> Targets for Runs<'_, W> {
+    fn take(&mut self, order: Order) -> Option<Pfn> {
+        (self.take)(self.world, order)
+    }
+
+    fn give_back(&mut self, pfn: Pfn, order: Order) {
+        self.world.free(pfn, order);
+    }
+}
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Runs an operation of reclaim's.
@@ -36,6 +52,17 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::MarkAccessed { file, page } => self.mark_accessed(file, page),
             _ => unreachable!("{op:?} is none of reclaim's"),
         }
+    }
+
+    /// Moves the folios of a range of frames.
+    pub(crate) fn migrate(&self, at: u64, nr: u64, high: bool) {
+        let take: fn(&Self, Order) -> Option<Pfn> = match high {
+            true => |model, order| model.hardware.borrow_mut().alloc_last(order),
+            false => |model, order| model.alloc(order),
+        };
+        let (range, how) = (Pfn::new(at)..Pfn::new(at + nr), self.tuning.get().unmapping);
+        let targets = &mut Runs { world: self, take };
+        self.with_cpu(|cpu| self.maps.migrate_range(self, cpu, range, targets, how));
     }
 
     fn reclaim_cgroup(&self, memcg: usize, pages: u64, swappiness: Option<u8>) {

@@ -64,6 +64,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 | Op::EvictGenerations { .. }
                 | Op::SwitchLruGen { .. }
                 | Op::WriteFile { .. }
+                | Op::Migrate { .. }
         );
         let next =
             step.meanwhile.iter().cloned().collect::<std::collections::VecDeque<Meanwhile>>();
@@ -151,6 +152,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             | Op::MoveProcess { .. }
             | Op::AddCgroup { .. }
             | Op::RemoveCgroup { .. } => self.change_cgroups(op),
+            Op::Migrate { at, nr, high } => self.migrate(at, nr, high),
             Op::Storage { reads, writes } => {
                 let mut hardware = self.hardware.borrow_mut();
                 (hardware.reads, hardware.writes) = (reads, writes);

@@ -146,6 +146,12 @@ pub(crate) enum Op {
     ReclaimZone {
         zone: usize,
     },
+    /// Folios in a range of frames move elsewhere: as low as they can, or as high.
+    Migrate {
+        at: u64,
+        nr: u64,
+        high: bool,
+    },
     /// How storage answers from now on.
     Storage {
         reads: Answer,
@@ -328,6 +334,12 @@ fn reclaim() -> BoxedStrategy<Op> {
     .boxed()
 }
 
+fn migrate() -> BoxedStrategy<Op> {
+    (0..96_u64, 1..48_u64, any::<bool>())
+        .prop_map(|(at, nr, high)| Op::Migrate { at, nr, high })
+        .boxed()
+}
+
 fn moves() -> BoxedStrategy<Op> {
     (process(), 0..4_usize).prop_map(|(process, memcg)| Op::MoveProcess { process, memcg }).boxed()
 }
@@ -402,6 +414,7 @@ fn op() -> BoxedStrategy<Op> {
         9 => advice(),
         4 => processes(),
         14 => reclaim(),
+        5 => migrate(),
         4 => cgroups(),
         8 => storage(),
         10 => lru_gen(),
@@ -417,8 +430,14 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
         pick,
         store,
     });
-    let nested =
-        prop_oneof![4 => changes(), 1 => switch(), 1 => age(), 1 => moves(), 1 => reclaim()];
+    let nested = prop_oneof![
+        4 => changes(),
+        1 => switch(),
+        1 => age(),
+        1 => moves(),
+        1 => reclaim(),
+        1 => migrate(),
+    ];
     let nested = (0..3_usize, nested).prop_map(|(cpu, op)| What::Op { cpu, op });
     let after = prop_oneof![0..4_u8, 0..24_u8];
     (after, prop_oneof![1 => touch, 4 => held, 1 => nested])

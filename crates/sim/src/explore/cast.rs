@@ -1,17 +1,18 @@
 //! Those who act: each runs the real engine on a CPU of its own.
 
+use super::memory::FIRST_FRAME;
 use super::scenario::{Agent, Kind, Op, Scenario};
 use super::schedule::Body;
 use super::seat::{Ground, Seat};
-use super::world::{Access, Accessed, World};
+use super::world::{Access, Accessed, FRAMES, World};
 use pageout_exhibits::harness::Subject;
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
-use pageout_paging::{Format, Table, VirtRange};
+use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
 use pageout_reclaim::{
-    Advice, Aging, CpuCtx, Fault, LruGenLoop, MappingId, MappingKind, Maps, MemcgId, MmId, NewVma,
-    Place, ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
+    Advice, Aging, CpuCtx, Fault, Frames, LruGenLoop, MappingId, MappingKind, Maps, MemcgId, MmId,
+    NewVma, Place, ShootdownWhen, Targets, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
 };
 use std::marker::PhantomData;
 
@@ -105,6 +106,7 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
                 Agent::Mprotect(from, to) => self.mprotect(&env, from, to),
                 Agent::DontNeed(from, to) => self.dont_need(&env, from, to),
                 Agent::Fork => self.fork(&env),
+                Agent::Migrate => self.migrate(&env),
             }
         })
     }
@@ -190,5 +192,25 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         let forked = self.maps.fork(env, &mut CpuCtx::new(), self.mm, root, CHILD);
         forked.expect("there is room for a child");
         env.seat().tell(|event| event, "returns");
+    }
+
+    fn migrate(&self, env: &Ground<'_, S, F>) {
+        let all = FIRST_FRAME..FIRST_FRAME.add(FRAMES as u64);
+        let (cpu, targets) = (&mut CpuCtx::new(), &mut FreeFrames(env));
+        // A folio that someone holds stays where it is.
+        let _ = self.maps.migrate_range(env, cpu, all, targets, TUNING.unmapping);
+    }
+}
+
+/// Targets of migration: free frames.
+struct FreeFrames<'a, W>(&'a W);
+
+impl<W: Frames> Targets for FreeFrames<'_, W> {
+    fn take(&mut self, order: Order) -> Option<Pfn> {
+        self.0.alloc(order)
+    }
+
+    fn give_back(&mut self, pfn: Pfn, order: Order) {
+        self.0.free(pfn, order);
     }
 }

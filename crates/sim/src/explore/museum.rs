@@ -9,9 +9,9 @@ use pageout_exhibits::harness::{
     each_small_case, try_every_access,
 };
 use pageout_exhibits::{
-    BatchPastEnd, BatchPastFolio, ByteLength, FilterNotedHere, FirstEntryAlone, FoldedEdges,
-    FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation, LookAroundRun, MapcountOnce,
-    PendingFlushMissed, UffdWpBatched, WriteOutBeforeFlush,
+    BatchPastEnd, BatchPastFolio, ByteLength, CopyBeforeFlush, FilterNotedHere, FirstEntryAlone,
+    FoldedEdges, FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation, LookAroundRun,
+    MapcountOnce, PendingFlushMissed, UffdWpBatched, WriteOutBeforeFlush,
 };
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
 use pageout_paging::tlb::YoungFlush;
@@ -122,6 +122,15 @@ pub const EXHIBITS: &[Exhibit] = &[
         finding: Finding::Schedule(
             "reclaim-clean",
             &[Stage::of::<FreeBeforeFlush, SmallArm4>(), Stage::of::<FreeBeforeFlush, SmallX86>()],
+        ),
+    },
+    Exhibit {
+        name: "copy-before-flush",
+        origin: Origin::Constructed,
+        what: "a page is copied to another frame while a CPU may still write to the old one",
+        finding: Finding::Schedule(
+            "migrate-anon",
+            &[Stage::of::<CopyBeforeFlush, SmallArm4>(), Stage::of::<CopyBeforeFlush, SmallX86>()],
         ),
     },
     Exhibit {

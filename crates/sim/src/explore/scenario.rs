@@ -28,6 +28,8 @@ pub enum Agent {
     DontNeed(u64, u64),
     /// Copies the address space.
     Fork,
+    /// Moves the folio to other frames, shootdown deferred.
+    Migrate,
 }
 
 impl Agent {
@@ -40,6 +42,7 @@ impl Agent {
             Self::Mprotect(..) => "mprotect",
             Self::DontNeed(..) => "madvise",
             Self::Fork => "fork",
+            Self::Migrate => "migration",
         }
     }
 }
@@ -212,5 +215,72 @@ pub const SCENARIOS: &[Scenario] = &[
         order: 0,
         before: &[store(0, 7)],
         agents: &[Agent::Reclaim, Agent::Reclaim, Agent::Program(&[store(0, 8)])],
+    },
+    Scenario {
+        name: "migrate-anon",
+        about: "an anonymous folio moves to other frames while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 1,
+        before: &[store(0, 7), store(1, 6)],
+        agents: &[Agent::Migrate, Agent::Program(&[store(0, 8), load(1), store(0, 9)])],
+    },
+    Scenario {
+        name: "migrate-file",
+        about: "a file's page moves to another frame while two programs use it",
+        property: Property::LostWrite,
+        kind: Kind::File,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[
+            Agent::Migrate,
+            Agent::Program(&[store(0, 8)]),
+            Agent::Program(&[load(0), load(0)]),
+        ],
+    },
+    Scenario {
+        name: "migrate-munmap",
+        about: "part of a folio is unmapped while the folio moves to other frames",
+        property: Property::Accounts,
+        kind: Kind::Anon,
+        order: 2,
+        before: &[store(0, 7), store(3, 6)],
+        agents: &[Agent::Migrate, Agent::Munmap(0, 1), Agent::Program(&[store(3, 8)])],
+    },
+    Scenario {
+        name: "migrate-mprotect",
+        about: "a page is made read-only while it moves to another frame",
+        property: Property::Protection,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[Agent::Migrate, Agent::Mprotect(0, 1), Agent::Program(&[store(0, 8)])],
+    },
+    Scenario {
+        name: "migrate-fork",
+        about: "a process forks while its folio moves to other frames",
+        property: Property::Accounts,
+        kind: Kind::Anon,
+        order: 1,
+        before: &[store(0, 7), load(1)],
+        agents: &[Agent::Migrate, Agent::Fork, Agent::Program(&[store(1, 8)])],
+    },
+    Scenario {
+        name: "migrate-reclaim",
+        about: "reclaim and migration want the same page while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[Agent::Migrate, Agent::Reclaim, Agent::Program(&[store(0, 8)])],
+    },
+    Scenario {
+        name: "two-migrations",
+        about: "two CPUs move the same page while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[store(0, 7)],
+        agents: &[Agent::Migrate, Agent::Migrate, Agent::Program(&[store(0, 8)])],
     },
 ];

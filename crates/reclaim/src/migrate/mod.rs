@@ -1,0 +1,228 @@
+//! Migration: a folio's pages go to other frames, under whoever uses them.
+//!
+//! A folio is unmapped, each entry leaving a migration entry that whoever meets it waits on; the
+//! flush owed is completed; the content is copied; the folio gets its new frames, and its entries
+//! back (Linux 7.1.5, migrate_pages). What makes it safe is what makes reclaim safe: a folio to
+//! which there is a reference more than is known of stays where it is.
+//!
+//! In kernels a folio is its frames' own descriptor, so what names the old one has to be pointed to
+//! the new: index, swap cache, lists, cgroup. Here it keeps its entry in the table of folios, and
+//! nothing but the table of frames changes. While it moves it has no references, so that no one
+//! finds it in an index: who looks for it then takes it to be on its way in or out, and comes again.
+
+mod restore;
+
+use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::gather::Gather;
+use crate::list::FolioList;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::tuning::Unmapping;
+use crate::unmap::{Unmapped, try_to_migrate};
+use crate::vmstat::Counter;
+use crate::world::World;
+use crate::{CpuCtx, Rank, swap};
+use core::ops::{AddAssign, Range};
+use pageout_paging::{Order, Pfn, Rules, Stage};
+use restore::remove_migration_ptes;
+
+/// Folios that move after one flush (Linux 7.1.5, COMPACT_CLUSTER_MAX).
+pub(crate) const BATCH: usize = 32;
+
+/// Where folios move to.
+pub trait Targets {
+    /// A free run of 2^`order` frames, aligned to its size. `None` ends nothing: a smaller folio
+    /// may still be asked for.
+    fn take(&mut self, order: Order) -> Option<Pfn>;
+    /// Takes back what it gave, unused.
+    fn give_back(&mut self, pfn: Pfn, order: Order);
+}
+
+/// What became of folios that were to move, in pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Migrated {
+    /// Moved.
+    pub moved: u64,
+    /// Not moved: locked, being transferred, without a target, mapped by what does not come off, or
+    /// referred to by someone else.
+    pub failed: u64,
+}
+
+impl AddAssign for Migrated {
+    fn add_assign(&mut self, other: Self) {
+        self.moved += other.moved;
+        self.failed += other.failed;
+    }
+}
+
+impl Maps<'_> {
+    /// Moves the folios of a range of frames that are on an LRU list to frames of `targets`, which
+    /// lie elsewhere; all of a folio that lies there in part. Those that cannot move now stay, in
+    /// use as they were.
+    pub fn migrate_range<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        range: Range<Pfn>,
+        targets: &mut dyn Targets,
+        unmapping: Unmapping,
+    ) -> Migrated {
+        let mut done = Migrated::default();
+        let mut isolated = FolioList::default();
+        let mut pfn = range.start;
+        while pfn < range.end {
+            let found = self.isolate_movable(world, cpu, pfn);
+            pfn = pfn.add(1);
+            if let Some(id) = found {
+                let folio = self.folio(id);
+                pfn = folio.pfn().add(folio.nr_pages() as u64);
+                isolated.push(self, id);
+            }
+            if isolated.len == BATCH || pfn >= range.end {
+                done += self.migrate_folios(world, cpu, &mut isolated, targets, unmapping);
+            }
+        }
+        done
+    }
+
+    /// The folio in a frame, off its list, with a reference; none if it is on no list.
+    pub(crate) fn isolate_movable<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        pfn: Pfn,
+    ) -> Option<FolioId> {
+        let id = self.folio_of(pfn)?;
+        if !self.isolate_one(world, cpu, id) {
+            return None;
+        }
+        let folio = self.folio(id);
+        if pfn.offset_from(folio.pfn()) < folio.nr_pages() as u64 {
+            return Some(id);
+        }
+        // Freed and used anew, or moved, since it was found.
+        let mut list = FolioList::default();
+        list.push(self, id);
+        self.putback(world, cpu, &mut list);
+        None
+    }
+
+    /// Moves isolated folios, at most [`BATCH`], and puts all of them back on their lists. They
+    /// keep what is known of their use (Linux 7.1.5, migrate_pages_batch; in one pass, waiting for
+    /// no transfer and no other holder of a folio's lock).
+    pub(crate) fn migrate_folios<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        isolated: &mut FolioList,
+        targets: &mut dyn Targets,
+        unmapping: Unmapping,
+    ) -> Migrated {
+        debug_assert!(isolated.len <= BATCH, "one batch");
+        let mut done = Migrated::default();
+        let mut settled = FolioList::default();
+        let mut batch = [const { None }; BATCH];
+        let mut gather = Gather::new(self, world);
+        let mut migration = Migration { maps: self, world, targets, unmapping };
+        cpu.enter(Rank::Folio);
+        for slot in &mut batch {
+            let Some(id) = isolated.pop(self) else {
+                break;
+            };
+            settled.push(self, id);
+            *slot = migration.begin(cpu, &mut gather, id);
+            done.failed += if slot.is_none() { self.folio(id).nr_pages() as u64 } else { 0 };
+        }
+        world.enter(Stage::Flush);
+        if <W::Rules as Rules>::flush_before_copy() {
+            gather.flush();
+        }
+        world.enter(Stage::Other);
+        for moving in batch.into_iter().flatten() {
+            let nr = moving.guard.folio().nr_pages() as u64;
+            match migration.end(cpu, moving) {
+                true => done.moved += nr,
+                false => done.failed += nr,
+            }
+        }
+        cpu.leave(Rank::Folio);
+        gather.finish(cpu);
+        self.putback(world, cpu, &mut settled);
+        let vmstat = &self.memcg(MemcgId::ROOT).vmstat;
+        vmstat.add(Counter::PgmigrateSuccess, done.moved);
+        vmstat.add(Counter::PgmigrateFail, done.failed);
+        done
+    }
+}
+
+/// A folio that is unmapped and has a target, locked.
+struct Moving<'a> {
+    id: FolioId,
+    guard: FolioGuard<'a>,
+    to: Pfn,
+    unmapped: Unmapped,
+}
+
+struct Migration<'a, 'm, W> {
+    maps: &'a Maps<'m>,
+    world: &'a W,
+    targets: &'a mut dyn Targets,
+    unmapping: Unmapping,
+}
+
+impl<'m, W: World> Migration<'_, 'm, W> {
+    /// Locks and unmaps a folio; none, and nothing changed, if it cannot move now (Linux 7.1.5,
+    /// migrate_folio_unmap).
+    fn begin(
+        &mut self,
+        cpu: &mut CpuCtx,
+        gather: &mut Gather<'_, '_, W>,
+        id: FolioId,
+    ) -> Option<Moving<'m>> {
+        let folio = self.maps.folio(id);
+        let guard = folio.try_lock()?;
+        if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
+            return None;
+        }
+        let to = self.targets.take(folio.order())?;
+        let unmapped = match folio.mapcount() {
+            0 => Unmapped { all: true, refs: 0 },
+            _ => try_to_migrate(self.maps, self.world, cpu, &guard, self.unmapping, gather),
+        };
+        Some(Moving { id, guard, to, unmapped })
+    }
+
+    /// Copies the folio to its new frames and maps it there, or in the old ones again; whether it
+    /// moved (Linux 7.1.5, migrate_folio_move).
+    fn end(&mut self, cpu: &mut CpuCtx, moving: Moving<'_>) -> bool {
+        let Moving { id, guard, to, unmapped } = moving;
+        let (maps, world, folio) = (self.maps, self.world, guard.folio());
+        let (from, order) = (folio.pfn(), folio.order());
+        let flags = folio.flags();
+        let cached = flags & (FolioFlags::ANON | FolioFlags::SWAPCACHE) != FolioFlags::ANON;
+        let known = 1 + u32::from(cached);
+        let moves = unmapped.all && folio.freeze(known + unmapped.refs);
+        if moves {
+            world.copy(from, to, order.nr_pages());
+            maps.move_frames(id, to);
+            folio.unfreeze(known);
+        }
+        let locked = remove_migration_ptes(maps, world, cpu, &guard, from);
+        // What took the entries away meanwhile did not find the folio in the page table.
+        if unmapped.all && !locked {
+            guard.test_and_clear(FolioFlags::MLOCKED);
+        }
+        if unmapped.refs > 0 && folio.mapcount() == 0 {
+            swap::try_to_free_swap(maps, world, cpu, &guard);
+        }
+        drop(guard);
+        if moves {
+            world.free(from, order);
+        } else {
+            self.targets.give_back(to, order);
+            let last = unmapped.refs > 0 && folio.put(unmapped.refs);
+            debug_assert!(!last, "whoever isolated the folio holds a reference");
+        }
+        moves
+    }
+}

@@ -1,0 +1,108 @@
+//! Entries for what has moved, or stayed after all.
+
+use crate::fault::{frames, prot_of};
+use crate::folio::{FolioFlags, FolioGuard};
+use crate::maps::Maps;
+use crate::vma::{VmFlags, Vma};
+use crate::{CpuCtx, Rank};
+use pageout_paging::contig::{Getter, set_pte};
+use pageout_paging::pte::{Entry, SwapEntry};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, VirtAddr};
+
+/// Makes the migration entries that name a locked folio's frames from `from` on map its pages where
+/// they are now: young, dirty and writable as before, but as the VMA permits now; blocks that are
+/// whole again are contiguous. Whether a VMA that is locked into memory has one of them (Linux
+/// 7.1.5, remove_migration_ptes).
+pub(super) fn remove_migration_ptes<E: Env>(
+    maps: &Maps<'_>,
+    env: &E,
+    cpu: &mut CpuCtx,
+    guard: &FolioGuard<'_>,
+    from: Pfn,
+) -> bool {
+    let folio = guard.folio();
+    let restore = Restore { maps, env, guard, from };
+    let mapping = maps.mapping(folio.mapping());
+    let past = folio.index() + folio.nr_pages() as u64;
+    cpu.enter(Rank::Rmap);
+    let lock = mapping.lock.read(|| env.relax());
+    let vmas = maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
+    let locked = vmas.fold(false, |locked, vma| restore.one(cpu, vma) || locked);
+    drop(lock);
+    cpu.leave(Rank::Rmap);
+    locked
+}
+
+struct Restore<'a, E> {
+    maps: &'a Maps<'a>,
+    env: &'a E,
+    guard: &'a FolioGuard<'a>,
+    from: Pfn,
+}
+
+impl<E: Env> Restore<'_, E> {
+    /// The entries of one VMA; whether there was one and the VMA is locked into memory.
+    fn one(&self, cpu: &mut CpuCtx, vma: &Vma) -> bool {
+        let folio = self.guard.folio();
+        let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
+            return false;
+        };
+        let target = Where {
+            root: self.maps.mm(vma.mm()).root(),
+            range,
+            pfn: self.from,
+            nr_pages: folio.nr_pages(),
+            matches: Match::Migration,
+            lock: LockWhen::Always,
+            getter: Getter::Raw,
+        };
+        let mut locked = false;
+        cpu.enter(Rank::PageTable);
+        let mut walk = MappedWalk::new(self.env, target);
+        while let Some(hit) = walk.next_hit() {
+            let Hit::Pte(addr, pte) = hit else {
+                unreachable!("only present entries are leaves");
+            };
+            let Entry::Swap(entry) = E::Format::entry(pte) else {
+                unreachable!("migration entries alone match");
+            };
+            // Read under the table's lock, so that whoever changes it finds the new entry, or we
+            // what it was changed to.
+            locked |= vma.flags().contains(VmFlags::LOCKED);
+            self.entry(walk.locked(), vma, addr, entry);
+        }
+        drop(walk);
+        cpu.leave(Rank::PageTable);
+        locked
+    }
+
+    fn entry(&self, pt: &LockedTable<'_, E>, vma: &Vma, addr: VirtAddr, entry: SwapEntry) {
+        let folio = self.guard.folio();
+        let page = entry.pfn().expect("a frame moves").offset_from(self.from);
+        let pfn = folio.pfn().add(page);
+        if folio.flags().contains(FolioFlags::ANON) {
+            self.maps.set_anon_exclusive(pfn, 1, entry.exclusive);
+        }
+        folio.add_mappings(1);
+        let pte = self.restored(vma, pfn, entry);
+        let asid = self.maps.mm(vma.mm()).asid();
+        set_pte(self.env, pt, asid, addr, pte, &frames(folio));
+    }
+
+    fn restored(&self, vma: &Vma, pfn: Pfn, entry: SwapEntry) -> Pte {
+        let was = entry.moving().expect("a migration entry");
+        let write = was.write && !entry.uffd_wp;
+        let mut pte = E::Format::leaf(Level::Pte, pfn, prot_of(vma.flags(), write));
+        if was.young {
+            pte = E::Format::mkyoung(pte);
+        }
+        if was.dirty && self.guard.is_dirty() {
+            pte = E::Format::mkdirty(pte);
+        }
+        if entry.soft_dirty {
+            pte = E::Format::mksoft_dirty(pte);
+        }
+        if entry.uffd_wp { E::Format::mkuffd_wp(pte) } else { pte }
+    }
+}
