@@ -111,4 +111,6 @@ pgmajfault 0
 pglazyfreed 0
 pageoutrun 0
 pgrotated 0
+pgmigrate_success 0
+pgmigrate_fail 0
 ";
