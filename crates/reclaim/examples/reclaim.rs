@@ -29,7 +29,7 @@ use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Access, Aging, Counter, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock,
     LruGenLoop, Mapping, MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma,
-    ShadowEntry, ShootdownWhen, Sizes, Slot, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache,
+    ShadowEntry, ShootdownWhen, Sizes, Slot, Thp, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache,
     handle_fault,
 };
 use std::collections::HashMap;
@@ -60,6 +60,7 @@ const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Line, flush: FlushPolicy::RISCV },
     unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
     lru_gen: LruGenLoop::V7_1,
+    thp: Thp::Never,
 };
 
 /// The operating system: the engine on the machine, and what must be found in each page.

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::referenced::Aging;
     use crate::scan::{Agent, ScanState};
-    use crate::tuning::{LruGenLoop, ShootdownWhen, Tuning, UnmapBy, Unmapping};
+    use crate::tuning::{LruGenLoop, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
     use pageout_paging::tlb::FlushPolicy;
     use pageout_paging::young::Family;
 
@@ -166,6 +166,7 @@ mod tests {
         aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
         unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
         lru_gen: LruGenLoop::V7_1,
+        thp: Thp::Never,
     };
 
     fn control(target: Option<MemcgId>, priority: u8, state: ScanState) -> ScanControl {

@@ -19,7 +19,7 @@
 //! | files' pages, swap, writing | [`cache`], [`swap`], `writeback` | [`Maps::write_done`] |
 //! | was it used, and what then | `referenced`, `decision` | [`folio_referenced`] |
 //! | taking entries out | `unmap`, `gather` | [`try_to_unmap`] |
-//! | moving folios to other frames | `migrate` | [`Maps::migrate_range`] |
+//! | moving folios to other frames | `migrate`, `compaction` | [`Maps::migrate_range`] |
 //! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Maps::mark_accessed`] |
 //! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Maps::add_memcg`] |
 //! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Maps::balance`] |
@@ -33,6 +33,7 @@
 mod balance;
 pub mod cache;
 mod charge;
+mod compaction;
 mod cpu;
 mod decision;
 mod errno;
@@ -76,6 +77,7 @@ mod writeback;
 
 pub use cache::{Exists, ShadowEntry};
 pub use charge::OutOfMemory;
+pub use compaction::Compacted;
 pub use cpu::{CpuCtx, Events, Rank};
 pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use errno::Errno;
@@ -100,9 +102,9 @@ pub use rmap::{Mapping, MappingId, MappingKind};
 pub use scan::{Agent, ScanControl};
 pub use space::{Advice, SpaceError};
 pub use swap::{Slot, SwapSlot};
-pub use tuning::{LruGenLoop, ShootdownWhen, Tuning, UnmapBy, Unmapping};
+pub use tuning::{LruGenLoop, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 pub use unmap::{Unmapped, try_to_unmap};
 pub use vma::{NewVma, VmFlags, Vma, VmaId};
 pub use vmstat::{Counter, VmStat};
 pub use workingset::Shadow;
-pub use world::{Backing, Frames, Io, Place, Submitted, World};
+pub use world::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};

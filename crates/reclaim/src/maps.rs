@@ -1,6 +1,7 @@
 //! The engine's tables: folios, frames, VMAs, address spaces and mappings in the caller's memory.
 
 use crate::cache::ShadowEntry;
+use crate::compaction::CompactionState;
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::lock::Lock;
 use crate::memcg::{Memcg, MemcgId, MemcgTree};
@@ -245,6 +246,7 @@ pub struct Maps<'m> {
     pub(crate) dropped_gathers: AtomicU32,
     /// What is switched on of the multi-generational LRU.
     pub(crate) lru_gen_state: LruGenState,
+    pub(crate) compaction: CompactionState,
     free: FreeLists,
 }
 
@@ -307,6 +309,7 @@ impl<'m> Maps<'m> {
             slot_cursor: AtomicU32::new(0),
             dropped_gathers: AtomicU32::new(0),
             lru_gen_state: LruGenState::default(),
+            compaction: CompactionState::default(),
             free,
         };
         maps.frames.iter().for_each(|frame| frame.store(NONE, Relaxed));

@@ -41,6 +41,16 @@ pub enum LruGenLoop {
     Mm,
 }
 
+/// Whether a first access to anonymous memory asks for a folio as large as a page table maps (the
+/// kernel's `transparent_hugepage/enabled`). It is mapped by entries, not by a PMD leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Thp {
+    /// No.
+    Never,
+    /// Yes, and compacts and reclaims for it (`defrag` as for memory that is madvised).
+    Always,
+}
+
 /// All that a variant decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
@@ -50,4 +60,6 @@ pub struct Tuning {
     pub unmapping: Unmapping,
     /// How reclaim goes through generations, where they are in use.
     pub lru_gen: LruGenLoop,
+    /// How large the folios are that faults make for anonymous memory.
+    pub thp: Thp,
 }

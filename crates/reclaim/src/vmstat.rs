@@ -95,6 +95,22 @@ counters! {
     PgmigrateSuccess = "pgmigrate_success",
     /// Pages that were to move and could not.
     PgmigrateFail = "pgmigrate_fail",
+    /// Frames that compaction looked at for folios to move.
+    CompactMigrateScanned = "compact_migrate_scanned",
+    /// Frames, or free blocks, that compaction looked at for room to move to.
+    CompactFreeScanned = "compact_free_scanned",
+    /// Pages that compaction took off lists, and free pages that it took.
+    CompactIsolated = "compact_isolated",
+    /// Compactions (calls) for whoever found no large run.
+    CompactStall = "compact_stall",
+    /// Those after which there was none either.
+    CompactFail = "compact_fail",
+    /// Those after which there was one.
+    CompactSuccess = "compact_success",
+    /// First accesses (calls) that got a folio as large as a page table maps.
+    ThpFaultAlloc = "thp_fault_alloc",
+    /// Those that were to get one and got a smaller.
+    ThpFaultFallback = "thp_fault_fallback",
     /// Reclaims (calls) below the low protection, because nothing else was left.
     EventLow = "low",
     /// Charges (calls) that met the limit.

@@ -3,6 +3,7 @@
 use crate::folio::FolioId;
 use crate::rmap::MappingId;
 use crate::swap::SwapSlot;
+use core::ops::Range;
 use pageout_paging::{Env, Order, Pfn};
 
 /// Physical memory: where frames come from, and what is done to their content.
@@ -22,6 +23,26 @@ pub trait Frames {
     fn copy(&self, from: Pfn, to: Pfn, nr: usize);
     /// Frames free now, in pages: what watermarks are compared with.
     fn free_pages(&self) -> usize;
+    /// Free memory by place, if it gets fragmented and may be compacted. By default it does not.
+    fn blocks(&self) -> Option<&dyn FreeBlocks> {
+        None
+    }
+}
+
+/// A supply of frames whose free runs are aligned blocks of 2^order that split and merge: what
+/// compaction needs of it.
+pub trait FreeBlocks {
+    /// All of its frames.
+    fn frames(&self) -> Range<Pfn>;
+    /// The order of the free block that begins at `pfn`; `None` if none does.
+    fn block_at(&self, pfn: Pfn) -> Option<Order>;
+    /// Takes the first 2^`order` frames of the free block that begins at `pfn`, as
+    /// [`Frames::alloc`] would; false if there is none so large.
+    fn alloc_at(&self, pfn: Pfn, order: Order) -> bool;
+    /// Whether [`Frames::alloc`] would find a run of `order` now.
+    fn has_block(&self, order: Order) -> bool;
+    /// Pages that are to stay free while a large run is put together.
+    fn low_watermark(&self) -> usize;
 }
 
 /// What backs a folio.

@@ -4,7 +4,7 @@ use crate::formats::FormatName;
 use crate::metrics::labels;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
-use pageout_reclaim::{Aging, LruGenLoop, ShootdownWhen, Tuning, UnmapBy, Unmapping};
+use pageout_reclaim::{Aging, LruGenLoop, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use pageout_record::schema::Labels;
 use std::fmt;
 use std::str::FromStr;
@@ -194,7 +194,7 @@ impl Variant {
     /// What reclaim is told, likewise.
     pub fn tuning(self, default: FlushPolicy) -> Tuning {
         let unmapping = Unmapping { by: self.unmap, shootdown: self.shootdown };
-        Tuning { aging: self.aging(default), unmapping, lru_gen: self.lru_gen }
+        Tuning { aging: self.aging(default), unmapping, lru_gen: self.lru_gen, thp: Thp::Never }
     }
 }
 

@@ -81,8 +81,8 @@ impl SwapEntry {
         }
     }
 
-    /// The entry of a page under migration from `pfn`, with no other flag set; `None` if the frame's
-    /// number does not fit 47 bits.
+    /// The entry of a page under migration from `pfn`, with no other flag set; `None` if the
+    /// frame's number does not fit 47 bits.
     pub const fn migration(pfn: Pfn, moving: Moving) -> Option<Self> {
         if pfn.get() >= (1 << Moving::PFN_BITS) - 1 {
             return None;

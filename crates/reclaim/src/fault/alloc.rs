@@ -28,6 +28,18 @@ impl<W: World> At<'_, '_, W> {
         index: u64,
     ) -> Result<FolioId, Fault> {
         let pfn = self.alloc_frames(cpu, order)?;
+        self.folio_over(cpu, pfn, order, memcg, (mapping, index))
+    }
+
+    /// The same, over frames that were allocated for it and are given back if it cannot be made.
+    pub(super) fn folio_over(
+        &self,
+        cpu: &mut CpuCtx,
+        pfn: Pfn,
+        order: Order,
+        memcg: MemcgId,
+        (mapping, index): (MappingId, u64),
+    ) -> Result<FolioId, Fault> {
         let flags = FolioFlags::empty();
         let new = NewFolio { pfn, order, mapping, index, flags };
         let Ok(id) = self.maps.add_folio(self.world, cpu, new) else {

@@ -3,14 +3,16 @@
 use super::{At, Fault, MINOR, Outcome};
 use crate::CpuCtx;
 use crate::folio::{FolioFlags, FolioId};
+use crate::tuning::Thp;
+use crate::vmstat::Counter;
 use crate::world::World;
 use pageout_paging::contig::set_ptes;
 use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Table, VirtAddr};
 
 impl<W: World> At<'_, '_, W> {
-    /// Maps a new folio of zeros, the largest of the mapping's order that finds its whole range
-    /// empty and inside the VMA (Linux 7.1.5, do_anonymous_page). There is no shared page of zeros:
-    /// a first load gets a folio as well.
+    /// Maps a new folio of zeros, the largest that the variant and the mapping ask for and that
+    /// finds its whole range empty and inside the VMA (Linux 7.1.5, do_anonymous_page). There is no
+    /// shared page of zeros: a first load gets a folio as well.
     pub(super) fn anon_fault(&self, cpu: &mut CpuCtx, table: Pfn) -> Outcome {
         let mapping = self.anon_mapping(cpu)?;
         let (id, start) = self.zeroed_folio(cpu, table)?;
@@ -36,6 +38,9 @@ impl<W: World> At<'_, '_, W> {
 
     /// A folio of zeros around the page, and the address it is for.
     fn zeroed_folio(&self, cpu: &mut CpuCtx, table: Pfn) -> Result<(FolioId, VirtAddr), Fault> {
+        if let Some(found) = self.huge_folio(cpu, table)? {
+            return Ok(found);
+        }
         let mapping = self.anon_mapping(cpu)?;
         let mut order = self.maps.mapping(mapping).order().get();
         loop {
@@ -48,15 +53,47 @@ impl<W: World> At<'_, '_, W> {
             let index = self.vma.pgoff_at::<W::Format>(start);
             match self.new_folio(cpu, size, self.mm.memcg(), mapping, index) {
                 Ok(id) => {
-                    let folio = self.maps.folio(id);
-                    self.world.zero(folio.pfn(), folio.nr_pages());
-                    folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
+                    self.zero(id);
                     return Ok((id, start));
                 }
                 Err(_) if order > 0 => order -= 1,
                 Err(fault) => return Err(fault),
             }
         }
+    }
+
+    /// A folio of zeros for all that the page table maps, and the first address it maps, where that
+    /// is asked for and the VMA has room (Linux 7.1.5, do_huge_pmd_anonymous_page).
+    fn huge_folio(
+        &self,
+        cpu: &mut CpuCtx,
+        table: Pfn,
+    ) -> Result<Option<(FolioId, VirtAddr)>, Fault> {
+        let order = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
+        let start = self.addr.align_down(W::Format::shift(Level::Pmd));
+        if self.tuning.thp == Thp::Never || !self.fits(table, start, order) {
+            return Ok(None);
+        }
+        let at = (self.anon_mapping(cpu)?, self.vma.pgoff_at::<W::Format>(start));
+        let memcg = self.mm.memcg();
+        let frames = self.maps.alloc_costly(self.world, cpu, order, self.tuning);
+        let made = frames.and_then(|pfn| self.folio_over(cpu, pfn, order, memcg, at).ok());
+        let counter = match made {
+            Some(_) => Counter::ThpFaultAlloc,
+            None => Counter::ThpFaultFallback,
+        };
+        self.maps.memcg(memcg).vmstat.add(counter, 1);
+        Ok(made.map(|id| {
+            self.zero(id);
+            (id, start)
+        }))
+    }
+
+    /// Fills a new folio with zeros.
+    fn zero(&self, id: FolioId) {
+        let folio = self.maps.folio(id);
+        self.world.zero(folio.pfn(), folio.nr_pages());
+        folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
     }
 
     /// Whether a folio from `start` on would lie in the VMA and in one table, over empty entries.

@@ -68,8 +68,8 @@ pub enum Fault {
     OutOfMemory,
     /// The page could not be read (SIGBUS).
     IoError,
-    /// An entry that faults do not handle: device memory, poisoned pages, pages without a folio, and
-    /// stores to a PMD leaf that forbids them.
+    /// An entry that faults do not handle: device memory, poisoned pages, pages without a folio,
+    /// and stores to a PMD leaf that forbids them.
     Unsupported,
 }
 

@@ -219,7 +219,7 @@ mod tests {
     use crate::mglru::bare::Ground;
     use crate::referenced::Aging;
     use crate::scan::{ANON, FILE};
-    use crate::tuning::{ShootdownWhen, Tuning, UnmapBy, Unmapping};
+    use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
     use core::sync::atomic::Ordering::Relaxed;
     use pageout_paging::tlb::FlushPolicy;
     use pageout_paging::young::Family;
@@ -231,6 +231,7 @@ mod tests {
             aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
             unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
             lru_gen,
+            thp: Thp::Never,
         };
         ScanControl { priority, ..ScanControl::new(target, 32, Agent::Direct, tuning) }
     }

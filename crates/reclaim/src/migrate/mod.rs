@@ -8,7 +8,8 @@
 //! In kernels a folio is its frames' own descriptor, so what names the old one has to be pointed to
 //! the new: index, swap cache, lists, cgroup. Here it keeps its entry in the table of folios, and
 //! nothing but the table of frames changes. While it moves it has no references, so that no one
-//! finds it in an index: who looks for it then takes it to be on its way in or out, and comes again.
+//! finds it in an index: who looks for it then takes it to be on its way in or out, and comes
+//! again.
 
 mod restore;
 

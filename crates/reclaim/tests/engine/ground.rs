@@ -4,9 +4,12 @@
 use crate::env::{FIRST_TABLE, TestEnv};
 use pageout_paging::walk::TableFrames;
 use pageout_paging::{Env, Format, Order, Pfn, Table};
-use pageout_reclaim::{Backing, Frames, Io, MappingId, Place, Submitted, SwapSlot, World};
+use pageout_reclaim::{
+    Backing, Frames, FreeBlocks, Io, MappingId, Place, Submitted, SwapSlot, World,
+};
 use std::collections::HashMap;
 use std::mem::take;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -112,6 +115,8 @@ pub(crate) struct Ground {
     /// Whether the calling task is to stop.
     pub(crate) signal: AtomicBool,
     pub(crate) now_ms: AtomicU64,
+    /// Whether memory is compacted.
+    pub(crate) compacts: AtomicBool,
 }
 
 impl Ground {
@@ -127,6 +132,7 @@ impl Ground {
             early: AtomicBool::new(false),
             signal: AtomicBool::new(false),
             now_ms: AtomicU64::new(0),
+            compacts: AtomicBool::new(false),
         }
     }
 
@@ -249,6 +255,45 @@ impl<F: Format> Frames for TestEnv<'_, F> {
 
     fn free_pages(&self) -> usize {
         self.ground.used.lock().unwrap().iter().filter(|used| !**used).count()
+    }
+
+    fn blocks(&self) -> Option<&dyn FreeBlocks> {
+        self.ground.compacts.load(Relaxed).then_some(self as _)
+    }
+}
+
+impl<F: Format> FreeBlocks for TestEnv<'_, F> {
+    fn frames(&self) -> Range<Pfn> {
+        Pfn::new(0)..Pfn::new(self.ground.contents.len() as u64)
+    }
+
+    fn block_at(&self, pfn: Pfn) -> Option<Order> {
+        let used = self.ground.used.lock().unwrap();
+        let first = pfn.get() as usize;
+        let around = |order: &u8| {
+            let start = first >> order << order;
+            used.get(start..start + (1 << order)).is_some_and(|run| !run.contains(&true))
+        };
+        let largest = (0..=10).take_while(around).last()?;
+        first.is_multiple_of(1 << largest).then(|| Order::new(largest)).flatten()
+    }
+
+    fn alloc_at(&self, pfn: Pfn, order: Order) -> bool {
+        let free = self.block_at(pfn).is_some_and(|block| block >= order);
+        if free {
+            let mut used = self.ground.used.lock().unwrap();
+            used[pfn.get() as usize..][..order.nr_pages()].fill(true);
+        }
+        free
+    }
+
+    fn has_block(&self, order: Order) -> bool {
+        let used = self.ground.used.lock().unwrap();
+        used.chunks_exact(order.nr_pages()).any(|run| !run.contains(&true))
+    }
+
+    fn low_watermark(&self) -> usize {
+        0
     }
 }
 

@@ -8,9 +8,9 @@ use pageout_paging::pte::Entry;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Pfn};
 use pageout_reclaim::{
-    Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruGenLoop, LruList, MappingId,
-    MemcgId, MmId, Place, Recency, ReclaimOptions, ShootdownWhen, SwapSlot, Tuning, UnmapBy,
-    Unmapping, VmFlags, cache, swap,
+    Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId, MemcgId,
+    MmId, Place, Recency, ReclaimOptions, ShootdownWhen, SwapSlot, Tuning, UnmapBy, Unmapping,
+    VmFlags, cache, swap,
 };
 
 const ROOT: MemcgId = MemcgId::ROOT;
@@ -18,7 +18,7 @@ const ROOMY: Limits = Limits { folios: 256, shadows: 64, slots: 64, ..LIMITS };
 const READ_WRITE: VmFlags = VmFlags::READ.union(VmFlags::WRITE);
 
 fn tuning(family: Family, unmapping: Unmapping) -> Tuning {
-    Tuning { aging: aging(family), unmapping, lru_gen: LruGenLoop::V7_1 }
+    Tuning { aging: aging(family), unmapping, ..crate::world::tuning() }
 }
 
 const DEFERRED: Unmapping = Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred };

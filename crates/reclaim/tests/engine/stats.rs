@@ -113,4 +113,12 @@ pageoutrun 0
 pgrotated 0
 pgmigrate_success 0
 pgmigrate_fail 0
+compact_migrate_scanned 0
+compact_free_scanned 0
+compact_isolated 0
+compact_stall 0
+compact_fail 0
+compact_success 0
+thp_fault_alloc 0
+thp_fault_fallback 0
 ";

@@ -141,7 +141,21 @@ impl Hardware {
         run.is_some_and(|run| run.iter().all(|frame| !frame.used))
     }
 
-    fn take(&mut self, first: usize, nr: usize) -> Pfn {
+    /// Whether there is a free run.
+    pub(crate) fn has_run(&self, order: Order) -> bool {
+        let nr = order.nr_pages();
+        (0..self.frames.len()).step_by(nr).any(|first| self.is_free(first, nr))
+    }
+
+    /// The size of the largest aligned free run around a frame, if it begins there.
+    pub(crate) fn block_at(&self, pfn: Pfn) -> Option<Order> {
+        let first = pfn.get() as usize;
+        let around = |order: &u8| self.is_free(first >> order << order, 1 << order);
+        let largest = (0..=10).take_while(around).last()?;
+        first.is_multiple_of(1 << largest).then(|| Order::new(largest)).flatten()
+    }
+
+    pub(crate) fn take(&mut self, first: usize, nr: usize) -> Pfn {
         for frame in &mut self.frames[first..first + nr] {
             *frame = Frame { used: true, owner: frame.owner + 1, content: GARBAGE };
         }

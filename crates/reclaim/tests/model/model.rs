@@ -14,12 +14,13 @@ use pageout_paging::{
 };
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Access, Backing, CpuCtx, Fault, Frames, Io, Lock, MappingId, Maps, MemcgId, Submitted, Tuning,
-    VmFlags, World, WriteGuard, handle_fault,
+    Access, Backing, CpuCtx, Fault, Frames, FreeBlocks, Io, Lock, MappingId, Maps, MemcgId,
+    Submitted, Tuning, VmFlags, World, WriteGuard, handle_fault,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// What the machine is able to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -473,6 +474,37 @@ impl<F: Format, R: Rules> Frames for Model<'_, '_, F, R> {
 
     fn free_pages(&self) -> usize {
         self.hardware.borrow().free_pages()
+    }
+
+    fn blocks(&self) -> Option<&dyn FreeBlocks> {
+        Some(self)
+    }
+}
+
+impl<F: Format, R: Rules> FreeBlocks for Model<'_, '_, F, R> {
+    fn frames(&self) -> Range<Pfn> {
+        Pfn::new(0)..Pfn::new(self.hardware.borrow().frames.len() as u64)
+    }
+
+    fn block_at(&self, pfn: Pfn) -> Option<Order> {
+        self.hardware.borrow().block_at(pfn)
+    }
+
+    fn alloc_at(&self, pfn: Pfn, order: Order) -> bool {
+        let mut hardware = self.hardware.borrow_mut();
+        let free = hardware.block_at(pfn).is_some_and(|block| block >= order);
+        if free {
+            hardware.take(pfn.get() as usize, order.nr_pages());
+        }
+        free
+    }
+
+    fn has_block(&self, order: Order) -> bool {
+        self.hardware.borrow().has_run(order)
+    }
+
+    fn low_watermark(&self) -> usize {
+        4
     }
 }
 

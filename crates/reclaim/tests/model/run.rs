@@ -8,7 +8,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Order, Pfn, Rules, Table, VirtRange};
 use pageout_reclaim::{
-    Advice, CpuCtx, FolioFlags, Frames, Gather, MappingKind, MemcgId, MmapError, NewVma,
+    Advice, Compacted, CpuCtx, FolioFlags, Frames, Gather, MappingKind, MemcgId, MmapError, NewVma,
     SpaceError, VmFlags, cache,
 };
 use std::ops::Range;
@@ -65,6 +65,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 | Op::SwitchLruGen { .. }
                 | Op::WriteFile { .. }
                 | Op::Migrate { .. }
+                | Op::Compact
         );
         let next =
             step.meanwhile.iter().cloned().collect::<std::collections::VecDeque<Meanwhile>>();
@@ -153,6 +154,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             | Op::AddCgroup { .. }
             | Op::RemoveCgroup { .. } => self.change_cgroups(op),
             Op::Migrate { at, nr, high } => self.migrate(at, nr, high),
+            Op::Compact => self.with_cpu(|cpu| {
+                let done = self.maps.compact_memory(self, cpu, self.tuning.get());
+                assert_eq!(done, Compacted::Complete, "the scanners meet");
+            }),
             Op::Storage { reads, writes } => {
                 let mut hardware = self.hardware.borrow_mut();
                 (hardware.reads, hardware.writes) = (reads, writes);

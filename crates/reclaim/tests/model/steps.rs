@@ -7,7 +7,7 @@ use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Advice, Aging, LruGenLoop, ShootdownWhen, Tuning, UnmapBy, Unmapping, VmFlags,
+    Advice, Aging, LruGenLoop, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping, VmFlags,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -152,6 +152,8 @@ pub(crate) enum Op {
         nr: u64,
         high: bool,
     },
+    /// Memory is compacted.
+    Compact,
     /// How storage answers from now on.
     Storage {
         reads: Answer,
@@ -213,7 +215,7 @@ impl Step {
 }
 
 /// Variants there are.
-pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2;
+pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2 * 2;
 
 /// A variant by number: family, unmap and shootdown first; what comes after them, the flush, may
 /// change what is found young.
@@ -224,7 +226,8 @@ pub(crate) fn tuning(number: usize) -> Tuning {
     let flush = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None][number / 12 % 3];
     let aging = Aging { family, flush: FlushPolicy::forced(flush) };
     let lru_gen = [LruGenLoop::V7_1, LruGenLoop::Mm][number / 36 % 2];
-    Tuning { aging, unmapping: Unmapping { by, shootdown }, lru_gen }
+    let thp = [Thp::Never, Thp::Always][number / 72 % 2];
+    Tuning { aging, unmapping: Unmapping { by, shootdown }, lru_gen, thp }
 }
 
 fn process() -> impl Strategy<Value = usize> {
@@ -335,9 +338,12 @@ fn reclaim() -> BoxedStrategy<Op> {
 }
 
 fn migrate() -> BoxedStrategy<Op> {
-    (0..96_u64, 1..48_u64, any::<bool>())
-        .prop_map(|(at, nr, high)| Op::Migrate { at, nr, high })
-        .boxed()
+    let moves = (0..96_u64, 1..48_u64, any::<bool>());
+    prop_oneof![
+        4 => moves.prop_map(|(at, nr, high)| Op::Migrate { at, nr, high }),
+        1 => Just(Op::Compact),
+    ]
+    .boxed()
 }
 
 fn moves() -> BoxedStrategy<Op> {

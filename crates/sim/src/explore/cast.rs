@@ -12,7 +12,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, Fault, Frames, LruGenLoop, MappingId, MappingKind, Maps, MemcgId, MmId,
-    NewVma, Place, ShootdownWhen, Targets, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
+    NewVma, Place, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
 };
 use std::marker::PhantomData;
 
@@ -28,6 +28,7 @@ pub const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Batched, flush: FlushPolicy::forced(YoungFlush::None) },
     unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
     lru_gen: LruGenLoop::V7_1,
+    thp: Thp::Never,
 };
 
 /// Faults that one access may take.

@@ -5,7 +5,7 @@ use crate::mglru::bare::Ground;
 use crate::mglru::{MAX_NR_GENS, MAX_NR_TIERS};
 use crate::referenced::Aging;
 use crate::scan::{Agent, DEF_PRIORITY};
-use crate::tuning::{ShootdownWhen, Tuning, UnmapBy, Unmapping};
+use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::Family;
 use std::vec::Vec;
@@ -18,6 +18,7 @@ fn control(lru_gen: LruGenLoop) -> ScanControl {
         aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
         unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
         lru_gen,
+        thp: Thp::Never,
     };
     ScanControl::new(None, 32, Agent::Direct, tuning)
 }

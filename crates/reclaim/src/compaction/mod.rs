@@ -1,0 +1,200 @@
+//! Compaction: folios move from the bottom of memory to free frames at its top, until a free block
+//! of the order that is wanted has come together (Linux 7.1.5, compaction.c).
+//!
+//! It lives beside reclaim, since a fault that finds no large run turns to both, and asks the
+//! supply of frames for little: [`FreeBlocks`]. One zone; every block of pages may be scanned:
+//! neither kinds of mobility nor hints of blocks to skip are kept, and nothing runs in the
+//! background.
+
+mod scan;
+
+use crate::CpuCtx;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::tuning::Tuning;
+use crate::vmstat::Counter;
+use crate::world::{FreeBlocks, World};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use pageout_paging::{Order, Pfn};
+use scan::Compaction;
+
+/// How far failures put off the next try: to every 64th (`COMPACT_MAX_DEFER_SHIFT`).
+const MAX_DEFER_SHIFT: u32 = 6;
+
+/// Rounds of reclaim before compaction is tried without enough free memory
+/// (`MAX_RECLAIM_RETRIES`).
+const RETRIES: u32 = 16;
+
+/// How a compaction ended (the kernel's `enum compact_result`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compacted {
+    /// There is too little free memory to move anything to.
+    Skipped,
+    /// The last ones failed: it is not worth a try now.
+    Deferred,
+    /// A block of the order is free.
+    Success,
+    /// The scanners met, having begun where an earlier one ended.
+    PartialSkipped,
+    /// The scanners met: all of memory was scanned.
+    Complete,
+}
+
+/// What is kept from one compaction to the next (of the kernel's `struct zone`).
+#[derive(Debug, Default)]
+pub(crate) struct CompactionState {
+    /// Frames below that the migration scanner has done.
+    migrate: AtomicU64,
+    /// Frames above that the free scanner has done.
+    free: AtomicU64,
+    /// Tries asked for since the last failure.
+    considered: AtomicU32,
+    /// Only every 2^n-th is made,
+    defer_shift: AtomicU32,
+    /// for orders from this one on. 0 before the first failure.
+    order_failed: AtomicU32,
+}
+
+impl CompactionState {
+    /// Whether a try for `order` is to be left out (`compaction_deferred`).
+    fn is_deferred(&self, order: Order) -> bool {
+        let failed = self.order_failed.load(Relaxed);
+        if failed == 0 || u32::from(order.get()) < failed {
+            return false;
+        }
+        let limit = 1 << self.defer_shift.load(Relaxed);
+        let considered = (self.considered.load(Relaxed) + 1).min(limit);
+        self.considered.store(considered, Relaxed);
+        considered < limit
+    }
+
+    /// A compaction for `order` failed (`defer_compaction`).
+    fn defer(&self, order: Order) {
+        self.considered.store(0, Relaxed);
+        let shift = (self.defer_shift.load(Relaxed) + 1).min(MAX_DEFER_SHIFT);
+        self.defer_shift.store(shift, Relaxed);
+        let failed = self.order_failed.load(Relaxed);
+        let order = u32::from(order.get());
+        if failed == 0 || order < failed {
+            self.order_failed.store(order, Relaxed);
+        }
+    }
+
+    /// One succeeded, and what it made was `allocated` or is at least there
+    /// (`compaction_defer_reset`).
+    fn reset(&self, order: Order, allocated: bool) {
+        if allocated {
+            self.considered.store(0, Relaxed);
+            self.defer_shift.store(0, Relaxed);
+        }
+        let order = u32::from(order.get());
+        if order >= self.order_failed.load(Relaxed) {
+            self.order_failed.store(order + 1, Relaxed);
+        }
+    }
+}
+
+impl Maps<'_> {
+    /// Compacts all of memory, whatever is free (Linux: `/proc/sys/vm/compact_memory`).
+    /// [`Compacted::Skipped`] if the supply of frames cannot be compacted.
+    pub fn compact_memory<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        tuning: Tuning,
+    ) -> Compacted {
+        let Some(blocks) = world.blocks() else {
+            return Compacted::Skipped;
+        };
+        self.compaction.migrate.store(0, Relaxed);
+        self.compaction.free.store(0, Relaxed);
+        Compaction::new(self, world, blocks, None, tuning.unmapping).run(cpu)
+    }
+
+    /// Frames for a large folio, by direct compaction and reclaim if need be (Linux 7.1.5,
+    /// __alloc_pages_slowpath for a costly order): compaction, reclaim until there is enough free
+    /// memory for another, and that one.
+    pub(crate) fn alloc_costly<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        order: Order,
+        tuning: Tuning,
+    ) -> Option<Pfn> {
+        let found = world.alloc(order);
+        let Some(blocks) = world.blocks().filter(|_| found.is_none()) else {
+            return found;
+        };
+        self.direct_compact(world, cpu, blocks, order, tuning).or_else(|| {
+            for _ in 0..RETRIES {
+                let enough = is_suitable(world, blocks, order);
+                if enough || self.try_to_free_pages(world, cpu, tuning) == 0 {
+                    break;
+                }
+            }
+            let freed = world.alloc(order);
+            freed.or_else(|| self.direct_compact(world, cpu, blocks, order, tuning))
+        })
+    }
+
+    /// Compacts for whoever found no run of `order`, and takes what has come together
+    /// (`__alloc_pages_direct_compact`, `try_to_compact_pages`).
+    fn direct_compact<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        blocks: &dyn FreeBlocks,
+        order: Order,
+        tuning: Tuning,
+    ) -> Option<Pfn> {
+        let state = &self.compaction;
+        if state.is_deferred(order) || !is_suitable(world, blocks, order) {
+            return None;
+        }
+        let vmstat = &self.memcg(MemcgId::ROOT).vmstat;
+        vmstat.add(Counter::CompactStall, 1);
+        let scan = Compaction::new(self, world, blocks, Some(order), tuning.unmapping);
+        match scan.run(cpu) {
+            Compacted::Success => state.reset(order, false),
+            _ => state.defer(order),
+        }
+        let found = world.alloc(order);
+        match found {
+            Some(_) => {
+                state.reset(order, true);
+                vmstat.add(Counter::CompactSuccess, 1);
+            }
+            None => vmstat.add(Counter::CompactFail, 1),
+        }
+        found
+    }
+}
+
+/// Whether there is free memory enough to compact for `order`: twice the block beyond the low
+/// watermark (`compaction_suitable`, `compact_gap`; without its index of fragmentation).
+fn is_suitable<W: World>(world: &W, blocks: &dyn FreeBlocks, order: Order) -> bool {
+    world.free_pages() >= blocks.low_watermark() + 2 * order.nr_pages()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_put_off_ever_more_tries() {
+        let state = CompactionState::default();
+        let [small, large] = [3, 9].map(|order| Order::new(order).expect("small"));
+        assert!(!state.is_deferred(large));
+        for failures in 1..9_u32 {
+            state.defer(large);
+            assert!(!state.is_deferred(small), "a smaller order never failed");
+            let left_out = (0..200).take_while(|_| state.is_deferred(large)).count();
+            assert_eq!(left_out, (1 << failures.min(MAX_DEFER_SHIFT)) - 1);
+        }
+        state.reset(small, true);
+        state.defer(large);
+        assert!(state.is_deferred(large), "a success of a smaller order says nothing of it");
+        state.reset(large, true);
+        assert!(!state.is_deferred(large));
+    }
+}

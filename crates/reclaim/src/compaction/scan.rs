@@ -1,0 +1,213 @@
+//! The two scanners: one finds folios to move, from the bottom up, the other frames to move them
+//! to, from the top down.
+
+use super::{Compacted, CompactionState};
+use crate::CpuCtx;
+use crate::list::FolioList;
+use crate::maps::Maps;
+use crate::memcg::MemcgId;
+use crate::migrate::{BATCH, Targets};
+use crate::tuning::Unmapping;
+use crate::vmstat::Counter;
+use crate::world::{FreeBlocks, World};
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::{Format, Order, Pfn};
+
+/// One compaction (the kernel's `struct compact_control`).
+pub(super) struct Compaction<'a, 'm, W> {
+    maps: &'a Maps<'m>,
+    world: &'a W,
+    /// The order wanted; none for all that can be had.
+    order: Option<Order>,
+    unmapping: Unmapping,
+    /// The next frame that the migration scanner looks at.
+    migrate: Pfn,
+    start: Pfn,
+    free: FreeScanner<'a, W>,
+    /// It begins at both ends of memory.
+    whole: bool,
+    scanned: u64,
+    isolated: u64,
+}
+
+impl<'a, 'm, W: World> Compaction<'a, 'm, W> {
+    pub(super) fn new(
+        maps: &'a Maps<'m>,
+        world: &'a W,
+        blocks: &'a dyn FreeBlocks,
+        order: Option<Order>,
+        unmapping: Unmapping,
+    ) -> Self {
+        let frames = blocks.frames();
+        let CompactionState { migrate, free, .. } = &maps.compaction;
+        let [below, above] = [migrate, free].map(|done| done.load(Relaxed));
+        let end = Pfn::new(frames.end.get() - above);
+        let migrate = frames.start.add(below);
+        let block = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
+        let free = FreeScanner {
+            world,
+            blocks,
+            block,
+            spared: order.unwrap_or(block),
+            top: frames.end,
+            first: end,
+            next: end,
+            end,
+            limit: migrate,
+            scanned: 0,
+            isolated: 0,
+        };
+        let whole = below == 0 && above == 0;
+        let (scanned, isolated) = (0, 0);
+        let start = frames.start;
+        Self { maps, world, order, unmapping, migrate, start, free, whole, scanned, isolated }
+    }
+
+    /// Moves folios, a batch at a time, until a block of pages is done and there is one of the
+    /// order wanted, or the scanners meet (`compact_zone`, `compact_finished`).
+    pub(super) fn run(mut self, cpu: &mut CpuCtx) -> Compacted {
+        let ended = loop {
+            if self.free.block_of(self.migrate) >= self.free.block_of(self.free.first) {
+                break if self.whole { Compacted::Complete } else { Compacted::PartialSkipped };
+            }
+            let block_done = self.free.block_of(self.migrate) == self.migrate;
+            if block_done && self.order.is_some_and(|order| self.free.blocks.has_block(order)) {
+                break Compacted::Success;
+            }
+            let mut folios = self.isolate(cpu);
+            self.free.limit = self.free.block_of(self.migrate);
+            if folios.len > 0 {
+                let (maps, world, how) = (self.maps, self.world, self.unmapping);
+                maps.migrate_folios(world, cpu, &mut folios, &mut self.free, how);
+            }
+        };
+        self.keep(ended);
+        ended
+    }
+
+    /// Takes folios off their lists, up to 32 pages of one block of pages (`isolate_migratepages`).
+    fn isolate(&mut self, cpu: &mut CpuCtx) -> FolioList {
+        let mut folios = FolioList::default();
+        let mut pages = 0;
+        let end = self.free.block_of(self.migrate).add(self.free.block.nr_pages() as u64);
+        let from = self.migrate;
+        while self.migrate < end && pages < BATCH {
+            let at = self.migrate;
+            self.migrate = at.add(self.frames_passed(at));
+            if let Some(id) = self.movable(cpu, at) {
+                let folio = self.maps.folio(id);
+                pages += folio.nr_pages();
+                self.migrate = folio.pfn().add(folio.nr_pages() as u64);
+                folios.push(self.maps, id);
+            }
+        }
+        self.scanned += self.migrate.offset_from(from);
+        self.isolated += pages as u64;
+        folios
+    }
+
+    /// Frames of the free block at a frame, or 1.
+    fn frames_passed(&self, at: Pfn) -> u64 {
+        self.free.blocks.block_at(at).map_or(1, |order| order.nr_pages() as u64)
+    }
+
+    /// The folio in a frame, off its list, if it is smaller than what is wanted
+    /// (`skip_isolation_on_order`).
+    fn movable(&self, cpu: &mut CpuCtx, at: Pfn) -> Option<crate::FolioId> {
+        let id = self.maps.folio_of(at)?;
+        if self.maps.folio(id).order() >= self.free.spared.min(self.free.block) {
+            return None;
+        }
+        self.maps.isolate_movable(self.world, cpu, at)
+    }
+
+    /// Keeps where the scanners are, or begins anew when they met, and counts.
+    fn keep(&self, ended: Compacted) {
+        let met = ended != Compacted::Success;
+        let state = &self.maps.compaction;
+        let below = if met { 0 } else { self.migrate.offset_from(self.start) };
+        let above = if met { 0 } else { self.free.done() };
+        state.migrate.store(below, Relaxed);
+        state.free.store(above, Relaxed);
+        let vmstat = &self.maps.memcg(MemcgId::ROOT).vmstat;
+        vmstat.add(Counter::CompactMigrateScanned, self.scanned);
+        vmstat.add(Counter::CompactFreeScanned, self.free.scanned);
+        vmstat.add(Counter::CompactIsolated, self.isolated + self.free.isolated);
+    }
+}
+
+/// Finds free frames, a block of pages at a time from the top down, and in each from its beginning
+/// (`isolate_freepages`).
+struct FreeScanner<'a, W> {
+    world: &'a W,
+    blocks: &'a dyn FreeBlocks,
+    /// The size of a block of pages: what one page table maps (`pageblock_order`).
+    block: Order,
+    /// Free blocks so large are what is wanted, and not broken up.
+    spared: Order,
+    /// Where memory ends.
+    top: Pfn,
+    /// Where the block of pages begins that is being scanned, the next frame in it, and its end.
+    first: Pfn,
+    next: Pfn,
+    end: Pfn,
+    /// The block of pages that the other scanner is in.
+    limit: Pfn,
+    scanned: u64,
+    isolated: u64,
+}
+
+impl<W> FreeScanner<'_, W> {
+    fn block_of(&self, pfn: Pfn) -> Pfn {
+        Pfn::new(pfn.get() >> self.block.get() << self.block.get())
+    }
+
+    /// Frames at the top that later compactions need not look at: the blocks of pages above.
+    fn done(&self) -> u64 {
+        self.top.offset_from(self.end)
+    }
+
+    /// Goes to the next block of pages below that is not the block wanted; false if the other
+    /// scanner is there.
+    fn step_down(&mut self) -> bool {
+        while self.first > self.limit {
+            let below = self.block_of(Pfn::new(self.first.get() - 1));
+            if below <= self.limit {
+                self.first = below;
+                return false;
+            }
+            (self.first, self.next, self.end) = (below, below, self.first);
+            let free = self.blocks.block_at(below);
+            if free.is_none_or(|order| order < self.spared) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<W: World> Targets for FreeScanner<'_, W> {
+    fn take(&mut self, order: Order) -> Option<Pfn> {
+        loop {
+            while self.next < self.end {
+                let at = self.next;
+                let found = self.blocks.block_at(at);
+                self.scanned += 1;
+                self.next = at.add(found.map_or(1, |order| order.nr_pages() as u64));
+                if found.is_some_and(|free| free >= order) && self.blocks.alloc_at(at, order) {
+                    let nr = order.nr_pages() as u64;
+                    self.next = at.add(nr);
+                    self.isolated += nr;
+                    return Some(at);
+                }
+            }
+            if !self.step_down() {
+                return None;
+            }
+        }
+    }
+
+    fn give_back(&mut self, pfn: Pfn, order: Order) {
+        self.world.free(pfn, order);
+    }
+}
