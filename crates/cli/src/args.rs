@@ -2,6 +2,7 @@
 
 use crate::lab::args::LabArgs;
 use clap::{Parser, Subcommand, ValueEnum};
+use pageout_sim::reproduce::Thread;
 use pageout_sim::rounds::Rounds;
 use pageout_sim::trace::{DEFAULT_EPOCH_REFERENCES, MAX_EPOCH_REFERENCES};
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ Examples:
   pageout compare age-file order=4 format=arm64-4k size=1GiB
   pageout compare trace --trace my.pgt --base young=batched --new young=line
   pageout run trace order=4 --variant young=line
+  pageout reproduce                         every figure of the threads, theirs beside ours
   pageout bench reclaim                     reclaim by stage, and what batching saves of it
   pageout run reclaim-file --sizes          what it takes of memory, by the folio and the page
   pageout trace record --output my.pgt -- ls -l
@@ -106,6 +108,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// The hot paths beside their floors and goals, as ratios in one run
     Bench(BenchArgs),
+    /// Every figure of the threads, theirs beside ours
+    Reproduce(ReproduceArgs),
     /// Page traces of real programs
     Trace(TraceArgs),
     /// Real kernels under QEMU: build them, boot them, compare them
@@ -186,6 +190,39 @@ pub(crate) enum Benchmark {
     Aging,
     /// Reclaim of files up to 1 TiB, and how its time grows with their size
     Scale,
+}
+
+const REPRODUCE_HELP: &str = "\
+A row for every figure that the threads give: what they have, what comes out here and where (engine
+on this machine, prices on a platform, real kernel in the lab's stored records), and what ours is
+worth. A row that nothing here can say is shown with why. Below: what was missed and why, constants
+fitted and what is left of them without each thread, and the score. docs/reproduce.md.
+
+Examples:
+  pageout reproduce                  all of it, in a few minutes
+  pageout reproduce --thread S3      one thread's
+  pageout reproduce --quick          a small file and few draws: whether it works
+  pageout reproduce --json";
+
+#[derive(Debug, Parser)]
+#[command(after_help = REPRODUCE_HELP)]
+pub(crate) struct ReproduceArgs {
+    /// One thread's figures, without the fits: S0, S1, S2, S3, S4 or lists [default: all]
+    #[arg(long, value_name = "THREAD", value_parser = thread)]
+    pub thread: Option<Thread>,
+    /// Draws of a platform's prices [default: 2000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(20..=1_000_000))]
+    pub draws: Option<u64>,
+    /// A smaller file, few rounds and draws
+    #[arg(long)]
+    pub quick: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+fn thread(name: &str) -> Result<Thread, String> {
+    let found = Thread::ALL.into_iter().find(|thread| thread.name() == name);
+    found.ok_or_else(|| format!("expected {}", Thread::ALL.map(Thread::name).join(", ")))
 }
 
 #[derive(Debug, Parser)]

@@ -10,6 +10,7 @@ mod files;
 mod lab;
 mod output;
 mod progress;
+mod reproduce;
 mod run;
 mod tables;
 mod trace;
@@ -37,6 +38,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Compare(args)) => compare::compare(&args)?,
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,
+        Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,
         Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Lab(args)) => lab::lab(&args)?,

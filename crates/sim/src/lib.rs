@@ -25,6 +25,7 @@ pub mod published;
 pub mod reclaim_file;
 pub mod reference_string;
 pub mod replay;
+pub mod reproduce;
 pub mod residency;
 pub mod rounds;
 pub mod sampler;

@@ -45,7 +45,7 @@ fn figures() -> Vec<Figure> {
     let classic = CLASSIC.into_iter().zip([724.0, 485.0, 119.0]).collect();
     let mglru = MGLRU.into_iter().zip([224.0, 86.0]).collect();
     let threads = [thread(THREAD, classic), thread(THREAD_MGLRU, mglru)];
-    let stored = RecordSet::from_json(LAB_RECORDS).expect("the stored records are a record set");
+    let stored = stored();
     let lab = [("arm64, QEMU", "arm64-4k"), ("x86-64, QEMU", "x86-64")];
     let lab = lab.into_iter().flat_map(|(machine, config)| {
         let counted = |lru: Lru| KERNELS.map(|kernel| reclaim(&stored, config, lru, kernel));
@@ -72,6 +72,20 @@ const COUNTED: &str = "instructions/4K page";
 
 /// The lab's instructions a page of the leading scenario.
 fn reclaim(stored: &RecordSet, config: &str, lru: Lru, kernel: &str) -> f64 {
+    lab_metric(stored, (config, lru, kernel), "reclaim").expect("the leading figures are stored")
+}
+
+/// What the lab stored.
+pub(crate) fn stored() -> RecordSet {
+    RecordSet::from_json(LAB_RECORDS).expect("the stored records are a record set")
+}
+
+/// A metric of the lab's leading scenario, of a configuration, lists and a kernel.
+pub(crate) fn lab_metric(
+    stored: &RecordSet,
+    (config, lru, kernel): (&str, Lru, &str),
+    name: &str,
+) -> Option<f64> {
     let lru = lru.to_string();
     let fields = [
         ("config", config),
@@ -91,8 +105,7 @@ fn reclaim(stored: &RecordSet, config: &str, lru: Lru, kernel: &str) -> f64 {
             && fields.iter().all(|field| is(&record.fields, *field))
     });
     let metrics = record.map(|record| &record.metrics[..]).unwrap_or_default();
-    let metric = metrics.iter().find(|metric| metric.name == "reclaim");
-    metric.and_then(|metric| median(&metric.values)).expect("the leading figures are stored")
+    metrics.iter().find(|metric| metric.name == name).and_then(|metric| median(&metric.values))
 }
 
 /// The published figures as records.

@@ -9,6 +9,7 @@ fn help_of_every_command() {
         ("compare", "compare --help"),
         ("run", "run --help"),
         ("bench", "bench --help"),
+        ("reproduce", "reproduce --help"),
         ("trace", "trace --help"),
         ("trace_record", "trace record --help"),
         ("trace_import", "trace import --help"),

@@ -7,13 +7,13 @@ use pageout_record::schema::Record;
 
 /// The records of scenarios that reclaim, to find figures in: each a sample a round.
 #[derive(Clone, Copy)]
-pub(super) struct Measured<'a> {
-    pub(super) records: &'a [Record],
+pub(crate) struct Measured<'a> {
+    pub(crate) records: &'a [Record],
 }
 
 impl Measured<'_> {
     /// Nanoseconds a page of several stages together.
-    pub(super) fn stages(
+    pub(crate) fn stages(
         &self,
         scenario: &ReclaimFile,
         variant: Variant,
@@ -24,7 +24,7 @@ impl Measured<'_> {
     }
 
     /// A metric by its name; nothing if it was not measured.
-    pub(super) fn metric(&self, scenario: &ReclaimFile, variant: Variant, name: &str) -> Vec<f64> {
+    pub(crate) fn metric(&self, scenario: &ReclaimFile, variant: Variant, name: &str) -> Vec<f64> {
         let (fields, variant) = (scenario.labels(), variant.labels(Axes::Reclaim));
         let same = |record: &&Record| record.fields == fields && record.variant == variant;
         let metrics = self.records.iter().filter(same).flat_map(|record| &record.metrics);
@@ -34,6 +34,6 @@ impl Measured<'_> {
 }
 
 /// Round by round; where the sampler saw too little in a round, rounds are not the same ones.
-pub(super) fn zip(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+pub(crate) fn zip(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
 }

@@ -4,7 +4,7 @@
 //! widest read of the same tables and one locked operation are timed in the same rounds.
 
 mod aging;
-mod figures;
+pub(crate) mod figures;
 mod goals;
 mod mglru;
 mod reclaim;

@@ -1,0 +1,227 @@
+//! What answers are made of: the engine measured and counted here, the lab's stored records, and
+//! platforms with their prices.
+
+use super::figure::Figure;
+use crate::bench::figures::Measured;
+use crate::fields::OrderName;
+use crate::formats::FormatName;
+use crate::layout::Arena;
+use crate::published::{lab_metric, stored};
+use crate::reclaim_file::{Orders, ReclaimFile, WHOLE};
+use crate::rounds::{Cell, Rounds, measure};
+use crate::variant::{Lru, Variant};
+use pageout_machine::platform::{Architecture, InvalidationPrices, Platform, Prices};
+use pageout_paging::Stage;
+use pageout_paging::table::LINE;
+use pageout_record::schema::{Record, RecordSet};
+
+/// How thorough to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Bytes of the file that is reclaimed here.
+    pub bytes: u64,
+    /// Rounds of it.
+    pub rounds: usize,
+    /// Draws of a platform's prices.
+    pub draws: u64,
+}
+
+impl Effort {
+    /// What tables are shown of.
+    pub const FULL: Self = Self { bytes: 1 << 30, rounds: 9, draws: 2000 };
+    /// Whether all of it works.
+    pub const QUICK: Self = Self { bytes: 32 << 20, rounds: 2, draws: 100 };
+}
+
+/// A state of the kernel's reclaim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// Classic lists, nothing batched.
+    Stock,
+    /// Classic lists, young bits batched.
+    Young,
+    /// Classic lists, young bits and unmapping batched.
+    Unmap,
+    /// Generations, unmapping batched.
+    MglruUnmap,
+    /// Generations, young bits and unmapping batched.
+    Mglru,
+}
+
+impl Step {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Stock, Self::Young, Self::Unmap, Self::MglruUnmap, Self::Mglru];
+
+    const fn variant(self) -> Variant {
+        match self {
+            Self::Stock => Variant::BEFORE,
+            Self::Young => Variant::STEPS[0],
+            Self::Unmap => Variant::STEPS[1],
+            Self::MglruUnmap => Variant::MGLRU_BEFORE,
+            Self::Mglru => Variant::MGLRU_STEPS[0],
+        }
+    }
+
+    /// The lab's kernel.
+    const fn kernel(self) -> &'static str {
+        match self {
+            Self::Stock => "stock",
+            Self::Young => "s1",
+            Self::Unmap | Self::MglruUnmap => "s2",
+            Self::Mglru => "s3",
+        }
+    }
+
+    const fn lru(self) -> Lru {
+        match self {
+            Self::Stock | Self::Young | Self::Unmap => Lru::Classic,
+            Self::MglruUnmap | Self::Mglru => Lru::Mglru,
+        }
+    }
+}
+
+/// What a reclaimed page takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Cost {
+    /// Instructions of the kernel, from the lab.
+    pub(super) instructions: f64,
+    /// Lines of page tables that come from far: each once a pass.
+    pub(super) far_lines: f64,
+    /// Atomic changes of entries, from the engine, as are the next two.
+    pub(super) atomics: f64,
+    /// Invalidations issued.
+    pub(super) invalidations: f64,
+    /// Waits for them.
+    pub(super) barriers: f64,
+}
+
+impl Cost {
+    /// Nanoseconds, on so many cores of which no other runs the process whose pages go: a broadcast
+    /// tells the others anyway; nobody is interrupted.
+    pub(super) fn at(&self, prices: &Prices, cores: u16) -> f64 {
+        let invalidating = match &prices.invalidation {
+            InvalidationPrices::Broadcast(broadcast) => {
+                let others = broadcast.dsb_per_core.ns() * f64::from(cores - 1);
+                self.invalidations
+                    * (broadcast.tlbi_issue.ns() + broadcast.dsb_per_outstanding.ns())
+                    + self.barriers * (broadcast.dsb_base.ns() + others)
+            }
+            InvalidationPrices::Ipi(_) => 0.0,
+        };
+        self.instructions * prices.instruction.ns()
+            + self.far_lines * prices.line_far.ns()
+            + self.atomics * prices.rmw.ns()
+            + invalidating
+    }
+}
+
+/// What answers are made of.
+#[derive(Debug)]
+pub(super) struct Material {
+    host: Vec<Record>,
+    lab: RecordSet,
+    bytes: u64,
+    /// Draws of a platform's prices.
+    pub(super) draws: u64,
+}
+
+impl Material {
+    /// Reads what is stored and, if asked for, runs the engine; `progress` is told steps done and
+    /// the most there can be.
+    pub(super) fn gather(
+        effort: Effort,
+        with_host: bool,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Self {
+        let host = if with_host { run(effort, progress) } else { Vec::new() };
+        Self { host, lab: stored(), bytes: effort.bytes, draws: effort.draws }
+    }
+
+    /// The figure's platform.
+    pub(super) fn platform(&self, figure: &Figure) -> Result<Platform, String> {
+        let name = figure.platform.ok_or("no platform answers to the system")?;
+        Platform::named(name).ok_or_else(|| format!("platform {name} is not there"))
+    }
+
+    /// What a page takes in a state of the kernel.
+    pub(super) fn cost(&self, figure: &Figure, step: Step) -> Result<Cost, String> {
+        let format = self.format(figure)?;
+        let counted = |name: &str| {
+            let found = self.engine(format, step, name);
+            found.first().copied().ok_or_else(|| format!("{name} was not counted"))
+        };
+        let mapped = self.lab(format, step, "before: present")?;
+        let passes = mapped / self.lab(format, step, "pgsteal")? + 1.0;
+        Ok(Cost {
+            instructions: self.lab(format, step, "reclaim")?,
+            far_lines: passes / LINE as f64,
+            atomics: counted("atomics")?,
+            invalidations: counted("invalidations")?,
+            barriers: counted("barriers")?,
+        })
+    }
+
+    /// The lab's instructions a page.
+    pub(super) fn instructions(
+        &self,
+        figure: &Figure,
+        steps: [Step; 2],
+    ) -> Result<[f64; 2], String> {
+        let format = self.format(figure)?;
+        let [before, after] = steps.map(|step| self.lab(format, step, "reclaim"));
+        Ok([before?, after?])
+    }
+
+    /// Nanoseconds a page of the engine here, a round each.
+    pub(super) fn times(&self, figure: &Figure, step: Step) -> Result<Vec<f64>, String> {
+        let times = self.engine(self.format(figure)?, step, WHOLE);
+        if times.is_empty() { Err("the engine was not timed".to_owned()) } else { Ok(times) }
+    }
+
+    /// The share of walks and young checks in them, in per cent.
+    pub(super) fn shares(&self, figure: &Figure, step: Step) -> Result<Vec<f64>, String> {
+        let scenario = scenario(self.format(figure)?, self.bytes);
+        let measured = Measured { records: &self.host };
+        let all = measured.stages(&scenario, step.variant(), &Stage::ALL);
+        let asked = measured.stages(&scenario, step.variant(), &[Stage::RmapWalk, Stage::Young]);
+        let shares: Vec<_> =
+            asked.iter().zip(&all).map(|(asked, all)| 100.0 * asked / all).collect();
+        if shares.is_empty() { Err("no CPU for the sampler".to_owned()) } else { Ok(shares) }
+    }
+
+    fn format(&self, figure: &Figure) -> Result<FormatName, String> {
+        Ok(match self.platform(figure)?.architecture() {
+            Architecture::Arm64 => FormatName::Arm64_4K,
+            Architecture::X86 => FormatName::X86_64,
+            Architecture::Riscv => FormatName::Riscv64,
+        })
+    }
+
+    fn lab(&self, format: FormatName, step: Step, name: &str) -> Result<f64, String> {
+        let of = (format.name(), step.lru(), step.kernel());
+        let found = lab_metric(&self.lab, of, name);
+        found.ok_or_else(|| format!("the lab has no {name} of {} on {}", of.2, of.0))
+    }
+
+    fn engine(&self, format: FormatName, step: Step, name: &str) -> Vec<f64> {
+        let measured = Measured { records: &self.host };
+        measured.metric(&scenario(format, self.bytes), step.variant(), name)
+    }
+}
+
+/// The threads' benchmark at another size.
+fn scenario(format: FormatName, bytes: u64) -> ReclaimFile {
+    let orders = Orders::All(OrderName::Number(4));
+    ReclaimFile { format, orders, bytes, ..ReclaimFile::DEFAULT }
+}
+
+fn run(effort: Effort, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
+    let scenarios = FormatName::MAIN.map(|format| scenario(format, effort.bytes));
+    let variants = Step::ALL.map(Step::variant);
+    let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
+    let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
+        scenario.cell(arena, &variants, 1, true)
+    };
+    let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
+    measure(&mut cells, Rounds::Exactly(effort.rounds), progress)
+}

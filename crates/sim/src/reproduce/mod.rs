@@ -1,0 +1,50 @@
+//! `reproduce`: one row for every figure of the threads, theirs beside ours, and what ours is worth.
+
+mod causes;
+mod figure;
+mod figures;
+mod fit;
+mod material;
+mod predict;
+mod records;
+mod rows;
+mod score;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use figure::{Figure, Said, Side, Theirs, Thread};
+pub use material::Effort;
+pub use predict::{Arithmetic, Method, Model, Steps, Whose};
+pub use table::table;
+
+use figures::all;
+use material::Material;
+use pageout_record::schema::Record;
+
+/// Answers to the figures of a thread, or of all: a record for each figure as published, which says
+/// why where nothing here can answer, and one for each line of ours; then what a fit makes of them.
+/// Tells `progress` the steps done and the most there can be.
+pub fn reproduce(
+    thread: Option<Thread>,
+    effort: Effort,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Vec<Record> {
+    let asked = |figure: &&Figure| thread.is_none_or(|thread| figure.thread == thread);
+    let figures: Vec<_> = all().filter(asked).collect();
+    let methods = || figures.iter().flat_map(|figure| figure.methods);
+    let with_host = thread.is_none() || methods().any(|method| method.needs_host());
+    let material = Material::gather(effort, with_host, progress);
+    let mut records = Vec::new();
+    for figure in figures {
+        let answers: Vec<_> =
+            figure.methods.iter().map(|method| method.answer(figure, &material)).collect();
+        let whys = answers.iter().filter_map(|answer| answer.as_ref().err());
+        records.push(records::theirs(figure, whys.cloned().collect::<Vec<_>>()));
+        records.extend(answers.iter().flatten().map(|answer| records::ours(figure, answer)));
+    }
+    if thread.is_none() {
+        records.extend(fit::records(&material));
+    }
+    records
+}
