@@ -14,4 +14,5 @@ mod lru_gen;
 mod record_files;
 mod records;
 mod replay;
+mod reproduce;
 mod script;

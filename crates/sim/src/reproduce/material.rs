@@ -186,7 +186,11 @@ impl Material {
         let asked = measured.stages(&scenario, step.variant(), &[Stage::RmapWalk, Stage::Young]);
         let shares: Vec<_> =
             asked.iter().zip(&all).map(|(asked, all)| 100.0 * asked / all).collect();
-        if shares.is_empty() { Err("no CPU for the sampler".to_owned()) } else { Ok(shares) }
+        if shares.is_empty() {
+            Err("the sampler saw too little, or has no CPU".to_owned())
+        } else {
+            Ok(shares)
+        }
     }
 
     fn format(&self, figure: &Figure) -> Result<FormatName, String> {

@@ -152,7 +152,7 @@ fn whats(rows: &[Row<'_>]) -> Grid {
     let columns = ["figure", "system", "said", "what"].map(|header| (header, Align::Left));
     let mut grid = Grid::new(columns);
     for row in rows {
-        let said = if row.said == "no" { "no difference" } else { row.said };
+        let said = if row.said == "no" { "-" } else { row.said };
         grid.row([row.figure, row.system, said, row.what]);
     }
     grid
