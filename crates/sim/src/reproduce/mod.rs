@@ -1,4 +1,5 @@
-//! `reproduce`: one row for every figure of the threads, theirs beside ours, and what ours is worth.
+//! `reproduce`: one row for every figure of the threads, theirs beside ours, and what ours is
+//! worth.
 
 mod causes;
 mod figure;

@@ -7,8 +7,8 @@ use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 
 /// The scenario of all of them.
 pub(super) const NAME: &str = "reproduce";
-/// The end of a metric's name: the least or most that a thread's figure may mean, and the ends of an
-/// interval of ours.
+/// The end of a metric's name: the least or most that a thread's figure may mean, and the ends of
+/// an interval of ours.
 pub(super) const LEAST: &str = ", least";
 pub(super) const MOST: &str = ", most";
 pub(super) const LOW: &str = ", 5 %";

@@ -1,4 +1,5 @@
-//! Rows read back from records: a figure with its lines, so that stored records print as fresh ones.
+//! Rows read back from records: a figure with its lines, so that stored records print as fresh
+//! ones.
 
 use super::predict::RATIO;
 use super::records::{HIGH, LEAST, LOW, MOST, NAME, SIDE};

@@ -1,9 +1,9 @@
 use super::figures::all;
 use super::fit::FITTED_ON;
 use super::material::Material;
-use super::predict::Method;
+use super::predict::{Answer, Label, Method, Quantity};
 use super::{Effort, Figure, Said, records, table};
-use pageout_record::schema::{Machine, Record, RecordSet, Run};
+use pageout_record::schema::{Basis, Ground, Machine, Record, RecordSet, Run};
 
 /// The threads' numbers, as facts about them were noted: a row for each.
 const ROWS: usize = 70;
@@ -69,4 +69,64 @@ fn counted_ratios_are_those_of_the_stored_records() {
     let answer = counted.expect("it is counted").answer(figure, &material).expect("it is stored");
     let ratio = answer.quantities.last().expect("a ratio").values[0];
     assert!((ratio - 2705.456 / 1071.339).abs() < 1e-3, "{ratio}");
+}
+
+#[test]
+fn the_table_s_layout() {
+    let quantity =
+        |name, unit, value, interval| Quantity { name, unit, values: vec![value], interval };
+    let answer = |ground, label, basis, quantities| Answer {
+        ground,
+        label,
+        basis,
+        how: "made up",
+        quantities,
+    };
+    let young = figure("s0-young-arm64");
+    let model = answer(
+        Ground::Model,
+        Label::Predicted,
+        Basis::Modelled,
+        vec![
+            quantity("before", "ns/4K page", 700.0, Some((350.0, 1400.0))),
+            quantity("after", "ns/4K page", 300.0, Some((150.0, 450.0))),
+            quantity("ratio", "times", 2.0, Some((1.6, 3.2))),
+        ],
+    );
+    let linux = answer(
+        Ground::Linux,
+        Label::Counted,
+        Basis::Counted,
+        vec![quantity("ratio", "times", 2.5, None)],
+    );
+    let host = answer(
+        Ground::Host,
+        Label::Measured,
+        Basis::Measured,
+        vec![quantity("saved", "ns/4K page", 200.0, None)],
+    );
+    let x86 = figure("s0-young-x86");
+    let less = answer(
+        Ground::Model,
+        Label::Predicted,
+        Basis::Modelled,
+        vec![quantity("ratio", "times", 1.05, Some((0.9, 1.2)))],
+    );
+    let unanswered = ["s2-thpscale-3", "s3-seq-read-none-sync", "s3-seq-read-nosync", "s4-shell1"];
+    let mut all = vec![
+        records::theirs(young, Vec::new()),
+        records::ours(young, &model),
+        records::ours(young, &linux),
+        records::ours(young, &host),
+        records::theirs(x86, vec!["no lab".to_owned()]),
+        records::ours(x86, &less),
+    ];
+    let why = || vec!["no such scenario".to_owned()];
+    all.extend(unanswered.map(|id| records::theirs(figure(id), why())));
+    let shown = table(&set(all));
+    if std::env::var_os("UPDATE_LAYOUT").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/reproduce/layout.txt");
+        std::fs::write(path, &shown).expect("the layout is written");
+    }
+    assert_eq!(shown, include_str!("layout.txt"), "UPDATE_LAYOUT=1 takes a change over");
 }
