@@ -221,7 +221,7 @@ pub struct NewFolio {
 #[derive(Debug)]
 pub struct Maps<'m> {
     base: Pfn,
-    frames: &'m [AtomicU32],
+    pub(crate) frames: &'m [AtomicU32],
     pub(crate) folios: &'m [Folio],
     vmas: &'m [Vma],
     mms: &'m [Mm],
@@ -436,20 +436,6 @@ impl<'m> Maps<'m> {
         let first = folio.pfn().offset_from(self.base) as usize;
         for frame in &self.frames[first..first + folio.nr_pages()] {
             frame.store(NONE, Relaxed);
-        }
-    }
-
-    /// Makes the folio's pages those of as many frames from `to` on, which belong to no folio. The
-    /// caller has frozen it, and no entry maps it.
-    pub(crate) fn move_frames(&self, id: FolioId, to: Pfn) {
-        let folio = self.folio(id);
-        debug_assert_eq!((folio.refs(), folio.mapcount()), (0, 0), "no one is at the frames");
-        self.forget_frames(folio);
-        folio.set_pfn(to);
-        let first = self.frame_number(to);
-        for frame in &self.frames[first..first + folio.nr_pages()] {
-            assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
-            frame.store(id.0, Release);
         }
     }
 

@@ -16,7 +16,7 @@ mod restore;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::gather::Gather;
 use crate::list::FolioList;
-use crate::maps::Maps;
+use crate::maps::{Maps, NONE};
 use crate::memcg::MemcgId;
 use crate::tuning::Unmapping;
 use crate::unmap::{Unmapped, try_to_migrate};
@@ -24,6 +24,7 @@ use crate::vmstat::Counter;
 use crate::world::World;
 use crate::{CpuCtx, Rank, swap};
 use core::ops::{AddAssign, Range};
+use core::sync::atomic::Ordering::{Relaxed, Release};
 use pageout_paging::{Order, Pfn, Rules, Stage};
 use restore::remove_migration_ptes;
 
@@ -153,6 +154,20 @@ impl Maps<'_> {
         vmstat.add(Counter::PgmigrateSuccess, done.moved);
         vmstat.add(Counter::PgmigrateFail, done.failed);
         done
+    }
+
+    /// Makes the folio's pages those of as many frames from `to` on, which belong to no folio. The
+    /// caller has frozen it, and no entry maps it.
+    fn move_frames(&self, id: FolioId, to: Pfn) {
+        let folio = self.folio(id);
+        debug_assert_eq!((folio.refs(), folio.mapcount()), (0, 0), "no one is at the frames");
+        self.forget_frames(folio);
+        folio.set_pfn(to);
+        let first = self.frame_number(to);
+        for frame in &self.frames[first..first + folio.nr_pages()] {
+            assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
+            frame.store(id.0, Release);
+        }
     }
 }
 

@@ -27,8 +27,10 @@ pub(super) fn remove_migration_ptes<E: Env>(
     let past = folio.index() + folio.nr_pages() as u64;
     cpu.enter(Rank::Rmap);
     let lock = mapping.lock.read(|| env.relax());
-    let vmas = maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
-    let locked = vmas.fold(false, |locked, vma| restore.one(cpu, vma) || locked);
+    let mut locked = false;
+    for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
+        locked |= restore.one(cpu, vma);
+    }
     drop(lock);
     cpu.leave(Rank::Rmap);
     locked
