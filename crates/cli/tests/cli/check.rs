@@ -38,8 +38,8 @@ fn a_choice_that_an_execution_does_not_have_is_refused() {
 fn a_property_is_searched_up_to_a_bound() {
     let text = stdout("check lost-write --bound 1 --format arm64-small-4");
     let rows: Vec<_> = text.lines().filter(|line| line.starts_with("lost-write")).collect();
-    assert_eq!(rows.len(), 4, "{text}");
+    assert_eq!(rows.len(), 8, "{text}");
     assert!(rows.iter().all(|row| row.ends_with("holds")), "{text}");
-    assert!(text.ends_with("All properties held, searches: 4.\n"), "{text}");
+    assert!(text.ends_with("All properties held, searches: 8.\n"), "{text}");
     assert!(!text.contains("Bugs that must"), "{text}");
 }
