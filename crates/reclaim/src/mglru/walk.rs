@@ -156,14 +156,16 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         while let Some(part) = self.parts.next_in(addr..range.end) {
             let mut queue = Queue::default();
             addr = part.start;
-            while addr < part.end {
+            loop {
+                if self.by_nonleaf {
+                    addr = after_unused::<E::Format>(entries, addr, part.end);
+                }
+                if addr >= part.end {
+                    break;
+                }
                 let next = next_boundary::<E::Format>(addr, Level::Pmd);
                 let pmd = entries.load(E::Format::index(Level::Pmd, addr));
-                // Decided here, since most are passed where hardware tells.
-                let unused = E::Format::is_table(pmd) && !E::Format::is_young(pmd);
-                if !(unused && self.by_nonleaf) {
-                    self.visit_pmd(table, pmd, addr..next.min(part.end), &mut queue);
-                }
+                self.visit_pmd(table, pmd, addr..next.min(part.end), &mut queue);
                 // The rest of a table in which a VMA ended was seen with it, or passed with it.
                 addr = next;
             }
@@ -265,6 +267,25 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
                 used::<E::Rules>(self.walk, maps, folio, youngest, E::Format::is_dirty(pmd));
             }
         }
+    }
+}
+
+/// Passes entries of a PMD table that lead to tables and are old, from the one for `addr` on: the
+/// first that is not so, or `end` or beyond. Most are passed where hardware tells, so nothing else
+/// is done for each.
+#[inline]
+fn after_unused<F: Format>(entries: impl Table, addr: VirtAddr, end: VirtAddr) -> VirtAddr {
+    let covered = 1u64 << F::shift(Level::Pmd);
+    let first = F::index(Level::Pmd, addr);
+    let most = end.get().saturating_sub(addr.align_down(F::shift(Level::Pmd)).get());
+    let most = most.div_ceil(covered) as usize;
+    let is_unused = |k: &usize| {
+        let pmd = entries.load(first + k);
+        F::is_table(pmd) && !F::is_young(pmd)
+    };
+    match (0..most).take_while(is_unused).count() {
+        0 => addr,
+        passed => next_boundary::<F>(addr, Level::Pmd).add((passed as u64 - 1) * covered),
     }
 }
 
