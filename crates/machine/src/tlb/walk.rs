@@ -212,8 +212,8 @@ impl<F: Format> Tlb<'_, F> {
         self.fill(tag, page, Entry::new(slot, 0, None, false), now);
     }
 
-    /// How much one TLB entry makes of a last-level entry; for a run, the bits of a page's number that
-    /// choose its entry.
+    /// How much one TLB entry makes of a last-level entry; for a run, the bits of a page's number
+    /// that choose its entry.
     fn class(&self, leaf: &At, pte: Pte) -> (Class, u32) {
         if self.contiguous && F::is_cont(pte) {
             return (Class::Block, 0);
@@ -224,8 +224,8 @@ impl<F: Format> Tlb<'_, F> {
         (Class::Page, 0)
     }
 
-    /// Whether the entries about a leaf, which is young, map consecutive frames and are alike in all
-    /// else: young too, for hardware merges only what it may hold.
+    /// Whether the entries about a leaf, which is young, map consecutive frames and are alike in
+    /// all else: young too, for hardware merges only what it may hold.
     fn is_run(&self, leaf: &At) -> bool {
         let table = self.tables.table(leaf.frame);
         let start = leaf.i & !(self.coalesce - 1);

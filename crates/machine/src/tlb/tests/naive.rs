@@ -281,14 +281,7 @@ impl Naive {
         let stores = F::hardware_dirty(new) == Some(new);
         let all: Vec<Pte> = (0..F::PTES).map(|k| F::decode(table.load(k), k)).collect();
         let n = usize::from(self.shape.coalesce);
-        let group = i / n * n;
-        let alike = level == Level::Pte
-            && n > 1
-            && (group..group + n).all(|k| {
-                F::is_valid(all[k])
-                    && F::is_young(all[k])
-                    && all[k] == F::advance(all[group], k - group)
-            });
+        let alike = level == Level::Pte && n > 1 && is_run::<F>(&all[i / n * n..][..n]);
         let (nr, block, run) = match level {
             Level::Pmd => (F::PTES, false, false),
             _ if self.shape.contiguous && F::is_cont(new) => (F::CONT_PTES, true, false),
@@ -297,10 +290,8 @@ impl Naive {
         };
         let first = page / nr as u64 * nr as u64;
         let before = page - first;
-        let pfn = match level {
-            Level::Pmd => F::pfn(new).get(),
-            _ => F::pfn(all[i]).get() - before,
-        };
+        let (mapped, ahead) = if level == Level::Pmd { (new, 0) } else { (all[i], before) };
+        let pfn = F::pfn(mapped).get() - ahead;
         let entry = Entry {
             owner: (!global).then_some(space.asid),
             first,
@@ -340,4 +331,12 @@ impl Naive {
         lines.sort_unstable();
         lines
     }
+}
+
+/// Whether hardware may hold the entries as one: young, alike, of frames in a row.
+fn is_run<F: Format>(entries: &[Pte]) -> bool {
+    let fits = |(k, pte): (usize, &Pte)| {
+        F::is_valid(*pte) && F::is_young(*pte) && *pte == F::advance(entries[0], k)
+    };
+    entries.iter().enumerate().all(fits)
 }

@@ -1,5 +1,6 @@
 //! The measurements on Xavier of three ways to follow a young bit: the TLBI and a wait for it
-//! (`sync`), the TLBI alone (`nosync`), and neither (`none`). 31 runs each; significant is p < 0.01.
+//! (`sync`), the TLBI alone (`nosync`), and neither (`none`). 31 runs each; significant means
+//! p < 0.01.
 
 use super::super::figure::{Figure, Said, Side, Theirs, Thread};
 use super::super::predict::Method::{self, Computed, Scenario};
