@@ -35,6 +35,8 @@ Scenarios and their fields (format, order, young and access take comma-separated
                mapped=whole (or half, of each folio)  list=file (or shuffled)
                uffd-wp=no (or yes: nothing is unmapped in batches)
                lru=classic (or mglru: that axis of every variant; steps are then young alone)
+             on --ground model (docs/model.md) size=256MiB, and
+               process=asleep (or running: a thread of it on every core but the first)
   age-file   a clean file mapped by processes; one aging pass over all of its folios
                format=x86-64,arm64-4k  order=0,4,pmd  size=10GiB  processes=1
                young=100%  map=ptes (or pmd-leaf, with order=pmd)
@@ -76,6 +78,15 @@ Figures:
   atomics           locked read-modify-writes of entries
   invalidations     TLB invalidations; barriers are waits for their completion
   refaults          pages that came back after they were reclaimed
+On --ground model times are computed, and besides:
+  invalidating and waiting
+                    time in which the reclaiming core invalidates, or waits until others have
+  taken from other cores
+                    what interrupts and invalidations took of them
+  instructions      of the kernel, priced by counts of Linux 6.12
+  interrupts        received by other cores; of which a round has some
+  hidden accesses   through TLB entries whose page's young bit was clear: aging does not see them
+  ..., low, high    the 5th and 95th percentile over --draws
 
 Examples:
   pageout run trace limit=50% --trace sqlite-orders
@@ -87,6 +98,7 @@ Examples:
   pageout compare reclaim-file order=mixed list=shuffled format=arm64-4k
   pageout compare reclaim-file order=4 --base shootdown=immediate --new shootdown=deferred
   pageout compare age-file order=4,pmd young=0%,50%,100%
+  pageout compare reclaim-file order=4 --ground model --platform kunpeng-920-class --draws 200
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
@@ -108,6 +120,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// The hot paths beside their floors and goals, as ratios in one run
     Bench(BenchArgs),
+    /// One question asked of many modelled machines
+    Sweep(SweepArgs),
     /// Every figure of the threads, theirs beside ours
     Reproduce(ReproduceArgs),
     /// Page traces of real programs
@@ -164,6 +178,9 @@ pub(crate) struct RunArgs {
     /// Print what the scenario takes of memory, table by table, and run nothing
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub sizes: bool,
+    /// On ground model, write where the modelled time goes, as folded stacks in nanoseconds
+    #[arg(long, value_name = "FILE", conflicts_with = "sizes")]
+    pub folded: Option<PathBuf>,
     #[command(flatten)]
     pub common: Common,
 }
@@ -225,11 +242,55 @@ fn thread(name: &str) -> Result<Thread, String> {
     found.ok_or_else(|| format!("expected {}", Thread::ALL.map(Thread::name).join(", ")))
 }
 
+const SWEEP_HELP: &str = "\
+Processes use a file on all cores but one, where single pages of it are reclaimed. Told is the time
+in which that core invalidates, or waits until the others have, a page; what it takes of them; and
+the whole of reclaim: each page flushed at once, against a flush for a batch (docs/model.md).
+
+Examples:
+  pageout sweep flush                          all platforms, 1 to 256 cores: about a minute
+  pageout sweep flush --platform x86-server-class --platform ./mine.toml --cores 8,16 --csv";
+
+#[derive(Debug, Parser)]
+#[command(after_help = SWEEP_HELP)]
+pub(crate) struct SweepArgs {
+    /// The question
+    pub what: Question,
+    /// A platform's name or a file; may be repeated [default: all that come with the program]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub platform: Vec<String>,
+    /// Numbers of cores, separated by commas [default: powers of two from 1 to 256]
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+        value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub cores: Vec<u16>,
+    /// Numbers of processes that map the file, separated by commas [default: 1,8]
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub processes: Vec<u32>,
+    /// Size of the file
+    #[arg(long, default_value = "4MiB")]
+    pub size: String,
+    /// Seed of everything chosen at random
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Question {
+    /// What flushes take, by cores and processes: at once, against deferred
+    Flush,
+}
+
 #[derive(Debug, Parser)]
 pub(crate) struct Common {
-    /// Where it runs: host (linux is `pageout lab`; model and guest are not implemented yet)
+    /// Where it runs: host, or model, a machine with prices (docs/model.md). Linux is `pageout lab`;
+    /// guest is not implemented yet
     #[arg(long, default_value = "host")]
     pub ground: String,
+    #[command(flatten)]
+    pub machine: MachineArgs,
     /// The trace of scenario trace: a sample's name (see `pageout trace info`) or a file
     /// [default: python-table]
     #[arg(long, value_name = "TRACE")]
@@ -240,10 +301,26 @@ pub(crate) struct Common {
     pub output: Output,
 }
 
+/// The machine of ground model.
+#[derive(Debug, Parser)]
+pub(crate) struct MachineArgs {
+    /// On ground model, the machine: a platform's name or a file (docs/platforms.md) [default: the
+    /// server class of the format's architecture]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub platform: Option<String>,
+    /// On ground model, the machine's cores [default: as the platform has]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub cores: Option<u16>,
+    /// On ground model, draw every price from its range so many times, and tell where nine of ten
+    /// results lie
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub draws: Option<u32>,
+}
+
 #[derive(Debug, Parser)]
 pub(crate) struct Measuring {
     /// Rounds, each with one sample a variant [default: 9 to 15 as fit in 30 seconds, fewer for the
-    /// main table and bench scale]
+    /// main table and bench scale; on ground model 1, each with a seed of its own]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub runs: Option<u16>,
     /// Seed of everything chosen at random

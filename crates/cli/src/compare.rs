@@ -3,7 +3,7 @@
 use crate::args::{Common, CompareArgs, RunArgs};
 use crate::error::CliError;
 use crate::trace::{name_of, source_of};
-use crate::{files, output, progress, tables};
+use crate::{files, model, output, progress, tables};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
@@ -56,6 +56,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let scenario = args.scenario.as_deref();
     let (lru, fields) = lru_of(scenario, &args.fields)?;
     let variants = Variants::of(args, lru)?;
+    if common.ground == "model" {
+        return model::compare(scenario, &fields, common, &variants.reclaim);
+    }
     let plan = Plan::new(scenario, &fields, common)?;
     variants.check(&plan)?;
     output::check(&common.output)?;
@@ -131,16 +134,20 @@ impl Variants {
         let aging = !plan.files.is_empty() || !plan.replays.is_empty();
         let aging = aging.then_some((&self.aging, plan.aging_axes()));
         let reclaim = plan.reclaims().then_some((&self.reclaim, Axes::Reclaim));
-        for (variants, axes) in aging.into_iter().chain(reclaim) {
-            for (k, variant) in variants.iter().enumerate() {
-                let same = |other: &Variant| other.labels(axes) == variant.labels(axes);
-                if variants[..k].iter().any(same) {
-                    return Err(CliError::SameVariant { variant: variant.to_string() });
-                }
-            }
-        }
-        Ok(())
+        let mut all = aging.into_iter().chain(reclaim);
+        all.try_for_each(|(variants, axes)| distinct(variants, axes))
     }
+}
+
+/// Refuses variants that are the same on these axes.
+pub(crate) fn distinct(variants: &[Variant], axes: Axes) -> Result<(), CliError> {
+    for (k, variant) in variants.iter().enumerate() {
+        let same = |other: &Variant| other.labels(axes) == variant.labels(axes);
+        if variants[..k].iter().any(same) {
+            return Err(CliError::SameVariant { variant: variant.to_string() });
+        }
+    }
+    Ok(())
 }
 
 impl Plan {
@@ -153,11 +160,10 @@ impl Plan {
         match common.ground.as_str() {
             "host" => {}
             "linux" => return Err(CliError::GroundIsTheLab),
-            "model" | "guest" => {
-                return Err(CliError::GroundNotYet(common.ground.clone()));
-            }
+            "guest" => return Err(CliError::GroundNotYet(common.ground.clone())),
             _ => return Err(CliError::UnknownGround(common.ground.clone())),
         }
+        model::refuse(&common.machine)?;
         let source = || source_of(common.trace.as_deref());
         let plan = match scenario {
             None => Self {

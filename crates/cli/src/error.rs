@@ -1,5 +1,6 @@
 //! Why a command ended: one message that names what and where.
 
+use pageout_machine::platform::PlatformError;
 use pageout_record::compare::CompareError;
 use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
 use pageout_sim::explore::counterexample::{ChoicesError, MissedChoice};
@@ -32,10 +33,22 @@ pub(crate) enum CliError {
          or aging-rounds"
     )]
     NoGenerations,
-    #[error("unknown ground `{0}`: expected host")]
+    #[error("unknown ground `{0}`: expected host or model")]
     UnknownGround(String),
-    #[error("ground {0} is not implemented yet: expected host")]
+    #[error("ground {0} is not implemented yet: expected host or model")]
     GroundNotYet(String),
+    #[error("{0} does not run on ground model: expected reclaim-file")]
+    NotOnModel(String),
+    #[error("{0} is for --ground model")]
+    ModelAlone(&'static str),
+    #[error("{0} is for --ground host")]
+    HostAlone(&'static str),
+    #[error("cannot read {platform}, and no platform has that name ({names})")]
+    OpenPlatform { platform: String, names: String, source: io::Error },
+    #[error(transparent)]
+    Platform(#[from] PlatformError),
+    #[error("folded stacks are of one run, found {0}: give one value for each field")]
+    FoldedRuns(usize),
     #[error("ground linux has scenarios and kernels of its own: see `pageout lab --help`")]
     GroundIsTheLab,
     #[error("{variant} is compared with itself: give --base or --new another choice on some axis")]

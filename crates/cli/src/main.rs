@@ -8,14 +8,16 @@ mod compare;
 mod error;
 mod files;
 mod lab;
+mod model;
 mod output;
 mod progress;
 mod reproduce;
 mod run;
+mod sweep;
 mod tables;
 mod trace;
 
-use args::{Args, Command, CompareArgs};
+use args::{Args, Command, CompareArgs, Question};
 use clap::{CommandFactory, Parser};
 use error::CliError;
 use std::process::ExitCode;
@@ -38,6 +40,9 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Compare(args)) => compare::compare(&args)?,
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,
+        Some(Command::Sweep(args)) => match args.what {
+            Question::Flush => sweep::sweep(&args)?,
+        },
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,
         Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),

@@ -3,7 +3,7 @@
 use crate::args::RunArgs;
 use crate::compare::{Plan, Variants, lru_of, variant_on};
 use crate::error::CliError;
-use crate::{output, tables};
+use crate::{model, output, tables};
 use pageout_record::schema::RecordSet;
 use pageout_sim::this_machine::this_run;
 
@@ -11,6 +11,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let scenario = Some(&*args.scenario);
     let (lru, fields) = lru_of(scenario, &args.fields)?;
     let variant = variant_on(lru, &args.variant)?;
+    if args.common.ground == "model" {
+        return model::run(args, &fields, variant);
+    }
+    if args.folded.is_some() {
+        return Err(CliError::ModelAlone("--folded"));
+    }
     let plan = Plan::new(scenario, &fields, &args.common)?;
     output::check(&args.common.output)?;
     if args.sizes {

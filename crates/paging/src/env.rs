@@ -46,6 +46,13 @@ pub trait Env {
     /// on it, and by default it is nothing.
     #[inline]
     fn enter(&self, _stage: Stage) {}
+    /// Does `check`, with which an aging walk checks one run of a folio's entries: a ground that
+    /// prices software cannot see from the tables where a run begins and ends. Like
+    /// [`Env::enter`] otherwise.
+    #[inline(always)] // one entry is to cost what the single check costs
+    fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
+        check()
+    }
 }
 
 /// A table whose lock is held. Whatever changes entries demands one.

@@ -50,6 +50,11 @@ impl<'a, F: Arch> HostEnv<'a, F> {
         Self { tables, locks, frames, mmu: NoTlb(PhantomData), probe: Nobody }
     }
 
+    /// The page tables.
+    pub fn tables(&self) -> HostTables<'a, F> {
+        self.tables
+    }
+
     /// The same ground, where `probe` is told of stages.
     pub fn probed<P: Probe>(self, probe: P) -> HostEnv<'a, F, P> {
         let Self { tables, locks, frames, mmu, .. } = self;

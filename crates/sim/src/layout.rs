@@ -6,7 +6,7 @@ use crate::formats::Arch;
 use crate::frames::HostFrames;
 use crate::host::HostEnv;
 use crate::variant::Lru;
-use pageout_paging::mmu::Asid;
+use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::{BloomFilter, LruGenCaps};
 use pageout_reclaim::{
@@ -104,12 +104,17 @@ fn filled<T: Default>(len: usize) -> Vec<T> {
 impl<F: Arch> Ground<'_, F> {
     /// Puts all cgroups on these lists, with what the architecture's hardware can do for them.
     pub(crate) fn switch_to(&self, lru: Lru) {
+        self.switch_with(lru, F::CAPS);
+    }
+
+    /// The same, with what this hardware can do for them.
+    pub(crate) fn switch_with(&self, lru: Lru, hardware: Caps) {
         let caps = match lru {
             Lru::Classic => LruGenCaps::empty(),
             Lru::Mglru => {
                 let mut caps = LruGenCaps::CORE;
-                caps.set(LruGenCaps::MM_WALK, F::CAPS.hardware_af);
-                caps.set(LruGenCaps::NONLEAF_YOUNG, F::CAPS.nonleaf_af);
+                caps.set(LruGenCaps::MM_WALK, hardware.hardware_af);
+                caps.set(LruGenCaps::NONLEAF_YOUNG, hardware.nonleaf_af);
                 caps
             }
         };

@@ -23,6 +23,17 @@ pub(crate) fn measured(name: &str, unit: &str, values: &[f64]) -> Metric {
     }
 }
 
+/// A metric computed from counts and prices; lower is better.
+pub(crate) fn modelled(name: &str, unit: &str, values: &[f64]) -> Metric {
+    Metric { basis: Basis::Modelled, ..measured(name, unit, values) }
+}
+
+/// A metric computed with constants that were chosen to meet what was counted elsewhere; lower is
+/// better.
+pub(crate) fn fitted(name: &str, unit: &str, value: f64) -> Metric {
+    Metric { basis: Basis::Fitted, ..measured(name, unit, &[value]) }
+}
+
 /// A counted metric.
 pub(crate) fn counted(name: &str, unit: &str, value: f64, better: Better) -> Metric {
     Metric {

@@ -44,13 +44,40 @@ fn checks() {
 
 #[test]
 fn grounds() {
-    for ground in ["model", "guest"] {
-        let words = format!("compare age-file --ground {ground}");
-        refused(&words, &[ground, "not implemented yet", "host"]);
-    }
+    refused("compare age-file --ground guest", &["guest", "not implemented yet", "host"]);
     refused("run age-file --ground linux", &["linux", "pageout lab --help"]);
-    refused("run age-file --ground moon", &["`moon`", "expected host"]);
+    refused("run age-file --ground moon", &["`moon`", "expected host or model"]);
     refused("run age-file --ground=", &["ground", "expected host"]);
+}
+
+#[test]
+fn modelled_machines() {
+    for scenario in ["age-file", "aging-rounds", "trace"] {
+        let words = format!("compare {scenario} --ground model");
+        refused(&words, &[scenario, "model", "expected reclaim-file"]);
+    }
+    refused("compare --ground model", &["main table", "expected reclaim-file"]);
+    refused("compare age-pipe --ground model", &["`age-pipe`"]);
+    refused("compare order=4 --ground model", &["`order=4`", "without a scenario"]);
+    let model = |words: &str| format!("run reclaim-file {words} --ground model");
+    let none = model("--platform abacus");
+    refused(&none, &["abacus", "no platform has that name", "kunpeng-920-class"]);
+    let x86 = model("format=arm64-4k --platform x86-server-class");
+    refused(&x86, &["format", "arm64-4k", "x86-server-class"]);
+    refused(&model("format=riscv64"), &["riscv64", "--platform FILE"]);
+    refused(&model("process=dancing"), &["process", "dancing", "asleep or running"]);
+    refused(&model("process=running --cores 1"), &["process", "one core"]);
+    refused(&model("--cores 0"), &["--cores", "1..=256"]);
+    refused(&model("--cores 257"), &["--cores", "1..=256"]);
+    refused(&model("--draws 0"), &["--draws"]);
+    refused(&model("--sizes"), &["--sizes", "--ground host"]);
+    refused(&model("--folded stacks.txt"), &["one run", "found 6"]);
+    refused("run reclaim-file process=asleep", &["process"]);
+    for option in ["--platform x86-server-class", "--cores 4", "--draws 9"] {
+        let name = option.split(' ').next().unwrap();
+        refused(&format!("compare reclaim-file {option}"), &[name, "--ground model"]);
+    }
+    refused("run reclaim-file --folded x", &["--folded", "--ground model"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod files;
 mod help;
 mod lab;
 mod lru_gen;
+mod model;
 mod record_files;
 mod records;
 mod replay;

@@ -96,12 +96,14 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         pte: Pte,
         max_nr: usize,
     ) -> YoungRun {
-        let run = if self.family == Family::PerEntry || max_nr == 1 {
-            let young = self.ptep_test_and_clear_young(pt, addr);
-            YoungRun { nr: 1, young, dirty: self.is_dirty(pt, addr, pte) }
-        } else {
-            self.check_batch(pt, addr, pte, max_nr)
-        };
+        let run = self.env.check_run(|| {
+            if self.family == Family::PerEntry || max_nr == 1 {
+                let young = self.ptep_test_and_clear_young(pt, addr);
+                YoungRun { nr: 1, young, dirty: self.is_dirty(pt, addr, pte) }
+            } else {
+                self.check_batch(pt, addr, pte, max_nr)
+            }
+        });
         YoungRun { young: run.young | self.notify(After::Nothing, addr, run.nr), ..run }
     }
 

@@ -3,11 +3,13 @@
 
 mod cell;
 mod generations;
+mod priced;
 mod setup;
 #[cfg(test)]
 mod tests;
 
 pub use cell::{ABOUT_SAMPLING, WHOLE};
+pub use priced::{DRAWN, FLUSHING, Priced, Process, STOLEN};
 pub(crate) use setup::Setup;
 
 use crate::fields::{self, FieldError, OrderName, bad};
@@ -170,10 +172,18 @@ impl ReclaimFile {
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
-        let mut formats = FormatName::MAIN.to_vec();
+        Self::parse_from(arguments, Self::DEFAULT, &FormatName::MAIN)
+    }
+
+    /// The same, where fields left out have the values of `one`, and formats are these.
+    pub(crate) fn parse_from(
+        arguments: &[String],
+        mut one: Self,
+        formats: &[FormatName],
+    ) -> Result<Vec<Self>, FieldError> {
+        let mut formats = formats.to_vec();
         let mut orders = Self::ORDERS.to_vec();
-        let mut young = vec![Self::DEFAULT.young_percent];
-        let mut one = Self::DEFAULT;
+        let mut young = vec![one.young_percent];
         for (field, value) in fields::pairs(arguments)? {
             match field {
                 "format" => formats = fields::list("format", value, FormatName::parse)?,

@@ -6,7 +6,7 @@ use crate::formats::Arch;
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
 use crate::variant::{Lru, Variant};
 use crate::walker::make_young;
-use pageout_paging::mmu::Asid;
+use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Access, Advice, CpuCtx, Errno, Fault, FaultKind, FolioFlags, FolioId, Limits, MappingId,
@@ -98,6 +98,16 @@ impl ReclaimFile {
         ANON_START..ANON_START.add(self.anon_bytes())
     }
 
+    /// The addresses of the file's pages that are young at the start, in ascending order.
+    pub(super) fn young_pages<F: Arch>(&self, seed: u64) -> impl Iterator<Item = VirtAddr> {
+        let orders = self.folio_orders::<F>(self.file_bytes(), seed);
+        let range = self.range::<F>();
+        let mut young = self.young::<F>(range.start, &orders, seed);
+        let pages = 0..self.file_bytes() >> F::PAGE_SHIFT;
+        let all = pages.map(move |page| range.start.add(page << F::PAGE_SHIFT));
+        all.filter(|at| young(*at)).collect::<Vec<_>>().into_iter()
+    }
+
     /// Which addresses of folios of these orders, from `start` on, are young; asked in ascending
     /// order.
     pub(super) fn young<F: Arch>(
@@ -133,8 +143,19 @@ impl<'a, F: Arch> Setup<'a, F> {
     /// Sets the scenario up, the same way for the same seed, on an arena that it made; what was
     /// there before is gone. The file is read in first and then mapped, process by process.
     pub(crate) fn build(arena: &'a mut Arena, scenario: &ReclaimFile, lru: Lru, seed: u64) -> Self {
+        Self::build_for(arena, scenario, lru, seed, F::CAPS)
+    }
+
+    /// The same, for this hardware.
+    pub(crate) fn build_for(
+        arena: &'a mut Arena,
+        scenario: &ReclaimFile,
+        lru: Lru,
+        seed: u64,
+        hardware: Caps,
+    ) -> Self {
         let ground = arena.ground::<F>();
-        ground.switch_to(lru);
+        ground.switch_with(lru, hardware);
         let (env, maps) = (ground.env, &ground.maps);
         let cpu = &mut CpuCtx::new();
         let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect(SIZED);
@@ -269,7 +290,7 @@ impl<'a, F: Arch> Setup<'a, F> {
     }
 
     /// Asks the cgroup for so many bytes back; pages reclaimed.
-    pub(super) fn reclaim<W: World<Format = F>>(
+    pub(crate) fn reclaim<W: World<Format = F>>(
         &self,
         world: &W,
         bytes: &str,

@@ -1,0 +1,43 @@
+//! `sweep`: one question asked of many modelled machines.
+
+use crate::args::SweepArgs;
+use crate::compare::table;
+use crate::error::CliError;
+use crate::model::platform_of;
+use crate::{output, progress};
+use pageout_machine::platform::Platform;
+use pageout_record::schema::RecordSet;
+use pageout_sim::model::host_threads;
+use pageout_sim::sweep::FlushSweep;
+use pageout_sim::this_machine::this_run;
+use pageout_sim::variant::Axes;
+
+pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
+    let platforms = match &args.platform[..] {
+        [] => Platform::names().map(platform_of).collect::<Result<_, _>>()?,
+        named => named.iter().map(|one| platform_of(one)).collect::<Result<_, _>>()?,
+    };
+    let or = |given: &[u16], default: &[u16]| match given {
+        [] => default.to_vec(),
+        given => given.to_vec(),
+    };
+    let processes = match &args.processes[..] {
+        [] => FlushSweep::PROCESSES.to_vec(),
+        given => given.to_vec(),
+    };
+    let sweep = FlushSweep {
+        platforms,
+        cores: or(&args.cores, &FlushSweep::CORES),
+        processes,
+        size: args.size.clone(),
+        seed: args.seed,
+        threads: host_threads(),
+    };
+    output::check(&args.output)?;
+    let bar = progress::bar("modelling");
+    let records = sweep.records(&mut progress::steps(&bar))?;
+    bar.finish_and_clear();
+    let set = RecordSet::new(this_run(), records);
+    let base = FlushSweep::variants()[0].labels(Axes::Reclaim);
+    output::emit(&args.output, &set, |set| table(set, &base))
+}

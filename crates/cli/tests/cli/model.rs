@@ -1,0 +1,88 @@
+//! Ground `model`, through the binary.
+
+use crate::common::{self, stdout};
+use pageout_record::schema::{Basis, Ground, Record, RecordSet};
+use std::collections::BTreeSet;
+use tempfile::tempdir;
+
+fn records(words: &str) -> RecordSet {
+    common::records(&format!("{words} --ground model"))
+}
+
+fn value(record: &Record, name: &str) -> f64 {
+    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    metric.unwrap_or_else(|| panic!("{name} is in {record:?}")).values[0]
+}
+
+#[test]
+fn variants_are_priced_on_the_server_class_of_each_architecture() {
+    let set = records("compare reclaim-file order=4 size=8MiB");
+    let of = |name: &str| -> BTreeSet<String> {
+        set.records.iter().map(|record| record.fields[name].clone()).collect()
+    };
+    assert_eq!(of("platform").len(), 2);
+    assert_eq!(of("process"), BTreeSet::from(["asleep".to_owned()]));
+    assert_eq!(set.records.len(), 2 * 4);
+    for records in set.records.chunks(4) {
+        let whole: Vec<_> = records.iter().map(|record| value(record, "whole reclaim")).collect();
+        assert!(whole.is_sorted_by(|before, after| before > after), "{whole:?}");
+        for record in records {
+            assert_eq!(record.ground, Ground::Model);
+            let bases: BTreeSet<_> = record.metrics.iter().map(|metric| metric.basis).collect();
+            assert!(!bases.contains(&Basis::Measured), "nothing here reads a clock");
+            assert!(bases.contains(&Basis::Modelled) && bases.contains(&Basis::Counted));
+        }
+    }
+}
+
+#[test]
+fn records_are_the_same_in_every_run_whatever_the_host_does() {
+    let words = "compare reclaim-file order=0,4 size=4MiB process=asleep,running --cores 4 \
+        --draws 3 --runs 2";
+    let first = records(words);
+    assert_eq!(first, records(words));
+    let drawn = &first.records[0];
+    let low = value(drawn, "whole reclaim, low");
+    assert!(low < value(drawn, "whole reclaim, high"), "prices have ranges");
+    assert_eq!(drawn.metrics[0].values.len(), 2, "a value a run");
+}
+
+#[test]
+fn stages_make_up_the_whole() {
+    for lru in ["classic", "mglru"] {
+        let words = format!("run reclaim-file lru={lru} size=8MiB process=running --cores 4");
+        for record in &records(&words).records {
+            let stages = [
+                "isolate",
+                "rmap walk",
+                "young",
+                "aging",
+                "unmap",
+                "flush",
+                "cache removal",
+                "free",
+                "other",
+            ];
+            let sum: f64 = stages.iter().map(|stage| value(record, stage)).sum();
+            let whole = value(record, "whole reclaim");
+            // Interrupts of the reclaiming core are in no stage, and there are none.
+            assert!((sum / whole - 1.0).abs() < 1e-3, "{sum} of {whole}: {:?}", record.fields);
+        }
+    }
+}
+
+#[test]
+fn the_table_says_what_intervals_are_and_stacks_are_written() {
+    let words = "run reclaim-file order=4 format=arm64-4k size=4MiB --ground model --draws 5";
+    let table = stdout(words);
+    for part in ["whole reclaim, low", "5th and 95th percentile over 5 draws"] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("stacks.txt");
+    let words = "run reclaim-file order=4 format=arm64-4k size=4MiB --ground model --folded";
+    stdout(&format!("{words} {}", path.display()));
+    let stacks = std::fs::read_to_string(path).unwrap();
+    assert!(stacks.contains("reclaim;memory.reclaim;unmap"), "{stacks}");
+    assert!(stacks.lines().all(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().is_ok()));
+}

@@ -1,0 +1,60 @@
+//! What modelled time is attributed to.
+
+use pageout_machine::Activity;
+use pageout_paging::Stage;
+
+/// The names of all activities: the engine's stages first, by their numbers.
+pub const NAMES: &[&str] = &[
+    "isolate",
+    "rmap walk",
+    "young",
+    "aging",
+    "unmap",
+    "flush",
+    "cache removal",
+    "free",
+    "other",
+    "memory.reclaim",
+    "fault",
+    "frames",
+    "storage",
+];
+
+/// A write to `memory.reclaim`.
+pub const MEMORY_RECLAIM: Activity = Activity(9);
+/// A page fault.
+pub const FAULT: Activity = Activity(10);
+/// Getting frames, zeroing and copying them.
+pub const FRAMES: Activity = Activity(11);
+/// Asking the storage device, and compressing for swap.
+pub const STORAGE: Activity = Activity(12);
+
+/// A stage of the engine.
+pub const fn of_stage(stage: Stage) -> Activity {
+    Activity(stage as u8)
+}
+
+/// The name of an activity.
+pub fn name(activity: Activity) -> &'static str {
+    NAMES[usize::from(activity.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn activities_have_their_names() {
+        for stage in Stage::ALL {
+            assert_eq!(name(of_stage(stage)), stage.name());
+        }
+        for (activity, named) in [
+            (MEMORY_RECLAIM, "memory.reclaim"),
+            (FAULT, "fault"),
+            (FRAMES, "frames"),
+            (STORAGE, "storage"),
+        ] {
+            assert_eq!(name(activity), named);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The engine's environment on a modelled machine: every operation takes its price, and others may
+//! act before each that they can see.
+
+use super::activity;
+use super::kernel::{Kernel, Swap};
+use super::software::{Effort, Meter};
+use super::table::ModelTable;
+use crate::formats::Arch;
+use pageout_machine::{Activity, ActivityGuard, LockGuard, LockId, Task, Transfer};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
+use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage};
+use pageout_reclaim::{Backing, Frames, Io, Place, Submitted, World};
+use std::cell::RefCell;
+
+/// What a task of a modelled machine does in the kernel. The engine runs unchanged: the machine
+/// prices what hardware does, and [`Software`](super::Software) the instructions around it.
+pub struct ModelEnv<'e, 'a, F: Arch> {
+    task: &'e Task<'e, 'a, F>,
+    kernel: &'e Kernel<'e>,
+    meter: &'e Meter<'e>,
+    /// The stage's frame of the folded stack.
+    frame: RefCell<Option<ActivityGuard<'e, 'a, F>>>,
+}
+
+impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
+    pub(super) fn new(
+        kernel: &'e Kernel<'e>,
+        task: &'e Task<'e, 'a, F>,
+        meter: &'e Meter<'e>,
+    ) -> Self {
+        Self { task, kernel, meter, frame: RefCell::default() }
+    }
+
+    /// The task.
+    pub fn task(&self) -> &'e Task<'e, 'a, F> {
+        self.task
+    }
+
+    /// What all tasks share.
+    pub fn kernel(&self) -> &'e Kernel<'e> {
+        self.kernel
+    }
+
+    /// Software does something so many times.
+    pub fn does(&self, effort: Effort, times: u64) {
+        self.task.instructions(self.meter.does(effort, times));
+    }
+
+    /// Does `work` under a frame of its own within the folded stack.
+    pub fn within<R>(&self, activity: Activity, work: impl FnOnce() -> R) -> R {
+        let _frame = self.task.activity(activity);
+        work()
+    }
+
+    /// Does `work` under the frame of another stage, where the engine has no stage of its own for
+    /// it.
+    fn as_stage<R>(&self, stage: Stage, work: impl FnOnce() -> R) -> R {
+        let before = self.meter.stage();
+        self.show(stage);
+        let result = work();
+        self.show(before);
+        result
+    }
+
+    /// Puts a stage's frame in the place of the last one's.
+    fn show(&self, stage: Stage) {
+        let mut frame = self.frame.borrow_mut();
+        frame.take();
+        if stage != Stage::Other {
+            *frame = Some(self.task.activity(activity::of_stage(stage)));
+        }
+    }
+
+    /// Pages of 4 KiB in `nr` of the format's.
+    const fn small_pages(nr: usize) -> u64 {
+        (nr as u64) << (F::PAGE_SHIFT - 12)
+    }
+
+    fn transfer(&self, io: Io, write: bool) -> Submitted {
+        let prices = self.task.machine().prices();
+        self.within(activity::STORAGE, || {
+            self.does(Effort::Submit, 1);
+            if self.kernel.swap == Swap::Compressed && matches!(io.place, Place::Swap(_)) {
+                let price = if write { prices.compress_page } else { prices.decompress_page };
+                self.task.spend(price * Self::small_pages(io.nr));
+                return Submitted::Done;
+            }
+            let bytes = (io.nr as u64) << F::PAGE_SHIFT;
+            let ends = self.task.io(Transfer { bytes, write });
+            self.kernel.begin_transfer(ends, io.folio, write);
+            Submitted::Pending
+        })
+    }
+}
+
+impl<F: Arch> std::fmt::Debug for ModelEnv<'_, '_, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ModelEnv").field("task", self.task).finish_non_exhaustive()
+    }
+}
+
+impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
+    type Format = F;
+    type Table = ModelTable<'e, 'a, F>;
+    type Mmu = Self;
+    type Rules = Sound;
+    type TableGuard<'g>
+        = LockGuard<'e, 'a, F>
+    where
+        Self: 'g;
+
+    fn table(&self, frame: Pfn) -> ModelTable<'e, 'a, F> {
+        ModelTable::new(self.task.table(frame), self.task, self.meter)
+    }
+
+    fn mmu(&self) -> &Self {
+        self
+    }
+
+    fn try_lock_table(&self, frame: Pfn) -> Option<LockGuard<'e, 'a, F>> {
+        self.task.try_lock(LockId(frame.get()))
+    }
+
+    fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
+        None
+    }
+
+    fn relax(&self) {
+        self.task.relax(LockId::ANY);
+    }
+
+    fn need_resched(&self) -> bool {
+        self.task.need_resched()
+    }
+
+    fn enter(&self, stage: Stage) {
+        self.task.instructions(self.meter.leave(stage));
+        self.show(stage);
+        self.task.instructions(self.meter.enter(stage));
+    }
+
+    fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
+        self.task.instructions(self.meter.begin_run());
+        let result = check();
+        self.meter.end_run();
+        result
+    }
+}
+
+impl<F: Arch> Mmu for ModelEnv<'_, '_, F> {
+    fn caps(&self) -> Caps {
+        self.task.caps()
+    }
+
+    fn invalidate(&self, what: Invalidate) {
+        self.task.instructions(self.meter.invalidates());
+        self.task.invalidate(what);
+    }
+
+    fn barrier(&self, barrier: Barrier) {
+        // The flush that precedes freeing has no stage of its own.
+        if barrier == Barrier::Complete && self.meter.stage() == Stage::Free {
+            self.as_stage(Stage::Flush, || self.task.barrier(barrier));
+        } else {
+            self.task.barrier(barrier);
+        }
+    }
+
+    fn invalidate_local(&self, what: Invalidate) {
+        self.task.instructions(self.meter.invalidates());
+        self.task.invalidate_local(what);
+    }
+
+    fn remote(&self, asid: Asid) -> bool {
+        self.task.remote(asid)
+    }
+
+    fn defer(&self, asid: Asid) {
+        self.task.instructions(self.meter.invalidates());
+        self.task.defer(asid);
+    }
+}
+
+impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
+    fn alloc(&self, order: Order) -> Option<Pfn> {
+        self.within(activity::FRAMES, || {
+            self.does(Effort::Alloc, 1);
+            self.does(Effort::AllocPage, order.nr_pages() as u64);
+            self.kernel.frames.alloc(order)
+        })
+    }
+
+    fn free(&self, pfn: Pfn, order: Order) {
+        // Of folios reclaimed, what their size adds to unmapping them and taking them out of their index is told here.
+        if let Some(slots) = self.meter.slots_of(order) {
+            self.as_stage(Stage::CacheRemoval, || self.does(Effort::Slot, slots));
+            let pages = order.nr_pages() as u64;
+            self.as_stage(Stage::Unmap, || self.does(Effort::UnmapPage, pages));
+        }
+        let in_flush = self.meter.stage() == Stage::Flush;
+        let free = || {
+            self.does(Effort::Free, 1);
+            self.does(Effort::FreePage, order.nr_pages() as u64);
+        };
+        if in_flush {
+            self.as_stage(Stage::Free, free)
+        } else {
+            free()
+        }
+        self.kernel.frames.free(pfn, order);
+    }
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        self.within(activity::FRAMES, || {
+            self.does(Effort::Alloc, 1);
+            self.task.spend(self.task.machine().prices().zero_page * Self::small_pages(1));
+            self.kernel.frames.alloc_table()
+        })
+    }
+
+    fn free_table(&self, frame: Pfn) {
+        self.does(Effort::Free, 1);
+        self.kernel.frames.free_table(frame);
+    }
+
+    fn zero(&self, _pfn: Pfn, nr: usize) {
+        let price = self.task.machine().prices().zero_page;
+        self.within(activity::FRAMES, || self.task.spend(price * Self::small_pages(nr)));
+    }
+
+    fn copy(&self, _from: Pfn, _to: Pfn, nr: usize) {
+        let price = self.task.machine().prices().copy_page;
+        self.within(activity::FRAMES, || self.task.spend(price * Self::small_pages(nr)));
+    }
+
+    fn free_pages(&self) -> usize {
+        self.kernel.frames.free_pages()
+    }
+}
+
+impl<F: Arch> Backing for ModelEnv<'_, '_, F> {
+    fn read(&self, io: Io) -> Submitted {
+        self.transfer(io, false)
+    }
+
+    fn write(&self, io: Io) -> Submitted {
+        self.transfer(io, true)
+    }
+}
+
+impl<F: Arch> World for ModelEnv<'_, '_, F> {
+    fn now_ms(&self) -> u64 {
+        self.kernel.frames.now_ms() + self.task.now().ps() / 1_000_000_000
+    }
+}

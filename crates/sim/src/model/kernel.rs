@@ -1,0 +1,103 @@
+//! What the tasks of a modelled machine share beside page tables: frames, storage, and how much of
+//! everything was done.
+
+use super::env::ModelEnv;
+use super::software::{Done, Meter, Software};
+use crate::formats::Arch;
+use crate::frames::HostFrames;
+use pageout_machine::{Task, Time};
+use pageout_reclaim::{CpuCtx, FolioId, Maps};
+use std::cell::RefCell;
+
+/// Where swapped pages go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Swap {
+    /// The storage device.
+    Device,
+    /// Memory, compressed on the core that swaps (zram): done at once, for its CPU time.
+    Compressed,
+}
+
+/// A transfer of the storage device that the engine is to be told the end of.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    ends: Time,
+    folio: FolioId,
+    write: bool,
+}
+
+/// What all tasks share. A task works on it through a [`ModelEnv`] of its own ([`Kernel::on`]).
+#[derive(Debug)]
+pub struct Kernel<'m> {
+    pub(super) frames: &'m HostFrames,
+    pub(super) software: Software,
+    pub(super) swap: Swap,
+    pub(super) done: Done,
+    transfers: RefCell<Vec<Transfer>>,
+}
+
+impl<'m> Kernel<'m> {
+    /// A kernel with these frames, whose code is that of the entry format's architecture.
+    pub fn new<F: Arch>(frames: &'m HostFrames, swap: Swap) -> Self {
+        let software = Software::of::<F>();
+        let (done, transfers) = (Done::default(), RefCell::default());
+        Self { frames, software, swap, done, transfers }
+    }
+
+    /// Does `work` as a task, in kernel code.
+    pub fn on<'a, F: Arch, R>(
+        &self,
+        task: &Task<'_, 'a, F>,
+        work: impl FnOnce(&ModelEnv<'_, 'a, F>) -> R,
+    ) -> R {
+        let meter = Meter::new(&self.software, &self.done);
+        work(&ModelEnv::new(self, task, &meter))
+    }
+
+    /// What was done so far, by all tasks.
+    pub fn done(&self) -> &Done {
+        &self.done
+    }
+
+    /// A transfer was started whose end the engine is to be told.
+    pub(super) fn begin_transfer(&self, ends: Time, folio: FolioId, write: bool) {
+        self.transfers.borrow_mut().push(Transfer { ends, folio, write });
+    }
+
+    /// When the transfer of a folio ends that is under way, if there is one.
+    pub fn transfer_of(&self, folio: FolioId) -> Option<Time> {
+        let transfers = self.transfers.borrow();
+        let of = transfers.iter().filter(|transfer| transfer.folio == folio);
+        of.map(|transfer| transfer.ends).max()
+    }
+
+    /// When the next transfer ends, if any is under way.
+    pub fn next_transfer(&self) -> Option<Time> {
+        self.transfers.borrow().iter().map(|transfer| transfer.ends).min()
+    }
+
+    /// Tells the engine of all transfers that have ended by now, in the order of their ends: what
+    /// the storage device's interrupts do. Whoever waits for one calls this; nobody else does.
+    pub fn end_transfers<F: Arch>(
+        &self,
+        env: &ModelEnv<'_, '_, F>,
+        maps: &Maps<'_>,
+        cpu: &mut CpuCtx,
+    ) {
+        let now = env.task().now();
+        while let Some(transfer) = self.take_ended(now) {
+            match transfer.write {
+                true => maps.write_done(env, cpu, transfer.folio, true),
+                false => maps.read_done(env, cpu, transfer.folio, true),
+            }
+        }
+    }
+
+    /// Takes the first transfer that has ended by `now`; of equal ends, the one that began first.
+    fn take_ended(&self, now: Time) -> Option<Transfer> {
+        let mut transfers = self.transfers.borrow_mut();
+        let ended = transfers.iter().enumerate().filter(|(_, transfer)| transfer.ends <= now);
+        let (first, _) = ended.min_by_key(|(k, transfer)| (transfer.ends, *k))?;
+        Some(transfers.remove(first))
+    }
+}

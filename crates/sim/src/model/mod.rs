@@ -1,0 +1,24 @@
+//! Ground `model`: the unchanged engine on a modelled machine with prices.
+//!
+//! The machine (`pageout-machine`) prices what hardware does: accesses, TLBs, walks, atomics, lines
+//! of page tables, invalidations, interrupts, storage. [`software`] prices the instructions of a
+//! kernel around that. Neither knows the other's business, and nothing here depends on the variant:
+//! variants differ in what the engine does.
+
+pub mod activity;
+mod env;
+mod ground;
+mod interval;
+mod kernel;
+mod program;
+pub mod software;
+mod spread;
+mod table;
+
+pub use env::ModelEnv;
+pub use ground::{Model, One, architecture, architecture_of};
+pub use interval::interval;
+pub use kernel::{Kernel, Swap};
+pub use program::Program;
+pub use spread::{host_threads, spread};
+pub use table::ModelTable;

@@ -1,0 +1,359 @@
+//! The scenario on a modelled machine: `memory.reclaim` runs on its first core, while the processes
+//! that map the file sleep, or use it on all other cores.
+
+use super::setup::Setup;
+use super::{Choices, NAME, ReclaimFile, WHOLE, name_of};
+use crate::fields::{self, FieldError, bad};
+use crate::formats::{Arch, with_format};
+use crate::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
+use crate::model::{Kernel, Model, One, Program, Swap, activity, interval, spread};
+use crate::variant::{Axes, Variant};
+use pageout_machine::platform::Platform;
+use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Stage, VirtAddr};
+use pageout_reclaim::CpuCtx;
+use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
+use std::cell::Cell;
+
+/// What the processes do while their file is reclaimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Process {
+    /// They sleep; each last ran on one of the other cores.
+    Asleep,
+    /// Every other core runs a thread of one of them, which uses one page of the file.
+    Running,
+}
+
+const PROCESSES: Choices<Process> = &[("asleep", Process::Asleep), ("running", Process::Running)];
+
+/// What a program does between two uses of its page.
+const THINKING: Time = Time::from_ns(2_000);
+
+/// The scenario on a modelled machine, which its [`Model`] tells.
+#[derive(Clone, Debug)]
+pub struct Priced {
+    scenario: ReclaimFile,
+    process: Process,
+    platform: Platform,
+}
+
+/// What one run came to.
+#[derive(Clone, Debug)]
+struct Outcome {
+    /// 4K pages reclaimed.
+    pages: f64,
+    /// From the request to its end.
+    whole: Time,
+    /// By stage.
+    stages: [Time; Stage::ALL.len()],
+    /// Of which invalidating, and waiting for that.
+    flushing: Time,
+    /// What other cores lost to interrupts and invalidations.
+    stolen: Time,
+    /// Pages that came back.
+    refaults: u64,
+    /// Kernel instructions.
+    instructions: u64,
+    /// Before the request, and after it.
+    reports: [Report; 2],
+}
+
+impl Priced {
+    /// A file that says of time a page what one forty times its size does.
+    const BYTES: u64 = 256 << 20;
+
+    /// Scenarios from `FIELD=VALUE` arguments: those of [`ReclaimFile::parse`] and `process`.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
+        let (own, others): (Vec<_>, Vec<_>) =
+            arguments.iter().cloned().partition(|argument| argument.starts_with("process="));
+        let mut processes = vec![Process::Asleep];
+        for (_, value) in fields::pairs(&own)? {
+            let one = |text: &str| super::choice("process", PROCESSES, text);
+            processes = fields::list("process", value, one)?;
+        }
+        let small = ReclaimFile { bytes: Self::BYTES, ..ReclaimFile::DEFAULT };
+        let mut all = Vec::new();
+        for scenario in ReclaimFile::parse_from(&others, small, &model.formats())? {
+            let platform = model.platform_for(scenario.format)?;
+            for process in &processes {
+                if *process == Process::Running && model.shape(&platform).cores < 2 {
+                    let accepted = "asleep where there is one core";
+                    return Err(bad("process", "running", accepted));
+                }
+                let (process, platform) = (*process, platform.clone());
+                all.push(Self { scenario, process, platform });
+            }
+        }
+        Ok(all)
+    }
+
+    /// The scenario's fields as records carry them.
+    fn labels(&self, model: &Model) -> Labels {
+        let mut labels = self.scenario.labels();
+        labels.insert("process".to_owned(), name_of(PROCESSES, self.process));
+        labels.extend(model.labels(&self.platform));
+        labels
+    }
+
+    /// Runs every scenario under every variant: a record each.
+    pub fn records(
+        all: &[Self],
+        variants: &[Variant],
+        model: &Model,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Vec<Record> {
+        let runs = model.all_runs();
+        let each = all.iter().flat_map(|one| variants.iter().map(move |variant| (one, *variant)));
+        let each: Vec<_> = each.collect();
+        let outcomes = spread(each.len() * runs.len(), model.threads, progress, |k| {
+            let (one, variant) = each[k / runs.len()];
+            one.run(model, variant, runs[k % runs.len()])
+        });
+        let of_each = each.iter().zip(outcomes.chunks(runs.len()));
+        let record = |((one, variant), outcomes): (&(&Self, Variant), &[Outcome])| Record {
+            scenario: NAME.to_owned(),
+            ground: Ground::Model,
+            seed: model.seed,
+            fields: one.labels(model),
+            variant: variant.labels(Axes::Reclaim),
+            metrics: metrics(outcomes, model.runs as usize),
+        };
+        of_each.map(record).collect()
+    }
+
+    /// Where the time of the first run goes, as folded stacks in nanoseconds.
+    pub fn folded(&self, model: &Model, variant: Variant) -> String {
+        let outcome = self.run(model, variant, model.all_runs()[0]);
+        outcome.reports[1].folded_lines()
+    }
+
+    fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+        with_format!(self.scenario.format, F => self.run_as::<F>(model, variant, one))
+    }
+
+    fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+        let mut arena = self.scenario.arena();
+        let caps = self.platform.shape().caps::<F>();
+        let setup = Setup::<F>::build_for(&mut arena, &self.scenario, variant.lru, one.seed, caps);
+        let machine = Machine::new(model.setup(&self.platform, one), setup.ground.env.tables());
+        let kernel = Kernel::new::<F>(setup.ground.supply, Swap::Device);
+        let run = Run { of: self, seed: one.seed, setup: &setup, kernel: &kernel, variant };
+        let before = machine.run(run.touching(machine.shape().cores));
+        let done = Cell::new(None);
+        let refaults = Cell::new(0);
+        let instructions = kernel.done().instructions();
+        let mut tasks = vec![run.reclaiming(&done)];
+        if self.process == Process::Running {
+            tasks.extend((1..machine.shape().cores).map(|core| run.using(core, &done, &refaults)));
+        }
+        let after = machine.run(tasks);
+        let (pages, whole) = done.get().expect("the reclaiming task ended");
+        let pages = pages << (F::PAGE_SHIFT - 12);
+        Outcome {
+            pages: pages as f64,
+            whole,
+            stages: Stage::ALL.map(|stage| within_reclaim(&after, stage)),
+            flushing: own(&after, "invalidate") + own(&after, "wait"),
+            stolen: stolen(&after).since(stolen(&before)),
+            refaults: refaults.get(),
+            instructions: kernel.done().instructions() - instructions,
+            reports: [before, after],
+        }
+    }
+}
+
+/// One run, set up.
+struct Run<'r, 'a, F: Arch> {
+    of: &'r Priced,
+    seed: u64,
+    setup: &'r Setup<'a, F>,
+    kernel: &'r Kernel<'r>,
+    variant: Variant,
+}
+
+/// The pages reclaimed and what that took, once it is known.
+type Done = Cell<Option<(u64, Time)>>;
+
+impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
+    /// Each process uses its young pages once, in the order of their addresses, and sleeps from
+    /// then on: its core's TLB holds the last ones.
+    fn touching(&self, cores: u16) -> Vec<TaskSpec<'r, 'a, F>> {
+        let touching = |(process, (_, root)): (usize, &(_, _))| {
+            let (of, seed, root) = (self.of, self.seed, *root);
+            let core = if cores == 1 { 0 } else { 1 + process as u16 % (cores - 1) };
+            let touch = move |task: &Task<'_, 'a, F>| {
+                task.load_mm(Asid(process as u32), root);
+                for at in of.scenario.young_pages::<F>(seed) {
+                    // Half of the folios may have been given up.
+                    let _ = task.access(at, false);
+                }
+            };
+            TaskSpec::new(format!("process {process}"), touch).on(CoreId(core))
+        };
+        self.setup.spaces.iter().enumerate().map(touching).collect()
+    }
+
+    /// The request.
+    fn reclaiming(&self, done: &'r Done) -> TaskSpec<'r, 'a, F> {
+        let (setup, kernel) = (self.setup, self.kernel);
+        let tuning = self.variant.tuning(F::FLUSH);
+        let bytes = self.of.scenario.reclaim_bytes().to_string();
+        let reclaim = move |task: &Task<'_, 'a, F>| {
+            let begun = task.now();
+            let reclaimed = kernel.on(task, |env| {
+                env.within(activity::MEMORY_RECLAIM, || setup.reclaim(env, &bytes, tuning))
+            });
+            let reclaimed = reclaimed.expect("a clean file's pages can be reclaimed");
+            done.set(Some((reclaimed, task.now().since(begun))));
+        };
+        TaskSpec::new("reclaim", reclaim).on(CoreId(0))
+    }
+
+    /// A thread that uses one page of the file until the request is done; counts its faults.
+    fn using(&self, core: u16, done: &'r Done, refaults: &'r Cell<u64>) -> TaskSpec<'r, 'a, F> {
+        let process = usize::from(core - 1) % self.setup.spaces.len();
+        let (mm, root) = self.setup.spaces[process];
+        let range = self.of.scenario.range::<F>();
+        let page = VirtAddr::new(range.end.get() - (u64::from(core) << F::PAGE_SHIFT));
+        let tuning = self.variant.tuning(F::FLUSH);
+        let program = Program { maps: &self.setup.ground.maps, kernel: self.kernel, mm, tuning };
+        let thread = move |task: &Task<'_, 'a, F>| {
+            task.load_mm(Asid(process as u32), root);
+            let mut cpu = CpuCtx::new();
+            while done.get().is_none() {
+                let faults = program.access(task, &mut cpu, page, false);
+                refaults.set(refaults.get() + faults);
+                task.spend(THINKING);
+            }
+        };
+        TaskSpec::new(format!("thread of process {process}"), thread).on(CoreId(core))
+    }
+}
+
+/// The time of a stage below the request.
+fn within_reclaim(report: &Report, stage: Stage) -> Time {
+    let whole = "reclaim;memory.reclaim";
+    let path = match stage {
+        Stage::Other => whole.to_owned(),
+        _ => format!("{whole};{}", stage.name()),
+    };
+    let below = |named: &str| match named.strip_prefix(&*path) {
+        Some("") => true,
+        // What is no stage's own is of no stage.
+        Some(rest) => {
+            let next = rest.strip_prefix(';').and_then(|rest| rest.split(';').next());
+            next.is_some_and(|next| {
+                stage != Stage::Other || !Stage::ALL.iter().any(|stage| stage.name() == next)
+            })
+        }
+        None => false,
+    };
+    report.folded.iter().filter(|(named, _)| below(named)).map(|(_, time)| *time).sum()
+}
+
+/// What the machine itself did below the request.
+fn own(report: &Report, name: &str) -> Time {
+    let of = |named: &str| {
+        named.starts_with("reclaim;memory.reclaim;") && named.rsplit(';').next() == Some(name)
+    };
+    report.folded.iter().filter(|(named, _)| of(named)).map(|(_, time)| *time).sum()
+}
+
+/// What interrupts and other cores' invalidations took of all cores.
+fn stolen(report: &Report) -> Time {
+    report.cores.iter().map(|core| core.stolen).sum()
+}
+
+/// The metrics of one scenario under one variant: `outcomes` are those of `runs` runs with nominal
+/// prices, then one a draw.
+fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
+    let (nominal, drawn) = outcomes.split_at(runs);
+    let of = |of: fn(&Outcome) -> Time, outcomes: &[Outcome]| -> Vec<f64> {
+        outcomes.iter().map(|outcome| of(outcome).ns() / outcome.pages).collect()
+    };
+    let mut metrics = Vec::new();
+    for (name, time) in [
+        (WHOLE, (|outcome| outcome.whole) as fn(&Outcome) -> Time),
+        (FLUSHING, |outcome| outcome.flushing),
+        (STOLEN, |outcome| outcome.stolen),
+    ] {
+        let metric = modelled(name, NS_PER_PAGE, &of(time, nominal));
+        let ends = interval(&metric, &of(time, drawn));
+        metrics.push(metric);
+        metrics.extend(ends);
+    }
+    if !drawn.is_empty() {
+        metrics.push(modelled(DRAWN, NS_PER_PAGE, &of(|outcome| outcome.whole, drawn)));
+    }
+    for stage in Stage::ALL {
+        let time = |outcome: &Outcome| outcome.stages[stage as usize].ns() / outcome.pages;
+        let values: Vec<_> = nominal.iter().map(time).collect();
+        metrics.push(modelled(stage.name(), NS_PER_PAGE, &values));
+    }
+    let one = &nominal[0];
+    let instructions = one.instructions as f64 / one.pages;
+    metrics.push(fitted("instructions", "per 4K page", instructions));
+    metrics.extend(one.counted());
+    metrics
+}
+
+/// The whole, a value a draw of prices, in the same order under every variant.
+pub const DRAWN: &str = "whole reclaim, drawn";
+/// Time in which the reclaiming core invalidates, or waits until others have.
+pub const FLUSHING: &str = "invalidating and waiting";
+/// Time that other cores lose to that.
+pub const STOLEN: &str = "taken from other cores";
+
+impl Outcome {
+    /// What was counted, a page.
+    fn counted(&self) -> Vec<Metric> {
+        let [before, after] = &self.reports;
+        let before: Vec<_> = before.counts.named().collect();
+        let counts = after.counts.named().zip(before);
+        let counts: Vec<_> =
+            counts.map(|((name, after), (_, before))| (name, after - before)).collect();
+        let count = |wanted: &str| {
+            let found = counts.iter().find(|(name, _)| *name == wanted);
+            found.unwrap_or_else(|| panic!("the machine counts {wanted}")).1 as f64
+        };
+        let each = |name: &str, of: &str| per_page(name, count(of) / self.pages);
+        let mut metrics = vec![
+            each("table operations", "table_operations"),
+            each("invalidations broadcast", "broadcasts"),
+            each("barriers", "barriers"),
+            each("interrupt rounds", "rounds"),
+            each("interrupts", "interrupts"),
+            each("local invalidations", "local_entries"),
+            each("local flushes", "local_full"),
+        ];
+        if count("rounds") > 0.0 {
+            let cores = count("interrupts") / count("rounds");
+            metrics.push(counted("cores interrupted", "per round", cores, Better::Lower));
+        }
+        let hidden = after_of(&self.reports, |report| report.hidden.accesses);
+        for (name, value) in [
+            ("accesses", count("accesses")),
+            ("second-level TLB hits", count("l2_hits")),
+            ("TLB misses", count("walks")),
+            ("hidden accesses", hidden),
+            ("refaults", self.refaults as f64),
+        ] {
+            let better = if name == "accesses" { Better::Neither } else { Better::Lower };
+            metrics.push(counted(name, "", value, better));
+        }
+        metrics.push(counted("pages reclaimed", "4K pages", self.pages, Better::Neither));
+        metrics
+    }
+}
+
+/// What something that only grows grew by.
+fn after_of(reports: &[Report; 2], of: fn(&Report) -> u64) -> f64 {
+    (of(&reports[1]) - of(&reports[0])) as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! The scenario on modelled machines.
+
+use super::{FLUSHING, Priced, STOLEN, WHOLE};
+use crate::model::Model;
+use crate::variant::Variant;
+use pageout_machine::platform::Platform;
+use pageout_reclaim::ShootdownWhen;
+use pageout_record::schema::{Record, RecordSet};
+use std::num::NonZeroUsize;
+
+fn model(platform: &str, cores: u16) -> Model {
+    let platform = Platform::named(platform);
+    assert!(platform.is_some(), "a platform that comes with the program");
+    let threads = NonZeroUsize::MIN;
+    Model { platform, cores: Some(cores), draws: 0, runs: 1, seed: 1, threads }
+}
+
+fn records(fields: &str, variants: &[Variant], model: &Model) -> Vec<Record> {
+    let fields: Vec<_> = fields.split(' ').map(str::to_owned).collect();
+    let all = Priced::parse(&fields, model).expect("fields of the scenario");
+    Priced::records(&all, variants, model, &mut |_, _| {})
+}
+
+fn value(record: &Record, name: &str) -> f64 {
+    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    metric.unwrap_or_else(|| panic!("{name} is told")).values[0]
+}
+
+const STEPS: [Variant; 4] = [
+    Variant::BEFORE,
+    Variant::STEPS[0],
+    Variant::STEPS[1],
+    Variant { shootdown: ShootdownWhen::Immediate, ..Variant::STEPS[1] },
+];
+
+#[test]
+fn records_are_the_same_bytes_on_any_number_of_host_threads() {
+    let mut machine = model("x86-server-class", 4);
+    (machine.draws, machine.runs) = (3, 2);
+    let fields = "order=0,4 size=4MiB process=asleep,running";
+    let json = |threads: usize, model: &Model| {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        let records = records(fields, &STEPS, &Model { threads, ..model.clone() });
+        serde_json::to_string(&records).expect("records are JSON")
+    };
+    let one = json(1, &machine);
+    assert!(json(2, &machine) == one, "two threads");
+    assert!(json(5, &machine) == one, "five threads");
+    let parsed: Vec<Record> = serde_json::from_str(&one).unwrap();
+    RecordSet::new(crate::this_machine::this_run(), parsed).validate().expect("valid records");
+}
+
+#[test]
+fn time_a_page_does_not_depend_on_the_size() {
+    for (platform, fields) in [
+        ("arm64-server-32-class", "order=0,4,pmd format=arm64-4k process=asleep"),
+        ("x86-server-class", "order=4 process=asleep,running"),
+    ] {
+        let model = model(platform, 4);
+        let of = |size: &str| records(&format!("{fields} size={size}"), &STEPS[..3], &model);
+        for (small, large) in of("64MiB").iter().zip(&of("256MiB")) {
+            let (small, large) = (value(small, WHOLE), value(large, WHOLE));
+            assert!((small / large - 1.0).abs() < 0.06, "{small} and {large} ns a page");
+        }
+    }
+}
+
+#[test]
+fn cores_that_run_the_process_are_interrupted_and_sleepers_are_not() {
+    let model = model("x86-server-class", 8);
+    let of = |process: &str| {
+        let fields = format!("order=0 size=8MiB process={process}");
+        records(&fields, &STEPS, &model)
+    };
+    for record in of("asleep") {
+        assert_eq!(value(&record, "interrupts"), 0.0, "its core is lazy");
+        assert_eq!(value(&record, STOLEN), 0.0);
+    }
+    let running = of("running");
+    let [.., deferred, immediate] = &running[..] else { panic!("a record a variant") };
+    assert!(value(deferred, "cores interrupted") > 6.0, "seven threads use the file");
+    for name in ["interrupts", FLUSHING, STOLEN, WHOLE] {
+        let (deferred, immediate) = (value(deferred, name), value(immediate, name));
+        assert!(deferred < immediate, "{name}: {deferred} and {immediate}");
+    }
+}
+
+#[test]
+fn a_process_that_runs_asks_for_its_page_back() {
+    let model = model("arm64-server-32-class", 4);
+    let fields = "order=0 format=arm64-4k size=4MiB reclaim=100% process=running";
+    let record = &records(fields, &STEPS[2..3], &model)[0];
+    assert!(value(record, "refaults") > 0.0, "all of the file was to be reclaimed");
+    assert!(value(record, "accesses") > 0.0);
+}
+
+#[test]
+fn without_flushes_after_young_checks_accesses_are_hidden() {
+    let model = model("arm64-server-32-class", 4);
+    let fields = "order=0 format=arm64-4k size=4MiB process=running";
+    let flush = |flush: &str| format!("young=batched,flush={flush}").parse().expect("a variant");
+    let hidden = |name| value(&records(fields, &[flush(name)], &model)[0], "hidden accesses");
+    assert_eq!(hidden("sync"), 0.0, "the barrier ends each entry before anyone goes on");
+    assert!(hidden("none") > 0.0);
+}

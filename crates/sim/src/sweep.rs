@@ -1,0 +1,145 @@
+//! Sweeps: one question asked of many modelled machines.
+
+use crate::fields::FieldError;
+use crate::model::Model;
+use crate::reclaim_file::{FLUSHING, Priced, STOLEN, WHOLE};
+use crate::variant::Variant;
+use pageout_machine::platform::{Architecture, Platform};
+use pageout_paging::young::Family;
+use pageout_reclaim::ShootdownWhen;
+use pageout_record::schema::Record;
+use std::num::NonZeroUsize;
+
+/// What reclaim pays for making other cores forget, by how many there are: single pages of a file
+/// are reclaimed that processes use on all other cores, each page flushed at once, or a batch of
+/// folios together.
+#[derive(Clone, Debug)]
+pub struct FlushSweep {
+    /// The machines.
+    pub platforms: Vec<Platform>,
+    /// How many cores each has in turn.
+    pub cores: Vec<u16>,
+    /// How many processes map the file in turn.
+    pub processes: Vec<u32>,
+    /// Bytes of the file, as fields have them.
+    pub size: String,
+    /// The seed of every run.
+    pub seed: u64,
+    /// Threads of this host.
+    pub threads: NonZeroUsize,
+}
+
+/// What the sweep tells of each machine, in this order.
+pub const TOLD: [&str; 7] = [
+    FLUSHING,
+    STOLEN,
+    WHOLE,
+    "invalidations broadcast",
+    "barriers",
+    "interrupt rounds",
+    "interrupts",
+];
+
+impl FlushSweep {
+    /// Powers of two up to the most cores there may be.
+    pub const CORES: [u16; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+    /// One process, and as many as a small server's.
+    pub const PROCESSES: [u32; 2] = [1, 8];
+
+    /// At once, against deferred.
+    pub fn variants() -> [Variant; 2] {
+        let merged = Variant::of(Family::Batched);
+        [ShootdownWhen::Immediate, ShootdownWhen::Deferred]
+            .map(|shootdown| Variant { shootdown, ..merged })
+    }
+
+    /// Runs it: a record a machine, number of processes and variant.
+    ///
+    /// # Errors
+    /// [`FieldError`] for a size that is none.
+    pub fn records(
+        &self,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<Record>, FieldError> {
+        let machines = self.machines();
+        let steps = machines.len();
+        let mut all = Vec::new();
+        for (k, (platform, cores, processes)) in machines.into_iter().enumerate() {
+            let model = self.model(platform, cores);
+            let scenarios = Priced::parse(&self.fields(platform, cores, processes), &model)?;
+            let records = Priced::records(&scenarios, &Self::variants(), &model, &mut |_, _| {});
+            all.extend(records.into_iter().map(told));
+            progress(k + 1, steps);
+        }
+        Ok(all)
+    }
+
+    fn machines(&self) -> Vec<(&Platform, u16, u32)> {
+        let mut all = Vec::new();
+        for platform in &self.platforms {
+            for processes in &self.processes {
+                all.extend(self.cores.iter().map(|cores| (platform, *cores, *processes)));
+            }
+        }
+        all
+    }
+
+    fn model(&self, platform: &Platform, cores: u16) -> Model {
+        let (seed, threads) = (self.seed, self.threads);
+        let platform = Some(platform.clone());
+        Model { platform, cores: Some(cores), draws: 0, runs: 1, seed, threads }
+    }
+
+    fn fields(&self, platform: &Platform, cores: u16, processes: u32) -> Vec<String> {
+        let format = match platform.architecture() {
+            Architecture::X86 => "x86-64",
+            Architecture::Arm64 => "arm64-4k",
+            Architecture::Riscv => "riscv64",
+        };
+        // With one core there is nobody to tell.
+        let process = if cores == 1 { "asleep" } else { "running" };
+        [
+            ("format", format.to_owned()),
+            ("order", "0".to_owned()),
+            ("size", self.size.clone()),
+            ("processes", processes.to_string()),
+            ("process", process.to_owned()),
+        ]
+        .map(|(field, value)| format!("{field}={value}"))
+        .to_vec()
+    }
+}
+
+/// The record with what the sweep tells alone.
+fn told(record: Record) -> Record {
+    let find = |name: &&str| record.metrics.iter().find(|metric| metric.name == **name).cloned();
+    let metrics = TOLD.iter().filter_map(find).collect();
+    Record { metrics, ..record }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deferring_keeps_the_flush_from_growing_with_cores() {
+        let named = |name| Platform::named(name).expect("a shipped platform");
+        let sweep = FlushSweep {
+            platforms: vec![named("x86-server-class"), named("kunpeng-920-class")],
+            cores: vec![1, 4, 16],
+            processes: vec![1, 2],
+            size: "2MiB".to_owned(),
+            seed: 1,
+            threads: NonZeroUsize::MIN,
+        };
+        let mut steps = 0;
+        let records = sweep.records(&mut |done, of| steps = done * 100 + of).expect("a size");
+        assert_eq!((records.len(), steps), (2 * 3 * 2 * 2, 1212));
+        let flushing = |record: &Record| record.metrics[0].values[0];
+        for machine in records.chunks(2 * 3) {
+            let [.., few, _, many, deferred] = machine else { panic!("two variants of each") };
+            assert!(flushing(many) > flushing(few), "a flush at once grows: {few:?} {many:?}");
+            assert!(flushing(deferred) * 3.0 < flushing(many), "{deferred:?} {many:?}");
+        }
+    }
+}
