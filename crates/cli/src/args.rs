@@ -128,6 +128,8 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Real kernels under QEMU: build them, boot them, compare them
     Lab(LabArgs),
+    /// Measure this machine's prices: caches, translation, interrupts, faults
+    Calibrate(CalibrateArgs),
     /// Search small worlds for schedules that break the engine, and find bugs put in
     Check(CheckArgs),
     /// Print shell completions
@@ -339,6 +341,34 @@ pub(crate) struct Output {
     /// Write to a file, which appears when it is complete
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+const CALIBRATE_HELP: &str = "\
+What a program can measure without privilege is printed as a table: the prices of a platform file
+(docs/platforms.md), then what else was seen, then how often a stale translation hid an access. The
+rest of the file, such as storage, is another platform's. A machine that does other work, and any
+virtual machine, shows wide ranges.
+
+Examples:
+  pageout calibrate --output mine.toml
+  pageout calibrate --quick --cores 2";
+
+#[derive(Debug, Parser)]
+#[command(after_help = CALIBRATE_HELP)]
+pub(crate) struct CalibrateArgs {
+    /// Write the platform file, which appears when it is complete and is named after it
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Measure on so many cores, one CPU of each [default: all that this process may use]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub cores: Option<u16>,
+    /// Whose figures to take where nothing was measured: a platform's name or file [default: the
+    /// server of this machine's architecture]
+    #[arg(long, value_name = "PLATFORM")]
+    pub like: Option<String>,
+    /// Few repetitions over little memory: a look, in seconds
+    #[arg(long)]
+    pub quick: bool,
 }
 
 const CHECK_HELP: &str = "\

@@ -3,6 +3,7 @@
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::CompareError;
 use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
+use pageout_sim::calibrate::{CalibrateError, LikeError};
 use pageout_sim::explore::counterexample::{ChoicesError, MissedChoice};
 use pageout_sim::fields::FieldError;
 use pageout_sim::generations::Refused;
@@ -133,6 +134,22 @@ pub(crate) enum CliError {
         "--replay is of one scenario or exhibit in one format, found {0} searches of schedules"
     )]
     CheckReplays(usize),
+    #[error("unknown platform `{name}`: expected {known} or a file")]
+    UnknownPlatform { name: String, known: String, source: io::Error },
+    #[error(
+        "no platform of this machine's architecture comes with the program: expected --like FILE"
+    )]
+    NoPlatformLikeThis,
+    #[error("--cores {asked}: this process may use {there}")]
+    TooFewCores { asked: usize, there: usize },
+    #[error("cannot tell which CPUs there are")]
+    Cpus(#[source] io::Error),
+    #[error(transparent)]
+    Platform(#[from] PlatformError),
+    #[error(transparent)]
+    Like(#[from] LikeError),
+    #[error(transparent)]
+    Calibrate(#[from] CalibrateError),
     #[error(transparent)]
     Choices(#[from] ChoicesError),
     #[error(transparent)]

@@ -3,6 +3,7 @@
 
 mod args;
 mod bench;
+mod calibrate;
 mod check;
 mod compare;
 mod error;
@@ -44,6 +45,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
             Question::Flush => sweep::sweep(&args)?,
         },
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,
+        Some(Command::Calibrate(args)) => calibrate::calibrate(&args)?,
         Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Lab(args)) => lab::lab(&args)?,

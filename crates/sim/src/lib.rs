@@ -5,6 +5,7 @@ pub mod age_file;
 pub mod aging_rounds;
 pub mod bench;
 pub mod buddy;
+pub mod calibrate;
 pub mod clock;
 pub mod counting;
 pub mod demand_min;

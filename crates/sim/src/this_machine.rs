@@ -13,10 +13,9 @@ pub fn this_run() -> Run {
 }
 
 fn this_machine() -> Machine {
-    let unknown = || "unknown".to_owned();
     let release = fs::read_to_string("/proc/sys/kernel/osrelease");
     Machine {
-        cpu: first("/proc/cpuinfo", "model name").unwrap_or_else(unknown),
+        cpu: cpu(),
         arch: std::env::consts::ARCH.to_owned(),
         cores: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
         memory_mib: meminfo("MemTotal").unwrap_or(0) >> 20,
@@ -25,6 +24,16 @@ fn this_machine() -> Machine {
             |release| format!("{} {}", std::env::consts::OS, release.trim()),
         ),
     }
+}
+
+/// The CPU's name, or where the kernel tells none the numbers of its maker and its design.
+pub(crate) fn cpu() -> String {
+    let told = |key| first("/proc/cpuinfo", key);
+    let numbers = || {
+        let (maker, design) = (told("CPU implementer")?, told("CPU part")?);
+        Some(format!("implementer {maker} part {design}"))
+    };
+    told("model name").or_else(numbers).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Bytes of memory that a program can take now, where the system says so.

@@ -3,6 +3,7 @@
 
 mod aging_rounds;
 mod bad_input;
+mod calibrate;
 mod check;
 mod commands;
 mod common;
