@@ -207,6 +207,8 @@ pub(crate) enum Benchmark {
     Mglru,
     /// Aging walks of page tables, by what is mapped and populated, and what lets them skip tables
     Aging,
+    /// Accesses on one core of the modelled machine, by where its TLB finds their translation
+    Machine,
     /// Reclaim of files up to 1 TiB, and how its time grows with their size
     Scale,
 }

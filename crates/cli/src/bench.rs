@@ -18,7 +18,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
         Benchmark::Scale => bench::SCALE_ROUNDS,
         Benchmark::Mglru => bench::MGLRU_ROUNDS,
         Benchmark::Aging => bench::AGING_ROUNDS,
-        Benchmark::Young | Benchmark::Reclaim => Rounds::DEFAULT,
+        Benchmark::Young | Benchmark::Reclaim | Benchmark::Machine => Rounds::DEFAULT,
     });
     let seed = args.measuring.seed;
     let bar = progress::bar("measuring");
@@ -28,6 +28,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
         Benchmark::Reclaim => bench::reclaim(rounds, seed, &mut steps),
         Benchmark::Mglru => bench::mglru(rounds, seed, &mut steps),
         Benchmark::Aging => bench::aging(rounds, seed, &mut steps),
+        Benchmark::Machine => bench::machine(rounds, seed, &mut steps),
         Benchmark::Scale => bench::scale(rounds, seed, &mut steps)?,
     };
     bar.finish_and_clear();
@@ -40,6 +41,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
             Benchmark::Reclaim => reclaim_text,
             Benchmark::Mglru => mglru_text,
             Benchmark::Aging => aging_text,
+            Benchmark::Machine => machine_text,
             Benchmark::Scale => scale_text,
         },
     )
@@ -77,6 +79,12 @@ fn aging_text(set: &RecordSet) -> Result<String, CliError> {
         "one aging walk, us, and what it counted\n\n{walks}\npowers of size by which its time \
          grows\n\n{powers}\n{goals}"
     ))
+}
+
+fn machine_text(set: &RecordSet) -> Result<String, CliError> {
+    let accesses = tables::figures(set, bench::ACCESSES, &bench::ACCESS_COLUMNS);
+    let goals = tables::goals(set);
+    Ok(format!("one access on one modelled core, ns of this CPU\n\n{accesses}\n{goals}"))
 }
 
 fn scale_text(set: &RecordSet) -> Result<String, CliError> {

@@ -99,6 +99,11 @@ impl Lines {
         }
     }
 
+    /// Bytes that grow with page tables.
+    pub(crate) fn bytes(&self) -> usize {
+        self.states.capacity() * size_of::<State>()
+    }
+
     /// A read of an entry.
     #[inline]
     pub(crate) fn read(&mut self, core: CoreId, slot: Slot) -> Line {

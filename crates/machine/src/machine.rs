@@ -123,6 +123,11 @@ impl<'a, F: Format> Machine<'a, F> {
         &self.setup.shape
     }
 
+    /// Bytes of its state that grow with page tables; the rest grows with cores and tasks.
+    pub fn bytes_by_tables(&self) -> usize {
+        self.lines.borrow().bytes()
+    }
+
     /// What happened, a line an event, if [`Setup::log`] asked for it: the time in picoseconds, and
     /// what it was.
     pub fn log(&self) -> String {

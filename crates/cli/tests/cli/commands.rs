@@ -174,6 +174,14 @@ fn bench_aging_counts_what_walks_skip() {
 }
 
 #[test]
+fn bench_machine_tells_where_translations_are_found() {
+    let text = stdout("bench machine --runs 1");
+    assert_in_order(&text, &["one access on one modelled core", "by a task", "by tables alone"]);
+    assert_in_order(&text, &["contiguous blocks", "half of l2", "x86-server-class"]);
+    assert_in_order(&text, &["half of l1, pages: accesses", ">= 50", "million/s", "goals met"]);
+}
+
+#[test]
 fn trace_record_then_info_tells_of_the_program() {
     let directory = tempdir().expect("a directory");
     let trace = directory.path().join("echo.pgt");

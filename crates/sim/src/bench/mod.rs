@@ -6,6 +6,7 @@
 mod aging;
 pub(crate) mod figures;
 mod goals;
+mod machine;
 mod mglru;
 mod reclaim;
 mod scale;
@@ -15,6 +16,7 @@ mod walked;
 
 pub use aging::{AGING_ROUNDS, GROWS_WITH, WALK, WALKS, aging};
 pub use goals::{Bound, GOALS, Goal, NoBound};
+pub use machine::{ACCESS_COLUMNS, ACCESSES, machine};
 pub use mglru::{MGLRU_ROUNDS, mglru};
 pub use reclaim::{FIXED, reclaim};
 pub use scale::{SCALE_ROUNDS, SIZES, scale, scale_scenarios};
