@@ -289,8 +289,8 @@ pub(crate) enum Question {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Common {
-    /// Where it runs: host, or model, a machine with prices (docs/model.md). Linux is `pageout lab`;
-    /// guest is not implemented yet
+    /// Where it runs: host, or model, a machine with prices (docs/model.md). Linux is `pageout
+    /// lab`; guest is not implemented yet
     #[arg(long, default_value = "host")]
     pub ground: String,
     #[command(flatten)]

@@ -2,11 +2,12 @@
 
 use crate::args::CalibrateArgs;
 use crate::error::CliError;
+use crate::model::platform_with_text;
 use crate::{output, progress};
-use pageout_machine::platform::{Architecture, Platform, Price};
+use pageout_machine::platform::{Architecture, Price};
 use pageout_record::render::{Align, Grid};
 use pageout_sim::calibrate::{self, Calibration, Effort, Figure, Hidden, Like};
-use std::fs;
+
 use std::path::Path;
 
 /// What a platform is called that has no file.
@@ -45,15 +46,8 @@ fn like(word: Option<&str>) -> Result<Like, CliError> {
         Some(Architecture::Riscv) | None => None,
     };
     let word = word.or(server).ok_or(CliError::NoPlatformLikeThis)?;
-    if let Some(platform) = Platform::named(word) {
-        let text = Platform::file(word).expect("a platform that comes with the program");
-        return Ok(Like::new(platform, text)?);
-    }
-    let text = fs::read_to_string(word).map_err(|source| {
-        let known = Platform::names().collect::<Vec<_>>().join(", ");
-        CliError::UnknownPlatform { name: word.to_owned(), known, source }
-    })?;
-    Ok(Like::new(Platform::parse(word, &text)?, text)?)
+    let (platform, text) = platform_with_text(word)?;
+    Ok(Like::new(platform, text)?)
 }
 
 /// The platform's name, after its file.

@@ -134,8 +134,6 @@ pub(crate) enum CliError {
         "--replay is of one scenario or exhibit in one format, found {0} searches of schedules"
     )]
     CheckReplays(usize),
-    #[error("unknown platform `{name}`: expected {known} or a file")]
-    UnknownPlatform { name: String, known: String, source: io::Error },
     #[error(
         "no platform of this machine's architecture comes with the program: expected --like FILE"
     )]
@@ -144,8 +142,6 @@ pub(crate) enum CliError {
     TooFewCores { asked: usize, there: usize },
     #[error("cannot tell which CPUs there are")]
     Cpus(#[source] io::Error),
-    #[error(transparent)]
-    Platform(#[from] PlatformError),
     #[error(transparent)]
     Like(#[from] LikeError),
     #[error(transparent)]

@@ -10,6 +10,7 @@ use pageout_sim::model::{Model, host_threads};
 use pageout_sim::reclaim_file::Priced;
 use pageout_sim::this_machine::this_run;
 use pageout_sim::variant::{Axes, Variant};
+use std::borrow::Cow;
 use std::fs;
 
 /// `compare` on this ground.
@@ -76,14 +77,21 @@ pub(crate) fn model_of(common: &Common) -> Result<Model, CliError> {
 
 /// A platform by its name, or else from a file.
 pub(crate) fn platform_of(platform: &str) -> Result<Platform, CliError> {
-    if let Some(named) = Platform::named(platform) {
-        return Ok(named);
+    Ok(platform_with_text(platform)?.0)
+}
+
+/// The same, with the text it was read from.
+pub(crate) fn platform_with_text(
+    platform: &str,
+) -> Result<(Platform, Cow<'static, str>), CliError> {
+    if let Some((named, text)) = Platform::named(platform).zip(Platform::file(platform)) {
+        return Ok((named, text.into()));
     }
     let text = fs::read_to_string(platform).map_err(|source| {
         let names = Platform::names().collect::<Vec<_>>().join(", ");
         CliError::OpenPlatform { platform: platform.to_owned(), names, source }
     })?;
-    Ok(Platform::parse(platform, &text)?)
+    Ok((Platform::parse(platform, &text)?, text.into()))
 }
 
 fn scenarios(

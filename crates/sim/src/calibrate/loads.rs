@@ -108,7 +108,8 @@ impl Path {
     }
 }
 
-/// Nanoseconds of each of so many, by this thread's CPU time: what others do on the CPU is not in it.
+/// Nanoseconds of each of so many, by this thread's CPU time: what others do on the CPU is not in
+/// it.
 pub(super) fn own_ns(count: usize, work: impl FnOnce()) -> f64 {
     let ((), ns) = timed(work);
     ns as f64 / count as f64

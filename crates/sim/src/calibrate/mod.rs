@@ -133,8 +133,8 @@ pub struct CalibrateError {
 /// Kinds of measurement, each of so many rounds.
 const KINDS: usize = 5;
 
-/// Measures on the given CPUs, the first of which this thread takes meanwhile, what is a price of the
-/// architecture; tells `progress` the steps done and how many there are.
+/// Measures on the given CPUs, the first of which this thread takes meanwhile, what is a price of
+/// the architecture; tells `progress` the steps done and how many there are.
 ///
 /// # Errors
 /// What the kernel refused: memory, or a CPU.

@@ -111,7 +111,7 @@ impl Raw {
         let of_near = Figure::of(&loads.near).map(|near| near.high);
         let of_second = Figure::of(&loads.second_cache).map(|second| second.high);
         let far = self.effort.far_bytes >> 20;
-        let lines = self.effort.sparse_entries * 64 >> 20;
+        let lines = (self.effort.sparse_entries * 64) >> 20;
         vec![
             Candidate {
                 high: of_near,

@@ -184,8 +184,8 @@ impl Trial {
         Ok(done.then(|| TOUCHED as u64 - referenced))
     }
 
-    /// Clears the young bits of anonymous pages (2, proc(5)), not of files': the kernel then looks at
-    /// fewer pages, whose translations would take the place of others.
+    /// Clears the young bits of anonymous pages (2, proc(5)), not of files': the kernel then looks
+    /// at fewer pages, whose translations would take the place of others.
     fn clear(&mut self) -> Result<(), CannotTell> {
         let cleared = self.clear_refs.write_all(b"2");
         cleared.map_err(|source| CannotTell::File { path: CLEAR_REFS, source })

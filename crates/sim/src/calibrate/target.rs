@@ -142,7 +142,8 @@ impl<'s> Running<'s, '_> {
         proc_files::preemptions(&text).ok_or_else(untold)
     }
 
-    /// Waits until each that should spin is seen to, for on a busy machine their CPUs have others too.
+    /// Waits until each that should spin is seen to, for on a busy machine their CPUs have others
+    /// too.
     pub(super) fn wait(&self) {
         let before = self.turns();
         while !self.went_on(&before) {

@@ -191,7 +191,8 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
     }
 
     fn free(&self, pfn: Pfn, order: Order) {
-        // Of folios reclaimed, what their size adds to unmapping them and taking them out of their index is told here.
+        // Of folios reclaimed, what their size adds to unmapping them and taking them out of their
+        // index is told here.
         if let Some(slots) = self.meter.slots_of(order) {
             self.as_stage(Stage::CacheRemoval, || self.does(Effort::Slot, slots));
             let pages = order.nr_pages() as u64;
@@ -203,9 +204,9 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
             self.does(Effort::FreePage, order.nr_pages() as u64);
         };
         if in_flush {
-            self.as_stage(Stage::Free, free)
+            self.as_stage(Stage::Free, free);
         } else {
-            free()
+            free();
         }
         self.kernel.frames.free(pfn, order);
     }
