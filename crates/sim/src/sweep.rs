@@ -136,10 +136,16 @@ mod tests {
         let records = sweep.records(&mut |done, of| steps = done * 100 + of).expect("a size");
         assert_eq!((records.len(), steps), (2 * 3 * 2 * 2, 1212));
         let flushing = |record: &Record| record.metrics[0].values[0];
+        // Interrupts wait for the batch; a broadcast is issued for each page either way.
+        let saved = |record: &Record| match &record.fields["platform"][..] {
+            "x86-server-class" => 3.0,
+            _ => 1.2,
+        };
         for machine in records.chunks(2 * 3) {
             let [.., few, _, many, deferred] = machine else { panic!("two variants of each") };
             assert!(flushing(many) > flushing(few), "a flush at once grows: {few:?} {many:?}");
-            assert!(flushing(deferred) * 3.0 < flushing(many), "{deferred:?} {many:?}");
+            let saves = flushing(many) / flushing(deferred);
+            assert!(saves > saved(many), "{saves} times: {deferred:?} {many:?}");
         }
     }
 }
