@@ -18,7 +18,7 @@ use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
 use pageout_paging::{Env, Format, Level, Mmu, Pte, Rules, VirtAddr, tlb};
 
 /// Folios freed after one flush (Linux 7.1.5, the size of a `folio_batch`).
-const FREE_BATCH: usize = 31;
+pub const FREE_BATCH: usize = 31;
 /// Folios whose references wait for one flush.
 const PUTS: usize = 64;
 

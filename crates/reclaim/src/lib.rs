@@ -83,7 +83,7 @@ pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use errno::Errno;
 pub use fault::{Access, Fault, FaultKind, handle_fault};
 pub use folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
-pub use gather::{Gather, flush_tlb_batched_pending};
+pub use gather::{FREE_BATCH, Gather, flush_tlb_batched_pending};
 pub use hierarchy::MemcgBusy;
 pub use lock::{Lock, ReadGuard, WriteGuard};
 pub use lruvec::LruList;

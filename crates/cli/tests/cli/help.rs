@@ -21,6 +21,7 @@ fn help_of_every_command() {
         ("lab_profile", "lab profile --help"),
         ("lab_lru_gen", "lab lru-gen --help"),
         ("lab_script", "lab script --help"),
+        ("sweep", "sweep --help"),
         ("calibrate", "calibrate --help"),
         ("check", "check --help"),
         ("completions", "completions --help"),

@@ -5,6 +5,7 @@ use super::setup::Setup;
 use super::{Choices, NAME, ReclaimFile, WHOLE, name_of};
 use crate::fields::{self, FieldError, bad};
 use crate::formats::{Arch, with_format};
+use crate::layout::Arena;
 use crate::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
 use crate::model::{Kernel, Model, One, Program, Swap, activity, interval, spread};
 use crate::variant::{Axes, Variant};
@@ -12,7 +13,7 @@ use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Stage, VirtAddr};
-use pageout_reclaim::CpuCtx;
+use pageout_reclaim::{CpuCtx, FREE_BATCH, Limits};
 use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
 use std::cell::Cell;
 
@@ -135,8 +136,22 @@ impl Priced {
         with_format!(self.scenario.format, F => self.run_as::<F>(model, variant, one))
     }
 
+    /// Memory for a run. Pages that running threads want back arrive while those that reclaim took
+    /// from them still wait for a flush, so there is room for both.
+    fn arena<F: Arch>(&self, cores: u16) -> Arena {
+        let limits = self.scenario.limits::<F>();
+        let spare = match self.process {
+            Process::Asleep => 0,
+            Process::Running => FREE_BATCH + usize::from(cores),
+        };
+        let pages = (self.scenario.largest_folio() >> F::PAGE_SHIFT) as usize;
+        let frames = limits.frames + spare * pages;
+        let limits = Limits { frames, folios: limits.folios + spare, ..limits };
+        Arena::new::<F>(&limits, self.scenario.tables::<F>())
+    }
+
     fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> Outcome {
-        let mut arena = self.scenario.arena();
+        let mut arena = self.arena::<F>(model.shape(&self.platform).cores);
         let caps = self.platform.shape().caps::<F>();
         let setup = Setup::<F>::build_for(&mut arena, &self.scenario, variant.lru, one.seed, caps);
         let machine = Machine::new(model.setup(&self.platform, one), setup.ground.env.tables());

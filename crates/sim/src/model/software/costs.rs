@@ -68,11 +68,11 @@ pub const COSTS: [Cost; Effort::ALL.len()] = [
     ),
     fitted(Effort::Unmap, 268, 263, SPLIT),
     fitted(Effort::Take, 438, 413, FIT),
-    fitted(
+    guessed(
         Effort::TakeEntry,
         15,
-        15,
-        "lab profile, stock at order 4: contpte_convert has 30.5 a page, which it changes twice",
+        "lab profile, stock at order 4: contpte_convert has 30.5 a page, which it changes twice; \
+         x86 taken to be the same",
     ),
     fitted(Effort::UnmapPage, 65, 25, PAGES),
     fitted(Effort::Remove, 1000, 980, SPLIT),
