@@ -4,7 +4,7 @@ use crate::lab::args::LabArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 use pageout_sim::reproduce::Thread;
 use pageout_sim::rounds::Rounds;
-use pageout_sim::trace::{DEFAULT_EPOCH_REFERENCES, MAX_EPOCH_REFERENCES};
+use pageout_sim::trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
 use std::path::PathBuf;
 
 const MAIN_HELP: &str = "\
@@ -425,7 +425,7 @@ pub(crate) enum TraceCommand {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
         #[command(flatten)]
-        epoch: Epoch,
+        density: Density,
         /// The command and its arguments
         #[arg(last = true, required = true, value_name = "CMD")]
         command: Vec<std::ffi::OsString>,
@@ -440,7 +440,7 @@ pub(crate) enum TraceCommand {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
         #[command(flatten)]
-        epoch: Epoch,
+        density: Density,
     },
     /// What a trace holds; without one, the samples that come with the program
     Info {
@@ -450,12 +450,16 @@ pub(crate) enum TraceCommand {
 }
 
 #[derive(Debug, Parser)]
-pub(crate) struct Epoch {
+pub(crate) struct Density {
     /// References an epoch (instructions, loads and stores); young bits are exact at its end
     #[arg(long = "epoch", value_name = "REFERENCES",
         default_value_t = DEFAULT_EPOCH_REFERENCES,
         value_parser = clap::value_parser!(u64).range(1..=MAX_EPOCH_REFERENCES))]
     pub references: u64,
+    /// Leave out what a TLB of so many sets x ways, or of so many entries in one set, hits on
+    #[arg(long, value_name = "SETSxWAYS,ENTRIES", default_value_t = FilterShape::DEFAULT,
+        value_parser = FilterShape::parse)]
+    pub filter: FilterShape,
 }
 
 impl Measuring {

@@ -1,6 +1,6 @@
 //! `trace`: record, import, info.
 
-use crate::args::{TraceArgs, TraceCommand};
+use crate::args::{Density, TraceArgs, TraceCommand};
 use crate::error::CliError;
 use crate::{output, progress};
 use pageout_sim::source::TraceSource;
@@ -15,10 +15,8 @@ use std::process::ExitCode;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
     match &args.command {
-        TraceCommand::Record { output, epoch, command } => {
-            record(output, epoch.references, command)
-        }
-        TraceCommand::Import { input, output, epoch } => import(input, output, epoch.references),
+        TraceCommand::Record { output, density, command } => record(output, density, command),
+        TraceCommand::Import { input, output, density } => import(input, output, density),
         TraceCommand::Info { trace } => {
             let text = match trace {
                 Some(path) => info(&source_of(Some(path))?, path)?.to_string(),
@@ -70,9 +68,9 @@ fn samples() -> Result<String, CliError> {
 }
 
 /// Records; the exit status is 0 however the program ended, which the summary says.
-fn record(output: &Path, references: u64, command: &[OsString]) -> Result<ExitCode, CliError> {
+fn record(output: &Path, density: &Density, command: &[OsString]) -> Result<ExitCode, CliError> {
     let mut options = RecordOptions::new(command.to_vec(), output.to_owned());
-    options.epoch_references = references;
+    (options.epoch_references, options.filter) = (density.references, density.filter);
     let counter = progress::counter("recording");
     let done = trace::record(&options, &mut |references| counter.set_position(references));
     counter.finish_and_clear();
@@ -111,7 +109,7 @@ fn written(output: &Path, totals: &Totals) -> String {
     )
 }
 
-fn import(input: &Path, output: &Path, references: u64) -> Result<ExitCode, CliError> {
+fn import(input: &Path, output: &Path, density: &Density) -> Result<ExitCode, CliError> {
     let open = |source| CliError::Open { path: input.to_owned(), source };
     let (name, lines): (_, Box<dyn BufRead>) = if input.as_os_str() == "-" {
         ("standard input".to_owned(), Box::new(io::stdin().lock()))
@@ -119,7 +117,8 @@ fn import(input: &Path, output: &Path, references: u64) -> Result<ExitCode, CliE
         let file = File::open(input).map_err(open)?;
         (input.display().to_string(), Box::new(BufReader::new(file)))
     };
-    let options = ImportOptions { epoch_references: references, ..ImportOptions::default() };
+    let &Density { references: epoch_references, filter } = density;
+    let options = ImportOptions { epoch_references, filter, ..ImportOptions::default() };
     let counter = progress::counter("importing");
     let done = trace::import(lines, output, &options, &mut |now| counter.set_position(now));
     counter.finish_and_clear();

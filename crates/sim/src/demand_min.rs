@@ -5,12 +5,15 @@
 //! then on. No policy that works page by page on demand has fewer faults. It is no bound where
 //! pages come unasked: with fault-around, read-ahead or large folios. Write-out counts for nothing.
 //!
-//! The bound is one for replays of the trace, in the trace's order. Of the program itself, the
-//! trace does not say in which order pages were used inside an epoch, nor how often.
+//! The bound is one for replays of the trace. The program itself used some pages more often than
+//! its trace has them; `docs/traces.md` tells which.
 
 use crate::reference_string::ReferenceString;
-use std::collections::BTreeSet;
+use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
+
+/// Stands for no use.
+const NEVER: u32 = u32::MAX;
 
 /// What serving a string took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,29 +26,42 @@ pub struct DemandFaults {
 
 /// Faults of MIN with so many frames. Takes n log n steps for n accesses.
 pub fn demand_min(string: &ReferenceString, frames: NonZeroUsize) -> DemandFaults {
+    let next_uses = next_uses(string);
     // A resident page is named by its next use. One that has none gives its frame back at once:
     // it would be the next victim anyway.
-    let mut resident = BTreeSet::new();
+    let mut is_resident = vec![false; next_uses.len()];
+    let mut nr_resident = 0;
+    // Uses that are past stay in it, below all that are to come.
+    let mut victims = BinaryHeap::new();
     let mut faults = 0;
-    for (now, next) in next_uses(string).into_iter().enumerate() {
-        if !resident.remove(&now) {
+    for (now, next) in next_uses.into_iter().enumerate() {
+        if is_resident[now] {
+            nr_resident -= 1;
+        } else {
             faults += 1;
-            if resident.len() == frames.get() {
-                resident.pop_last();
+            if nr_resident == frames.get() {
+                let victim: u32 = victims.pop().expect("resident pages are used again");
+                is_resident[victim as usize] = false;
+                nr_resident -= 1;
             }
         }
-        resident.extend(next);
+        if next != NEVER {
+            is_resident[next as usize] = true;
+            nr_resident += 1;
+            victims.push(next);
+        }
     }
     // Every page's first fault is none of a page that was resident before, and every other is.
     DemandFaults { faults, refaults: faults - string.nr_pages() }
 }
 
 /// For each access, where in the string its page is asked for next.
-fn next_uses(string: &ReferenceString) -> Vec<Option<usize>> {
-    let mut last = vec![None; string.nr_pages()];
-    let mut next = vec![None; string.pages().len()];
+fn next_uses(string: &ReferenceString) -> Vec<u32> {
+    let mut last = vec![NEVER; string.nr_pages()];
+    let mut next = vec![NEVER; string.pages().len()];
     for (now, page) in string.pages().iter().enumerate().rev() {
-        next[now] = last[*page].replace(now);
+        // Strings are shorter than NEVER.
+        next[now] = std::mem::replace(&mut last[*page as usize], now as u32);
     }
     next
 }
@@ -55,7 +71,7 @@ mod tests {
     use super::*;
     use crate::source::TraceSource;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn frames(number: usize) -> NonZeroUsize {
         NonZeroUsize::new(number).expect("at least one")
@@ -103,7 +119,7 @@ mod tests {
         let mut used_at = vec![None; string.nr_pages()];
         let mut faults = 0;
         for (now, page) in string.pages().iter().enumerate() {
-            if let Some(before) = used_at[*page].replace(now) {
+            if let Some(before) = used_at[*page as usize].replace(now) {
                 by_use.remove(&before);
             } else {
                 faults += 1;
@@ -112,7 +128,7 @@ mod tests {
                     used_at[victim] = None;
                 }
             }
-            by_use.insert(now, *page);
+            by_use.insert(now, *page as usize);
         }
         faults
     }

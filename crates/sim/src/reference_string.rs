@@ -9,21 +9,23 @@
 use crate::residency::ReplayError;
 use crate::source::TraceSource;
 use crate::trace::{Areas, Event, FileId, Kind, Page, PageRange, TraceReader};
+use crate::until_change::UntilChange;
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 /// Bytes of memory that an access of a trace takes here, about, with what is made of the string
-/// ([`crate::demand_min`]): its page, its next use, its place in maps of pages.
-const BYTES_AN_ACCESS: u64 = 128;
+/// ([`crate::demand_min`]): its page, its next use.
+const BYTES_AN_ACCESS: u64 = 24;
 
-/// The pages of a program in the order in which its trace has them.
-///
-/// That order is the trace's, not the program's: inside an epoch, each page once and ascending,
-/// but before a mapping change the pages that it changes (`docs/trace-format.md`).
+/// Those that a page takes besides: its place in maps of pages.
+const BYTES_A_PAGE: u64 = 128;
+
+/// The pages of a program in the order in which it used them, as far as its trace has the uses
+/// (`docs/trace-format.md`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReferenceString {
-    pages: Vec<usize>,
-    nr_pages: usize,
+    pages: Vec<u32>,
+    nr_pages: u32,
 }
 
 impl ReferenceString {
@@ -40,35 +42,47 @@ impl ReferenceString {
         mut reader: TraceReader<R>,
         available: Option<u64>,
     ) -> Result<Self, ReplayError> {
-        let most = available.map_or(u64::MAX, |available| available / BYTES_AN_ACCESS);
+        let available = available.unwrap_or(u64::MAX);
+        let mut known = UntilChange::new();
         let mut backing = Backing::default();
         let mut pages = Vec::new();
         while let Some(event) = reader.next() {
             match event? {
-                Event::Access { page, store } => {
-                    if pages.len() as u64 >= most {
-                        return Err(ReplayError::TooLong { most });
+                Event::Access { page, store, .. } => {
+                    // What a page is changes with its mapping, and at its first store.
+                    let id = match known.get(page) {
+                        Some((id, stored)) if stored || !store => id,
+                        _ => {
+                            let id = backing.of(page, store, reader.areas());
+                            known.set(page, (id, store));
+                            id
+                        }
+                    };
+                    pages.push(id);
+                    let most = pages.len() as u64;
+                    let taken = most * BYTES_AN_ACCESS + u64::from(backing.nr_pages) * BYTES_A_PAGE;
+                    if taken > available || most == u64::from(u32::MAX) {
+                        return Err(ReplayError::TooLong { most: most - 1 });
                     }
-                    pages.push(backing.of(page, store, reader.areas()));
                 }
-                Event::Unmap(range) | Event::Discard(range) => {
-                    backing.take_own(range);
+                Event::EpochEnd { .. } => {}
+                change => {
+                    known.change();
+                    backing.change(&change);
                 }
-                Event::Remap { pages, to } => backing.move_own(pages, to),
-                Event::Map(_) | Event::Protect { .. } | Event::EpochEnd { .. } => {}
             }
         }
         Ok(Self { pages, nr_pages: backing.nr_pages })
     }
 
     /// The pages asked for, in order, numbered from 0 as they first occur.
-    pub fn pages(&self) -> &[usize] {
+    pub fn pages(&self) -> &[u32] {
         &self.pages
     }
 
     /// Different pages in it: the faults that no amount of memory spares.
     pub fn nr_pages(&self) -> usize {
-        self.nr_pages
+        self.nr_pages as usize
     }
 }
 
@@ -76,14 +90,14 @@ impl ReferenceString {
 #[derive(Default)]
 struct Backing {
     /// Pages of files, which outlive their mappings in the page cache.
-    files: HashMap<(FileId, u64), usize>,
+    files: HashMap<(FileId, u64), u32>,
     /// Pages of the program's own, by virtual page: anonymous memory and copies of private files.
-    own: BTreeMap<u64, usize>,
-    nr_pages: usize,
+    own: BTreeMap<u64, u32>,
+    nr_pages: u32,
 }
 
 impl Backing {
-    fn of(&mut self, page: Page, store: bool, areas: &Areas) -> usize {
+    fn of(&mut self, page: Page, store: bool, areas: &Areas) -> u32 {
         let next = self.nr_pages;
         let number = page.number();
         let id = match areas.get(page).map(|area| (area, area.kind)) {
@@ -96,8 +110,21 @@ impl Backing {
             }
             _ => *self.own.entry(number).or_insert(next),
         };
-        self.nr_pages += usize::from(id == next);
+        self.nr_pages += u32::from(id == next);
         id
+    }
+
+    fn change(&mut self, change: &Event) {
+        match *change {
+            Event::Unmap(range) | Event::Discard(range) => {
+                self.take_own(range);
+            }
+            Event::Remap { pages, to } => self.move_own(pages, to),
+            Event::Map(_)
+            | Event::Protect { .. }
+            | Event::Access { .. }
+            | Event::EpochEnd { .. } => {}
+        }
     }
 
     fn move_own(&mut self, range: PageRange, to: u64) {
@@ -105,7 +132,7 @@ impl Backing {
         self.own.extend(moved.into_iter().map(|(page, id)| (page - range.start() + to, id)));
     }
 
-    fn take_own(&mut self, range: PageRange) -> Vec<(u64, usize)> {
+    fn take_own(&mut self, range: PageRange) -> Vec<(u64, u32)> {
         self.own.extract_if(range.start()..range.end(), |_, _| true).collect()
     }
 }
@@ -113,7 +140,7 @@ impl Backing {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::trace::{Ending, Header, Mapping, Permissions, TraceWriter};
+    use crate::trace::{Ending, FilterShape, Header, Mapping, Permissions, TraceWriter};
 
     const A: Option<&str> = Some("/a");
 
@@ -122,11 +149,11 @@ pub(crate) mod tests {
         pub(crate) fn of_numbers(numbers: &[u8]) -> Self {
             let mut ids = HashMap::new();
             let id = |number| {
-                let next = ids.len();
+                let next = ids.len() as u32;
                 *ids.entry(number).or_insert(next)
             };
             let pages: Vec<_> = numbers.iter().map(id).collect();
-            Self { pages, nr_pages: ids.len() }
+            Self { pages, nr_pages: ids.len() as u32 }
         }
     }
 
@@ -150,13 +177,15 @@ pub(crate) mod tests {
         let header = Header {
             page_shift: 12,
             epoch_references: 1,
+            filter: FilterShape::EVERY_PAGE,
             mappings: true,
             command: Vec::new(),
             architecture: "unknown".to_owned(),
             tool: "test".to_owned(),
         };
         let mut writer = TraceWriter::new(Vec::new(), &header).expect("begins");
-        let access = |page, store| Event::Access { page: Page::new(page).expect("a page"), store };
+        let access =
+            |page, store| Event::Access { page: Page::new(page).expect("a page"), store, after: 0 };
         for step in steps {
             let event = match *step {
                 Map(start, end, file, shared) => {
@@ -187,7 +216,7 @@ pub(crate) mod tests {
         string.expect("a trace")
     }
 
-    fn pages(steps: &[Step]) -> Vec<usize> {
+    fn pages(steps: &[Step]) -> Vec<u32> {
         string(steps).pages
     }
 
@@ -277,7 +306,7 @@ pub(crate) mod tests {
         let bytes = trace(&[Map(10, 20, A, true), Load(10), Load(11), Load(10)]);
         let read = |accesses| {
             let reader = TraceReader::new(&*bytes).expect("reads");
-            ReferenceString::read(reader, Some(accesses * BYTES_AN_ACCESS))
+            ReferenceString::read(reader, Some(accesses * BYTES_AN_ACCESS + 2 * BYTES_A_PAGE))
         };
         assert_eq!(read(3).expect("there is room").nr_pages(), 2);
         let error = read(2).expect_err("there is no room");

@@ -19,8 +19,9 @@ use crate::residency::{
 };
 use crate::rounds::{Cell, turns};
 use crate::source::TraceSource;
+use crate::steps::{Step, Steps};
 use crate::this_machine;
-use crate::trace::{Areas, Event, Kind, Page, PageRange};
+use crate::trace::PageRange;
 use crate::variant::{Axes, Lru, Variant};
 use crate::walker::{Touch, touch};
 use pageout_paging::mmu::Asid;
@@ -231,6 +232,7 @@ struct ReplayCell<F> {
     replay: Replay,
     every: u32,
     cuts: Cuts,
+    steps: Steps,
     needs: Needs,
     variants: Vec<Variant>,
     /// Times of every variant, a sample a replay.
@@ -246,8 +248,9 @@ impl<F: Arch> ReplayCell<F> {
         variants: &[Variant],
     ) -> Result<Box<dyn Cell>, ReplayError> {
         let cuts = Cuts::of_trace(&replay.source)?;
-        let needs = Needs::of_trace::<F>(
-            &replay.source,
+        let steps = Steps::of_trace(&replay.source, this_machine::available_memory())?;
+        let needs = Needs::of_steps::<F>(
+            &steps,
             &cuts,
             replay.order.in_format(replay.format),
             every,
@@ -260,6 +263,7 @@ impl<F: Arch> ReplayCell<F> {
             replay,
             every,
             cuts,
+            steps,
             needs,
             variants: variants.to_vec(),
             samples: vec![Vec::new(); variants.len()],
@@ -283,7 +287,7 @@ impl<F: Arch> ReplayCell<F> {
         &self,
         round: usize,
         mut age: impl FnMut(usize, &Program<'_, F>, Aging) -> Found,
-    ) -> Result<Vec<Found>, ReplayError> {
+    ) -> Vec<Found> {
         let mut arenas: Vec<_> = self.variants.iter().map(|_| self.arena()).collect();
         // Which memory a variant has is chance, and so is another's each time.
         arenas.rotate_left(round % self.variants.len());
@@ -291,7 +295,6 @@ impl<F: Arch> ReplayCell<F> {
         let mut residency =
             Residency::new(&self.cuts, self.replay.order.in_format(self.replay.format));
         let mut found = vec![Found::default(); self.variants.len()];
-        let mut reader = self.replay.source.open()?;
         let mut ends = EpochEnds::new(self.every);
         let mut agings = round;
         let mut age_all = |programs: &[Program<'_, F>]| {
@@ -300,21 +303,21 @@ impl<F: Arch> ReplayCell<F> {
                 found[k].add(age(k, &programs[k], self.aging(self.variants[k])));
             }
         };
-        while let Some(event) = reader.next() {
-            match event? {
-                Event::Access { page, store } => {
-                    self.access(&mut programs, &mut residency, reader.areas(), page, store);
+        for step in self.steps.iter() {
+            match step {
+                Step::Access { page, store, kind } => {
+                    self.access(&mut programs, &mut residency, page_number(page), store, kind);
                 }
-                Event::Unmap(pages) | Event::Remap { pages, .. } => {
+                Step::Drop { pages, unmapped } => {
                     let gone = residency.drop_range(pages);
-                    programs.iter_mut().for_each(|program| program.unmap(&self.cuts, pages, &gone));
+                    for program in &mut programs {
+                        program.discard(&gone);
+                        if unmapped {
+                            program.unmap(&self.cuts, pages);
+                        }
+                    }
                 }
-                Event::Discard(pages) => {
-                    let gone = residency.drop_range(pages);
-                    programs.iter_mut().for_each(|program| program.discard(&gone));
-                }
-                Event::Map(_) | Event::Protect { .. } => {}
-                Event::EpochEnd { .. } => {
+                Step::EpochEnd => {
                     if ends.is_due() {
                         age_all(&programs);
                     }
@@ -324,18 +327,17 @@ impl<F: Arch> ReplayCell<F> {
         if ends.is_left_over() {
             age_all(&programs);
         }
-        Ok(found)
+        found
     }
 
     fn access(
         &self,
         programs: &mut [Program<'_, F>],
         residency: &mut Residency<'_>,
-        areas: &Areas,
-        page: Page,
+        number: u64,
         store: bool,
+        kind: MappingKind,
     ) {
-        let number = page_number(page);
         let mut placed = None;
         for program in programs {
             if program.touch(number, store) == Touch::Done {
@@ -343,10 +345,6 @@ impl<F: Arch> ReplayCell<F> {
             }
             placed = placed.or_else(|| residency.fault(number));
             let placed = placed.expect("every variant has the same folios resident");
-            let kind = areas.get(page).map_or(MappingKind::Anon, |area| match area.kind {
-                Kind::File { .. } => MappingKind::File,
-                _ => MappingKind::Anon,
-            });
             program.fault(self.cuts.interval(number), kind, placed);
             let touched = program.touch(number, store);
             assert_eq!(touched, Touch::Done, "a faulted page can be touched");
@@ -357,7 +355,6 @@ impl<F: Arch> ReplayCell<F> {
 impl<F: Arch> Cell for ReplayCell<F> {
     fn sample(&mut self, round: usize) {
         let found = self.replay(round, |_, program, aging| program.age_timed(aging));
-        let found = found.expect("a trace that was read once can be read again");
         for (samples, found) in self.samples.iter_mut().zip(&found) {
             samples.push(found.ns as f64 / found.pages as f64);
         }
@@ -374,7 +371,6 @@ impl<F: Arch> Cell for ReplayCell<F> {
             let env = CountingEnv::new(program.ground.env, &counters[k]);
             program.age_counted(&env, aging)
         });
-        let counting = counting.expect("a trace that was read once can be read again");
         let record = |k: usize| {
             let found = counting[k];
             let counts: Counts = counters[k].counts();
@@ -487,9 +483,8 @@ impl<'a, F: Arch> Program<'a, F> {
         }
     }
 
-    /// Drops folios, and the VMAs of the intervals they lay in.
-    fn unmap(&mut self, cuts: &Cuts, pages: PageRange, gone: &[Placed]) {
-        self.discard(gone);
+    /// Drops the VMAs of intervals that no longer hold a folio.
+    fn unmap(&mut self, cuts: &Cuts, pages: PageRange) {
         let (first, end) = canonical_range(pages);
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();

@@ -4,6 +4,7 @@
 use crate::footprint::Footprint;
 use crate::generations::Refused;
 use crate::source::TraceSource;
+use crate::steps::{Step, Steps};
 use crate::trace::{Event, PAGE_LIMIT, Page, PageRange, TraceError};
 use pageout_paging::{Format, Level, Pfn};
 use pageout_reclaim::Limits;
@@ -60,8 +61,8 @@ pub enum ReplayError {
         /// Page of the file.
         page: u64,
     },
-    /// More memory than there is for its page reference string.
-    #[error("the trace has more accesses than the {most} for whose order memory is available")]
+    /// More memory than there is for what is kept of its accesses.
+    #[error("the trace has more accesses than the {most} for which memory is available")]
     TooLong {
         /// Accesses that would fit.
         most: u64,
@@ -272,9 +273,9 @@ impl Needs {
     /// every so many epochs; `available` bytes are there for it, if that is known.
     ///
     /// # Errors
-    /// [`ReplayError::Trace`] as the reader found it; [`ReplayError::TooLarge`].
-    pub fn of_trace<F: Format>(
-        source: &TraceSource,
+    /// [`ReplayError::TooLarge`].
+    pub(crate) fn of_steps<F: Format>(
+        steps: &Steps,
         cuts: &Cuts,
         order: u8,
         every: u32,
@@ -285,9 +286,9 @@ impl Needs {
         let mut residency = Residency::new(cuts, order);
         let mut intervals = BTreeSet::new();
         let mut tables = BTreeSet::new();
-        for event in source.open()? {
-            match event? {
-                Event::Access { page, .. } => {
+        for step in steps.iter() {
+            match step {
+                Step::Access { page, .. } => {
                     let page = page_number(page);
                     let Some(placed) = residency.fault(page) else {
                         continue;
@@ -305,13 +306,13 @@ impl Needs {
                     needs.tables = tables.len() + 1;
                     needs.check::<F>(available)?;
                 }
-                Event::Unmap(pages) | Event::Discard(pages) | Event::Remap { pages, .. } => {
+                Step::Drop { pages, .. } => {
                     residency.drop_range(pages);
                 }
-                Event::EpochEnd { .. } if ends.is_due() => {
+                Step::EpochEnd if ends.is_due() => {
                     needs.folios_aged += residency.by_page.len();
                 }
-                Event::Map(_) | Event::Protect { .. } | Event::EpochEnd { .. } => {}
+                Step::EpochEnd => {}
             }
         }
         if ends.is_left_over() {
@@ -353,11 +354,14 @@ mod tests {
     fn a_replay_that_would_not_fit_is_refused() {
         let sample = TraceSource::default();
         let cuts = Cuts::of_trace(&sample).expect("the sample is a trace");
-        let needs = |available| Needs::of_trace::<X86_64>(&sample, &cuts, 9, 10, available);
+        let steps = Steps::of_trace(&sample, None).expect("the sample is a trace");
+        let needs = |available| Needs::of_steps::<X86_64>(&steps, &cuts, 9, 10, available);
         let known = needs(None).expect("nothing is refused where nothing is known");
         assert_eq!(needs(Some(1 << 30)).expect("1 GiB is plenty"), known);
         let least = (known.tables * 4096 + known.frames * 4) as u64;
         let error = needs(Some(least)).expect_err("there is more than tables and frames");
         assert!(matches!(error, ReplayError::TooLarge { available } if available == least));
+        let error = Steps::of_trace(&sample, Some(1 << 20)).expect_err("there are more steps");
+        assert!(matches!(error, ReplayError::TooLong { .. }), "{error}");
     }
 }

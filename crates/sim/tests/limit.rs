@@ -7,7 +7,8 @@ use pageout_sim::replay::Replay;
 use pageout_sim::residency::ReplayError;
 use pageout_sim::source::TraceSource;
 use pageout_sim::trace::{
-    Ending, Event, FileId, Header, Kind, Mapping, Page, PageRange, Permissions, TraceWriter,
+    Ending, Event, FileId, FilterShape, Header, Kind, Mapping, Page, PageRange, Permissions,
+    TraceWriter,
 };
 use pageout_sim::variant::Variant;
 use proptest::prelude::*;
@@ -77,7 +78,7 @@ fn the_samples_at_half_of_their_pages() {
         }
         for record in &records {
             assert_bounded(record);
-            assert!(figure(record, "bound: demand MIN, refaults") > 0.0, "memory is short");
+            assert!(figure(record, "refaults") > 0.0, "memory is short");
         }
     }
 }
@@ -112,7 +113,7 @@ fn a_program_that_fits_comes_back_to_nothing() {
     }
 }
 
-const LENGTH: u64 = 8;
+const LENGTH: u64 = 1000;
 const END: Event = Event::EpochEnd { references: LENGTH };
 
 /// A trace of those events that the format accepts.
@@ -120,6 +121,7 @@ fn trace(events: impl FnOnce(FileId, FileId) -> Vec<Event>) -> TraceSource {
     let header = Header {
         page_shift: 12,
         epoch_references: LENGTH,
+        filter: FilterShape::EVERY_PAGE,
         mappings: true,
         command: Vec::new(),
         architecture: "unknown".to_owned(),
@@ -148,7 +150,7 @@ fn map(start: u64, end: u64, kind: Kind, shared: bool) -> Event {
 }
 
 fn access(page: u64, store: bool) -> Event {
-    Event::Access { page: Page::new(page).expect("a page"), store }
+    Event::Access { page: Page::new(page).expect("a page"), store, after: 1 }
 }
 
 fn figures<const N: usize>(trace: &TraceSource, limit: &str, names: [&str; N]) -> [f64; N] {

@@ -1,5 +1,6 @@
 //! Logs of `valgrind --tool=lackey --trace-mem=yes` made elsewhere.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pageout_sim::trace::{
@@ -47,22 +48,23 @@ fn events(path: &Path) -> Vec<Event> {
     TraceReader::open(path).expect("opens").collect::<Result<_, _>>().expect("reads")
 }
 
-fn access(number: u64, store: bool) -> Event {
-    Event::Access { page: Page::new(number).expect("a page"), store }
+fn access(number: u64, store: bool, after: u64) -> Event {
+    Event::Access { page: Page::new(number).expect("a page"), store, after }
 }
 
 #[test]
-fn a_log_becomes_epochs_of_ascending_pages() {
+fn a_log_becomes_epochs_of_accesses_in_order() {
     let output = output();
     let totals = import_log(LOG, &output.path, 4).expect("imports");
     let expected = [
-        access(0x401a, false),
+        // The second fetch is left out.
+        access(0x401a, false, 0),
+        access(0x01ff_f000, true, 2),
         // The load of eight bytes at ...ffc is on two pages.
-        access(0x401b, false),
-        access(0x401c, false),
-        access(0x01ff_f000, true),
+        access(0x401b, false, 1),
+        access(0x401c, false, 0),
         Event::EpochEnd { references: 4 },
-        access(0x4033, true),
+        access(0x4033, true, 0),
         Event::EpochEnd { references: 1 },
     ];
     assert_eq!(events(&output.path), expected);
@@ -79,7 +81,12 @@ fn a_bare_log_and_foreign_line_ends_are_accepted() {
     let output = output();
     let log = "I  0401ab70,3\r\n L 1000,4\r\n\r\n S 1004,4";
     import_log(log, &output.path, 100).expect("imports");
-    let expected = [access(1, true), access(0x401a, false), Event::EpochEnd { references: 3 }];
+    let expected = [
+        access(0x401a, false, 0),
+        access(1, false, 1),
+        access(1, true, 1),
+        Event::EpochEnd { references: 3 },
+    ];
     assert_eq!(events(&output.path), expected);
 }
 
@@ -136,7 +143,8 @@ fn progress_counts_references() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Young and dirty bits are those of a plain count.
+    /// Young and dirty bits are those of a plain count, and each access is one of the reference
+    /// at which it stands.
     #[test]
     fn epochs_hold_what_was_used(
         references in proptest::collection::vec(
@@ -149,19 +157,30 @@ proptest! {
         let log: String = references.iter().map(|(page, offset, size, kind)| {
             format!("{}{:x},{size}\n", ["I  ", " L ", " S ", " M "][*kind], page * 4096 + offset)
         }).collect();
-        let mut expected = Vec::new();
-        for chunk in references.chunks(usize::try_from(epoch).expect("small")) {
-            let mut young = std::collections::BTreeMap::new();
-            for (page, offset, size, kind) in chunk {
-                for byte in [*offset, offset + size - 1] {
-                    *young.entry(page + byte / 4096).or_insert(false) |= *kind >= 2;
-                }
-            }
-            expected.extend(young.into_iter().map(|(page, store)| access(page, store)));
-            expected.push(Event::EpochEnd { references: chunk.len() as u64 });
-        }
         import_log(&log, &output.path, epoch).expect("imports");
-        prop_assert_eq!(events(&output.path), expected);
+        let events = events(&output.path);
+        let mut epochs = events.split_inclusive(|event| matches!(event, Event::EpochEnd { .. }));
+        for chunk in references.chunks(usize::try_from(epoch).expect("small")) {
+            let uses = |(page, offset, size, kind): &(u64, u64, u64, usize)| {
+                let last = (offset + size - 1) / 4096;
+                [*page, page + last].map(|page| (page, *kind >= 2))
+            };
+            let mut expected = BTreeMap::new();
+            for (page, store) in chunk.iter().flat_map(uses) {
+                *expected.entry(page).or_insert(false) |= store;
+            }
+            let (mut found, mut at) = (BTreeMap::new(), 0);
+            let (end, accesses) = epochs.next().and_then(|e| e.split_last()).expect("an epoch");
+            for event in accesses {
+                let Event::Access { page, store, after } = *event else { panic!("{event:?}") };
+                at += usize::try_from(after).expect("small");
+                prop_assert!(uses(&chunk[at]).contains(&(page.number(), store)));
+                *found.entry(page.number()).or_insert(false) |= store;
+            }
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(*end, Event::EpochEnd { references: chunk.len() as u64 });
+        }
+        prop_assert_eq!(epochs.next(), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::{assert_refused, command, counted, records, run_with_input, stderr, stdout};
 use pageout_sim::trace::{
-    Ending, Event, Header, Kind, Mapping, Page, PageRange, Permissions, TraceWriter,
+    Ending, Event, FilterShape, Header, Kind, Mapping, Page, PageRange, Permissions, TraceWriter,
 };
 use std::path::Path;
 use tempfile::tempdir;
@@ -74,7 +74,7 @@ fn map(start: u64, end: u64) -> Event {
 }
 
 fn access(page: u64) -> Event {
-    Event::Access { page: Page::new(page).expect("a page"), store: true }
+    Event::Access { page: Page::new(page).expect("a page"), store: true, after: 1 }
 }
 
 const END: Event = Event::EpochEnd { references: 256 };
@@ -83,6 +83,7 @@ fn write_trace(path: &Path, events: &[Event]) {
     let header = Header {
         page_shift: 12,
         epoch_references: 256,
+        filter: FilterShape::EVERY_PAGE,
         mappings: true,
         command: Vec::new(),
         architecture: "unknown".to_owned(),
@@ -181,6 +182,7 @@ fn a_trace_with_larger_pages_is_refused() {
     let header = Header {
         page_shift: 14,
         epoch_references: 256,
+        filter: FilterShape::EVERY_PAGE,
         mappings: false,
         command: Vec::new(),
         architecture: "arm64".to_owned(),

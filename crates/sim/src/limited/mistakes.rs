@@ -9,6 +9,8 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct Mistakes {
     page_in: HashMap<Pfn, usize>,
+    /// For each page, whether it is in a frame and was used there.
+    known: Vec<bool>,
     /// For each page, the epoch in which it was reclaimed, if it was not used since.
     reclaimed_in: Vec<Option<u64>>,
     epoch: u64,
@@ -18,16 +20,23 @@ pub(super) struct Mistakes {
 impl Mistakes {
     /// Of a program with so many pages.
     pub(super) fn new(nr_pages: usize) -> Self {
-        Self { page_in: HashMap::new(), reclaimed_in: vec![None; nr_pages], epoch: 0, nr: 0 }
+        let (known, reclaimed_in) = (vec![false; nr_pages], vec![None; nr_pages]);
+        Self { page_in: HashMap::new(), known, reclaimed_in, epoch: 0, nr: 0 }
     }
 
     pub(super) fn end_epoch(&mut self) {
         self.epoch += 1;
     }
 
+    /// Whether another use of the page, without a fault, would tell nothing new.
+    pub(super) fn knows(&self, page: usize) -> bool {
+        self.known[page]
+    }
+
     /// The program used a page that is in this frame now.
     pub(super) fn used(&mut self, page: usize, frame: Pfn) {
         self.page_in.insert(frame, page);
+        self.known[page] = true;
         let reclaimed = self.reclaimed_in[page].take();
         self.nr += u64::from(reclaimed.is_some_and(|epoch| self.epoch - epoch <= 1));
     }
@@ -35,13 +44,16 @@ impl Mistakes {
     /// Reclaim gave a frame back.
     pub(super) fn reclaimed(&mut self, frame: Pfn) {
         if let Some(page) = self.page_in.remove(&frame) {
+            self.known[page] = false;
             self.reclaimed_in[page] = Some(self.epoch);
         }
     }
 
     /// The program gave up what was in a frame.
     pub(super) fn given_up(&mut self, frame: Pfn) {
-        self.page_in.remove(&frame);
+        if let Some(page) = self.page_in.remove(&frame) {
+            self.known[page] = false;
+        }
     }
 
     /// How often it happened so far.

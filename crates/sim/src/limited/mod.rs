@@ -203,9 +203,9 @@ impl<'t> Limited<'t> {
         let mut pages = self.string.pages().iter();
         for event in reader.by_ref() {
             match event? {
-                Event::Access { page: at, store } => {
+                Event::Access { page: at, store, .. } => {
                     let page = pages.next().expect("the string has every access of the trace");
-                    program.access(*page, at, store)?;
+                    program.access(*page as usize, at, store)?;
                 }
                 event => program.play(&event)?,
             }

@@ -5,6 +5,7 @@ use crate::formats::Arch;
 use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
 use crate::source::TraceSource;
 use crate::trace::{Event, FileId, Kind, PageRange};
+use crate::until_change::UntilChange;
 use pageout_paging::{Level, Order};
 use pageout_reclaim::Limits;
 use std::collections::{BTreeSet, HashSet};
@@ -38,10 +39,14 @@ impl Needs {
         order: u8,
     ) -> Result<Self, ReplayError> {
         let mut needs = Self { nr_cuts: cuts.nr(), ..Self::default() };
+        let mut seen = UntilChange::new();
         let mut reader = source.open()?;
         while let Some(event) = reader.next() {
             match event? {
                 Event::Access { page, .. } => {
+                    if !seen.is_first(page, false) {
+                        continue;
+                    }
                     let number = page_number(page);
                     needs.own.insert(number >> order);
                     needs.add_tables::<F>(number);
@@ -53,11 +58,15 @@ impl Needs {
                     }
                 }
                 Event::Remap { pages, to } => {
+                    seen.change();
                     needs.mapping_changes += 1;
                     needs.move_to::<F>(pages, to, order);
                 }
                 Event::EpochEnd { .. } => {}
-                _ => needs.mapping_changes += 1,
+                _ => {
+                    seen.change();
+                    needs.mapping_changes += 1;
+                }
             }
         }
         needs.nr_files = reader.files();

@@ -159,7 +159,9 @@ impl<'a, F: Arch> Program<'a, F> {
             assert!(faults <= FAULTS_AN_ACCESS, "a fault that was handled does not recur");
             self.fault(addr, store)?;
         }
-        self.mistakes.used(page, self.frame_at(addr));
+        if faults > 0 || !self.mistakes.knows(page) {
+            self.mistakes.used(page, self.frame_at(addr));
+        }
         Ok(())
     }
 

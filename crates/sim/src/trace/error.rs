@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::event::{PAGE_LIMIT, PageRange};
+use super::filter::{FilterShape, MAX_FILTER};
 use super::header::MAX_EPOCH_REFERENCES;
 use super::wire::{MAX_ARGUMENTS, MAX_STRING, MAX_STRINGS, VERSION};
 
@@ -36,7 +37,9 @@ pub enum TraceError {
         found: String,
     },
     /// The file is a trace of another format version.
-    #[error("trace format version {found}; this build reads version {VERSION}")]
+    #[error(
+        "trace format version {found}; this build reads version {VERSION}: record the program again"
+    )]
     Version {
         /// The file's version.
         found: u16,
@@ -104,6 +107,12 @@ pub enum Fault {
     /// An epoch length out of bounds.
     #[error("{0} references an epoch; 1 to {MAX_EPOCH_REFERENCES} are accepted")]
     EpochLength(u64),
+    /// A filter's shape out of bounds.
+    #[error(
+        "a filter of {} sets, {} ways and a window of {}; 1 to {MAX_FILTER} are accepted of each, \
+         and of sets a power of two", .0.sets, .0.ways, .0.window
+    )]
+    Filter(FilterShape),
     /// A byte that should be one of a few.
     #[error("{what} {found}; 0 to {most} are accepted")]
     Code {
@@ -139,6 +148,14 @@ pub enum Fault {
         /// How many pages.
         nr_pages: u64,
     },
+    /// An access to a page that was not named before.
+    #[error("an access to the page named as number {found}; {named} are named so far")]
+    UnknownPage {
+        /// The page's place.
+        found: u64,
+        /// How many places are taken.
+        named: u64,
+    },
     /// A file that was not named before.
     #[error("file {found}; {named} are named so far")]
     UnknownFile {
@@ -159,9 +176,15 @@ pub enum Fault {
     /// More mapped areas than a kernel allows a process.
     #[error("more than {0} mapped areas at once")]
     TooManyAreas(usize),
-    /// More accesses than the epoch's references can make.
-    #[error("more than {0} accesses in one epoch: a reference touches at most two pages")]
-    TooManyAccesses(u64),
+    /// More accesses than a reference can make.
+    #[error("a third access at reference {0} of an epoch: a reference touches at most two pages")]
+    ThirdAccess(u64),
+    /// An access beyond its epoch.
+    #[error("an access after the {references} references of its epoch")]
+    AfterEpoch {
+        /// The epoch's references; the most that it can have where it has not ended.
+        references: u64,
+    },
     /// An epoch without a reference, or longer than the header's.
     #[error("an epoch of {found} references; 1 to {most} are accepted")]
     EpochReferences {

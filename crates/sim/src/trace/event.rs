@@ -174,10 +174,10 @@ impl Mapping {
 
 /// One step of a trace.
 ///
-/// Between two [`Event::EpochEnd`]s a page is accessed at most once for each lifetime of its
-/// mapping: accesses to pages that a mapping change touches stand before that change, all others
-/// before the epoch's end, in ascending order. Young and dirty bits are therefore exact when an
-/// epoch ends and when a mapping changes, and say nothing of the order inside an epoch.
+/// Events stand in the order in which the program made them. Of its references those are left out
+/// that the header's [`FilterShape`](super::FilterShape) allows, and after an epoch's end or a
+/// mapping change none before each page was accessed anew: young and dirty bits are exact when an
+/// epoch ends and when a mapping changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
     /// Pages that were not mapped now are.
@@ -200,12 +200,15 @@ pub enum Event {
     },
     /// Mapped pages are dropped: anonymous content is lost, the mapping stays (`MADV_DONTNEED`).
     Discard(PageRange),
-    /// A page was used since the last epoch end: its young bit is set.
+    /// A reference of the program to a page.
     Access {
         /// Which page.
         page: Page,
-        /// It was stored to: its dirty bit is set.
+        /// It is stored to.
         store: bool,
+        /// How many references further on than that of the access before, or than the first of
+        /// the epoch; 0 where one reference touches two pages.
+        after: u64,
     },
     /// So many references of the program have passed.
     EpochEnd {

@@ -1,5 +1,7 @@
 //! What a trace says of itself: the header in front, the totals at the end.
 
+use super::filter::FilterShape;
+
 /// The epoch length used where none is asked for, in references.
 pub const DEFAULT_EPOCH_REFERENCES: u64 = 100_000;
 
@@ -14,6 +16,8 @@ pub struct Header {
     /// How many references make an epoch, 1 to [`MAX_EPOCH_REFERENCES`]. A reference is one
     /// instruction fetched or one load, store or modify of data.
     pub epoch_references: u64,
+    /// Which references may be left out.
+    pub filter: FilterShape,
     /// Mappings and their changes are in the trace; without them, all pages are anonymous.
     pub mappings: bool,
     /// The traced command and its arguments; empty where unknown.

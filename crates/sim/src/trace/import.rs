@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::epochs::Epochs;
 use super::error::WriteError;
+use super::filter::FilterShape;
 use super::header::{DEFAULT_EPOCH_REFERENCES, Ending, Header, Totals};
 use super::lackey::{ACCEPTED, Reference, is_noise};
 use super::lines::{Lines, shown};
@@ -17,6 +18,8 @@ use super::{PAGE_SHIFT, PROGRESS_REFERENCES};
 pub struct ImportOptions {
     /// The epoch length, in references.
     pub epoch_references: u64,
+    /// Which references may be left out.
+    pub filter: FilterShape,
     /// The command that was traced; where it is empty, the log's `Command:` line is taken.
     pub command: Vec<String>,
     /// The architecture it ran on, or `unknown`.
@@ -27,6 +30,7 @@ impl Default for ImportOptions {
     fn default() -> Self {
         Self {
             epoch_references: DEFAULT_EPOCH_REFERENCES,
+            filter: FilterShape::DEFAULT,
             command: Vec::new(),
             architecture: "unknown".to_owned(),
         }
@@ -102,8 +106,8 @@ pub fn import(
         };
         let (first, last) = reference.pages(PAGE_SHIFT);
         for page in [Some(first), last].into_iter().flatten() {
-            if !epochs.knows(page, reference.store) {
-                epochs.access(page, reference.store);
+            if !epochs.drops(page, reference.store) {
+                epochs.access(page, reference.store)?;
             }
         }
         epochs.count()?;
@@ -131,6 +135,7 @@ fn begin(
     let header = Header {
         page_shift: PAGE_SHIFT,
         epoch_references: options.epoch_references,
+        filter: options.filter,
         mappings: false,
         command,
         architecture: options.architecture.clone(),

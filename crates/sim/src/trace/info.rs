@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::error::TraceError;
 use super::event::{Event, Kind, Mapping, Page};
+use super::filter::FilterShape;
 use super::header::{Ending, Header, Totals};
 use super::page_set::PageSet;
 use super::read::TraceReader;
@@ -144,6 +145,14 @@ impl Info {
         }
     }
 
+    /// References for each access in the trace; 0 without accesses.
+    pub fn references_each(&self) -> f64 {
+        match self.totals.accesses {
+            0 => 0.0,
+            accesses => self.totals.references as f64 / accesses as f64,
+        }
+    }
+
     fn mib(&self, nr_pages: u64) -> f64 {
         let page_bytes = (1_u64 << self.header.page_shift) as f64;
         nr_pages as f64 * page_bytes / f64::from(1 << 20)
@@ -195,7 +204,7 @@ struct Count {
 impl Count {
     fn event(&mut self, event: &Event, kind: Option<Kind>) {
         match *event {
-            Event::Access { page, store } => self.access(page, store, kind),
+            Event::Access { page, store, .. } => self.access(page, store, kind),
             Event::EpochEnd { .. } => {
                 self.used_pages.add(std::mem::take(&mut self.used).len());
                 self.stored_pages.add(std::mem::take(&mut self.stored).len());
@@ -269,7 +278,10 @@ impl fmt::Display for Info {
         let length = grouped(header.epoch_references);
         row(f, "epochs", &format!("{epochs} of {length} references"))?;
         row(f, "footprint", &format!("{:.2} MiB: {distinct} pages", self.footprint_mib()))?;
-        row(f, "accesses", &format!("{accesses} (a page used in an epoch)"))?;
+        let FilterShape { sets, ways, window } = header.filter;
+        row(f, "accesses", &format!("{accesses}: 1 in {:.1} references", self.references_each()))?;
+        let left_out = format!("those on which a TLB of {sets} x {ways} or {window} entries hits");
+        row(f, "left out", &left_out)?;
         let size = self.compressed_bytes as f64 / 1024.0;
         let each = self.bytes_per_access();
         row(f, "size", &format!("{size:.1} KiB: {each:.2} bytes an access"))?;

@@ -1,10 +1,10 @@
 //! Page traces of real programs: recorded under Valgrind, imported from its logs, read by the
 //! simulator.
 //!
-//! A trace says which pages a program used in each epoch of so many references, whether it stored
-//! to them, and how its mappings changed: what the young and dirty bits of its page tables would
-//! say if they were read and cleared at the end of each epoch. `docs/trace-format.md` tells the
-//! format, and what is exact in a trace and what is not.
+//! A trace says which pages a program used, in what order, whether it stored to them, and how its
+//! mappings changed. Left out are references on which a TLB hits, however small it is
+//! ([`FilterShape`]); what young and dirty bits say at the end of each epoch, of so many references,
+//! is exact. `docs/trace-format.md` tells the format, and what is exact in a trace and what is not.
 //!
 //! [`record()`] and [`import()`] make traces, [`TraceReader`] reads them event by event, [`Info`]
 //! sums them up, and [`TraceWriter`] is for programs that make traces themselves.
@@ -13,6 +13,7 @@ mod areas;
 mod epochs;
 mod error;
 mod event;
+mod filter;
 mod header;
 mod import;
 mod info;
@@ -20,6 +21,7 @@ mod lackey;
 mod lines;
 mod output;
 mod page_set;
+mod places;
 mod process;
 mod read;
 mod record;
@@ -32,6 +34,7 @@ mod write;
 pub use areas::Areas;
 pub use error::{Fault, TraceError, WriteError};
 pub use event::{Event, FileId, Kind, Mapping, PAGE_LIMIT, Page, PageRange, Permissions};
+pub use filter::{FilterShape, MAX_FILTER};
 pub use header::{DEFAULT_EPOCH_REFERENCES, Ending, Header, MAX_EPOCH_REFERENCES, Totals};
 pub use import::{ImportError, ImportOptions, import};
 pub use info::{AreaInfo, Changes, Info, Spread};

@@ -9,17 +9,22 @@ use zstd::stream::read::Decoder;
 
 use super::areas::Areas;
 use super::error::{Fault, TraceError};
-use super::event::{Event, FileId, PageRange};
+use super::event::{Event, FileId};
+use super::filter::FilterShape;
 use super::header::{Header, Totals};
+use super::places::Pages;
 use super::rules::Rules;
 use super::wire::{Broken, Checked, Lead, MAGIC, MAX_ARGUMENTS, Tag, Take, VERSION, WINDOW_LOG};
 
+/// How much is decompressed at once, in bytes: a block of zstd's.
+const BUFFER: usize = 128 << 10;
+
 /// Reads a trace as an iterator of its events.
 ///
-/// It holds one decompression window (2 MiB at most), the mapped areas and the names of mapped
-/// files, however long the trace. After an error, and after the end, it yields nothing more. The
-/// checksum stands at the end of the file: a consumer that cannot take back what it did with
-/// events must not rely on them before [`TraceReader::totals`] is there.
+/// It holds one decompression window (2 MiB at most), the mapped areas, a table of pages (8 MiB at
+/// most) and the names of mapped files, however long the trace. After an error, and after the end,
+/// it yields nothing more. The checksum stands at the end of the file: a consumer that cannot take
+/// back what it did with events must not rely on them before [`TraceReader::totals`] is there.
 ///
 /// ```no_run
 /// use pageout_sim::trace::{Event, TraceReader};
@@ -38,18 +43,11 @@ pub struct TraceReader<R: BufRead = BufReader<File>> {
     header: Header,
     rules: Rules,
     files: Vec<String>,
-    run: Option<Run>,
-    /// The page number after the last run of this epoch.
-    position: u64,
+    pages: Pages,
+    /// The number of the page named last.
+    named: u64,
     totals: Option<Totals>,
     finished: bool,
-}
-
-/// The rest of a run of accesses.
-#[derive(Clone, Copy)]
-struct Run {
-    pages: PageRange,
-    store: bool,
 }
 
 impl TraceReader {
@@ -86,7 +84,7 @@ impl<R: BufRead> TraceReader<R> {
         let offset = input.offset();
         let mut decoder = Decoder::with_buffer(input).map_err(damaged(offset))?.single_frame();
         decoder.window_log_max(WINDOW_LOG).map_err(damaged(offset))?;
-        let mut stream = BufReader::new(decoder);
+        let mut stream = BufReader::with_capacity(BUFFER, decoder);
         let read = read_header(&mut stream).and_then(|header| Ok((Rules::new(&header)?, header)));
         let (rules, header) = match read {
             Ok(pair) => pair,
@@ -97,8 +95,8 @@ impl<R: BufRead> TraceReader<R> {
             header,
             rules,
             files: Vec::new(),
-            run: None,
-            position: 0,
+            pages: Pages::default(),
+            named: 0,
             totals: None,
             finished: false,
         })
@@ -132,19 +130,14 @@ impl<R: BufRead> TraceReader<R> {
     /// Takes records until one is an event; `None` at the trailer.
     fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
         loop {
-            if let Some(run) = self.run.take() {
-                return self.next_of_run(run).map(Some);
-            }
-            match self.record() {
-                Ok(Record::Event(event)) => {
-                    self.rules.event(&event).map_err(|fault| self.explain(fault.into()))?;
-                    return Ok(Some(event));
-                }
-                Ok(Record::Run(run)) => self.run = Some(run),
-                Ok(Record::File(name)) => {
-                    self.rules.string(&name).map_err(|fault| self.explain(fault.into()))?;
-                    self.files.push(name);
-                }
+            let record = match self.stream.take_lead() {
+                Ok(Lead::Access { place, store }) => self.access(place, store),
+                Ok(Lead::Record(tag)) => self.record(tag),
+                Err(broken) => Err(broken),
+            };
+            match record {
+                Ok(Record::Event(event)) => return Ok(Some(event)),
+                Ok(Record::Name) => {}
                 Ok(Record::Trailer(totals)) => {
                     self.end(totals)?;
                     return Ok(None);
@@ -154,28 +147,31 @@ impl<R: BufRead> TraceReader<R> {
         }
     }
 
-    fn next_of_run(&mut self, run: Run) -> Result<Event, TraceError> {
-        let rest = PageRange::new(run.pages.start() + 1, run.pages.end());
-        self.run = rest.map(|pages| Run { pages, ..run });
-        let range = Fault::Range { start: run.pages.start(), nr_pages: run.pages.nr_pages() };
-        let page = run.pages.pages().next().ok_or_else(|| self.explain(range.into()))?;
-        let event = Event::Access { page, store: run.store };
-        self.rules.event(&event).map_err(|fault| self.explain(fault.into()))?;
-        Ok(event)
+    #[inline]
+    fn access(&mut self, place: u64, store: bool) -> Result<Record, Broken> {
+        let unknown = Fault::UnknownPage { found: place, named: self.pages.nr() };
+        let page = self.pages.get(place).ok_or(unknown)?;
+        let after = self.stream.take_number()?;
+        self.rules.access(page, after)?;
+        Ok(Record::Event(Event::Access { page, store, after }))
     }
 
-    fn record(&mut self) -> Result<Record, Broken> {
-        let tag = match self.stream.take_lead()? {
-            Lead::Run { step, store } => return self.run_record(step, store),
-            Lead::Record(tag) => tag,
-        };
+    fn record(&mut self, tag: Tag) -> Result<Record, Broken> {
         let stream = &mut self.stream;
-        Ok(Record::Event(match tag {
-            Tag::EpochEnd => {
-                self.position = 0;
-                Event::EpochEnd { references: stream.take_number()? }
+        let event = match tag {
+            Tag::EpochEnd => Event::EpochEnd { references: stream.take_number()? },
+            Tag::File => {
+                let name = stream.take_string()?;
+                self.rules.string(&name)?;
+                self.files.push(name);
+                return Ok(Record::Name);
             }
-            Tag::File => return Ok(Record::File(stream.take_string()?)),
+            Tag::Page => {
+                let page = stream.take_page(self.named)?;
+                self.named = page.number();
+                self.pages.name(page);
+                return Ok(Record::Name);
+            }
             Tag::Map => Event::Map(stream.take_mapping(self.files.len())?),
             Tag::Unmap => Event::Unmap(stream.take_range()?),
             Tag::Protect => {
@@ -193,18 +189,9 @@ impl<R: BufRead> TraceReader<R> {
                     ending: stream.take_ending()?,
                 }));
             }
-        }))
-    }
-
-    fn run_record(&mut self, step: i64, store: bool) -> Result<Record, Broken> {
-        let more = self.stream.take_number()?;
-        let nr_pages = more.saturating_add(1);
-        let start = self.position.wrapping_add_signed(step);
-        let end = start.checked_add(nr_pages);
-        let pages = end.and_then(|end| PageRange::new(start, end));
-        let pages = pages.ok_or(Fault::Range { start, nr_pages })?;
-        self.position = pages.end();
-        Ok(Record::Run(Run { pages, store }))
+        };
+        self.rules.event(&event)?;
+        Ok(Record::Event(event))
     }
 
     /// Holds the trailer against the events, then the file against its checksum.
@@ -272,8 +259,8 @@ impl<R: BufRead> Iterator for TraceReader<R> {
 /// One record of the stream.
 enum Record {
     Event(Event),
-    Run(Run),
-    File(String),
+    /// Of a file or a page.
+    Name,
     Trailer(Totals),
 }
 
@@ -303,6 +290,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 fn read_header(stream: &mut impl Take) -> Result<Header, Broken> {
     let page_shift = stream.take_byte()?;
     let epoch_references = stream.take_number()?;
+    let filter = take_filter(stream)?;
     let mappings = stream.take_code("mappings flag", 1)? == 1;
     let architecture = stream.take_string()?;
     let tool = stream.take_string()?;
@@ -320,7 +308,13 @@ fn read_header(stream: &mut impl Take) -> Result<Header, Broken> {
         }
         command.push(argument);
     }
-    Ok(Header { page_shift, epoch_references, mappings, command, architecture, tool })
+    Ok(Header { page_shift, epoch_references, filter, mappings, command, architecture, tool })
+}
+
+fn take_filter(stream: &mut impl Take) -> Result<FilterShape, Broken> {
+    // A number that 32 bits do not hold is out of bounds, as their greatest is.
+    let mut number = || stream.take_number().map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+    Ok(FilterShape { sets: number()?, ways: number()?, window: number()? })
 }
 
 /// Tells a failing disk, a short file, a damaged stream and bad content apart.

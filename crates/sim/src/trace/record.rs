@@ -12,6 +12,7 @@ use shared_child::SharedChild;
 
 use super::epochs::Epochs;
 use super::error::WriteError;
+use super::filter::FilterShape;
 use super::header::{DEFAULT_EPOCH_REFERENCES, Ending, Header, Totals};
 use super::lackey::{Reference, is_noise};
 use super::lines::Lines;
@@ -41,15 +42,22 @@ pub struct RecordOptions {
     pub output: PathBuf,
     /// The epoch length, in references.
     pub epoch_references: u64,
+    /// Which references may be left out.
+    pub filter: FilterShape,
     /// The Valgrind to run.
     pub valgrind: PathBuf,
 }
 
 impl RecordOptions {
-    /// Records `command` into `output` with the default epoch length.
+    /// Records `command` into `output` with the default epoch length and filter.
     pub fn new(command: Vec<OsString>, output: PathBuf) -> Self {
-        let valgrind = PathBuf::from("valgrind");
-        Self { command, output, epoch_references: DEFAULT_EPOCH_REFERENCES, valgrind }
+        Self {
+            command,
+            output,
+            epoch_references: DEFAULT_EPOCH_REFERENCES,
+            filter: FilterShape::DEFAULT,
+            valgrind: PathBuf::from("valgrind"),
+        }
     }
 }
 
@@ -161,6 +169,7 @@ fn header(options: &RecordOptions, version: &str) -> Header {
     Header {
         page_shift: PAGE_SHIFT,
         epoch_references: options.epoch_references,
+        filter: options.filter,
         mappings: true,
         command: command.collect(),
         architecture: std::env::consts::ARCH.to_owned(),
@@ -262,9 +271,9 @@ impl Recorder {
     fn reference(&mut self, reference: Reference) -> Result<(), WriteError> {
         let (first, last) = reference.pages(PAGE_SHIFT);
         for page in [Some(first), last].into_iter().flatten() {
-            if !self.epochs.knows(page, reference.store) {
+            if !self.epochs.drops(page, reference.store) {
                 self.space.fault(page, reference.fetch, &mut self.epochs)?;
-                self.epochs.access(page, reference.store);
+                self.epochs.access(page, reference.store)?;
             }
         }
         self.replaced = false;

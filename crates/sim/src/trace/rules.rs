@@ -7,15 +7,22 @@ use super::event::{Event, Page, PageRange};
 use super::header::{Ending, Header, MAX_EPOCH_REFERENCES, Totals};
 use super::wire::{MAX_ARGUMENTS, MAX_STRING, MAX_STRINGS};
 
+/// How many pages are known to be mapped without a search; a power of two.
+const KNOWN: usize = 1024;
+/// Stands for no page.
+const NONE: u64 = u64::MAX;
+
 /// Checks events one by one and counts them.
 #[derive(Debug)]
 pub(crate) struct Rules {
     mappings: bool,
     epoch_references: u64,
     areas: Areas,
-    /// The area of the last access: most accesses stay in it.
-    last_area: Option<PageRange>,
-    epoch_accesses: u64,
+    /// Pages that are mapped, by their numbers' low bits: most accesses are to such as these.
+    known: Vec<u64>,
+    /// The reference of the epoch's last access, from 0, and how many accesses it makes so far.
+    reference: u64,
+    accesses_of_reference: u64,
     after_short_epoch: bool,
     string_bytes: u64,
     references: u64,
@@ -32,6 +39,9 @@ impl Rules {
         if !(1..=MAX_EPOCH_REFERENCES).contains(&header.epoch_references) {
             return Err(Fault::EpochLength(header.epoch_references));
         }
+        if !header.filter.is_valid() {
+            return Err(Fault::Filter(header.filter));
+        }
         let arguments = header.command.len() as u64;
         if arguments > MAX_ARGUMENTS {
             return Err(Fault::Arguments(arguments));
@@ -40,8 +50,9 @@ impl Rules {
             mappings: header.mappings,
             epoch_references: header.epoch_references,
             areas: Areas::default(),
-            last_area: None,
-            epoch_accesses: 0,
+            known: vec![NONE; KNOWN],
+            reference: 0,
+            accesses_of_reference: 0,
             after_short_epoch: false,
             string_bytes: 0,
             references: 0,
@@ -71,31 +82,46 @@ impl Rules {
     /// Checks one event; on a fault it is as if the event had not been.
     pub(crate) fn event(&mut self, event: &Event) -> Result<(), Fault> {
         match *event {
-            Event::Access { page, .. } => self.access(page),
+            Event::Access { page, after, .. } => self.access(page, after),
             Event::EpochEnd { references } => self.epoch_end(references),
             _ if !self.mappings => Err(Fault::NoMappings),
             _ => {
                 self.areas.apply(event)?;
-                self.last_area = None;
+                self.known.fill(NONE);
                 Ok(())
             }
         }
     }
 
-    fn access(&mut self, page: Page) -> Result<(), Fault> {
+    /// Checks an access; on a fault it is as if the access had not been.
+    pub(crate) fn access(&mut self, page: Page, after: u64) -> Result<(), Fault> {
         if self.after_short_epoch {
             return Err(Fault::AfterLastEpoch);
         }
-        let most = 2 * self.epoch_references;
-        if self.epoch_accesses >= most {
-            return Err(Fault::TooManyAccesses(most));
+        let references = self.epoch_references;
+        let reference = self.reference.saturating_add(after);
+        if reference >= references {
+            return Err(Fault::AfterEpoch { references });
         }
-        if self.mappings && !self.last_area.is_some_and(|area| area.contains(page)) {
-            let area = self.areas.get(page).map(|area| area.pages);
-            self.last_area = Some(area.ok_or(Fault::NotMapped(PageRange::single(page)))?);
+        let earlier = if after == 0 { self.accesses_of_reference } else { 0 };
+        if earlier == 2 {
+            return Err(Fault::ThirdAccess(reference));
         }
-        self.epoch_accesses += 1;
+        self.check_mapped(page)?;
+        (self.reference, self.accesses_of_reference) = (reference, earlier + 1);
         self.accesses = self.accesses.saturating_add(1);
+        Ok(())
+    }
+
+    fn check_mapped(&mut self, page: Page) -> Result<(), Fault> {
+        // Truncation keeps the low bits, which are those wanted.
+        let known = &mut self.known[page.number() as usize % KNOWN];
+        if *known != page.number() {
+            if self.mappings && self.areas.get(page).is_none() {
+                return Err(Fault::NotMapped(PageRange::single(page)));
+            }
+            *known = page.number();
+        }
         Ok(())
     }
 
@@ -107,16 +133,19 @@ impl Rules {
         if !(1..=most).contains(&references) {
             return Err(Fault::EpochReferences { found: references, most });
         }
+        if self.reference >= references {
+            return Err(Fault::AfterEpoch { references });
+        }
         self.references = self.references.checked_add(references).ok_or(Fault::References)?;
         self.after_short_epoch = references < most;
-        self.epoch_accesses = 0;
+        (self.reference, self.accesses_of_reference) = (0, 0);
         self.epochs += 1;
         Ok(())
     }
 
     /// The totals of the events so far, if a trace may end here.
     pub(crate) fn end(&self, distinct_pages: u64, ending: Ending) -> Result<Totals, Fault> {
-        if self.epoch_accesses > 0 {
+        if self.accesses_of_reference > 0 {
             return Err(Fault::OpenEpoch);
         }
         let Self { references, epochs, accesses, .. } = *self;

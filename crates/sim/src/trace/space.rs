@@ -346,6 +346,7 @@ fn permissions(protection: u64) -> Permissions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::filter::FilterShape;
     use crate::trace::header::{Ending, Header};
     use crate::trace::{TraceReader, TraceWriter};
 
@@ -390,6 +391,7 @@ mod tests {
             let header = Header {
                 page_shift: PAGE_SHIFT,
                 epoch_references: 1000,
+                filter: FilterShape::DEFAULT,
                 mappings: true,
                 command: Vec::new(),
                 architecture: String::new(),
@@ -511,31 +513,36 @@ mod tests {
     }
 
     #[test]
-    fn accesses_stand_before_the_change_to_their_page_and_in_the_epoch_else() {
+    fn after_a_change_pages_are_accessed_anew() {
         let mut harness = Harness::new(Vec::new());
         harness.after(map(16, 4, 0x22));
-        for (number, store) in [(16, true), (17, false), (19, true)] {
-            harness.epochs.access(page(number), store);
-            harness.epochs.count().expect("counts");
+        let epochs = &mut harness.epochs;
+        for (number, store) in [(17, false), (16, true), (17, false)] {
+            if !epochs.drops(page(number), store) {
+                epochs.access(page(number), store).expect("an access");
+            }
+            epochs.count().expect("counts");
         }
         harness.after(Call::Unmap { address: 17 << 12, length: 4096 });
-        assert!(!harness.epochs.knows(page(17), false));
+        assert!(!harness.epochs.drops(page(16), false));
+        harness.epochs.access(page(16), false).expect("an access");
+        harness.epochs.count().expect("counts");
         harness.after(Call::Advise { address: 19 << 12, length: 4096, advice: MADV_DONTNEED });
         harness.after(Call::Protect { address: 16 << 12, length: 100, protection: 1 });
         let writer = harness.epochs.into_writer().expect("ends");
         let (bytes, _) = writer.finish(Ending::Unknown).expect("ends");
         let events: Vec<Event> =
             TraceReader::new(bytes.as_slice()).expect("opens").map(|e| e.expect("reads")).collect();
-        let access = |number, store| Event::Access { page: page(number), store };
+        let access = |number, store, after| Event::Access { page: page(number), store, after };
         let permissions = Permissions { writable: false, ..Permissions::READ_WRITE };
         let expected = [
-            access(17, false),
+            access(17, false, 0),
+            access(16, true, 1),
             Event::Unmap(range(17, 18)),
-            access(19, true),
+            access(16, false, 2),
             Event::Discard(range(19, 20)),
-            access(16, true),
             Event::Protect { pages: range(16, 17), permissions },
-            Event::EpochEnd { references: 3 },
+            Event::EpochEnd { references: 4 },
         ];
         assert_eq!(events[1..], expected);
     }

@@ -5,14 +5,14 @@
 use std::io::{self, BufRead, Read, Write};
 
 use super::error::Fault;
-use super::event::{Kind, Mapping, PageRange, Permissions};
+use super::event::{Kind, Mapping, Page, PageRange, Permissions};
 use super::header::Ending;
 
 /// The first bytes of every trace. As in PNG, the bytes after the name show a file that was
 /// mangled as text.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PGT\r\n\x1a\n";
 /// The format's version; it follows the magic as a little-endian `u16`.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 /// The longest string, in bytes: what Linux allows one argument (`MAX_ARG_STRLEN`).
 pub(crate) const MAX_STRING: u64 = 128 << 10;
 /// All strings of a trace together, in bytes.
@@ -22,7 +22,7 @@ pub(crate) const MAX_ARGUMENTS: u64 = 1 << 16;
 /// log2 of the decompressor's window in bytes: what a reader must be ready to hold.
 pub(crate) const WINDOW_LOG: u32 = 21;
 
-/// What a record that is not a run of accesses is.
+/// What a record that is no access is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
     EpochEnd,
@@ -33,10 +33,11 @@ pub(crate) enum Tag {
     Remap,
     Discard,
     Trailer,
+    Page,
 }
 
 impl Tag {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::EpochEnd,
         Self::File,
         Self::Map,
@@ -45,41 +46,38 @@ impl Tag {
         Self::Remap,
         Self::Discard,
         Self::Trailer,
+        Self::Page,
     ];
 }
+
+/// Numbers from here on begin accesses.
+const ACCESSES: u64 = 16;
 
 /// The first number of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lead {
-    /// A run of pages accessed alike, beginning this far from the end of the last run.
-    Run { step: i64, store: bool },
+    /// An access to the page that has this place.
+    Access { place: u64, store: bool },
     /// Anything else.
     Record(Tag),
 }
 
 impl Lead {
-    /// Even numbers are runs, odd ones tags.
     pub(crate) fn put(self, out: &mut Vec<u8>) {
         let number = match self {
-            Self::Run { step, store } => {
-                let zigzag = ((step << 1) ^ (step >> 63)).cast_unsigned();
-                (zigzag << 2) | (u64::from(store) << 1)
-            }
-            Self::Record(tag) => ((tag as u64) << 1) | 1,
+            Self::Access { place, store } => ACCESSES + (place << 1 | u64::from(store)),
+            Self::Record(tag) => tag as u64,
         };
         put_number(out, number);
     }
 
     fn of(number: u64) -> Result<Self, Fault> {
-        if number & 1 == 0 {
-            let zigzag = number >> 2;
-            let step = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
-            return Ok(Self::Run { step, store: number & 2 != 0 });
+        if let Some(access) = number.checked_sub(ACCESSES) {
+            return Ok(Self::Access { place: access >> 1, store: access & 1 != 0 });
         }
-        let tag = usize::try_from(number >> 1).ok().and_then(|index| Tag::ALL.get(index));
         let most = Tag::ALL.len() as u64 - 1;
-        let unknown = Fault::Code { what: "record tag", found: number >> 1, most };
-        tag.map(|tag| Self::Record(*tag)).ok_or(unknown)
+        let unknown = Fault::Code { what: "record tag", found: number, most };
+        Tag::ALL.get(number as usize).map(|tag| Self::Record(*tag)).ok_or(unknown)
     }
 }
 
@@ -90,6 +88,12 @@ pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
         number >>= 7;
     }
     out.push(number.to_le_bytes()[0]);
+}
+
+/// Appends a page as its distance from another, forth and back in turn (zigzag).
+pub(crate) fn put_page(out: &mut Vec<u8>, page: Page, from: u64) {
+    let distance = page.number().cast_signed() - from.cast_signed();
+    put_number(out, ((distance << 1) ^ (distance >> 63)).cast_unsigned());
 }
 
 /// Appends a string: its length in bytes, then the bytes.
@@ -174,7 +178,20 @@ pub(crate) trait Take: BufRead {
         if found <= most { Ok(found) } else { Err(fault.into()) }
     }
 
+    #[inline]
     fn take_number(&mut self) -> Result<u64, Broken> {
+        let bytes = self.fill_buf()?;
+        // Most numbers are small.
+        let (number, length) = match *bytes {
+            [low, ..] if low < 0x80 => (u64::from(low), 1),
+            [low, high, ..] if high < 0x80 => (u64::from(low & 0x7f) | u64::from(high) << 7, 2),
+            _ => return self.take_long_number(),
+        };
+        self.consume(length);
+        Ok(number)
+    }
+
+    fn take_long_number(&mut self) -> Result<u64, Broken> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
             let byte = self.take_byte()?;
@@ -188,6 +205,14 @@ pub(crate) trait Take: BufRead {
             }
         }
         Err(Fault::Number.into())
+    }
+
+    /// A page, by its distance from another.
+    fn take_page(&mut self, from: u64) -> Result<Page, Broken> {
+        let zigzag = self.take_number()?;
+        let distance = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
+        let start = from.wrapping_add_signed(distance);
+        Page::new(start).ok_or(Fault::Range { start, nr_pages: 1 }.into())
     }
 
     fn take_lead(&mut self) -> Result<Lead, Broken> {
@@ -354,14 +379,24 @@ mod tests {
 
     #[test]
     fn leads_come_back() {
-        let limit = super::super::event::PAGE_LIMIT.cast_signed();
-        let runs = [0, 1, -1, limit, -limit]
+        let accesses = [0, 1, 55, 56, (1 << 20) - 1]
             .into_iter()
-            .flat_map(|step| [false, true].map(|store| Lead::Run { step, store }));
-        for lead in runs.chain(Tag::ALL.map(Lead::Record)) {
+            .flat_map(|place| [false, true].map(|store| Lead::Access { place, store }));
+        for lead in accesses.chain(Tag::ALL.map(Lead::Record)) {
             let mut bytes = Vec::new();
             lead.put(&mut bytes);
             assert_eq!(bytes.as_slice().take_lead().ok(), Some(lead));
+        }
+    }
+
+    #[test]
+    fn pages_come_back_from_everywhere() {
+        let most = super::super::event::PAGE_LIMIT - 1;
+        for (from, number) in [(0, 0), (0, most), (most, 0), (7, 6), (7, 8)] {
+            let page = Page::new(number).expect("a page");
+            let mut bytes = Vec::new();
+            put_page(&mut bytes, page, from);
+            assert_eq!(bytes.as_slice().take_page(from).ok(), Some(page));
         }
     }
 }

@@ -11,17 +11,18 @@ use zstd::stream::write::Encoder;
 use super::areas::Areas;
 use super::error::{Fault, WriteError};
 use super::event::{Event, FileId, Page, PageRange};
+use super::filter::FilterShape;
 use super::header::{Ending, Header, Totals};
 use super::output::OutputFile;
-use super::page_set::PageSet;
+use super::places::Places;
 use super::rules::Rules;
 use super::wire::{
     Checked, Lead, MAGIC, Tag, VERSION, WINDOW_LOG, put_ending, put_flags, put_mapping, put_number,
-    put_range, put_string,
+    put_page, put_range, put_string,
 };
 
-/// Denser levels take much memory and win a few percent.
-const COMPRESSION_LEVEL: i32 = 12;
+/// The densest level for which a reader needs no more than for others.
+const COMPRESSION_LEVEL: i32 = 19;
 
 /// Writes a trace event by event, and refuses events that no reader would take.
 ///
@@ -30,11 +31,9 @@ pub struct TraceWriter<W: Write> {
     stream: Encoder<'static, Checked<W>>,
     rules: Rules,
     files: HashMap<String, FileId>,
-    /// Accesses not yet written: adjacent pages, accessed alike.
-    run: Option<(PageRange, bool)>,
-    /// The page number after the last run of this epoch.
-    position: u64,
-    seen: PageSet,
+    places: Places,
+    /// The number of the page named last.
+    named: u64,
     record: Vec<u8>,
 }
 
@@ -78,9 +77,8 @@ impl<W: Write> TraceWriter<W> {
             stream,
             rules,
             files: HashMap::new(),
-            run: None,
-            position: 0,
-            seen: PageSet::default(),
+            places: Places::default(),
+            named: 0,
             record: Vec::new(),
         })
     }
@@ -97,7 +95,6 @@ impl<W: Write> TraceWriter<W> {
         let id = FileId(u32::try_from(self.files.len()).map_err(|_| Fault::Strings)?);
         self.rules.string(path)?;
         self.files.insert(path.to_owned(), id);
-        self.flush_run()?;
         self.begin(Tag::File);
         put_string(&mut self.record, path);
         self.put_record()?;
@@ -119,15 +116,9 @@ impl<W: Write> TraceWriter<W> {
             return Err(Fault::UnknownFile { found, named }.into());
         }
         self.rules.event(event)?;
-        if let Event::Access { page, store } = *event {
-            self.seen.insert(page);
-            return self.access(page, store);
-        }
-        self.flush_run()?;
         match *event {
-            Event::Access { .. } => {}
+            Event::Access { page, store, after } => self.access(page, store, after)?,
             Event::EpochEnd { references } => {
-                self.position = 0;
                 self.begin(Tag::EpochEnd);
                 put_number(&mut self.record, references);
             }
@@ -155,8 +146,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// [`WriteError::Fault`] if accesses follow the last epoch end, [`WriteError::Write`].
     pub fn finish(mut self, ending: Ending) -> Result<(W, Totals), WriteError> {
-        let totals = self.rules.end(self.seen.len(), ending)?;
-        self.flush_run()?;
+        let totals = self.rules.end(self.places.distinct_pages(), ending)?;
         self.begin(Tag::Trailer);
         let Totals { references, epochs, accesses, distinct_pages, ending } = totals;
         for number in [references, epochs, accesses, distinct_pages] {
@@ -175,30 +165,23 @@ impl<W: Write> TraceWriter<W> {
         self.rules.areas()
     }
 
-    fn access(&mut self, page: Page, store: bool) -> Result<(), WriteError> {
-        if let Some((pages, stored)) = self.run
-            && stored == store
-            && pages.end() == page.number()
-            && let Some(longer) = PageRange::new(pages.start(), page.number() + 1)
-        {
-            self.run = Some((longer, store));
-            return Ok(());
-        }
-        self.flush_run()?;
-        self.run = Some((PageRange::single(page), store));
+    fn access(&mut self, page: Page, store: bool, after: u64) -> Result<(), WriteError> {
+        let place = match self.places.get(page) {
+            Some(place) => place,
+            None => self.name(page)?,
+        };
+        self.record.clear();
+        Lead::Access { place, store }.put(&mut self.record);
+        put_number(&mut self.record, after);
         Ok(())
     }
 
-    fn flush_run(&mut self) -> Result<(), WriteError> {
-        let Some((pages, store)) = self.run.take() else {
-            return Ok(());
-        };
-        let step = pages.start().cast_signed() - self.position.cast_signed();
-        self.position = pages.end();
-        self.record.clear();
-        Lead::Run { step, store }.put(&mut self.record);
-        put_number(&mut self.record, pages.nr_pages() - 1);
-        self.put_record()
+    fn name(&mut self, page: Page) -> Result<u64, WriteError> {
+        self.begin(Tag::Page);
+        put_page(&mut self.record, page, self.named);
+        self.named = page.number();
+        self.put_record()?;
+        Ok(self.places.name(page))
     }
 
     fn begin(&mut self, tag: Tag) {
@@ -225,6 +208,10 @@ impl<W: Write> fmt::Debug for TraceWriter<W> {
 fn header_bytes(header: &Header) -> Vec<u8> {
     let mut bytes = vec![header.page_shift];
     put_number(&mut bytes, header.epoch_references);
+    let FilterShape { sets, ways, window } = header.filter;
+    for number in [sets, ways, window] {
+        put_number(&mut bytes, number.into());
+    }
     bytes.push(header.mappings.into());
     put_string(&mut bytes, &header.architecture);
     put_string(&mut bytes, &header.tool);
