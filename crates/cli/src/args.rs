@@ -252,7 +252,7 @@ in which that core invalidates, or waits until the others have, a page; what it 
 the whole of reclaim: each page flushed at once, against a flush for a batch (docs/model.md).
 
 Examples:
-  pageout sweep flush                          all platforms, 1 to 256 cores: about a minute
+  pageout sweep flush                          all platforms, 1 to 256 cores: a few minutes
   pageout sweep flush --platform x86-server-class --platform ./mine.toml --cores 8,16 --csv";
 
 #[derive(Debug, Parser)]
@@ -272,7 +272,7 @@ pub(crate) struct SweepArgs {
         value_parser = clap::value_parser!(u32).range(1..=256))]
     pub processes: Vec<u32>,
     /// Size of the file
-    #[arg(long, default_value = "4MiB")]
+    #[arg(long, default_value = "16MiB")]
     pub size: String,
     /// Seed of everything chosen at random
     #[arg(long, default_value_t = 1)]

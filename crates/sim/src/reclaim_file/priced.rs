@@ -26,6 +26,27 @@ pub enum Process {
     Running,
 }
 
+impl ReclaimFile {
+    /// Whether threads may use a page each on all cores but one, and what is asked for can still be
+    /// reclaimed beside them.
+    fn check_running(&self, cores: u16) -> Result<(), FieldError> {
+        if cores < 2 {
+            return Err(bad("process", "running", "asleep where there is one core"));
+        }
+        let used = u64::from(cores) << self.format.page_shift();
+        let left = used.next_multiple_of(self.largest_folio()) + self.largest_folio();
+        if self.bytes < left + self.reclaim_bytes() {
+            let accepted = format!(
+                "a file of which reclaim={}% leaves {}: {cores} cores use a page each",
+                self.reclaim_percent,
+                fields::display_size(left)
+            );
+            return Err(bad("size", &fields::display_size(self.bytes), accepted));
+        }
+        Ok(())
+    }
+}
+
 const PROCESSES: Choices<Process> = &[("asleep", Process::Asleep), ("running", Process::Running)];
 
 /// What a program does between two uses of its page.
@@ -81,9 +102,8 @@ impl Priced {
         for scenario in ReclaimFile::parse_from(&others, small, &model.formats())? {
             let platform = model.platform_for(scenario.format)?;
             for process in &processes {
-                if *process == Process::Running && model.shape(&platform).cores < 2 {
-                    let accepted = "asleep where there is one core";
-                    return Err(bad("process", "running", accepted));
+                if *process == Process::Running {
+                    scenario.check_running(model.shape(&platform).cores)?;
                 }
                 let (process, platform) = (*process, platform.clone());
                 all.push(Self { scenario, process, platform });
