@@ -54,6 +54,10 @@ Scenarios and their fields (format, order, young and access take comma-separated
              or, with limit=64MiB or limit=50% (of its pages): it runs on the engine in a cgroup
              with that memory.max, beside demand MIN (docs/traces.md); counted, not timed
                format=x86-64,arm64-4k  order=0  lru=classic (or mglru, of every variant)
+  thpscale   on --ground model alone: threads fragment memory, then fill slots of 2 MiB, for which
+             the kernel compacts and reclaims, as mmtests' benchmark of that name (docs/model.md)
+               threads=1,3,5,7,12,18,24,30,32  memory=256MiB (about that, so that slots come out
+               even)  swap=none (or zram)  format=arm64-4k  lru=classic (or mglru, of every variant)
 Axes of a variant; one left out takes its default (scenarios that only age look at young and flush):
   young      per-entry (as kernels did), batched (as merged), line (ours, default)
   unmap      how entries are taken out: per-entry, or batched (default) where that is sound
@@ -99,6 +103,7 @@ Examples:
   pageout compare reclaim-file order=4 --base shootdown=immediate --new shootdown=deferred
   pageout compare age-file order=4,pmd young=0%,50%,100%
   pageout compare reclaim-file order=4 --ground model --platform kunpeng-920-class --draws 200
+  pageout compare thpscale --ground model threads=1,12,32 --draws 20
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
@@ -142,8 +147,8 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct CompareArgs {
-    /// reclaim-file, age-file, aging-rounds or trace; the main table if left out. Or record files
-    /// (NAME.json): what was measured before, here or elsewhere
+    /// reclaim-file, age-file, aging-rounds, trace or thpscale; the main table if left out. Or
+    /// record files (NAME.json): what was measured before, here or elsewhere
     pub scenario: Option<String>,
     /// The scenario's fields, or more record files
     #[arg(value_name = "FIELD=VALUE")]
@@ -153,7 +158,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "VARIANT")]
     pub base: Option<String>,
     /// A variant to compare; may be repeated [default: the other choices of young; for reclaim-file
-    /// the steps young batched, unmap batched too, line]
+    /// the steps young batched, unmap batched too, line; for thpscale flush=none]
     #[arg(long = "new", value_name = "VARIANT")]
     pub new: Vec<String>,
     #[command(flatten)]
@@ -163,7 +168,7 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct RunArgs {
-    /// reclaim-file, age-file, aging-rounds or trace
+    /// reclaim-file, age-file, aging-rounds, trace or thpscale
     pub scenario: String,
     /// The scenario's fields
     #[arg(value_name = "FIELD=VALUE")]

@@ -16,6 +16,7 @@ use pageout_sim::reclaim_file::{self, ReclaimFile};
 use pageout_sim::replay::Replay;
 use pageout_sim::rounds::{Cell, Rounds, measure};
 use pageout_sim::this_machine::this_run;
+use pageout_sim::thpscale::{self, Thpscale};
 use pageout_sim::variant::{Axes, Lru, Variant, VariantError, architecture_flush};
 
 /// What to measure.
@@ -82,7 +83,7 @@ pub(crate) fn lru_of(
 ) -> Result<(Option<Lru>, Vec<String>), VariantError> {
     let reclaims = match scenario {
         Some(aging_rounds::NAME) => return Ok((Some(Lru::Mglru), fields.to_vec())),
-        Some("reclaim-file") => true,
+        Some("reclaim-file" | thpscale::NAME) => true,
         Some("trace") => fields.iter().any(|field| field.starts_with("limit=")),
         _ => false,
     };
@@ -118,6 +119,10 @@ impl Variants {
             aging: against(aging, families(aging)),
             reclaim: match (base, lru) {
                 (Some(base), _) => against(base, families(base)),
+                (None, lru) if args.scenario.as_deref() == Some(thpscale::NAME) => {
+                    let [base, other] = Thpscale::VARIANTS.map(|variant| variant.on(lru));
+                    against(base, vec![other])
+                }
                 (None, Lru::Classic) => against(Variant::BEFORE, Variant::STEPS.to_vec()),
                 (None, Lru::Mglru) => against(Variant::MGLRU_BEFORE, Variant::MGLRU_STEPS.to_vec()),
             },
@@ -180,6 +185,7 @@ impl Plan {
             Some(aging_rounds::NAME) => {
                 Self { rounds: AgingRounds::parse(fields)?, ..Self::default() }
             }
+            Some(thpscale::NAME) => return Err(CliError::ModelAlone(thpscale::NAME)),
             Some("reclaim-file") => {
                 Self { reclaims: ReclaimFile::parse(fields)?, ..Self::default() }
             }

@@ -19,7 +19,10 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    #[error("unknown scenario `{0}`: expected reclaim-file, age-file, aging-rounds or trace")]
+    #[error(
+        "unknown scenario `{0}`: expected reclaim-file, age-file, aging-rounds, trace, or with \
+         --ground model thpscale"
+    )]
     UnknownScenario(String),
     #[error("field `{0}` without a scenario: expected one before it, such as reclaim-file")]
     FieldsWithoutScenario(String),
@@ -38,7 +41,7 @@ pub(crate) enum CliError {
     UnknownGround(String),
     #[error("ground {0} is not implemented yet: expected host or model")]
     GroundNotYet(String),
-    #[error("{0} does not run on ground model: expected reclaim-file")]
+    #[error("{0} does not run on ground model: expected reclaim-file or thpscale")]
     NotOnModel(String),
     #[error("{0} is for --ground model")]
     ModelAlone(&'static str),

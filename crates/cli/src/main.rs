@@ -16,6 +16,7 @@ mod reproduce;
 mod run;
 mod sweep;
 mod tables;
+mod thpscale;
 mod trace;
 
 use args::{Args, Command, CompareArgs, Question};

@@ -3,12 +3,13 @@
 use crate::args::{Common, MachineArgs, RunArgs};
 use crate::compare::{distinct, table};
 use crate::error::CliError;
-use crate::{output, progress, tables};
+use crate::{output, progress, tables, thpscale as table_of_thpscale};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
 use pageout_sim::model::{Model, host_threads};
 use pageout_sim::reclaim_file::Priced;
 use pageout_sim::this_machine::this_run;
+use pageout_sim::thpscale::{self, Thpscale};
 use pageout_sim::variant::{Axes, Variant};
 use std::borrow::Cow;
 use std::fs;
@@ -24,9 +25,12 @@ pub(crate) fn compare(
     let all = scenarios(scenario, fields, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
     output::check(&common.output)?;
-    let set = RecordSet::new(this_run(), records(&all, variants, &model));
+    let set = RecordSet::new(this_run(), all.records(variants, &model));
     let base = variants[0].labels(Axes::Reclaim);
-    output::emit(&common.output, &set, |set| Ok(table(set, &base)? + &about(&model)))
+    output::emit(&common.output, &set, |set| match all {
+        Scenarios::ReclaimFile(_) => Ok(table(set, &base)? + &about(&model)),
+        Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
+    })
 }
 
 /// `run` on this ground.
@@ -40,14 +44,19 @@ pub(crate) fn run(args: &RunArgs, fields: &[String], variant: Variant) -> Result
     let all = scenarios(Some(&args.scenario), fields, common, &model)?;
     output::check(&common.output)?;
     if let Some(path) = &args.folded {
-        let [one] = &all[..] else {
-            return Err(CliError::FoldedRuns(all.len()));
-        };
         output::check_path(path)?;
-        output::to(Some(path), one.folded(&model, variant).as_bytes())?;
+        output::to(Some(path), all.folded(&model, variant)?.as_bytes())?;
     }
-    let set = RecordSet::new(this_run(), records(&all, &[variant], &model));
-    output::emit(&common.output, &set, |set| Ok(tables::metrics(set) + &about(&model)))
+    let set = RecordSet::new(this_run(), all.records(&[variant], &model));
+    output::emit(&common.output, &set, |set| {
+        let own = match all {
+            Scenarios::ReclaimFile(_) => String::new(),
+            Scenarios::Thpscale(_) => {
+                table_of_thpscale::table(set, &variant.labels(Axes::Reclaim)) + "\n"
+            }
+        };
+        Ok(own + &tables::metrics(set) + &about(&model))
+    })
 }
 
 /// Refuses what only this ground looks at.
@@ -94,15 +103,52 @@ pub(crate) fn platform_with_text(
     Ok((Platform::parse(platform, &text)?, text.into()))
 }
 
+/// What is to be run.
+enum Scenarios {
+    ReclaimFile(Vec<Priced>),
+    Thpscale(Vec<Thpscale>),
+}
+
+impl Scenarios {
+    fn records(&self, variants: &[Variant], model: &Model) -> Vec<Record> {
+        let bar = progress::bar("modelling");
+        let steps = &mut progress::steps(&bar);
+        let records = match self {
+            Self::ReclaimFile(all) => Priced::records(all, variants, model, steps),
+            Self::Thpscale(all) => Thpscale::records(all, variants, model, steps),
+        };
+        bar.finish_and_clear();
+        records
+    }
+
+    fn folded(&self, model: &Model, variant: Variant) -> Result<String, CliError> {
+        match self {
+            Self::ReclaimFile(all) => Ok(only(all)?.folded(model, variant)),
+            Self::Thpscale(all) => Ok(only(all)?.folded(model, variant)),
+        }
+    }
+}
+
+/// The one scenario whose folded stacks are asked for.
+fn only<S>(all: &[S]) -> Result<&S, CliError> {
+    match all {
+        [one] => Ok(one),
+        all => Err(CliError::FoldedRuns(all.len())),
+    }
+}
+
 fn scenarios(
     scenario: Option<&str>,
     fields: &[String],
     common: &Common,
     model: &Model,
-) -> Result<Vec<Priced>, CliError> {
+) -> Result<Scenarios, CliError> {
     match scenario {
-        Some("reclaim-file") if common.trace.is_none() => Ok(Priced::parse(fields, model)?),
-        Some("reclaim-file") => Err(CliError::TraceNotUsed("reclaim-file".to_owned())),
+        Some(known @ ("reclaim-file" | thpscale::NAME)) if common.trace.is_some() => {
+            Err(CliError::TraceNotUsed(known.to_owned()))
+        }
+        Some("reclaim-file") => Ok(Scenarios::ReclaimFile(Priced::parse(fields, model)?)),
+        Some(thpscale::NAME) => Ok(Scenarios::Thpscale(Thpscale::parse(fields, model)?)),
         Some(known @ ("age-file" | "aging-rounds" | "trace")) => {
             Err(CliError::NotOnModel(known.to_owned()))
         }
@@ -112,13 +158,6 @@ fn scenarios(
         Some(unknown) => Err(CliError::UnknownScenario(unknown.to_owned())),
         None => Err(CliError::NotOnModel("the main table".to_owned())),
     }
-}
-
-fn records(all: &[Priced], variants: &[Variant], model: &Model) -> Vec<Record> {
-    let bar = progress::bar("modelling");
-    let records = Priced::records(all, variants, model, &mut progress::steps(&bar));
-    bar.finish_and_clear();
-    records
 }
 
 /// What tables on this ground need said.

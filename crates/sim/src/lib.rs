@@ -35,6 +35,7 @@ pub mod source;
 mod steps;
 pub mod sweep;
 pub mod this_machine;
+pub mod thpscale;
 pub mod trace;
 mod until_change;
 pub mod variant;

@@ -84,8 +84,8 @@ fn modelled_machines() {
 
 #[test]
 fn scenarios() {
-    refused("compare age-pipe", &["`age-pipe`", "aging-rounds or trace"]);
-    refused("run age-pipe", &["`age-pipe`", "aging-rounds or trace"]);
+    refused("compare age-pipe", &["`age-pipe`", "aging-rounds, trace"]);
+    refused("run age-pipe", &["`age-pipe`", "aging-rounds, trace"]);
     refused("compare order=4", &["`order=4`", "without a scenario", "reclaim-file"]);
     refused("run order=4", &["`order=4`", "without a scenario", "reclaim-file"]);
     refused("compare age-file --trace x.pgt", &["--trace", "age-file"]);

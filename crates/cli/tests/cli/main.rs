@@ -18,3 +18,4 @@ mod records;
 mod replay;
 mod reproduce;
 mod script;
+mod thpscale;

@@ -1,9 +1,11 @@
-//! Statistics without assumptions on the distribution: run times have long tails.
+//! Statistics, where they can without assumptions on the distribution: run times have long tails.
 
 mod holm;
 mod mann_whitney;
+mod mean;
 mod median;
 
 pub use holm::holm;
 pub use mann_whitney::{EXACT_LIMIT, MannWhitney, mann_whitney, smallest_p};
+pub use mean::Mean;
 pub use median::{Interval, median, median_interval};

@@ -18,16 +18,32 @@ pub const NAMES: &[&str] = &[
     "fault",
     "frames",
     "storage",
+    "copy",
+    "kswapd",
+    "munmap",
+    "read-ahead",
+    "mincore",
 ];
 
 /// A write to `memory.reclaim`.
 pub const MEMORY_RECLAIM: Activity = Activity(9);
 /// A page fault.
 pub const FAULT: Activity = Activity(10);
-/// Getting frames, zeroing and copying them.
+/// Getting frames, and zeroing them.
 pub const FRAMES: Activity = Activity(11);
 /// Asking the storage device, and compressing for swap.
 pub const STORAGE: Activity = Activity(12);
+
+/// Copying frames: of a page that moves, or is written to after a fork.
+pub const COPY: Activity = Activity(13);
+/// Reclaim in the background.
+pub const KSWAPD: Activity = Activity(14);
+/// Unmapping a range of addresses.
+pub const MUNMAP: Activity = Activity(15);
+/// Reading ahead of a program into the page cache.
+pub const READ_AHEAD: Activity = Activity(16);
+/// Asking which pages are there.
+pub const MINCORE: Activity = Activity(17);
 
 /// A stage of the engine.
 pub const fn of_stage(stage: Stage) -> Activity {
@@ -53,6 +69,11 @@ mod tests {
             (FAULT, "fault"),
             (FRAMES, "frames"),
             (STORAGE, "storage"),
+            (COPY, "copy"),
+            (KSWAPD, "kswapd"),
+            (MUNMAP, "munmap"),
+            (READ_AHEAD, "read-ahead"),
+            (MINCORE, "mincore"),
         ] {
             assert_eq!(name(activity), named);
         }

@@ -5,11 +5,12 @@ use super::activity;
 use super::kernel::{Kernel, Swap};
 use super::software::{Effort, Meter};
 use super::table::ModelTable;
+use super::zone::Zone;
 use crate::formats::Arch;
 use pageout_machine::{Activity, ActivityGuard, LockGuard, LockId, Task, Transfer};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage};
-use pageout_reclaim::{Backing, Frames, Io, Place, Submitted, World};
+use pageout_reclaim::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};
 use std::cell::RefCell;
 
 /// What a task of a modelled machine does in the kernel. The engine runs unchanged: the machine
@@ -69,6 +70,24 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         if stage != Stage::Other {
             *frame = Some(self.task.activity(activity::of_stage(stage)));
         }
+    }
+
+    /// The zone.
+    ///
+    /// # Panics
+    /// If frames come from elsewhere.
+    pub(super) fn zone(&self) -> &'e Zone {
+        self.kernel.zone.as_ref().expect("frames that get fragmented are a zone's")
+    }
+
+    /// A run of the zone's; wakes who reclaims in the background when memory gets low.
+    fn alloc_in_zone(&self, order: Order) -> Option<Pfn> {
+        let zone = self.zone();
+        let found = zone.alloc(order);
+        if zone.is_low() {
+            zone.take_sleeper().into_iter().for_each(|task| self.task.wake(task));
+        }
+        found
     }
 
     /// Pages of 4 KiB in `nr` of the format's.
@@ -186,7 +205,10 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
         self.within(activity::FRAMES, || {
             self.does(Effort::Alloc, 1);
             self.does(Effort::AllocPage, order.nr_pages() as u64);
-            self.kernel.frames.alloc(order)
+            match &self.kernel.zone {
+                Some(_) => self.alloc_in_zone(order),
+                None => self.kernel.frames.alloc(order),
+            }
         })
     }
 
@@ -208,7 +230,10 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
         } else {
             free();
         }
-        self.kernel.frames.free(pfn, order);
+        match &self.kernel.zone {
+            Some(zone) => zone.free(pfn, order),
+            None => self.kernel.frames.free(pfn, order),
+        }
     }
 
     fn alloc_table(&self) -> Option<Pfn> {
@@ -231,11 +256,15 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
 
     fn copy(&self, _from: Pfn, _to: Pfn, nr: usize) {
         let price = self.task.machine().prices().copy_page;
-        self.within(activity::FRAMES, || self.task.spend(price * Self::small_pages(nr)));
+        self.within(activity::COPY, || self.task.spend(price * Self::small_pages(nr)));
     }
 
     fn free_pages(&self) -> usize {
-        self.kernel.frames.free_pages()
+        self.kernel.zone.as_ref().map_or_else(|| self.kernel.frames.free_pages(), Zone::free_pages)
+    }
+
+    fn blocks(&self) -> Option<&dyn FreeBlocks> {
+        self.kernel.zone.is_some().then_some(self as &dyn FreeBlocks)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::env::ModelEnv;
 use super::software::{Done, Meter, Software};
+use super::zone::Zone;
 use crate::formats::Arch;
 use crate::frames::HostFrames;
 use pageout_machine::{Task, Time};
@@ -30,6 +31,7 @@ struct Transfer {
 #[derive(Debug)]
 pub struct Kernel<'m> {
     pub(super) frames: &'m HostFrames,
+    pub(super) zone: Option<Zone>,
     pub(super) software: Software,
     pub(super) swap: Swap,
     pub(super) done: Done,
@@ -41,7 +43,13 @@ impl<'m> Kernel<'m> {
     pub fn new<F: Arch>(frames: &'m HostFrames, swap: Swap) -> Self {
         let software = Software::of::<F>();
         let (done, transfers) = (Done::default(), RefCell::default());
-        Self { frames, software, swap, done, transfers }
+        Self { frames, zone: None, software, swap, done, transfers }
+    }
+
+    /// The same, whose folios' frames come from a zone that gets fragmented.
+    #[must_use]
+    pub fn with_zone(self, zone: Zone) -> Self {
+        Self { zone: Some(zone), ..self }
     }
 
     /// Does `work` as a task, in kernel code.
@@ -52,6 +60,11 @@ impl<'m> Kernel<'m> {
     ) -> R {
         let meter = Meter::new(&self.software, &self.done);
         work(&ModelEnv::new(self, task, &meter))
+    }
+
+    /// Where folios' frames come from, if they may get fragmented.
+    pub fn zone(&self) -> Option<&Zone> {
+        self.zone.as_ref()
     }
 
     /// What was done so far, by all tasks.

@@ -14,6 +14,7 @@ mod program;
 pub mod software;
 mod spread;
 mod table;
+mod zone;
 
 pub use env::ModelEnv;
 pub use ground::{Model, One, architecture, architecture_of};
@@ -22,3 +23,4 @@ pub use kernel::{Kernel, Swap};
 pub use program::Program;
 pub use spread::{host_threads, spread};
 pub use table::ModelTable;
+pub use zone::Zone;

@@ -5,16 +5,17 @@ mod xavier;
 
 use super::figure::{Figure, Said, Side, Theirs, Thread};
 use super::predict::Method::{
-    Counted, CountedShare, Host, HostShare, Not, Priced, PricedAfter, Scenario,
+    Counted, CountedShare, Host, HostShare, Not, Priced, PricedAfter, Scenario, Thpscale,
 };
 use super::predict::{Method, Model, Steps, Whose};
+use super::thpscale::Told;
 use crate::metrics::NS_PER_PAGE;
 use Said::Claimed;
 use Side::{Better, Worse};
 use Thread::{Lists, S0, S1, S2, S4};
 
 /// The platform of S0's and S1's arm64 figures.
-const ARM: &str = "arm64-server-32-class";
+pub(super) const ARM: &str = "arm64-server-32-class";
 /// The platform of their x86 figures.
 const X86: &str = "x86-server-class";
 pub(super) const CARMEL: &str = "carmel-8-class";
@@ -93,7 +94,6 @@ const CLASSIC_UNMAP: &[Method] =
 const MGLRU_YOUNG: &[Method] =
     &[Priced(Steps::MglruYoung), Counted(Steps::MglruYoung), Host(Steps::MglruYoung)];
 const SHARED: &[Method] = &[Scenario(Model::PageoutShared)];
-const THPSCALE: &[Method] = &[Scenario(Model::Thpscale)];
 const FORK: &[Method] = &[Scenario(Model::ForkHeavy)];
 const NO_ANON: &[Method] = &[Not(
     "folios that leave swap entries are unmapped entry by entry here, as in Linux 7.1.5, which \
@@ -191,7 +191,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 1",
         costs(1093.19, 1084.57, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(1))],
     ),
     figure(
         (S2, "s2-thpscale-3"),
@@ -199,7 +199,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 3",
         costs(2566.22, 2228.45, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(3))],
     ),
     figure(
         (S2, "s2-thpscale-5"),
@@ -207,7 +207,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 5",
         costs(3591.22, 3146.73, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(5))],
     ),
     figure(
         (S2, "s2-thpscale-7"),
@@ -215,7 +215,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 7",
         costs(4157.26, 4113.67, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(7))],
     ),
     figure(
         (S2, "s2-thpscale-12"),
@@ -223,7 +223,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 12",
         costs(6184.79, 5218.7, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(12))],
     ),
     figure(
         (S2, "s2-thpscale-18"),
@@ -231,7 +231,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 18",
         costs(9103.7, 7739.71, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(18))],
     ),
     figure(
         (S2, "s2-thpscale-24"),
@@ -239,7 +239,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 24",
         costs(12341.73, 10684.23, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(24))],
     ),
     figure(
         (S2, "s2-thpscale-30"),
@@ -247,7 +247,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 30",
         costs(15519.0, 13695.14, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(30))],
     ),
     figure(
         (S2, "s2-thpscale-32"),
@@ -255,7 +255,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 32",
         costs(16189.15, 14365.73, "us"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Slots(32))],
     ),
     figure(
         (S2, "s2-thpscale-user"),
@@ -263,7 +263,7 @@ const THP: &[Figure] = &[
         "thpscale, duration: user",
         costs(167.78, 161.03, "s"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::User)],
     ),
     figure(
         (S2, "s2-thpscale-system"),
@@ -271,7 +271,7 @@ const THP: &[Figure] = &[
         "thpscale, duration: system",
         costs(1836.66, 1673.01, "s"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::System)],
     ),
     figure(
         (S2, "s2-thpscale-elapsed"),
@@ -279,7 +279,7 @@ const THP: &[Figure] = &[
         "thpscale, duration: elapsed",
         costs(2074.58, 2059.75, "s"),
         Claimed,
-        THPSCALE,
+        &[Thpscale(Told::Elapsed)],
     ),
 ];
 

@@ -2,6 +2,8 @@
 //! platforms with their prices.
 
 use super::figure::Figure;
+use super::figures::ARM;
+use super::thpscale::Runs;
 use crate::bench::figures::Measured;
 use crate::fields::OrderName;
 use crate::formats::FormatName;
@@ -24,13 +26,19 @@ pub struct Effort {
     pub rounds: usize,
     /// Draws of a platform's prices.
     pub draws: u64,
+    /// About the bytes of memory of scenarios on the modelled machine that fill it.
+    pub memory: u64,
+    /// Draws of prices for each of them.
+    pub modelled: u32,
 }
 
 impl Effort {
     /// What tables are shown of.
-    pub const FULL: Self = Self { bytes: 1 << 30, rounds: 9, draws: 2000 };
+    pub const FULL: Self =
+        Self { bytes: 1 << 30, rounds: 9, draws: 2000, memory: 256 << 20, modelled: 10 };
     /// Whether all of it works.
-    pub const QUICK: Self = Self { bytes: 32 << 20, rounds: 2, draws: 100 };
+    pub const QUICK: Self =
+        Self { bytes: 32 << 20, rounds: 2, draws: 100, memory: 48 << 20, modelled: 1 };
 }
 
 /// A state of the kernel's reclaim.
@@ -115,11 +123,22 @@ impl Cost {
     }
 }
 
+/// What is to be run for answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Needs {
+    /// The engine on this machine.
+    pub(super) host: bool,
+    /// Scenario `thpscale` on the modelled machine.
+    pub(super) thpscale: bool,
+}
+
 /// What answers are made of.
 #[derive(Debug)]
 pub(super) struct Material {
     host: Vec<Record>,
     lab: RecordSet,
+    /// What scenario `thpscale` said, if it ran.
+    pub(super) thpscale: Runs,
     bytes: u64,
     /// Draws of a platform's prices.
     pub(super) draws: u64,
@@ -130,11 +149,16 @@ impl Material {
     /// the most there can be.
     pub(super) fn gather(
         effort: Effort,
-        with_host: bool,
+        needs: Needs,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Self {
-        let host = if with_host { run(effort, progress) } else { Vec::new() };
-        Self { host, lab: stored(), bytes: effort.bytes, draws: effort.draws }
+        let host = if needs.host { run(effort, progress) } else { Vec::new() };
+        let platform = || Platform::named(ARM).expect("a shipped platform");
+        let thpscale = match needs.thpscale {
+            true => Runs::gather(platform(), effort, progress).expect("it has pages of 2 MiB"),
+            false => Runs::default(),
+        };
+        Self { host, thpscale, lab: stored(), bytes: effort.bytes, draws: effort.draws }
     }
 
     /// The figure's platform.

@@ -13,14 +13,16 @@ mod score;
 mod table;
 #[cfg(test)]
 mod tests;
+mod thpscale;
 
 pub use figure::{Figure, Said, Side, Theirs, Thread};
 pub use material::Effort;
 pub use predict::{Arithmetic, Method, Model, Steps, Whose};
 pub use table::table;
+pub use thpscale::Told;
 
 use figures::all;
-use material::Material;
+use material::{Material, Needs};
 use pageout_record::schema::Record;
 
 /// Answers to the figures of a thread, or of all: a record for each figure as published, which says
@@ -34,8 +36,11 @@ pub fn reproduce(
     let asked = |figure: &&Figure| thread.is_none_or(|thread| figure.thread == thread);
     let figures: Vec<_> = all().filter(asked).collect();
     let methods = || figures.iter().flat_map(|figure| figure.methods);
-    let with_host = thread.is_none() || methods().any(|method| method.needs_host());
-    let material = Material::gather(effort, with_host, progress);
+    let needs = Needs {
+        host: thread.is_none() || methods().any(|method| method.needs_host()),
+        thpscale: methods().any(|method| matches!(method, Method::Thpscale(_))),
+    };
+    let material = Material::gather(effort, needs, progress);
     let mut records = Vec::new();
     for figure in figures {
         let answers: Vec<_> =

@@ -3,6 +3,7 @@
 use super::figure::{Figure, Theirs};
 use super::figures::CARMEL;
 use super::material::{Material, Step};
+use super::thpscale::Told;
 use crate::metrics::NS_PER_PAGE;
 use pageout_machine::platform::{Draw, Platform};
 use pageout_record::schema::{Basis, Ground};
@@ -25,6 +26,8 @@ pub enum Method {
     HostShare(Steps, Whose),
     /// Follows from the thread's own numbers.
     Computed(Arithmetic),
+    /// A row of scenario `thpscale` on the modelled machine.
+    Thpscale(Told),
     /// A scenario on the modelled machine.
     Scenario(Model),
     /// Nothing here can say, and why.
@@ -78,8 +81,6 @@ pub enum Model {
     PageoutShared,
     /// S3's six tests.
     AccessPatterns,
-    /// mmtests' thpscale.
-    Thpscale,
     /// UnixBench's shell scripts.
     ForkHeavy,
 }
@@ -90,7 +91,6 @@ impl Model {
         match self {
             Self::PageoutShared => "pageout-shared",
             Self::AccessPatterns => "access-patterns",
-            Self::Thpscale => "thpscale",
             Self::ForkHeavy => "fork-heavy",
         }
     }
@@ -193,6 +193,7 @@ impl Method {
                 })
             }
             Self::Computed(arithmetic) => Ok(computed(figure, arithmetic)),
+            Self::Thpscale(told) => material.thpscale.answer(told),
             Self::Scenario(model) => {
                 Err(format!("scenario {} is not implemented on ground model", model.name()))
             }
@@ -206,7 +207,7 @@ impl Method {
     }
 }
 
-fn one(name: &'static str, unit: &'static str, value: f64) -> Quantity {
+pub(super) fn one(name: &'static str, unit: &'static str, value: f64) -> Quantity {
     samples(name, unit, vec![value])
 }
 
@@ -215,8 +216,25 @@ fn samples(name: &'static str, unit: &'static str, values: Vec<f64>) -> Quantity
 }
 
 /// The nominal value, with the interval of the draws.
-fn drawn(name: &'static str, unit: &'static str, nominal: f64, draws: &[f64]) -> Quantity {
+pub(super) fn drawn(
+    name: &'static str,
+    unit: &'static str,
+    nominal: f64,
+    draws: &[f64],
+) -> Quantity {
     Quantity { name, unit, values: vec![nominal], interval: Some(interval(draws)) }
+}
+
+/// Cost before over cost after: at nominal prices, and with the prices of each draw, if there are
+/// any.
+pub(super) fn ratio_of(before: &(f64, Vec<f64>), after: &(f64, Vec<f64>)) -> Quantity {
+    let nominal = before.0 / after.0;
+    let draws: Vec<_> =
+        before.1.iter().zip(&after.1).map(|(before, after)| before / after).collect();
+    match &draws[..] {
+        [] => one(RATIO, TIMES, nominal),
+        draws => drawn(RATIO, TIMES, nominal, draws),
+    }
 }
 
 /// 5 % and 95 % of the values, each the next value inwards.

@@ -1,6 +1,6 @@
 use super::figures::all;
 use super::fit::FITTED_ON;
-use super::material::Material;
+use super::material::{Material, Needs};
 use super::predict::{Answer, Label, Method, Quantity};
 use super::{Effort, Figure, Said, records, table};
 use pageout_record::schema::{Basis, Ground, Machine, Record, RecordSet, Run};
@@ -42,7 +42,7 @@ fn at_most_a_third_of_the_figures_is_fitted_on() {
 
 #[test]
 fn every_figure_is_a_record_and_every_answer_too() {
-    let material = Material::gather(Effort::QUICK, false, &mut |_, _| ());
+    let material = Material::gather(Effort::QUICK, Needs::default(), &mut |_, _| ());
     let mut kept = Vec::new();
     for figure in all() {
         let answers: Vec<_> =
@@ -63,7 +63,7 @@ fn every_figure_is_a_record_and_every_answer_too() {
 /// Lab figures need no run: what they say of S0's first step is what the lab stored.
 #[test]
 fn counted_ratios_are_those_of_the_stored_records() {
-    let material = Material::gather(Effort::QUICK, false, &mut |_, _| ());
+    let material = Material::gather(Effort::QUICK, Needs::default(), &mut |_, _| ());
     let figure = figure("s0-young-arm64");
     let counted = figure.methods.iter().find(|method| matches!(method, Method::Counted(_)));
     let answer = counted.expect("it is counted").answer(figure, &material).expect("it is stored");

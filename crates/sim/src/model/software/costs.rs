@@ -90,4 +90,11 @@ pub const COSTS: [Cost; Effort::ALL.len()] = [
     guessed(Effort::Alloc, 700, "a folio: allocation, charge, list; as much as freeing costs"),
     guessed(Effort::AllocPage, 15, "each page of it; as freeing"),
     guessed(Effort::Submit, 4000, "a request of a block device and its completion"),
+    guessed(Effort::ScanFrame, 30, "what it is of, and in which state"),
+    guessed(
+        Effort::Move,
+        1500,
+        "taking it off its list and back, its lock, the reverse map once more: as much as \
+         unmapping and freeing it",
+    ),
 ];

@@ -88,6 +88,10 @@ efforts! {
     AllocPage = "page allocated",
     /// Asking the storage device, and its interrupt.
     Submit = "request submitted",
+    /// A look at a frame, or a free block, by either scanner of compaction.
+    ScanFrame = "frame scanned",
+    /// Moving a folio, beside what unmapping it, its entries and its frames take.
+    Move = "folio moved",
 }
 
 /// Instructions by effort, on one architecture.
