@@ -69,6 +69,8 @@ pub struct ScanControl {
     pub may_swap: bool,
     /// Folios may be written out.
     pub may_writepage: bool,
+    /// No one is asked whether folios were used.
+    pub ignore_references: bool,
     /// Who reclaims.
     pub agent: Agent,
     /// The variant.
@@ -124,6 +126,7 @@ impl ScanControl {
             may_unmap: true,
             may_swap: true,
             may_writepage: true,
+            ignore_references: false,
             agent,
             tuning,
             nr_scanned: 0,

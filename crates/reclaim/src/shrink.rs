@@ -114,10 +114,10 @@ impl<W: World> Shrink<'_, '_, W> {
         if flushed && guard.is_dirty() {
             self.stat.nr_unqueued_dirty += folio.nr_pages() as u64;
         }
-        self.world.enter(Stage::RmapWalk);
-        let (target, aging) = (self.sc.target, self.sc.tuning.aging);
-        let found = folio_referenced(self.maps, self.world, cpu, id, Some(guard), target, aging);
-        let decision = self.maps.check_references(guard, found);
+        let decision = match self.sc.ignore_references {
+            true => FolioRef::Reclaim,
+            false => self.check_references(cpu, guard, id),
+        };
         match decision {
             FolioRef::Activate => Fate::Activated,
             FolioRef::Keep => Fate::Kept,
@@ -125,6 +125,13 @@ impl<W: World> Shrink<'_, '_, W> {
                 self.reclaim(cpu, guard, id, decision == FolioRef::ReclaimClean)
             }
         }
+    }
+
+    fn check_references(&self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> FolioRef {
+        self.world.enter(Stage::RmapWalk);
+        let (target, aging) = (self.sc.target, self.sc.tuning.aging);
+        let found = folio_referenced(self.maps, self.world, cpu, id, Some(guard), target, aging);
+        self.maps.check_references(guard, found)
     }
 
     /// Unmaps the folio, writes it if it must be, and takes it out of its index.

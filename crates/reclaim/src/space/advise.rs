@@ -29,9 +29,9 @@ pub enum Advice {
     Sequential,
     /// Accessed at random: an access says nothing about the next.
     Random,
-    /// Not needed for a while: old and inactive from now on.
+    /// Not needed for a while: old and inactive from now on, where no one else maps it.
     Cold,
-    /// Not needed for a while: reclaimed at once.
+    /// Not needed for a while: reclaimed at once, used or not, where no one else maps it.
     PageOut,
     /// Private anonymous content that may be dropped instead of swapped out, unless written to
     /// again.
@@ -136,13 +136,14 @@ impl Maps<'_> {
 
     /// Makes a range's folios old and inactive (Linux 7.1.5, madvise_cold_or_pageout_pte_range).
     fn make_cold<W: World>(&self, world: &W, cpu: &mut CpuCtx, mm: &Mm, range: &VirtRange) {
-        self.forget_accesses(world, cpu, mm, range);
-        each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
+        rewrite_old(self, world, cpu, mm, range, is_mapped_once, W::Format::mkold);
+        self.each_forgotten(world, cpu, mm, range, |cpu, id| {
             self.deactivate(world, cpu, id);
         });
     }
 
-    /// Reclaims a range's folios, whatever else wants them (Linux 7.1.5, reclaim_pages).
+    /// Reclaims a range's folios, used or not; their entries stay young until they are taken out
+    /// (Linux 7.1.5, madvise_cold_or_pageout_pte_range and reclaim_pages).
     fn page_out<W: World>(
         &self,
         world: &W,
@@ -151,30 +152,45 @@ impl Maps<'_> {
         range: &VirtRange,
         tuning: Tuning,
     ) {
-        self.forget_accesses(world, cpu, mm, range);
         let mut list = FolioList::default();
-        each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
+        self.each_forgotten(world, cpu, mm, range, |cpu, id| {
             if self.isolate_one(world, cpu, id) {
                 self.folio(id).update_lru(LruFlags::empty(), LruFlags::ACTIVE);
                 list.push(self, id);
             }
         });
-        let mut sc = ScanControl::new(None, u64::MAX, Agent::Proactive, tuning);
+        let sc = ScanControl::new(None, u64::MAX, Agent::Proactive, tuning);
+        let mut sc = ScanControl { ignore_references: true, ..sc };
         let mut stat = ReclaimStat::default();
         let (_, mut left) = shrink_folio_list(self, world, cpu, list, &mut sc, &mut stat);
         self.putback(world, cpu, &mut left);
     }
 
-    /// Makes a range's entries old, and its folios as if no one had used them.
-    fn forget_accesses<W: World>(&self, world: &W, cpu: &mut CpuCtx, mm: &Mm, range: &VirtRange) {
-        rewrite_old(self, world, cpu, mm, range, |_| true, W::Format::mkold);
+    /// Calls `work` with each of a range's folios that no one else maps, as if no one had used it.
+    /// Others' mappings are not this process's to interfere with.
+    fn each_forgotten<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        mm: &Mm,
+        range: &VirtRange,
+        mut work: impl FnMut(&mut CpuCtx, FolioId),
+    ) {
         each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
+            let folio = self.folio(id);
+            if !is_mapped_once(folio) {
+                return;
+            }
             cpu.enter(Rank::Folio);
-            if let Some(guard) = self.folio(id).try_lock() {
+            if let Some(guard) = folio.try_lock() {
                 guard.test_and_clear(FolioFlags::YOUNG);
-                guard.folio().note_use(Recency::NONE, Recency::REFERENCED);
+                folio.note_use(Recency::NONE, Recency::REFERENCED);
             }
             cpu.leave(Rank::Folio);
+            if folio.lru().contains(LruFlags::ACTIVE) {
+                folio.note_use(Recency::WORKINGSET, Recency::NONE);
+            }
+            work(cpu, id);
         });
     }
 
@@ -202,14 +218,19 @@ impl Maps<'_> {
         let folio = self.folio(id);
         cpu.enter(Rank::Folio);
         if let Some(guard) = folio.try_lock() {
-            let mine = folio.mapcount() as usize == folio.nr_pages();
-            if mine && try_to_free_swap(self, world, cpu, &guard) {
+            if is_mapped_once(folio) && try_to_free_swap(self, world, cpu, &guard) {
                 guard.forget_dirty();
                 self.lazyfree(world, cpu, &guard, id);
             }
         }
         cpu.leave(Rank::Folio);
     }
+}
+
+/// Whether each page of a folio is mapped by one entry: of a folio that one range maps all of, by
+/// no other.
+fn is_mapped_once(folio: &Folio) -> bool {
+    folio.mapcount() as usize == folio.nr_pages()
 }
 
 /// Writes the entries of a range anew that map all of a folio that `wanted` says, as `change` makes

@@ -1,6 +1,7 @@
 //! madvise, and what comes back after pages were given up or swapped out.
 
 use crate::cpu::{ROOM, RW};
+use crate::env::Asked;
 use crate::formats::on_every_format;
 use crate::ground::{Answer, Ground};
 use crate::world::Arena;
@@ -131,6 +132,47 @@ fn cold_folios_are_old_and_inactive<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
+fn what_others_map_is_left_to_them<F: Format>(_: Family) {
+    for order in 0..3 {
+        for advice in [Advice::PageOut, Advice::Cold] {
+            let mut arena = Arena::new::<F>(&ROOM);
+            let mut world = arena.world::<F>();
+            let parent = world.process();
+            world.anon_at(parent, 0..8, order);
+            world.fill(parent, 0..8, 10);
+            let child = world.fork(parent);
+            world.holds(parent, 0..8, 10);
+            let before = world.entries(parent, 0..8);
+            assert_eq!(world.advise(parent, 0..8, advice), Ok(()));
+            assert_eq!(world.entries(parent, 0..8), before, "order {order}, {advice:?}");
+            world.exit(child);
+            assert_eq!(world.advise(parent, 0..8, advice), Ok(()));
+            assert_eq!(world.young(parent, 0..8), [], "order {order}, {advice:?}");
+            world.holds(parent, 0..8, 10);
+            world.exit(parent);
+            world.all_is_free_but(0);
+        }
+    }
+}
+
+fn paging_out_asks_no_one_whether_pages_were_used<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let mm = world.process();
+    world.anon_at(mm, 0..8, 0);
+    world.fill(mm, 0..8, 10);
+    world.attach(mm, 0..8);
+    world.forget();
+    assert_eq!(world.advise(mm, 0..8, Advice::PageOut), Ok(()));
+    world.all_pages_free();
+    let told = world.env.mmu.invalidations();
+    assert_eq!(told.len(), 8, "as entries are taken out, and not before: {told:?}");
+    let aged = |asked: &Asked| !matches!(asked, Asked::Invalidate(_));
+    assert!(!world.secondary(mm).asked().iter().any(aged));
+    world.exit(mm);
+    world.all_is_free_but(0);
+}
+
 fn hints_split_and_merge_vmas<F: Format>(_: Family) {
     let limits = Limits { vmas: 3, ..ROOM };
     let mut arena = Arena::new::<F>(&limits);
@@ -156,5 +198,7 @@ on_every_format!(
     a_child_of_a_swapped_process_has_its_own_copy,
     what_is_freed_lazily_is_kept_if_written_again,
     cold_folios_are_old_and_inactive,
+    what_others_map_is_left_to_them,
+    paging_out_asks_no_one_whether_pages_were_used,
     hints_split_and_merge_vmas,
 );

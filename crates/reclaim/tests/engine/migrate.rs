@@ -166,8 +166,8 @@ fn what_is_swapped_out_in_part_moves_in_the_swap_cache<F: Format>(_: Family) {
         let parent = world.process();
         world.anon_at(parent, 0..4, 0);
         world.fill(parent, 0..4, 10);
-        let child = world.fork(parent);
         assert_eq!(world.advise(parent, 0..4, Advice::PageOut), Ok(()));
+        let child = world.fork(parent);
         // Brought back by one of them, in the swap cache for the other.
         world.holds(child, 1..2, 10);
         let folio = world.folio_at(child, 1);
