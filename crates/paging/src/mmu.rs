@@ -70,11 +70,13 @@ pub struct Caps {
     /// translation or the new, never a mixture, and raises no fault (arm64 FEAT_BBM level 2 on CPUs
     /// known not to abort).
     pub bbml2_noabort: bool,
+    /// CPUs that there are: whether invalidations are worth deferring may depend on them.
+    pub cpus: u16,
 }
 
 impl Caps {
     /// Hardware that sets the bits of leaf entries, invalidates ranges of any length by broadcast,
-    /// and has nothing beyond.
+    /// has more CPUs than anyone asks for, and nothing beyond.
     pub const IDEAL: Self = Self {
         hardware_af: true,
         hardware_dirty: true,
@@ -82,6 +84,7 @@ impl Caps {
         range_limit: usize::MAX,
         shootdown: Shootdown::Broadcast,
         bbml2_noabort: false,
+        cpus: u16::MAX,
     };
 }
 

@@ -14,7 +14,7 @@ use crate::world::{Submitted, World};
 use crate::{CpuCtx, Rank};
 use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
-use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::{Env, Format, Level, Mmu, Pte, Rules, VirtAddr, tlb};
 
 /// Folios freed after one flush (Linux 7.1.5, the size of a `folio_batch`).
@@ -84,8 +84,8 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
         }
         let (mmu, asid) = (self.world.mmu(), mm.asid());
         tlb::forget_secondary(self.world, asid, start, nr, level);
-        let shootdown = mmu.caps().shootdown;
-        let deferred = when == ShootdownWhen::Deferred;
+        let Caps { shootdown, cpus, .. } = mmu.caps();
+        let deferred = when.defers(cpus);
         if deferred && shootdown == Shootdown::Ipi && mmu.remote(asid) {
             mmu.defer(asid);
             self.owed = match self.owed {

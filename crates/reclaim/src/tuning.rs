@@ -19,6 +19,23 @@ pub enum ShootdownWhen {
     Immediate,
     /// Before anything relies on it (the kernel's TTU_BATCH_FLUSH).
     Deferred,
+    /// Deferred on machines of four CPUs or more, else at once: a gate that drafts of arm64's
+    /// deferral had, since little is saved on small machines.
+    DeferredFrom4,
+    /// Deferred on machines of eight CPUs or more, as later drafts had it.
+    DeferredFrom8,
+}
+
+impl ShootdownWhen {
+    /// Whether CPUs are told later, on a machine of so many.
+    pub const fn defers(self, cpus: u16) -> bool {
+        match self {
+            Self::Immediate => false,
+            Self::Deferred => true,
+            Self::DeferredFrom4 => cpus >= 4,
+            Self::DeferredFrom8 => cpus >= 8,
+        }
+    }
 }
 
 /// How entries are taken out.

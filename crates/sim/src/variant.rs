@@ -87,10 +87,12 @@ const fn unmap_name(unmap: UnmapBy) -> &'static str {
     }
 }
 
-const fn shootdown_name(shootdown: ShootdownWhen) -> &'static str {
+pub(crate) const fn shootdown_name(shootdown: ShootdownWhen) -> &'static str {
     match shootdown {
         ShootdownWhen::Immediate => "immediate",
         ShootdownWhen::Deferred => "deferred",
+        ShootdownWhen::DeferredFrom4 => "deferred-4cpus",
+        ShootdownWhen::DeferredFrom8 => "deferred-8cpus",
     }
 }
 
@@ -274,7 +276,12 @@ const UNMAP: Axis<UnmapBy> =
     Axis { name: "unmap", choices: &[UnmapBy::PerEntry, UnmapBy::Batched], name_of: unmap_name };
 const SHOOTDOWN: Axis<ShootdownWhen> = Axis {
     name: "shootdown",
-    choices: &[ShootdownWhen::Immediate, ShootdownWhen::Deferred],
+    choices: &[
+        ShootdownWhen::Immediate,
+        ShootdownWhen::Deferred,
+        ShootdownWhen::DeferredFrom4,
+        ShootdownWhen::DeferredFrom8,
+    ],
     name_of: shootdown_name,
 };
 const FLUSH: Axis<Option<YoungFlush>> = Axis {
@@ -350,7 +357,10 @@ mod tests {
         let message = |text: &str| text.parse::<Variant>().unwrap_err().to_string();
         assert!(message("young=fast").contains("per-entry, batched or line"));
         assert!(message("colour=red").contains("young, unmap, shootdown, flush, lru or aging"));
-        assert!(message("shootdown=late").contains("immediate or deferred"));
+        assert!(
+            message("shootdown=late")
+                .contains("immediate, deferred, deferred-4cpus or deferred-8cpus")
+        );
         assert!(message("lru=2q").contains("classic or mglru"));
         assert!(message("aging=6.1,lru=mglru").contains("7.1 or mm"));
         assert!(message("aging=mm").contains("with lru=mglru alone"));

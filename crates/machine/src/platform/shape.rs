@@ -44,6 +44,7 @@ impl Shape {
                 Invalidation::Ipi(_) => Shootdown::Ipi,
             },
             bbml2_noabort: self.hardware.bbml2_noabort,
+            cpus: self.cores,
         }
     }
 }

@@ -10,7 +10,7 @@ use pageout_reclaim::{Lock, WriteGuard};
 use std::collections::BTreeSet;
 use std::mem::take;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 
 /// Frame of the first page table: far from the folios' frames.
 pub(crate) const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
@@ -37,6 +37,8 @@ pub(crate) struct MmuLog {
     pub(crate) need_resched: AtomicBool,
     /// Deferred invalidations are interrupts.
     pub(crate) interrupts: AtomicBool,
+    /// CPUs there are, if it matters.
+    pub(crate) cpus: AtomicU16,
     /// Whose flushes were put off.
     pub(crate) deferred: Mutex<Vec<Asid>>,
     /// Something was issued and is not complete.
@@ -63,7 +65,8 @@ impl Mmu for MmuLog {
         };
         let hardware_af = !self.software_af.load(Relaxed);
         let nonleaf_af = self.nonleaf_af.load(Relaxed);
-        Caps { hardware_af, nonleaf_af, shootdown, ..Caps::IDEAL }
+        let cpus = self.cpus.load(Relaxed);
+        Caps { hardware_af, nonleaf_af, shootdown, cpus, ..Caps::IDEAL }
     }
 
     fn invalidate(&self, what: Invalidate) {

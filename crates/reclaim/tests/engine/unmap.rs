@@ -100,7 +100,7 @@ fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_
         match how.shootdown {
             ShootdownWhen::Deferred if how.by == UnmapBy::Batched => assert_eq!(completions, 1),
             ShootdownWhen::Deferred => assert!(completions < told.len() as u64 || told.len() == 1),
-            ShootdownWhen::Immediate => assert!(completions >= told.len() as u64),
+            _ => assert!(completions >= told.len() as u64),
         }
     }
 }
@@ -118,6 +118,28 @@ fn interrupts_are_sent_once_for_all<F: Format>(_: Family) {
     }
     assert_eq!(world.env.mmu.invalidations(), [Invalidate::Everything]);
     assert_eq!(world.env.mmu.completions(), 1);
+}
+
+/// A gate makes of a machine with too few CPUs what `Immediate` is, and of others what `Deferred`
+/// is.
+fn gates_go_by_the_number_of_cpus<F: Format>(_: Family) {
+    use ShootdownWhen::{Deferred, DeferredFrom4, DeferredFrom8, Immediate};
+    let completions = |cpus: u16, when| {
+        let mut arena = Arena::new::<F>(&LIMITS);
+        let mut world = arena.world::<F>();
+        let (_, folio) = shared(&mut world, 0);
+        world.env.mmu.cpus.store(cpus, Relaxed);
+        world.forget();
+        assert!(unmap(&mut world, folio, how(UnmapBy::Batched, when)).all);
+        world.env.mmu.completions()
+    };
+    assert_ne!(completions(1, Immediate), completions(1, Deferred));
+    for (gate, least) in [(DeferredFrom4, 4), (DeferredFrom8, 8)] {
+        for cpus in [1, 3, 4, 7, 8, 96] {
+            let same = if cpus < least { Immediate } else { Deferred };
+            assert_eq!(completions(cpus, gate), completions(cpus, same), "{gate:?}, {cpus} CPUs");
+        }
+    }
 }
 
 fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: Family) {
@@ -168,6 +190,7 @@ on_every_format!(
     all_entries_go_and_dirt_is_kept_whatever_the_way,
     a_batch_is_invalidated_at_once_and_completed_as_the_variant_says,
     interrupts_are_sent_once_for_all,
+    gates_go_by_the_number_of_cpus,
     a_locked_reverse_map_or_vma_keeps_entries,
     a_pmd_leaf_of_a_file_goes_whole,
 );

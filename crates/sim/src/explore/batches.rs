@@ -7,6 +7,7 @@ use super::seat::{Ground, Seat};
 use super::story;
 use super::tables::EngineTables;
 use super::world::{Access, Accessed, World};
+use crate::variant::shootdown_name;
 use pageout_exhibits::harness::{Counterexample, Subject};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::{Format, Order, Pfn, Pte, Table};
@@ -67,7 +68,10 @@ pub(super) fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexampl
                 property: "a batch leaves what its entries would one by one",
                 found: difference::<F>(&alone, &batched),
                 format: F::LABEL,
-                call: format!("try_to_unmap of a file's folio, shootdown {}", when(&case)),
+                call: format!(
+                    "try_to_unmap of a file's folio, shootdown {}",
+                    shootdown_name(case.shootdown)
+                ),
                 table: start,
                 steps,
             }));
@@ -75,13 +79,6 @@ pub(super) fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexampl
         compared += 1;
     }
     Ok(compared)
-}
-
-fn when(case: &Case) -> &'static str {
-    match case.shootdown {
-        ShootdownWhen::Immediate => "immediate",
-        ShootdownWhen::Deferred => "deferred",
-    }
 }
 
 /// Every range of pages mapped, and every state of each entry. A block is contiguous where it is

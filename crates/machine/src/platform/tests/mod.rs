@@ -64,13 +64,14 @@ fn the_engine_is_told_of_the_hardware() {
         assert!(text.contains(from));
         Platform::parse("a.toml", &text.replace(from, to)).unwrap().shape
     };
-    let arm = Caps { range_limit: (1 << 21) + 1, ..Caps::IDEAL };
+    let ideal = Caps { cpus: parse(Architecture::Arm64, "", "").cores, ..Caps::IDEAL };
+    let arm = Caps { range_limit: (1 << 21) + 1, ..ideal };
     assert_eq!(parse(Architecture::Arm64, "", "").caps::<Arm64_4K>(), arm);
     let single = ["range_operations = true", "range_operations = false"];
     let single = parse(Architecture::Arm64, single[0], single[1]);
     assert_eq!(single.caps::<Arm64_4K>(), Caps { range_limit: 512, ..arm });
     assert_eq!(single.caps::<Arm64_64K>(), Caps { range_limit: 8192, ..arm });
-    let ipi = Caps { shootdown: Shootdown::Ipi, ..Caps::IDEAL };
+    let ipi = Caps { shootdown: Shootdown::Ipi, ..ideal };
     let x86 = parse(Architecture::X86, "nonleaf_accessed = false", "nonleaf_accessed = true");
     assert_eq!(x86.caps::<X86_64>(), Caps { range_limit: 34, nonleaf_af: true, ..ipi });
     let riscv = parse(Architecture::Riscv, "ceiling = 33", "ceiling = 64");
