@@ -58,11 +58,23 @@ Scenarios and their fields (format, order, young and access take comma-separated
              the kernel compacts and reclaims, as mmtests' benchmark of that name (docs/model.md)
                threads=1,3,5,7,12,18,24,30,32  memory=256MiB (about that, so that slots come out
                even)  swap=none (or zram)  format=arm64-4k  lru=classic (or mglru, of every variant)
+Scenarios of --ground model alone (docs/model.md); compared are, unless said otherwise,
+shootdown=immediate and shootdown=deferred
+  pageout-shared
+             anonymous memory is read in from compressed swap and paged out, by turns
+               format=x86-64,arm64-4k  size=1MiB  processes=1 (that map it, each on a core)
+               times=100  out=madvise (MADV_PAGEOUT, with one process; or memory.reclaim)
+               lru=classic (or mglru, of every variant)
+  fork-heavy a shell on every core but the last forks; its child writes, protects, unmaps and
+             exits, while their cgroup is reclaimed from on the last core
+               format=x86-64,arm64-4k  size=512KiB (of each shell)  loops=10
+               reclaim=running (or never)  lru=classic (or mglru, of every variant)
 Axes of a variant; one left out takes its default (scenarios that only age look at young and flush):
   young      per-entry (as kernels did), batched (as merged), line (ours, default)
   unmap      how entries are taken out: per-entry, or batched (default) where that is sound
   shootdown  when other CPUs are told of entries taken out: immediate, or deferred (default) to one
-             flush for a batch of folios
+             flush for a batch of folios; deferred-4cpus and deferred-8cpus: deferred on machines
+             of so many CPUs or more, else immediate
   flush      what follows a young bit found: none, nosync (invalidate), sync (and wait for it);
              architecture (default) is what kernels do: none on x86-64, nosync on arm64-4k, and
              sync for PMD leaves. Counted on host, not executed
@@ -104,6 +116,8 @@ Examples:
   pageout compare age-file order=4,pmd young=0%,50%,100%
   pageout compare reclaim-file order=4 --ground model --platform kunpeng-920-class --draws 200
   pageout compare thpscale --ground model threads=1,12,32 --draws 20
+  pageout compare pageout-shared --ground model --platform snapdragon-888-class
+  pageout compare fork-heavy --ground model --platform kunpeng-920-class --cores 16
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";

@@ -10,11 +10,14 @@ use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
 use pageout_sim::age_file::AgeFile;
 use pageout_sim::aging_rounds::{self, AgingRounds};
 use pageout_sim::floor::Floors;
+use pageout_sim::fork_heavy;
 use pageout_sim::layout::Arena;
+use pageout_sim::pageout_shared;
 use pageout_sim::published;
 use pageout_sim::reclaim_file::{self, ReclaimFile};
 use pageout_sim::replay::Replay;
 use pageout_sim::rounds::{Cell, Rounds, measure};
+use pageout_sim::sweep::FlushSweep;
 use pageout_sim::this_machine::this_run;
 use pageout_sim::thpscale::{self, Thpscale};
 use pageout_sim::variant::{Axes, Lru, Variant, VariantError, architecture_flush};
@@ -83,7 +86,7 @@ pub(crate) fn lru_of(
 ) -> Result<(Option<Lru>, Vec<String>), VariantError> {
     let reclaims = match scenario {
         Some(aging_rounds::NAME) => return Ok((Some(Lru::Mglru), fields.to_vec())),
-        Some("reclaim-file" | thpscale::NAME) => true,
+        Some("reclaim-file" | thpscale::NAME | pageout_shared::NAME | fork_heavy::NAME) => true,
         Some("trace") => fields.iter().any(|field| field.starts_with("limit=")),
         _ => false,
     };
@@ -91,6 +94,11 @@ pub(crate) fn lru_of(
     let mut fields = fields.to_vec();
     let lru = place.map(|place| Lru::parse(&fields.remove(place)["lru=".len()..]));
     Ok((lru.transpose()?, fields))
+}
+
+/// Whether a scenario is about when other CPUs are told, and not about batches.
+fn is_about_shootdowns(scenario: Option<&str>) -> bool {
+    matches!(scenario, Some(pageout_shared::NAME | fork_heavy::NAME))
 }
 
 /// The variant of a text that leaves `lru` to the scenario, if that names it.
@@ -121,6 +129,10 @@ impl Variants {
                 (Some(base), _) => against(base, families(base)),
                 (None, lru) if args.scenario.as_deref() == Some(thpscale::NAME) => {
                     let [base, other] = Thpscale::VARIANTS.map(|variant| variant.on(lru));
+                    against(base, vec![other])
+                }
+                (None, lru) if is_about_shootdowns(args.scenario.as_deref()) => {
+                    let [base, other] = FlushSweep::variants().map(|variant| variant.on(lru));
                     against(base, vec![other])
                 }
                 (None, Lru::Classic) => against(Variant::BEFORE, Variant::STEPS.to_vec()),
@@ -186,6 +198,8 @@ impl Plan {
                 Self { rounds: AgingRounds::parse(fields)?, ..Self::default() }
             }
             Some(thpscale::NAME) => return Err(CliError::ModelAlone(thpscale::NAME)),
+            Some(pageout_shared::NAME) => return Err(CliError::ModelAlone(pageout_shared::NAME)),
+            Some(fork_heavy::NAME) => return Err(CliError::ModelAlone(fork_heavy::NAME)),
             Some("reclaim-file") => {
                 Self { reclaims: ReclaimFile::parse(fields)?, ..Self::default() }
             }

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 pub(crate) enum CliError {
     #[error(
         "unknown scenario `{0}`: expected reclaim-file, age-file, aging-rounds, trace, or with \
-         --ground model thpscale"
+         --ground model thpscale, pageout-shared or fork-heavy"
     )]
     UnknownScenario(String),
     #[error("field `{0}` without a scenario: expected one before it, such as reclaim-file")]
@@ -41,7 +41,10 @@ pub(crate) enum CliError {
     UnknownGround(String),
     #[error("ground {0} is not implemented yet: expected host or model")]
     GroundNotYet(String),
-    #[error("{0} does not run on ground model: expected reclaim-file or thpscale")]
+    #[error(
+        "{0} does not run on ground model: expected reclaim-file, thpscale, pageout-shared or \
+         fork-heavy"
+    )]
     NotOnModel(String),
     #[error("{0} is for --ground model")]
     ModelAlone(&'static str),

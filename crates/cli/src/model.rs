@@ -6,7 +6,9 @@ use crate::error::CliError;
 use crate::{output, progress, tables, thpscale as table_of_thpscale};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
-use pageout_sim::model::{Model, host_threads};
+use pageout_sim::fork_heavy::{self, ForkHeavy};
+use pageout_sim::model::{Model, Scenario as _, host_threads};
+use pageout_sim::pageout_shared::{self, PageoutShared};
 use pageout_sim::reclaim_file::Priced;
 use pageout_sim::this_machine::this_run;
 use pageout_sim::thpscale::{self, Thpscale};
@@ -28,8 +30,8 @@ pub(crate) fn compare(
     let set = RecordSet::new(this_run(), all.records(variants, &model));
     let base = variants[0].labels(Axes::Reclaim);
     output::emit(&common.output, &set, |set| match all {
-        Scenarios::ReclaimFile(_) => Ok(table(set, &base)? + &about(&model)),
         Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
+        _ => Ok(table(set, &base)? + &about(&model)),
     })
 }
 
@@ -50,10 +52,10 @@ pub(crate) fn run(args: &RunArgs, fields: &[String], variant: Variant) -> Result
     let set = RecordSet::new(this_run(), all.records(&[variant], &model));
     output::emit(&common.output, &set, |set| {
         let own = match all {
-            Scenarios::ReclaimFile(_) => String::new(),
             Scenarios::Thpscale(_) => {
                 table_of_thpscale::table(set, &variant.labels(Axes::Reclaim)) + "\n"
             }
+            _ => String::new(),
         };
         Ok(own + &tables::metrics(set) + &about(&model))
     })
@@ -107,6 +109,8 @@ pub(crate) fn platform_with_text(
 enum Scenarios {
     ReclaimFile(Vec<Priced>),
     Thpscale(Vec<Thpscale>),
+    PageoutShared(Vec<PageoutShared>),
+    ForkHeavy(Vec<ForkHeavy>),
 }
 
 impl Scenarios {
@@ -116,6 +120,8 @@ impl Scenarios {
         let records = match self {
             Self::ReclaimFile(all) => Priced::records(all, variants, model, steps),
             Self::Thpscale(all) => Thpscale::records(all, variants, model, steps),
+            Self::PageoutShared(all) => PageoutShared::records(all, variants, model, steps),
+            Self::ForkHeavy(all) => ForkHeavy::records(all, variants, model, steps),
         };
         bar.finish_and_clear();
         records
@@ -125,6 +131,8 @@ impl Scenarios {
         match self {
             Self::ReclaimFile(all) => Ok(only(all)?.folded(model, variant)),
             Self::Thpscale(all) => Ok(only(all)?.folded(model, variant)),
+            Self::PageoutShared(all) => Ok(only(all)?.folded(model, variant)),
+            Self::ForkHeavy(all) => Ok(only(all)?.folded(model, variant)),
         }
     }
 }
@@ -144,11 +152,15 @@ fn scenarios(
     model: &Model,
 ) -> Result<Scenarios, CliError> {
     match scenario {
-        Some(known @ ("reclaim-file" | thpscale::NAME)) if common.trace.is_some() => {
-            Err(CliError::TraceNotUsed(known.to_owned()))
-        }
+        Some(
+            known @ ("reclaim-file" | thpscale::NAME | pageout_shared::NAME | fork_heavy::NAME),
+        ) if common.trace.is_some() => Err(CliError::TraceNotUsed(known.to_owned())),
         Some("reclaim-file") => Ok(Scenarios::ReclaimFile(Priced::parse(fields, model)?)),
         Some(thpscale::NAME) => Ok(Scenarios::Thpscale(Thpscale::parse(fields, model)?)),
+        Some(pageout_shared::NAME) => {
+            Ok(Scenarios::PageoutShared(PageoutShared::parse(fields, model)?))
+        }
+        Some(fork_heavy::NAME) => Ok(Scenarios::ForkHeavy(ForkHeavy::parse(fields, model)?)),
         Some(known @ ("age-file" | "aging-rounds" | "trace")) => {
             Err(CliError::NotOnModel(known.to_owned()))
         }

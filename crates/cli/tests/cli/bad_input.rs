@@ -74,6 +74,12 @@ fn modelled_machines() {
     refused(&model("--draws 0"), &["--draws"]);
     refused(&model("--sizes"), &["--sizes", "--ground host"]);
     refused(&model("--folded stacks.txt"), &["one run", "found 6"]);
+    for scenario in ["pageout-shared", "fork-heavy"] {
+        refused(&format!("compare {scenario}"), &[scenario, "is for --ground model"]);
+        let words = format!("run {scenario} order=4 --ground model");
+        refused(&words, &[scenario, "`order`", "it has format"]);
+    }
+    refused("run pageout-shared processes=2 --ground model", &["out=memory.reclaim"]);
     refused("run reclaim-file process=asleep", &["process"]);
     for option in ["--platform x86-server-class", "--cores 4", "--draws 9"] {
         let name = option.split(' ').next().unwrap();
@@ -166,7 +172,10 @@ fn variants() {
         refused(&format!("{option} young"), &["`young`", "AXIS=CHOICE"]);
         refused(&format!("{option} young=line,young=line"), &["`young`", "twice"]);
         refused(&format!("{option} unmap=line"), &["`line`", "per-entry or batched"]);
-        refused(&format!("{option} shootdown=late"), &["`late`", "immediate or deferred"]);
+        refused(
+            &format!("{option} shootdown=late"),
+            &["`late`", "immediate, deferred, deferred-4cpus"],
+        );
         refused(&format!("{option} lru=2q"), &["lru", "`2q`", "classic or mglru"]);
         refused(&format!("{option} lru=mglru,aging=6"), &["aging", "`6`", "7.1 or mm"]);
         refused(&format!("{option} aging=mm"), &["aging", "with lru=mglru alone"]);

@@ -86,3 +86,37 @@ fn the_table_says_what_intervals_are_and_stacks_are_written() {
     assert!(stacks.contains("reclaim;memory.reclaim;unmap"), "{stacks}");
     assert!(stacks.lines().all(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().is_ok()));
 }
+
+#[test]
+fn what_deferring_saves_is_compared_and_gates_are_choices() {
+    let words = "compare pageout-shared size=128KiB times=3 --platform snapdragon-888-class";
+    let set = records(words);
+    let [immediate, deferred] = &set.records[..] else { panic!("two variants") };
+    assert_eq!(immediate.variant["shootdown"], "immediate");
+    assert_eq!(deferred.variant["shootdown"], "deferred");
+    for name in ["repetition", "barriers", "invalidating and waiting, share"] {
+        assert!(value(immediate, name) > value(deferred, name), "{name}");
+    }
+    for (cores, as_variant) in [(4, immediate), (8, deferred)] {
+        let words =
+            format!("{words} --cores {cores} --base shootdown=deferred-8cpus,young=batched");
+        let gated = &records(&words).records[0];
+        let few = value(gated, "barriers") < 10.0;
+        assert_eq!(few, as_variant.variant["shootdown"] == "deferred", "{cores} cores");
+    }
+}
+
+#[test]
+fn shells_fork_while_they_are_reclaimed_from() {
+    let words = "compare fork-heavy size=64KiB loops=2 --cores 3";
+    let set = records(words);
+    assert_eq!(set.records.len(), 2 * 2, "two formats and two variants");
+    for record in &set.records {
+        let of = |name: &str| value(record, name);
+        assert!(of("loop") >= of("fork") + of("munmap") + of("mprotect") + of("exit"));
+        assert!(of("loop, P50") <= of("loop, longest"));
+    }
+    assert_eq!(set, records(words), "the same in every run");
+    let table = stdout("run fork-heavy size=64KiB loops=2 --cores 3 --ground model");
+    assert!(table.contains("of which forking"), "{table}");
+}

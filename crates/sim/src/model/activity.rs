@@ -23,6 +23,10 @@ pub const NAMES: &[&str] = &[
     "munmap",
     "read-ahead",
     "mincore",
+    "madvise",
+    "fork",
+    "mprotect",
+    "exit",
 ];
 
 /// A write to `memory.reclaim`.
@@ -33,7 +37,6 @@ pub const FAULT: Activity = Activity(10);
 pub const FRAMES: Activity = Activity(11);
 /// Asking the storage device, and compressing for swap.
 pub const STORAGE: Activity = Activity(12);
-
 /// Copying frames: of a page that moves, or is written to after a fork.
 pub const COPY: Activity = Activity(13);
 /// Reclaim in the background.
@@ -44,6 +47,14 @@ pub const MUNMAP: Activity = Activity(15);
 pub const READ_AHEAD: Activity = Activity(16);
 /// Asking which pages are there.
 pub const MINCORE: Activity = Activity(17);
+/// What a process advises.
+pub const MADVISE: Activity = Activity(18);
+/// Forking.
+pub const FORK: Activity = Activity(19);
+/// Changing a mapping's protection.
+pub const MPROTECT: Activity = Activity(20);
+/// The end of a process.
+pub const EXIT: Activity = Activity(21);
 
 /// A stage of the engine.
 pub const fn of_stage(stage: Stage) -> Activity {
@@ -74,6 +85,10 @@ mod tests {
             (MUNMAP, "munmap"),
             (READ_AHEAD, "read-ahead"),
             (MINCORE, "mincore"),
+            (MADVISE, "madvise"),
+            (FORK, "fork"),
+            (MPROTECT, "mprotect"),
+            (EXIT, "exit"),
         ] {
             assert_eq!(name(activity), named);
         }

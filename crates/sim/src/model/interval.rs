@@ -19,6 +19,26 @@ pub fn interval(of: &Metric, drawn: &[f64]) -> Vec<Metric> {
     vec![end("low", low), end("high", high)]
 }
 
+/// What is told of a run: its name and unit, and what it is of one outcome.
+pub type Told<O> = (&'static str, &'static str, fn(&O) -> f64);
+
+/// What is told of runs with nominal prices, each with the interval of those with drawn ones; of the
+/// first, the value of each draw too.
+pub fn told<O>(all: &[Told<O>], nominal: &[O], drawn: &[O]) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for (k, (name, unit, of)) in all.iter().enumerate() {
+        let values = |outcomes: &[O]| outcomes.iter().map(of).collect::<Vec<_>>();
+        let (metric, drawn) = (modelled(name, unit, &values(nominal)), values(drawn));
+        let ends = interval(&metric, &drawn);
+        metrics.push(metric);
+        metrics.extend(ends);
+        if k == 0 && !drawn.is_empty() {
+            metrics.push(modelled(&format!("{name}, drawn"), unit, &drawn));
+        }
+    }
+    metrics
+}
+
 /// The value that a share `part` of the values don't exceed, between two by their distance.
 fn quantile(values: &[f64], part: f64) -> Option<f64> {
     let mut sorted = values.to_vec();

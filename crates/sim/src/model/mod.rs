@@ -6,21 +6,25 @@
 //! variants differ in what the engine does.
 
 pub mod activity;
+mod between;
 mod env;
 mod ground;
 mod interval;
 mod kernel;
 mod program;
+mod scenario;
 pub mod software;
 mod spread;
 mod table;
 mod zone;
 
+pub use between::Between;
 pub use env::ModelEnv;
 pub use ground::{Model, One, architecture, architecture_of};
-pub use interval::interval;
+pub use interval::{Told, interval, told};
 pub use kernel::{Kernel, Swap};
 pub use program::Program;
+pub use scenario::Scenario;
 pub use spread::{host_threads, spread};
 pub use table::ModelTable;
 pub use zone::Zone;
