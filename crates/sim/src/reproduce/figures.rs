@@ -5,9 +5,10 @@ mod xavier;
 
 use super::figure::{Figure, Said, Side, Theirs, Thread};
 use super::predict::Method::{
-    Counted, CountedShare, Host, HostShare, Not, Priced, PricedAfter, Scenario, Thpscale,
+    Counted, CountedShare, Host, HostShare, Not, Priced, PricedAfter, Shootdowns, Thpscale,
 };
-use super::predict::{Method, Model, Steps, Whose};
+use super::predict::{Method, Steps, Whose};
+use super::shootdowns::Asked;
 use super::thpscale::Told;
 use crate::metrics::NS_PER_PAGE;
 use Said::Claimed;
@@ -19,8 +20,8 @@ pub(super) const ARM: &str = "arm64-server-32-class";
 /// The platform of their x86 figures.
 const X86: &str = "x86-server-class";
 pub(super) const CARMEL: &str = "carmel-8-class";
-const SNAPDRAGON: &str = "snapdragon-888-class";
-const KUNPENG: &str = "kunpeng-920-class";
+pub(super) const SNAPDRAGON: &str = "snapdragon-888-class";
+pub(super) const KUNPENG: &str = "kunpeng-920-class";
 
 /// 4K pages of the 8 GiB that S0's and S1's benchmark reclaims.
 const PAGES: f64 = 2_097_152.0;
@@ -93,8 +94,11 @@ const CLASSIC_UNMAP: &[Method] =
     &[Priced(Steps::ClassicUnmap), Counted(Steps::ClassicUnmap), Host(Steps::ClassicUnmap)];
 const MGLRU_YOUNG: &[Method] =
     &[Priced(Steps::MglruYoung), Counted(Steps::MglruYoung), Host(Steps::MglruYoung)];
-const SHARED: &[Method] = &[Scenario(Model::PageoutShared)];
-const FORK: &[Method] = &[Scenario(Model::ForkHeavy)];
+const FLUSH_SHARE: &[Method] = &[Shootdowns(Asked::Share)];
+const BARRIER_ALONE: &[Method] = &[Not(
+    "a barrier completes what its own CPU issued, which may not be the CPU that deferred: unsafe, \
+     and no variant here",
+)];
 const NO_ANON: &[Method] = &[Not(
     "folios that leave swap entries are unmapped entry by entry here, as in Linux 7.1.5, which \
      lacks the series",
@@ -290,7 +294,7 @@ const SHOOTDOWN: &[Figure] = &[
         "pages mapped once paged out: share of ptep_clear_flush",
         value(5.36, OF_CPU),
         Claimed,
-        SHARED,
+        FLUSH_SHARE,
     ),
     figure(
         (S4, "s4-flush-share-gone"),
@@ -298,7 +302,7 @@ const SHOOTDOWN: &[Figure] = &[
         "the same after: overhead gone",
         Theirs::Side(Better),
         Claimed,
-        SHARED,
+        &[Shootdowns(Asked::Gone)],
     ),
     figure(
         (S4, "s4-micro-phone"),
@@ -306,7 +310,7 @@ const SHOOTDOWN: &[Figure] = &[
         "1 MiB shared, read and MADV_PAGEOUT in turn: 5 % faster",
         faster(5.0),
         Claimed,
-        SHARED,
+        &[Shootdowns(Asked::Time)],
     ),
     figure(
         (S4, "s4-flush-share-kunpeng"),
@@ -314,7 +318,7 @@ const SHOOTDOWN: &[Figure] = &[
         "pages mapped once paged out: share of ptep_clear_flush",
         value(16.99, OF_CPU),
         Claimed,
-        SHARED,
+        FLUSH_SHARE,
     ),
     figure(
         (S4, "s4-shell1"),
@@ -322,7 +326,7 @@ const SHOOTDOWN: &[Figure] = &[
         "UnixBench shell1 regresses with the series",
         Theirs::Side(Worse),
         Claimed,
-        FORK,
+        &[Shootdowns(Asked::Shells)],
     ),
     figure(
         (S4, "s4-shell1-barrier"),
@@ -330,7 +334,7 @@ const SHOOTDOWN: &[Figure] = &[
         "shell1: waiting by a barrier alone wins it back",
         Theirs::Side(Better),
         Claimed,
-        FORK,
+        BARRIER_ALONE,
     ),
 ];
 

@@ -3,6 +3,7 @@
 
 use super::figure::Figure;
 use super::figures::ARM;
+use super::shootdowns;
 use super::thpscale::Runs;
 use crate::bench::figures::Measured;
 use crate::fields::OrderName;
@@ -130,6 +131,8 @@ pub(super) struct Needs {
     pub(super) host: bool,
     /// Scenario `thpscale` on the modelled machine.
     pub(super) thpscale: bool,
+    /// Those of [`shootdowns`].
+    pub(super) shootdowns: bool,
 }
 
 /// What answers are made of.
@@ -139,6 +142,8 @@ pub(super) struct Material {
     lab: RecordSet,
     /// What scenario `thpscale` said, if it ran.
     pub(super) thpscale: Runs,
+    /// What scenarios about shootdowns said, if they ran.
+    pub(super) shootdowns: shootdowns::Runs,
     bytes: u64,
     /// Draws of a platform's prices.
     pub(super) draws: u64,
@@ -158,7 +163,12 @@ impl Material {
             true => Runs::gather(platform(), effort, progress).expect("it has pages of 2 MiB"),
             false => Runs::default(),
         };
-        Self { host, thpscale, lab: stored(), bytes: effort.bytes, draws: effort.draws }
+        let shootdowns = match needs.shootdowns {
+            true => shootdowns::Runs::gather(effort, progress).expect("fields they have"),
+            false => shootdowns::Runs::default(),
+        };
+        let (bytes, draws) = (effort.bytes, effort.draws);
+        Self { host, thpscale, shootdowns, lab: stored(), bytes, draws }
     }
 
     /// The figure's platform.

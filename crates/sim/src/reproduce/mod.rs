@@ -10,6 +10,7 @@ mod predict;
 mod records;
 mod rows;
 mod score;
+mod shootdowns;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ mod thpscale;
 pub use figure::{Figure, Said, Side, Theirs, Thread};
 pub use material::Effort;
 pub use predict::{Arithmetic, Method, Model, Steps, Whose};
+pub use shootdowns::Asked;
 pub use table::table;
 pub use thpscale::Told;
 
@@ -39,6 +41,7 @@ pub fn reproduce(
     let needs = Needs {
         host: thread.is_none() || methods().any(|method| method.needs_host()),
         thpscale: methods().any(|method| matches!(method, Method::Thpscale(_))),
+        shootdowns: methods().any(|method| matches!(method, Method::Shootdowns(_))),
     };
     let material = Material::gather(effort, needs, progress);
     let mut records = Vec::new();

@@ -3,6 +3,7 @@
 use super::figure::{Figure, Theirs};
 use super::figures::CARMEL;
 use super::material::{Material, Step};
+use super::shootdowns::Asked;
 use super::thpscale::Told;
 use crate::metrics::NS_PER_PAGE;
 use pageout_machine::platform::{Draw, Platform};
@@ -28,6 +29,8 @@ pub enum Method {
     Computed(Arithmetic),
     /// A row of scenario `thpscale` on the modelled machine.
     Thpscale(Told),
+    /// Scenarios `pageout-shared` and `fork-heavy` there.
+    Shootdowns(Asked),
     /// A scenario on the modelled machine.
     Scenario(Model),
     /// Nothing here can say, and why.
@@ -77,21 +80,15 @@ pub enum Arithmetic {
 /// Scenarios on the modelled machine that answer to threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
-    /// S4's microbenchmark and pages mapped once.
-    PageoutShared,
     /// S3's six tests.
     AccessPatterns,
-    /// UnixBench's shell scripts.
-    ForkHeavy,
 }
 
 impl Model {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::PageoutShared => "pageout-shared",
             Self::AccessPatterns => "access-patterns",
-            Self::ForkHeavy => "fork-heavy",
         }
     }
 }
@@ -194,6 +191,7 @@ impl Method {
             }
             Self::Computed(arithmetic) => Ok(computed(figure, arithmetic)),
             Self::Thpscale(told) => material.thpscale.answer(told),
+            Self::Shootdowns(asked) => material.shootdowns.answer(asked, figure),
             Self::Scenario(model) => {
                 Err(format!("scenario {} is not implemented on ground model", model.name()))
             }
