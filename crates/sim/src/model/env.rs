@@ -14,7 +14,7 @@ use pageout_reclaim::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};
 use std::cell::RefCell;
 
 /// What a task of a modelled machine does in the kernel. The engine runs unchanged: the machine
-/// prices what hardware does, and [`Software`](super::Software) the instructions around it.
+/// prices what hardware does, and [`Software`](super::software::Software) the instructions around it.
 pub struct ModelEnv<'e, 'a, F: Arch> {
     task: &'e Task<'e, 'a, F>,
     kernel: &'e Kernel<'e>,

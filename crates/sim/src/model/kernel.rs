@@ -7,7 +7,7 @@ use super::zone::Zone;
 use crate::formats::Arch;
 use crate::frames::HostFrames;
 use pageout_machine::{Task, Time};
-use pageout_reclaim::{CpuCtx, FolioId, Maps};
+use pageout_reclaim::{CpuCtx, FolioId, Maps, World};
 use std::cell::RefCell;
 
 /// Where swapped pages go.
@@ -97,11 +97,21 @@ impl<'m> Kernel<'m> {
         maps: &Maps<'_>,
         cpu: &mut CpuCtx,
     ) {
-        let now = env.task().now();
+        self.end_transfers_of(env, env.task().now(), maps, cpu);
+    }
+
+    /// The same, of another environment.
+    pub(super) fn end_transfers_of<W: World>(
+        &self,
+        world: &W,
+        now: Time,
+        maps: &Maps<'_>,
+        cpu: &mut CpuCtx,
+    ) {
         while let Some(transfer) = self.take_ended(now) {
             match transfer.write {
-                true => maps.write_done(env, cpu, transfer.folio, true),
-                false => maps.read_done(env, cpu, transfer.folio, true),
+                true => maps.write_done(world, cpu, transfer.folio, true),
+                false => maps.read_done(world, cpu, transfer.folio, true),
             }
         }
     }

@@ -7,6 +7,8 @@
 
 pub mod activity;
 mod between;
+#[cfg(test)]
+mod content;
 mod env;
 mod ground;
 mod interval;
