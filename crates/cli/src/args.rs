@@ -54,6 +54,8 @@ Scenarios and their fields (format, order, young and access take comma-separated
              or, with limit=64MiB or limit=50% (of its pages): it runs on the engine in a cgroup
              with that memory.max, beside demand MIN (docs/traces.md); counted, not timed
                format=x86-64,arm64-4k  order=0  lru=classic (or mglru, of every variant)
+             on --ground model it runs there on a core with a TLB, with limit=50% and
+               repeat=1 (runs of the program); compared are flushes, on both lists
   thpscale   on --ground model alone: threads fragment memory, then fill slots of 2 MiB, for which
              the kernel compacts and reclaims, as mmtests' benchmark of that name (docs/model.md)
                threads=1,3,5,7,12,18,24,30,32  memory=256MiB (about that, so that slots come out

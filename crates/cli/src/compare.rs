@@ -12,6 +12,7 @@ use pageout_sim::aging_rounds::{self, AgingRounds};
 use pageout_sim::floor::Floors;
 use pageout_sim::fork_heavy;
 use pageout_sim::layout::Arena;
+use pageout_sim::limited::PricedTrace;
 use pageout_sim::pageout_shared;
 use pageout_sim::published;
 use pageout_sim::reclaim_file::{self, ReclaimFile};
@@ -58,7 +59,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     }
     let common = &args.common;
     let scenario = args.scenario.as_deref();
-    let (lru, fields) = lru_of(scenario, &args.fields)?;
+    let (lru, fields) = lru_of(scenario, &args.fields, &common.ground)?;
     let variants = Variants::of(args, lru)?;
     if common.ground == "model" {
         return model::compare(scenario, &fields, common, &variants.reclaim);
@@ -83,11 +84,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
 pub(crate) fn lru_of(
     scenario: Option<&str>,
     fields: &[String],
+    ground: &str,
 ) -> Result<(Option<Lru>, Vec<String>), VariantError> {
     let reclaims = match scenario {
         Some(aging_rounds::NAME) => return Ok((Some(Lru::Mglru), fields.to_vec())),
         Some("reclaim-file" | thpscale::NAME | pageout_shared::NAME | fork_heavy::NAME) => true,
-        Some("trace") => fields.iter().any(|field| field.starts_with("limit=")),
+        Some("trace") => {
+            ground == "model" || fields.iter().any(|field| field.starts_with("limit="))
+        }
         _ => false,
     };
     let place = fields.iter().position(|field| field.starts_with("lru=")).filter(|_| reclaims);
@@ -121,6 +125,8 @@ impl Variants {
             [base].into_iter().chain(others).collect()
         };
         let families = |base: Variant| base.in_every_family().filter(|v| *v != base).collect();
+        let flushes = args.scenario.as_deref() == Some("trace") && args.common.ground == "model";
+        let named = lru;
         let lru = lru.unwrap_or(Lru::Classic);
         let aging = base.unwrap_or(Variant::UNBATCHED_AGING.on(lru));
         Ok(Self {
@@ -134,6 +140,11 @@ impl Variants {
                 (None, lru) if is_about_shootdowns(args.scenario.as_deref()) => {
                     let [base, other] = FlushSweep::variants().map(|variant| variant.on(lru));
                     against(base, vec![other])
+                }
+                (None, _) if flushes => {
+                    let mut all = PricedTrace::variants(named);
+                    let base = all.remove(0);
+                    against(base, all)
                 }
                 (None, Lru::Classic) => against(Variant::BEFORE, Variant::STEPS.to_vec()),
                 (None, Lru::Mglru) => against(Variant::MGLRU_BEFORE, Variant::MGLRU_STEPS.to_vec()),

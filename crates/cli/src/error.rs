@@ -42,8 +42,8 @@ pub(crate) enum CliError {
     #[error("ground {0} is not implemented yet: expected host or model")]
     GroundNotYet(String),
     #[error(
-        "{0} does not run on ground model: expected reclaim-file, thpscale, pageout-shared or \
-         fork-heavy"
+        "{0} does not run on ground model: expected reclaim-file, trace, thpscale, pageout-shared \
+         or fork-heavy"
     )]
     NotOnModel(String),
     #[error("{0} is for --ground model")]

@@ -3,10 +3,12 @@
 use crate::args::{Common, MachineArgs, RunArgs};
 use crate::compare::{distinct, table};
 use crate::error::CliError;
+use crate::trace::{name_of, source_of};
 use crate::{output, progress, tables, thpscale as table_of_thpscale};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
 use pageout_sim::fork_heavy::{self, ForkHeavy};
+use pageout_sim::limited::PricedTrace;
 use pageout_sim::model::{Model, Scenario as _, host_threads};
 use pageout_sim::pageout_shared::{self, PageoutShared};
 use pageout_sim::reclaim_file::Priced;
@@ -27,7 +29,7 @@ pub(crate) fn compare(
     let all = scenarios(scenario, fields, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
     output::check(&common.output)?;
-    let set = RecordSet::new(this_run(), all.records(variants, &model));
+    let set = RecordSet::new(this_run(), all.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
     output::emit(&common.output, &set, |set| match all {
         Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
@@ -49,7 +51,7 @@ pub(crate) fn run(args: &RunArgs, fields: &[String], variant: Variant) -> Result
         output::check_path(path)?;
         output::to(Some(path), all.folded(&model, variant)?.as_bytes())?;
     }
-    let set = RecordSet::new(this_run(), all.records(&[variant], &model));
+    let set = RecordSet::new(this_run(), all.records(&[variant], &model)?);
     output::emit(&common.output, &set, |set| {
         let own = match all {
             Scenarios::Thpscale(_) => {
@@ -111,17 +113,23 @@ enum Scenarios {
     Thpscale(Vec<Thpscale>),
     PageoutShared(Vec<PageoutShared>),
     ForkHeavy(Vec<ForkHeavy>),
+    /// With what the trace is called.
+    Trace(Vec<PricedTrace>, String),
 }
 
 impl Scenarios {
-    fn records(&self, variants: &[Variant], model: &Model) -> Vec<Record> {
+    fn records(&self, variants: &[Variant], model: &Model) -> Result<Vec<Record>, CliError> {
         let bar = progress::bar("modelling");
         let steps = &mut progress::steps(&bar);
         let records = match self {
-            Self::ReclaimFile(all) => Priced::records(all, variants, model, steps),
-            Self::Thpscale(all) => Thpscale::records(all, variants, model, steps),
-            Self::PageoutShared(all) => PageoutShared::records(all, variants, model, steps),
-            Self::ForkHeavy(all) => ForkHeavy::records(all, variants, model, steps),
+            Self::ReclaimFile(all) => Ok(Priced::records(all, variants, model, steps)),
+            Self::Thpscale(all) => Ok(Thpscale::records(all, variants, model, steps)),
+            Self::PageoutShared(all) => Ok(PageoutShared::records(all, variants, model, steps)),
+            Self::ForkHeavy(all) => Ok(ForkHeavy::records(all, variants, model, steps)),
+            Self::Trace(all, name) => {
+                let records = PricedTrace::records(all, variants, model, steps);
+                records.map_err(|source| CliError::Replay { name: name.clone(), source })
+            }
         };
         bar.finish_and_clear();
         records
@@ -133,6 +141,10 @@ impl Scenarios {
             Self::Thpscale(all) => Ok(only(all)?.folded(model, variant)),
             Self::PageoutShared(all) => Ok(only(all)?.folded(model, variant)),
             Self::ForkHeavy(all) => Ok(only(all)?.folded(model, variant)),
+            Self::Trace(all, name) => {
+                let folded = only(all)?.folded(model, variant);
+                folded.map_err(|source| CliError::Replay { name: name.clone(), source })
+            }
         }
     }
 }
@@ -161,9 +173,12 @@ fn scenarios(
             Ok(Scenarios::PageoutShared(PageoutShared::parse(fields, model)?))
         }
         Some(fork_heavy::NAME) => Ok(Scenarios::ForkHeavy(ForkHeavy::parse(fields, model)?)),
-        Some(known @ ("age-file" | "aging-rounds" | "trace")) => {
-            Err(CliError::NotOnModel(known.to_owned()))
+        Some("trace") => {
+            let trace = common.trace.as_deref();
+            let all = PricedTrace::parse(fields, &source_of(trace)?, model)?;
+            Ok(Scenarios::Trace(all, name_of(trace)))
         }
+        Some(known @ ("age-file" | "aging-rounds")) => Err(CliError::NotOnModel(known.to_owned())),
         Some(field) if field.contains('=') => {
             Err(CliError::FieldsWithoutScenario(field.to_owned()))
         }

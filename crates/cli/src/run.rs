@@ -9,7 +9,7 @@ use pageout_sim::this_machine::this_run;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let scenario = Some(&*args.scenario);
-    let (lru, fields) = lru_of(scenario, &args.fields)?;
+    let (lru, fields) = lru_of(scenario, &args.fields, &args.common.ground)?;
     let variant = variant_on(lru, &args.variant)?;
     if args.common.ground == "model" {
         return model::run(args, &fields, variant);

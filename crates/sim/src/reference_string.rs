@@ -43,36 +43,23 @@ impl ReferenceString {
         available: Option<u64>,
     ) -> Result<Self, ReplayError> {
         let available = available.unwrap_or(u64::MAX);
-        let mut known = UntilChange::new();
-        let mut backing = Backing::default();
+        let mut identities = Identities::new();
         let mut pages = Vec::new();
         while let Some(event) = reader.next() {
             match event? {
                 Event::Access { page, store, .. } => {
-                    // What a page is changes with its mapping, and at its first store.
-                    let id = match known.get(page) {
-                        Some((id, stored)) if stored || !store => id,
-                        _ => {
-                            let id = backing.of(page, store, reader.areas());
-                            known.set(page, (id, store));
-                            id
-                        }
-                    };
-                    pages.push(id);
+                    pages.push(identities.of(page, store, reader.areas()));
                     let most = pages.len() as u64;
-                    let taken = most * BYTES_AN_ACCESS + u64::from(backing.nr_pages) * BYTES_A_PAGE;
+                    let of_pages = u64::from(identities.nr_pages()) * BYTES_A_PAGE;
+                    let taken = most * BYTES_AN_ACCESS + of_pages;
                     if taken > available || most == u64::from(u32::MAX) {
                         return Err(ReplayError::TooLong { most: most - 1 });
                     }
                 }
-                Event::EpochEnd { .. } => {}
-                change => {
-                    known.change();
-                    backing.change(&change);
-                }
+                event => identities.change(&event),
             }
         }
-        Ok(Self { pages, nr_pages: backing.nr_pages })
+        Ok(Self { pages, nr_pages: identities.nr_pages() })
     }
 
     /// The pages asked for, in order, numbered from 0 as they first occur.
@@ -83,6 +70,69 @@ impl ReferenceString {
     /// Different pages in it: the faults that no amount of memory spares.
     pub fn nr_pages(&self) -> usize {
         self.nr_pages as usize
+    }
+}
+
+/// Virtual pages whose identity is at hand, a power of two.
+const AT_HAND: usize = 1024;
+
+/// Tells, one event of a trace after the other, which page each access asks for, in memory for the
+/// different pages alone. They are numbered from 0 as they first occur.
+pub(crate) struct Identities {
+    backing: Backing,
+    /// What each page is until its mapping changes, and whether it was stored to: what a page is
+    /// changes at its first store.
+    known: UntilChange<(u32, bool)>,
+    /// Of those used lately, by their numbers' low bits.
+    at_hand: Box<[Option<(Page, u32, bool)>; AT_HAND]>,
+}
+
+impl Identities {
+    /// At the beginning of a trace.
+    pub(crate) fn new() -> Self {
+        let (backing, known) = (Backing::default(), UntilChange::new());
+        Self { backing, known, at_hand: Box::new([None; AT_HAND]) }
+    }
+
+    /// The page of an access, where these areas are mapped.
+    #[inline]
+    pub(crate) fn of(&mut self, page: Page, store: bool, areas: &Areas) -> u32 {
+        match self.at_hand[Self::place(page)] {
+            Some((at, id, stored)) if at == page && (stored || !store) => id,
+            _ => self.look_up(page, store, areas),
+        }
+    }
+
+    fn look_up(&mut self, page: Page, store: bool, areas: &Areas) -> u32 {
+        let (id, stored) = match self.known.get(page) {
+            Some((id, stored)) if stored || !store => (id, stored),
+            _ => {
+                let id = self.backing.of(page, store, areas);
+                self.known.set(page, (id, store));
+                (id, store)
+            }
+        };
+        self.at_hand[Self::place(page)] = Some((page, id, stored));
+        id
+    }
+
+    /// Takes note of an event that is no access.
+    pub(crate) fn change(&mut self, event: &Event) {
+        if !matches!(event, Event::EpochEnd { .. }) {
+            self.known.change();
+            self.at_hand.fill(None);
+            self.backing.change(event);
+        }
+    }
+
+    /// How many different pages there were so far.
+    pub(crate) fn nr_pages(&self) -> u32 {
+        self.backing.nr_pages
+    }
+
+    /// Truncation keeps the low bits, which are those wanted.
+    fn place(page: Page) -> usize {
+        page.number() as usize % AT_HAND
     }
 }
 

@@ -146,7 +146,7 @@ impl Replay {
             if like.is_none() {
                 first.push((lru, lru_gen, decisions));
             }
-            let metrics = decisions.metrics(order).into_iter().chain(counts).collect();
+            let metrics = limited.metrics(&decisions).into_iter().chain(counts).collect();
             Ok(self.record(*variant, Axes::Reclaim, metrics))
         };
         let records: Result<Vec<_>, ReplayError> = variants.iter().map(&mut record).collect();

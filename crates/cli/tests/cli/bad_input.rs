@@ -52,7 +52,7 @@ fn grounds() {
 
 #[test]
 fn modelled_machines() {
-    for scenario in ["age-file", "aging-rounds", "trace"] {
+    for scenario in ["age-file", "aging-rounds"] {
         let words = format!("compare {scenario} --ground model");
         refused(&words, &[scenario, "model", "expected reclaim-file"]);
     }

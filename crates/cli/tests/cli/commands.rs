@@ -53,7 +53,7 @@ fn compare_reclaim_file_on_generations_compares_young_alone() {
 #[test]
 fn a_program_under_a_limit_runs_on_either_lists() {
     let sample = "--trace cc1plus-list --base lru=classic --new lru=mglru --runs 1";
-    let table = stdout(&format!("compare trace limit=50% format=x86-64 {sample}"));
+    let table = stdout(&format!("compare trace limit=25% format=x86-64 {sample}"));
     assert_in_order(&table, &["compared  lru,aging", "classic,-", "mglru,7.1"]);
     assert_in_order(&table, &["refaults", "bound: demand MIN", "refaults / demand MIN's"]);
 }

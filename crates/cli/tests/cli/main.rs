@@ -13,6 +13,7 @@ mod help;
 mod lab;
 mod lru_gen;
 mod model;
+mod priced_trace;
 mod record_files;
 mod records;
 mod replay;

@@ -64,7 +64,7 @@ fn range(start: u64, end: u64) -> PageRange {
     PageRange::new(start, end).expect("a range")
 }
 
-fn map(start: u64, end: u64) -> Event {
+pub(crate) fn map(start: u64, end: u64) -> Event {
     Event::Map(Mapping {
         pages: range(start, end),
         permissions: Permissions::READ_WRITE,
@@ -73,17 +73,22 @@ fn map(start: u64, end: u64) -> Event {
     })
 }
 
-fn access(page: u64) -> Event {
+pub(crate) fn access(page: u64) -> Event {
     Event::Access { page: Page::new(page).expect("a page"), store: true, after: 1 }
 }
 
-const END: Event = Event::EpochEnd { references: 256 };
+pub(crate) const END: Event = Event::EpochEnd { references: 256 };
 
 fn write_trace(path: &Path, events: &[Event]) {
+    write_trace_with(path, FilterShape::EVERY_PAGE, events);
+}
+
+/// A trace that says that it leaves out what `filter` does.
+pub(crate) fn write_trace_with(path: &Path, filter: FilterShape, events: &[Event]) {
     let header = Header {
         page_shift: 12,
         epoch_references: 256,
-        filter: FilterShape::EVERY_PAGE,
+        filter,
         mappings: true,
         command: Vec::new(),
         architecture: "unknown".to_owned(),

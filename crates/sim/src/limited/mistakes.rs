@@ -28,6 +28,11 @@ impl Mistakes {
         self.epoch += 1;
     }
 
+    /// The program ends, and another begins that uses the same pages.
+    pub(super) fn begin_again(&mut self) {
+        self.reclaimed_in.fill(None);
+    }
+
     /// Whether another use of the page, without a fault, would tell nothing new.
     pub(super) fn knows(&self, page: usize) -> bool {
         self.known[page]

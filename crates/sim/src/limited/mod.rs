@@ -7,16 +7,18 @@
 
 mod mistakes;
 mod needs;
+mod priced;
 mod program;
 mod world;
 
-use crate::counting::Counter as Counting;
+use crate::counting::{Counter as Counting, CountingEnv};
 use crate::demand_min::{DemandFaults, demand_min};
 use crate::fields::{self, FieldError, bad, display_size};
+use crate::footprint::Footprint;
 use crate::formats::Arch;
-use crate::layout::Arena;
+use crate::layout::{Arena, Ground};
 use crate::metrics::counted;
-use crate::reference_string::ReferenceString;
+use crate::reference_string::{Identities, ReferenceString};
 use crate::residency::{Cuts, ReplayError};
 use crate::source::TraceSource;
 use crate::this_machine;
@@ -24,12 +26,13 @@ use crate::trace::Event;
 use crate::variant::Variant;
 use needs::Needs;
 use pageout_paging::Order;
-use pageout_reclaim::Counter;
+use pageout_reclaim::{Counter, Tuning, World};
 use pageout_record::schema::{Better, Metric};
+pub use priced::PricedTrace;
 use program::{Program, Setting};
 use std::fmt;
 use std::num::NonZeroUsize;
-use world::Journal;
+use world::{Journal, NotingWorld};
 
 /// Traces have pages of 4 KiB.
 const PAGE_SHIFT: u32 = 12;
@@ -81,7 +84,7 @@ impl fmt::Display for MemoryLimit {
     }
 }
 
-/// What a program's memory under a limit came to: the same under every variant.
+/// What a program's memory under a limit came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decisions {
     /// Pages it may use.
@@ -110,19 +113,93 @@ pub struct Decisions {
     pub written: u64,
     /// Pages reclaimed that the program used again in the same epoch or the next.
     pub mistakes: u64,
-    /// What demand MIN comes to with as many frames.
-    pub min: DemandFaults,
+}
+
+/// A trace and a limit for it.
+#[derive(Debug)]
+pub(crate) struct Plan<'t> {
+    source: &'t TraceSource,
+    cuts: Cuts,
+    needs: Needs,
+    order: Order,
+    limit: u64,
+}
+
+impl<'t> Plan<'t> {
+    /// Reads the trace.
+    fn new<F: Arch>(
+        source: &'t TraceSource,
+        limit: MemoryLimit,
+        order: u8,
+    ) -> Result<Self, ReplayError> {
+        let cuts = Cuts::of_trace(source)?;
+        let needs = Needs::of_trace::<F>(source, &cuts, order)?;
+        let order = Order::new(order).expect("parsed orders are small");
+        let limit = limit.pages(needs.nr_pages());
+        if let Some(available) = this_machine::available_memory() {
+            needs.check::<F>(&needs.limits(limit, order), available)?;
+        }
+        Ok(Self { source, cuts, needs, order, limit })
+    }
+
+    /// Memory for page tables and the engine.
+    fn bytes<F: Arch>(&self) -> u64 {
+        let limits = self.needs.limits(self.limit, self.order);
+        Footprint::of::<F>(&limits, self.needs.tables()).bytes()
+    }
+
+    fn arena<F: Arch>(&self) -> Arena {
+        Arena::new::<F>(&self.needs.limits(self.limit, self.order), self.needs.tables())
+    }
+
+    /// The program before it begins, on a ground whose lists are chosen; `mappings`: its trace
+    /// tells them.
+    fn program<'a, F: Arch>(
+        &'a self,
+        ground: Ground<'a, F>,
+        journal: &'a Journal,
+        tuning: Tuning,
+        mappings: bool,
+    ) -> Program<'a, F> {
+        let (cuts, nr_pages) = (&self.cuts, self.needs.nr_pages());
+        let Self { limit, order, .. } = *self;
+        Program::new(ground, journal, Setting { cuts, limit, order, tuning, nr_pages, mappings })
+    }
+
+    /// What became of the program, of whose faults so many were tried again after a transfer.
+    fn decisions<F: Arch>(
+        &self,
+        program: &Program<'_, F>,
+        journal: &Journal,
+        tried_again: u64,
+    ) -> Decisions {
+        let count = |counters: &[Counter]| -> u64 {
+            counters.iter().map(|counter| program.vmstat().get(*counter)).sum()
+        };
+        let major_faults = count(&[Counter::Pgmajfault]);
+        Decisions {
+            limit: self.limit,
+            pages: self.needs.nr_pages() as u64,
+            major_faults,
+            minor_faults: count(&[Counter::Pgfault]) - major_faults - tried_again,
+            file_refaults: count(&[Counter::WorkingsetRefaultFile]),
+            anon_refaults: count(&[Counter::WorkingsetRefaultAnon]),
+            activated: count(&[Counter::WorkingsetActivateFile, Counter::WorkingsetActivateAnon]),
+            restored: count(&[Counter::WorkingsetRestoreFile, Counter::WorkingsetRestoreAnon]),
+            scanned: count(&[Counter::PgscanDirect]),
+            reclaimed: count(&[Counter::PgstealDirect]),
+            read: journal.read(),
+            written: journal.written(),
+            mistakes: program.mistakes(),
+        }
+    }
 }
 
 /// A trace, ready to be run under one limit.
 #[derive(Debug)]
 pub(crate) struct Limited<'t> {
-    source: &'t TraceSource,
-    cuts: Cuts,
-    string: ReferenceString,
-    needs: Needs,
-    order: Order,
-    limit: u64,
+    plan: Plan<'t>,
+    /// What demand MIN comes to with as many frames.
     min: DemandFaults,
 }
 
@@ -133,19 +210,11 @@ impl<'t> Limited<'t> {
         limit: MemoryLimit,
         order: u8,
     ) -> Result<Self, ReplayError> {
-        let available = this_machine::available_memory();
-        let cuts = Cuts::of_trace(source)?;
-        let string = ReferenceString::of_trace(source, available)?;
-        let needs = Needs::of_trace::<F>(source, &cuts, order)?;
-        let order = Order::new(order).expect("parsed orders are small");
-        let limit = limit.pages(string.nr_pages());
-        if let Some(available) = available {
-            needs.check::<F>(&needs.limits(limit, order), available)?;
-        }
-        let frames = usize::try_from(limit).unwrap_or(usize::MAX);
+        let string = ReferenceString::of_trace(source, this_machine::available_memory())?;
+        let plan = Plan::new::<F>(source, limit, order)?;
+        let frames = usize::try_from(plan.limit).unwrap_or(usize::MAX);
         let frames = NonZeroUsize::new(frames).expect("a limit is at least a page");
-        let min = demand_min(&string, frames);
-        Ok(Self { source, cuts, string, needs, order, limit, min })
+        Ok(Self { plan, min: demand_min(&string, frames) })
     }
 
     /// Runs the program under one variant: what became of its memory, and what the engine did to
@@ -155,9 +224,11 @@ impl<'t> Limited<'t> {
         variant: Variant,
     ) -> Result<(Decisions, Vec<Metric>), ReplayError> {
         let (counting, journal) = (Counting::of::<F>(), Journal::default());
-        let mut arena = self.arena::<F>();
-        let program = self.play::<F>(&mut arena, &counting, &journal, variant)?;
-        let decisions = self.decisions(&program, &journal);
+        let mut arena = self.plan.arena::<F>();
+        let ground = arena.ground::<F>();
+        let world = CountingEnv::new(ground.env, &counting);
+        let program = self.play::<F>(ground, &world, &journal, variant)?;
+        let decisions = self.plan.decisions(&program, &journal, 0);
         let reclaimed = decisions.reclaimed;
         let metrics = || counting.counts().metrics(reclaimed as f64);
         Ok((decisions, if reclaimed > 0 { metrics() } else { Vec::new() }))
@@ -170,70 +241,58 @@ impl<'t> Limited<'t> {
         variant: Variant,
         commands: &[String],
     ) -> Result<String, ReplayError> {
-        let (counting, journal) = (Counting::of::<F>(), Journal::default());
-        let mut arena = self.arena::<F>();
-        let program = self.play::<F>(&mut arena, &counting, &journal, variant)?;
-        Ok(program.lru_gen_after(commands)?)
-    }
-
-    fn arena<F: Arch>(&self) -> Arena {
-        let limits = self.needs.limits(self.limit, self.order);
-        Arena::new::<F>(&limits, self.needs.tables())
+        let journal = Journal::default();
+        let mut arena = self.plan.arena::<F>();
+        let ground = arena.ground::<F>();
+        let world = ground.env;
+        let program = self.play::<F>(ground, &world, &journal, variant)?;
+        Ok(program.lru_gen_after(&world, commands)?)
     }
 
     /// The program at its end.
     fn play<'a, F: Arch>(
         &'a self,
-        arena: &'a mut Arena,
-        counting: &'a Counting,
+        ground: Ground<'a, F>,
+        world: &impl World<Format = F>,
         journal: &'a Journal,
         variant: Variant,
     ) -> Result<Program<'a, F>, ReplayError> {
-        let mut reader = self.source.open()?;
-        let setting = Setting {
-            cuts: &self.cuts,
-            limit: self.limit,
-            order: self.order,
-            lru: variant.lru,
-            tuning: variant.tuning(F::FLUSH),
-            nr_pages: self.string.nr_pages(),
-            mappings: reader.header().mappings,
-        };
-        let mut program = Program::<F>::new(arena, counting, journal, setting);
-        let mut pages = self.string.pages().iter();
-        for event in reader.by_ref() {
+        let world = &NotingWorld { world, journal };
+        let mut reader = self.plan.source.open()?;
+        ground.switch_to(variant.lru);
+        let (tuning, mappings) = (variant.tuning(F::FLUSH), reader.header().mappings);
+        let mut program = self.plan.program(ground, journal, tuning, mappings);
+        let mut identities = Identities::new();
+        while let Some(event) = reader.next() {
             match event? {
                 Event::Access { page: at, store, .. } => {
-                    let page = pages.next().expect("the string has every access of the trace");
-                    program.access(*page as usize, at, store)?;
+                    let page = identities.of(at, store, reader.areas());
+                    program.access(world, page, at, store)?;
                 }
-                event => program.play(&event)?,
+                event => {
+                    identities.change(&event);
+                    program.play(world, &event)?;
+                }
             }
         }
         Ok(program)
     }
 
-    fn decisions<F: Arch>(&self, program: &Program<'_, F>, journal: &Journal) -> Decisions {
-        let count = |counters: &[Counter]| -> u64 {
-            counters.iter().map(|counter| program.vmstat().get(*counter)).sum()
-        };
-        let major_faults = count(&[Counter::Pgmajfault]);
-        Decisions {
-            limit: self.limit,
-            pages: self.string.nr_pages() as u64,
-            major_faults,
-            minor_faults: count(&[Counter::Pgfault]) - major_faults,
-            file_refaults: count(&[Counter::WorkingsetRefaultFile]),
-            anon_refaults: count(&[Counter::WorkingsetRefaultAnon]),
-            activated: count(&[Counter::WorkingsetActivateFile, Counter::WorkingsetActivateAnon]),
-            restored: count(&[Counter::WorkingsetRestoreFile, Counter::WorkingsetRestoreAnon]),
-            scanned: count(&[Counter::PgscanDirect]),
-            reclaimed: count(&[Counter::PgstealDirect]),
-            read: journal.read(),
-            written: journal.written(),
-            mistakes: program.mistakes(),
-            min: self.min,
+    /// As records have them. With larger folios, pages come unasked: demand MIN is no bound then,
+    /// and not called one.
+    pub(crate) fn metrics(&self, decisions: &Decisions) -> Vec<Metric> {
+        let single = self.plan.order.get() == 0;
+        let min = if single { "bound: demand MIN" } else { "demand MIN of single pages" };
+        let refaults = self.min.refaults as f64;
+        let given = |name: &str, value| counted(name, "4K pages", value, Better::Neither);
+        let mut metrics = decisions.metrics();
+        metrics.push(given(&format!("{min}, refaults"), refaults));
+        metrics.push(given("demand MIN, pages brought in", self.min.faults as f64));
+        if refaults > 0.0 {
+            let ratio = decisions.refaults() as f64 / refaults;
+            metrics.push(counted("refaults / demand MIN's", "times", ratio, Better::Lower));
         }
+        metrics
     }
 }
 
@@ -243,13 +302,10 @@ impl Decisions {
         self.file_refaults + self.anon_refaults
     }
 
-    /// As records have them. With larger folios, pages come unasked: demand MIN is no bound then,
-    /// and not called one.
-    pub(crate) fn metrics(&self, order: u8) -> Vec<Metric> {
-        let min = if order == 0 { "bound: demand MIN" } else { "demand MIN of single pages" };
-        let refaults = self.min.refaults as u64;
-        let given = |name: &str, value: u64| (name.to_owned(), "4K pages", value, Better::Neither);
-        let cost = |name: &str, unit, value: u64| (name.to_owned(), unit, value, Better::Lower);
+    /// As records have them.
+    fn metrics(&self) -> Vec<Metric> {
+        let given = |name, value| (name, "4K pages", value, Better::Neither);
+        let cost = |name, unit, value| (name, unit, value, Better::Lower);
         let all = [
             given("limit", self.limit),
             given("different pages", self.pages),
@@ -258,8 +314,6 @@ impl Decisions {
             cost("refaults", "4K pages", self.refaults()),
             cost("refaults, files", "4K pages", self.file_refaults),
             cost("refaults, anonymous", "4K pages", self.anon_refaults),
-            (format!("{min}, refaults"), "4K pages", refaults, Better::Neither),
-            given("demand MIN, pages brought in", self.min.faults as u64),
             cost("hot pages reclaimed", "4K pages", self.mistakes),
             given("activated", self.activated),
             given("restored", self.restored),
@@ -268,14 +322,9 @@ impl Decisions {
             cost("pages read", "4K pages", self.read),
             cost("pages written", "4K pages", self.written),
         ];
-        let metric = |(name, unit, value, better): (String, &str, u64, Better)| {
-            counted(&name, unit, value as f64, better)
+        let metric = |(name, unit, value, better): (&str, &str, u64, Better)| {
+            counted(name, unit, value as f64, better)
         };
-        let mut metrics: Vec<_> = all.into_iter().map(metric).collect();
-        if refaults > 0 {
-            let ratio = self.refaults() as f64 / refaults as f64;
-            metrics.push(counted("refaults / demand MIN's", "times", ratio, Better::Lower));
-        }
-        metrics
+        all.into_iter().map(metric).collect()
     }
 }

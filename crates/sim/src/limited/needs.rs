@@ -2,6 +2,7 @@
 
 use crate::footprint::Footprint;
 use crate::formats::Arch;
+use crate::reference_string::Identities;
 use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
 use crate::source::TraceSource;
 use crate::trace::{Event, FileId, Kind, PageRange};
@@ -30,6 +31,7 @@ pub(super) struct Needs {
     mapping_changes: usize,
     nr_files: usize,
     nr_cuts: usize,
+    nr_pages: usize,
 }
 
 impl Needs {
@@ -39,11 +41,13 @@ impl Needs {
         order: u8,
     ) -> Result<Self, ReplayError> {
         let mut needs = Self { nr_cuts: cuts.nr(), ..Self::default() };
-        let mut seen = UntilChange::new();
+        let (mut seen, mut identities) = (UntilChange::new(), Identities::new());
         let mut reader = source.open()?;
         while let Some(event) = reader.next() {
-            match event? {
-                Event::Access { page, .. } => {
+            let event = event?;
+            match event {
+                Event::Access { page, store, .. } => {
+                    identities.of(page, store, reader.areas());
                     if !seen.is_first(page, false) {
                         continue;
                     }
@@ -56,6 +60,7 @@ impl Needs {
                         let page = offset.saturating_add(page.number() - area.pages.start());
                         needs.files.insert((file, page >> order));
                     }
+                    continue;
                 }
                 Event::Remap { pages, to } => {
                     seen.change();
@@ -68,8 +73,10 @@ impl Needs {
                     needs.mapping_changes += 1;
                 }
             }
+            identities.change(&event);
         }
         needs.nr_files = reader.files();
+        needs.nr_pages = identities.nr_pages() as usize;
         Ok(needs)
     }
 
@@ -94,6 +101,11 @@ impl Needs {
             slots: (self.own.len() << order.get()) + IN_FLIGHT,
             filters: 4,
         }
+    }
+
+    /// Different pages that the program uses, told apart by what backs them.
+    pub(super) fn nr_pages(&self) -> usize {
+        self.nr_pages
     }
 
     /// Page tables, the root included.

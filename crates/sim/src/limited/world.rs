@@ -1,11 +1,8 @@
-//! The ground of a program under a memory limit: counts what is done to tables, and notes transfers
-//! and frames given back.
+//! The ground of a program under a memory limit: notes transfers, and frames given back.
 
-use crate::counting::{Counter, CountingEnv, CountingTable};
-use crate::formats::Arch;
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Env, Notifier, Order, Pfn, Sound};
-use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
+use pageout_paging::{Env, Notifier, Order, Pfn, Stage};
+use pageout_reclaim::{Backing, Frames, Io, Submitted, World};
 use std::cell::{Cell, RefCell};
 
 /// What the engine did with frames and storage.
@@ -34,89 +31,101 @@ impl Journal {
     }
 }
 
-/// A [`CountingEnv`] that keeps a [`Journal`]. Transfers are complete at once.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NotingWorld<'a, F> {
-    pub(super) env: CountingEnv<'a, F>,
-    pub(super) journal: &'a Journal,
+/// Any ground, of which a [`Journal`] is kept.
+#[derive(Debug)]
+pub(super) struct NotingWorld<'w, W> {
+    pub(super) world: &'w W,
+    pub(super) journal: &'w Journal,
 }
 
-impl<'a, F: Arch> Env for NotingWorld<'a, F> {
-    type Format = F;
-    type Table = CountingTable<'a, F>;
-    type Mmu = Counter;
-    type Rules = Sound;
+impl<W: World> Env for NotingWorld<'_, W> {
+    type Format = W::Format;
+    type Table = W::Table;
+    type Mmu = W::Mmu;
+    type Rules = W::Rules;
     type TableGuard<'g>
-        = WriteGuard<'g>
+        = W::TableGuard<'g>
     where
         Self: 'g;
 
-    fn table(&self, frame: Pfn) -> CountingTable<'a, F> {
-        self.env.table(frame)
+    fn table(&self, frame: Pfn) -> W::Table {
+        self.world.table(frame)
     }
 
-    fn mmu(&self) -> &Counter {
-        self.env.mmu()
+    fn mmu(&self) -> &W::Mmu {
+        self.world.mmu()
     }
 
-    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
-        self.env.try_lock_table(frame)
+    fn try_lock_table(&self, frame: Pfn) -> Option<W::TableGuard<'_>> {
+        self.world.try_lock_table(frame)
     }
 
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
-        self.env.notifier(asid)
+        self.world.notifier(asid)
     }
 
     fn relax(&self) {
-        self.env.relax();
+        self.world.relax();
+    }
+
+    fn need_resched(&self) -> bool {
+        self.world.need_resched()
+    }
+
+    fn enter(&self, stage: Stage) {
+        self.world.enter(stage);
+    }
+
+    fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
+        self.world.check_run(check)
     }
 }
 
-impl<F: Arch> Frames for NotingWorld<'_, F> {
+impl<W: World> Frames for NotingWorld<'_, W> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
-        self.env.alloc(order)
+        self.world.alloc(order)
     }
 
     fn free(&self, pfn: Pfn, order: Order) {
         self.journal.freed.borrow_mut().push((pfn, order));
-        self.env.free(pfn, order);
+        self.world.free(pfn, order);
     }
 
     fn alloc_table(&self) -> Option<Pfn> {
-        self.env.alloc_table()
+        self.world.alloc_table()
     }
 
     fn free_table(&self, frame: Pfn) {
-        self.env.free_table(frame);
+        self.world.free_table(frame);
     }
 
     fn zero(&self, pfn: Pfn, nr: usize) {
-        self.env.zero(pfn, nr);
+        self.world.zero(pfn, nr);
     }
 
     fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
-        self.env.copy(from, to, nr);
+        self.world.copy(from, to, nr);
     }
 
     fn free_pages(&self) -> usize {
-        self.env.free_pages()
+        self.world.free_pages()
     }
 }
 
-impl<F: Arch> Backing for NotingWorld<'_, F> {
+impl<W: World> Backing for NotingWorld<'_, W> {
     fn read(&self, io: Io) -> Submitted {
         self.journal.read.set(self.journal.read.get() + io.nr as u64);
-        self.env.read(io)
+        self.world.read(io)
     }
 
     fn write(&self, io: Io) -> Submitted {
         self.journal.written.set(self.journal.written.get() + io.nr as u64);
-        self.env.write(io)
+        self.world.write(io)
     }
 }
 
-impl<F: Arch> World for NotingWorld<'_, F> {
+impl<W: World> World for NotingWorld<'_, W> {
     fn now_ms(&self) -> u64 {
-        self.env.now_ms()
+        self.world.now_ms()
     }
 }

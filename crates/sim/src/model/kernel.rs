@@ -84,6 +84,21 @@ impl<'m> Kernel<'m> {
         of.map(|transfer| transfer.ends).max()
     }
 
+    /// Waits, off the core, for the end of a folio's transfer, and tells the engine of all that
+    /// ended.
+    pub fn wait_for<F: Arch>(
+        &self,
+        env: &ModelEnv<'_, '_, F>,
+        maps: &Maps<'_>,
+        cpu: &mut CpuCtx,
+        folio: FolioId,
+    ) {
+        if let Some(ends) = self.transfer_of(folio) {
+            env.task().wait_until(ends);
+        }
+        self.end_transfers(env, maps, cpu);
+    }
+
     /// When the next transfer ends, if any is under way.
     pub fn next_transfer(&self) -> Option<Time> {
         self.transfers.borrow().iter().map(|transfer| transfer.ends).min()

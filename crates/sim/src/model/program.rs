@@ -56,12 +56,7 @@ impl Program<'_, '_> {
         });
         match fault {
             Fault::Done(_) => {}
-            Fault::Pending(folio) => {
-                if let Some(ends) = self.kernel.transfer_of(folio) {
-                    env.task().wait_until(ends);
-                }
-                self.kernel.end_transfers(env, self.maps, cpu);
-            }
+            Fault::Pending(folio) => self.kernel.wait_for(env, self.maps, cpu, folio),
             failed => panic!("an access to {at:?} cannot be resolved: {failed:?}"),
         }
     }
