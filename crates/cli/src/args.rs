@@ -228,8 +228,11 @@ pub(crate) enum Benchmark {
     Mglru,
     /// Aging walks of page tables, by what is mapped and populated, and what lets them skip tables
     Aging,
-    /// Accesses on one core of the modelled machine, by where its TLB finds their translation
+    /// Accesses on one core of the modelled machine, by where its TLB finds their translation, and
+    /// real programs in half of their memory (with --runs, the program runs so often)
     Machine,
+    /// What the flush after a young check evicts, if programs access the pages before the TLBI
+    FlushReach,
     /// Reclaim of files up to 1 TiB, and how its time grows with their size
     Scale,
 }

@@ -2,6 +2,7 @@
 //! translation, beside a walk of the same tables without any TLB.
 
 use super::goals::{Bound, goal_record};
+use super::traces::programs;
 use crate::clock::timed;
 use crate::metrics::{counted, labels, measured, per_page};
 use crate::rounds::{Cell, Rounds, measure, turns};
@@ -74,8 +75,14 @@ impl Uses {
     }
 }
 
-/// Runs the benchmark and returns its records: times, counts and goals.
-pub fn machine(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
+/// Runs the benchmark and returns its records: times, counts and goals; of programs too, each
+/// repeated so often, or to the accesses that its goal is about.
+pub fn machine(
+    rounds: Rounds,
+    repeat: Option<u16>,
+    seed: u64,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Vec<Record> {
     let mut cells: Vec<Box<dyn Cell>> = Vec::new();
     for uses in Uses::ALL {
         cells.push(Box::new(Accesses::<X86_64>::new("x86-server-class", uses, false, seed)));
@@ -87,6 +94,7 @@ pub fn machine(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)
     let mut records = measure(&mut cells, rounds, progress);
     let goals: Vec<_> = records.iter().filter_map(|record| goal(record, seed)).collect();
     records.extend(goals);
+    records.extend(programs(repeat, seed, progress));
     records
 }
 

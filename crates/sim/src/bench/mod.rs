@@ -5,6 +5,7 @@
 
 mod aging;
 pub(crate) mod figures;
+mod flush_reach;
 mod goals;
 mod machine;
 mod mglru;
@@ -12,15 +13,18 @@ mod reclaim;
 mod scale;
 mod sweep;
 mod tables;
+mod traces;
 mod walked;
 
 pub use aging::{AGING_ROUNDS, GROWS_WITH, WALK, WALKS, aging};
+pub use flush_reach::{FLUSH_REACH, FLUSH_REACH_COLUMNS, flush_reach};
 pub use goals::{Bound, GOALS, Goal, NoBound};
 pub use machine::{ACCESS_COLUMNS, ACCESSES, machine};
 pub use mglru::{MGLRU_ROUNDS, mglru};
 pub use reclaim::{FIXED, reclaim};
 pub use scale::{SCALE_ROUNDS, SIZES, scale, scale_scenarios};
 pub use sweep::{By, Sweep};
+pub use traces::{PROGRAM_COLUMNS, PROGRAMS};
 
 use crate::floor::{self, locked_operation_ns};
 use crate::metrics::measured;
