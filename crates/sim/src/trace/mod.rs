@@ -2,9 +2,10 @@
 //! simulator.
 //!
 //! A trace says which pages a program used, in what order, whether it stored to them, and how its
-//! mappings changed. Left out are references on which a TLB hits, however small it is
-//! ([`FilterShape`]); what young and dirty bits say at the end of each epoch, of so many references,
-//! is exact. `docs/trace-format.md` tells the format, and what is exact in a trace and what is not.
+//! mappings changed. Left out are references on which every LRU TLB hits that is not smaller than
+//! the trace's [`FilterShape`]; what young and dirty bits say at the end of each epoch, of so many
+//! references, is exact. `docs/trace-format.md` tells the format, and what is exact in a trace and
+//! what is not.
 //!
 //! [`record()`] and [`import()`] make traces, [`TraceReader`] reads them event by event, [`Info`]
 //! sums them up, and [`TraceWriter`] is for programs that make traces themselves.
