@@ -4,13 +4,13 @@
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use pageout_record::stats::Mean;
-use pageout_sim::thpscale::{BOTH, DRAWN, ELAPSED, HUGE_SHARE, SYSTEM, USER};
+use pageout_sim::thpscale::{BOTH, DRAWN, ELAPSED, HUGE_SHARE, SYSTEM, USER, WAITING};
 
 /// Of intervals around means.
 const LEVEL: f64 = 0.95;
 
 /// What is told of every row beside its time.
-const COUNTS: [&str; 8] = [
+const COUNTS: [&str; 9] = [
     "pgmigrate_success",
     "compact_stall",
     "compact_success",
@@ -19,14 +19,15 @@ const COUNTS: [&str; 8] = [
     "invalidations broadcast",
     "interrupts",
     "hidden accesses",
+    WAITING,
 ];
 
 const LEGEND: &str = "\
 Amean: the mean of all slots' times (fault-both); gain against the base, negative is slower; *
 where the two 95% intervals of the means do not meet. sd: standard deviation. huge: slots whose
 first store got 2 MiB. Slots of one run depend on one another: intervals tell how much slots vary,
-not machines. user, system: of the threads, without kswapd. Modelled; docs/model.md has what a small
-memory distorts.
+not machines. user, system, waiting: of the threads, all together. Modelled; docs/model.md has what
+a small memory distorts.
 ";
 
 /// All of it; `base` is the variant that others are compared with.
@@ -136,7 +137,7 @@ fn counts(set: &RecordSet, title: &Titles) -> Grid {
     let mut grid = Grid::new(columns.map(|column| (column, align(column))));
     for record in &set.records {
         let cells = [field(record, "threads"), title.of_variant(&record.variant)];
-        let count = |name: &&str| values(record, name).map_or_else(String::new, |v| exact(v[0]));
+        let count = |name: &&str| values(record, name).map_or_else(String::new, |v| shown(v[0]));
         grid.row(cells.into_iter().chain(counts.iter().map(count)));
     }
     grid
@@ -174,6 +175,11 @@ fn common(set: &RecordSet, of: fn(&Record) -> &Labels) -> Labels {
 
 fn is_base_of(other: &Record, record: &Record, base: &Labels) -> bool {
     other.fields == record.fields && other.seed == record.seed && other.variant == *base
+}
+
+/// Counts exactly, seconds with the digits that matter.
+fn shown(value: f64) -> String {
+    if value.fract() == 0.0 { exact(value) } else { rounded(value) }
 }
 
 fn percent(before: f64, after: f64) -> String {

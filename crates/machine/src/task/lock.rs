@@ -2,7 +2,7 @@
 
 use super::Task;
 use crate::Time;
-use crate::account::{Own, count};
+use crate::account::{Own, count_by};
 use crate::core::CoreId;
 use crate::machine::Machine;
 use crate::sched::{Status, TaskId, TaskState};
@@ -103,10 +103,18 @@ impl<'a, F: Format> Task<'_, 'a, F> {
     /// # Panics
     /// If nothing but waiting happens any more: then it names who waits for what.
     pub fn relax(&self, id: LockId) {
-        let price = self.machine.setup.prices.relax.max(Time::from_ps(1));
+        self.relax_for(id, 1);
+    }
+
+    /// The same, for so many turns before it looks again.
+    ///
+    /// # Panics
+    /// As [`relax`](Self::relax).
+    pub fn relax_for(&self, id: LockId, turns: u64) {
+        let price = self.machine.setup.prices.relax.max(Time::from_ps(1)) * turns;
         self.core().spend(price);
         self.of_which(Own::Spin, price);
-        count(&self.core().tally.spins);
+        count_by(&self.core().tally.spins, turns);
         self.state.spins_for.set(Some(id));
         let mut locks = self.machine.locks.borrow_mut();
         locks.spins += 1;

@@ -7,11 +7,14 @@ use super::software::{Effort, Meter};
 use super::table::ModelTable;
 use super::zone::Zone;
 use crate::formats::Arch;
-use pageout_machine::{Activity, ActivityGuard, LockGuard, LockId, Task, Transfer};
+use pageout_machine::{Activity, ActivityGuard, LockGuard, LockId, Task, Time, Transfer};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage};
 use pageout_reclaim::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+
+/// The largest order that is not costly to allocate (PAGE_ALLOC_COSTLY_ORDER).
+const COSTLY_ORDER: u8 = 3;
 
 /// What a task of a modelled machine does in the kernel. The engine runs unchanged: the machine
 /// prices what hardware does, and [`Software`](super::software::Software) the instructions around it.
@@ -21,6 +24,8 @@ pub struct ModelEnv<'e, 'a, F: Arch> {
     meter: &'e Meter<'e>,
     /// The stage's frame of the folded stack.
     frame: RefCell<Option<ActivityGuard<'e, 'a, F>>>,
+    /// When the last turn of waiting ended, and how long it was.
+    waited: Cell<(Time, u64)>,
 }
 
 impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
@@ -29,7 +34,7 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         task: &'e Task<'e, 'a, F>,
         meter: &'e Meter<'e>,
     ) -> Self {
-        Self { task, kernel, meter, frame: RefCell::default() }
+        Self { task, kernel, meter, frame: RefCell::default(), waited: Cell::default() }
     }
 
     /// The task.
@@ -80,11 +85,13 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         self.kernel.zone.as_ref().expect("frames that get fragmented are a zone's")
     }
 
-    /// A run of the zone's; wakes who reclaims in the background when memory gets low.
+    /// A run of the zone's. When memory gets low, who reclaims in the background is woken, but not
+    /// for huge pages: who asks for those reclaims alone (Linux 7.1.5, vma_thp_gfp_mask with
+    /// `defrag=madvise`).
     fn alloc_in_zone(&self, order: Order) -> Option<Pfn> {
         let zone = self.zone();
         let found = zone.alloc(order);
-        if zone.is_low() {
+        if zone.is_low() && order.get() <= COSTLY_ORDER {
             zone.take_sleeper().into_iter().for_each(|task| self.task.wake(task));
         }
         found
@@ -145,7 +152,11 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
     }
 
     fn relax(&self) {
-        self.task.relax(LockId::ANY);
+        let (ended, turns) = self.waited.get();
+        let goes_on = ended == self.task.now();
+        let turns = if goes_on { (turns * 2).min(self.kernel.patience) } else { 1 };
+        self.task.relax_for(LockId::ANY, turns);
+        self.waited.set((self.task.now(), turns));
     }
 
     fn need_resched(&self) -> bool {

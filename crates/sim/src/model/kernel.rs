@@ -35,6 +35,8 @@ pub struct Kernel<'m> {
     pub(super) software: Software,
     pub(super) swap: Swap,
     pub(super) done: Done,
+    /// Turns for which whoever waits for a lock looks away, at most.
+    pub(super) patience: u64,
     transfers: RefCell<Vec<Transfer>>,
 }
 
@@ -43,7 +45,15 @@ impl<'m> Kernel<'m> {
     pub fn new<F: Arch>(frames: &'m HostFrames, swap: Swap) -> Self {
         let software = Software::of::<F>();
         let (done, transfers) = (Done::default(), RefCell::default());
-        Self { frames, zone: None, software, swap, done, transfers }
+        Self { frames, zone: None, software, swap, done, patience: 1, transfers }
+    }
+
+    /// The same, whose tasks look ever more seldom at a lock that they wait for: after 1, 2, 4
+    /// turns and so on, at most so many. Long waits of many tasks take less of this program's time,
+    /// and end late by that much.
+    #[must_use]
+    pub fn with_patience(self, turns: u64) -> Self {
+        Self { patience: turns, ..self }
     }
 
     /// The same, whose folios' frames come from a zone that gets fragmented.

@@ -3,7 +3,7 @@
 use super::material::Effort;
 use super::predict::{Answer, Label, Quantity, drawn, one, ratio_of};
 use crate::fields::FieldError;
-use crate::model::{Model, host_threads};
+use crate::model::{Model, Scenario as _, host_threads};
 use crate::thpscale::{AMEAN, ELAPSED, SYSTEM, Thpscale, USER};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Basis, Ground, Record};

@@ -12,18 +12,18 @@ mod setup;
 mod thread;
 
 pub use outcome::{
-    AMEAN, BASE, BOTH, DRAWN, ELAPSED, HUGE, HUGE_SHARE, RECLAIMED_FILE, SYSTEM, USER,
+    AMEAN, BASE, BOTH, DRAWN, ELAPSED, HUGE, HUGE_SHARE, Outcome, SYSTEM, USER, WAITING,
 };
 
 use crate::fields::{self, FieldError, bad};
 use crate::formats::{FormatName, with_format};
 use crate::metrics::labels;
-use crate::model::{Model, One, spread};
-use crate::variant::{Axes, Variant};
-use outcome::Outcome;
+use crate::model::{Model, One, Scenario};
+use crate::variant::Variant;
+use pageout_machine::Report;
 use pageout_machine::platform::Platform;
 use pageout_paging::tlb::YoungFlush;
-use pageout_record::schema::{Ground, Labels, Record};
+use pageout_record::schema::{Labels, Metric};
 use run::run;
 
 /// The scenario's name.
@@ -144,6 +144,11 @@ impl Thpscale {
     const fn file(&self) -> u64 {
         self.share() / 4
     }
+}
+
+impl Scenario for Thpscale {
+    type Outcome = Outcome;
+    const NAME: &'static str = NAME;
 
     fn labels(&self, model: &Model) -> Labels {
         let swap = SWAPS.into_iter().find(|(_, swap)| *swap == self.swap).expect("all are named").0;
@@ -157,39 +162,16 @@ impl Thpscale {
         labels
     }
 
-    /// Runs every scenario under every variant: a record each.
-    pub fn records(
-        all: &[Self],
-        variants: &[Variant],
-        model: &Model,
-        progress: &mut dyn FnMut(usize, usize),
-    ) -> Vec<Record> {
-        let runs = model.all_runs();
-        let each = all.iter().flat_map(|one| variants.iter().map(move |variant| (one, *variant)));
-        let each: Vec<_> = each.collect();
-        let outcomes = spread(each.len() * runs.len(), model.threads, progress, |k| {
-            let (one, variant) = each[k / runs.len()];
-            one.run(model, variant, runs[k % runs.len()])
-        });
-        let of_each = each.iter().zip(outcomes.chunks(runs.len()));
-        let record = |((one, variant), outcomes): (&(&Self, Variant), &[Outcome])| Record {
-            scenario: NAME.to_owned(),
-            ground: Ground::Model,
-            seed: model.seed,
-            fields: one.labels(model),
-            variant: variant.labels(Axes::Reclaim),
-            metrics: outcome::metrics(outcomes, model.runs as usize),
-        };
-        of_each.map(record).collect()
-    }
-
-    /// Where the time of the first run goes, as folded stacks in nanoseconds.
-    pub fn folded(&self, model: &Model, variant: Variant) -> String {
-        self.run(model, variant, model.all_runs()[0]).report.folded_lines()
-    }
-
     fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {
         with_format!(self.format, F => run::<F>(self, model, variant, one))
+    }
+
+    fn metrics(&self, nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
+        outcome::metrics(nominal, drawn)
+    }
+
+    fn report(outcome: &Outcome) -> &Report {
+        &outcome.report
     }
 }
 

@@ -22,12 +22,12 @@ pub const DRAWN: &str = "fault-both, mean, drawn";
 pub const HUGE_SHARE: &str = "slots huge";
 /// Time of the threads outside of the kernel, all together.
 pub const USER: &str = "user";
-/// Time of the threads in the kernel, all together.
+/// Time of the threads in the kernel, all together, but for what they wait for locks.
 pub const SYSTEM: &str = "system";
+/// Time in which threads wait for locks, all together: in Linux they would sleep for most of it.
+pub const WAITING: &str = "waiting for locks";
 /// From the first thread's begin to the last one's end.
 pub const ELAPSED: &str = "elapsed";
-/// Pages of the file that were reclaimed.
-pub const RECLAIMED_FILE: &str = "pgsteal_file";
 
 const US: &str = "us";
 const S: &str = "s";
@@ -52,24 +52,26 @@ const COUNTERS: [(Counter, Better); 15] = [
 ];
 
 /// What one run came to.
-pub(super) struct Outcome {
+#[derive(Debug)]
+pub struct Outcome {
     samples: Vec<Sample>,
     user: Time,
     system: Time,
+    waiting: Time,
     counters: [u64; COUNTERS.len()],
     pub(super) report: Report,
 }
 
 impl Outcome {
     pub(super) fn new(samples: Vec<Sample>, report: Report, vmstat: &VmStat) -> Self {
-        let of = |user: bool| {
+        let of = |whose: Whose| {
             let paths = report.folded.iter();
-            let these = paths.filter(|(path, _)| is_user(path) == Some(user));
+            let these = paths.filter(|(path, _)| whose_is(path) == Some(whose));
             these.map(|(_, time)| *time).sum()
         };
-        let (user, system) = (of(true), of(false));
+        let (user, system, waiting) = (of(Whose::User), of(Whose::System), of(Whose::Waiting));
         let counters = COUNTERS.map(|(counter, _)| vmstat.get(counter));
-        Self { samples, user, system, counters, report }
+        Self { samples, user, system, waiting, counters, report }
     }
 
     /// Microseconds of all slots, or of those that were huge or were not.
@@ -110,17 +112,29 @@ impl Outcome {
     }
 }
 
-/// Whether the time of a path of the folded stacks is a thread's own, or the kernel's on its
-/// behalf; `None`: no thread's.
-fn is_user(path: &str) -> Option<bool> {
-    let below = path.strip_prefix(THREAD)?.trim_start_matches(|c: char| c.is_ascii_digit());
-    Some(matches!(below, "" | ";walk"))
+/// What a thread's time is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    /// The thread's own.
+    User,
+    /// The kernel's on its behalf.
+    System,
+    /// It waits for a lock.
+    Waiting,
 }
 
-/// The metrics of one scenario under one variant: `outcomes` are those of `runs` runs with nominal
-/// prices, then one a draw.
-pub(super) fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
-    let (nominal, drawn) = outcomes.split_at(runs);
+/// What the time of a path of the folded stacks is; `None`: no thread's.
+fn whose_is(path: &str) -> Option<Whose> {
+    let below = path.strip_prefix(THREAD)?.trim_start_matches(|c: char| c.is_ascii_digit());
+    Some(match below {
+        "" | ";walk" => Whose::User,
+        below if below.ends_with(";spin") => Whose::Waiting,
+        _ => Whose::System,
+    })
+}
+
+/// The metrics of one scenario under one variant.
+pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (name, huge) in [(BOTH, None), (BASE, Some(false)), (HUGE, Some(true))] {
         let values: Vec<_> = nominal.iter().flat_map(|outcome| outcome.us(huge)).collect();
@@ -142,6 +156,7 @@ pub(super) fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
     for (name, time) in [
         (USER, (|outcome| outcome.user) as fn(&Outcome) -> Time),
         (SYSTEM, |outcome| outcome.system),
+        (WAITING, |outcome| outcome.waiting),
         (ELAPSED, |outcome| outcome.report.end),
     ] {
         let seconds = |outcome: &Outcome| time(outcome).ns() / 1e9;
@@ -161,15 +176,16 @@ mod tests {
 
     #[test]
     fn time_is_a_threads_own_unless_the_kernel_spends_it() {
-        for (path, user) in [
-            ("thread 12", Some(true)),
-            ("thread 3;walk", Some(true)),
-            ("thread 3;trap", Some(false)),
-            ("thread 3;fault", Some(false)),
-            ("thread 3;fault;walk", Some(false)),
+        for (path, whose) in [
+            ("thread 12", Some(Whose::User)),
+            ("thread 3;walk", Some(Whose::User)),
+            ("thread 3;trap", Some(Whose::System)),
+            ("thread 3;fault", Some(Whose::System)),
+            ("thread 3;fault;walk", Some(Whose::System)),
+            ("thread 3;munmap;spin", Some(Whose::Waiting)),
             ("kswapd;kswapd;young", None),
         ] {
-            assert_eq!(is_user(path), user, "{path}");
+            assert_eq!(whose_is(path), whose, "{path}");
         }
     }
 }

@@ -20,7 +20,9 @@ pub(super) fn run<F: Arch>(of: &Thpscale, model: &Model, variant: Variant, one: 
     let maps = &setup.ground.maps;
     maps.set_high_watermark(zone.marks().high as u64);
     // Without slots nothing is swapped.
-    let kernel = Kernel::new::<F>(setup.ground.supply, Swap::Compressed).with_zone(zone);
+    let kernel = Kernel::new::<F>(setup.ground.supply, Swap::Compressed)
+        .with_zone(zone)
+        .with_patience(PATIENCE);
     let threads = Threads {
         setup: &setup,
         kernel: &kernel,
@@ -47,7 +49,7 @@ pub(super) fn run<F: Arch>(of: &Thpscale, model: &Model, variant: Variant, one: 
     Outcome::new(threads.samples.take(), report, vmstat)
 }
 
-/// When threads start: each is created after the other, which takes 20 to 60 µs by chance (a guess:
+/// When threads start: each is created after the other, which takes 20 to 60 us by chance (guessed:
 /// a stack mapped, clone, a wake-up). All at once they would fill memory in step, and the halves
 /// that they unmap would lie side by side.
 fn starts(threads: u32, seed: u64) -> Vec<Time> {
@@ -59,6 +61,9 @@ fn starts(threads: u32, seed: u64) -> Vec<Time> {
     };
     takes.scan(Time::ZERO, since).collect()
 }
+
+/// Turns for which waiting threads look away: about a microsecond.
+const PATIENCE: u64 = 64;
 
 /// The task that reclaims in the background.
 const KSWAPD: &str = "kswapd";

@@ -1,7 +1,7 @@
 //! The scenario on small machines.
 
 use super::*;
-use pageout_record::schema::RecordSet;
+use pageout_record::schema::{Record, RecordSet};
 use std::num::NonZeroUsize;
 
 fn model() -> Model {
