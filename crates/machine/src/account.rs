@@ -151,6 +151,8 @@ counts! {
     barriers,
     /// Barriers with nothing to wait for.
     idle_barriers,
+    /// Invalidations that a core held back until later ones pushed them out (arm64), a core each.
+    overflows,
     /// Rounds of interrupts (x86, riscv).
     rounds,
     /// Interrupts sent, which is interrupts received.

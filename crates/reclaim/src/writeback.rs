@@ -2,10 +2,14 @@
 
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::maps::Maps;
+use crate::mm::Mm;
 use crate::recency::Recency;
+use crate::vma::Vma;
 use crate::world::{Io, Place, Submitted, World};
 use crate::{CpuCtx, Rank};
-use pageout_paging::Env;
+use pageout_paging::contig::{Getter, get_and_clear_ptes, set_ptes};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::{Env, Format, Level, LockedTable, VirtAddr, tlb};
 
 impl Maps<'_> {
     /// The transfer that would fill or save the folio.
@@ -38,6 +42,85 @@ impl Maps<'_> {
             debug_assert!(!last, "the caller holds a reference");
         }
         submitted
+    }
+
+    /// Starts to write out a dirty folio of a file, as flushers do, who name it with a reference of
+    /// their own. Every entry that maps it is made clean and loses its permission to write first, so
+    /// that a store from then on faults and makes the folio dirty again (Linux 7.1.5,
+    /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written, or a
+    /// PMD leaf maps it, which would have to be split: then it stays as it is.
+    pub fn write_back<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        id: FolioId,
+    ) -> Option<Submitted> {
+        cpu.enter(Rank::Folio);
+        let guard = self.lock_folio(world, id);
+        let busy = FolioFlags::WRITEBACK | FolioFlags::READING;
+        let ready = !guard.folio().flags().intersects(busy)
+            && self.make_clean(world, cpu, &guard)
+            && guard.is_dirty();
+        let submitted = ready.then(|| self.start_write(world, &guard, id));
+        drop(guard);
+        cpu.leave(Rank::Folio);
+        submitted
+    }
+
+    /// Takes what entries know of stores into the folio, and permission for more out of them; false
+    /// if some could not be asked.
+    fn make_clean<W: World>(&self, world: &W, cpu: &mut CpuCtx, guard: &FolioGuard<'_>) -> bool {
+        let folio = guard.folio();
+        let past = folio.index() + folio.nr_pages() as u64;
+        cpu.enter(Rank::Rmap);
+        let mapping = self.mapping(folio.mapping());
+        let lock = mapping.lock.read(|| world.relax());
+        let mut vmas = self.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
+        // Private entries of a file's pages never permit stores.
+        let all = vmas.all(|vma| vma.is_private() || self.make_clean_in(world, cpu, guard, vma));
+        drop(lock);
+        cpu.leave(Rank::Rmap);
+        all
+    }
+
+    fn make_clean_in<W: World>(
+        &self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        guard: &FolioGuard<'_>,
+        vma: &Vma,
+    ) -> bool {
+        let folio = guard.folio();
+        let Some((range, _)) = vma.range_of::<W::Format>(folio) else {
+            return true;
+        };
+        let mm = self.mm(vma.mm());
+        let target = Where {
+            root: mm.root(),
+            range,
+            pfn: folio.pfn(),
+            nr_pages: folio.nr_pages(),
+            matches: Match::Mapped,
+            lock: LockWhen::Plausible,
+            getter: Getter::Raw,
+        };
+        cpu.enter(Rank::PageTable);
+        let mut walk = MappedWalk::new(world, target);
+        let mut all = true;
+        while let Some(hit) = walk.next_hit() {
+            match hit {
+                Hit::Pte(at, pte) if W::Format::is_write(pte) || W::Format::is_dirty(pte) => {
+                    if take_stores(world, walk.locked(), mm, at) {
+                        guard.set(FolioFlags::DIRTY);
+                    }
+                }
+                Hit::Pte(..) => {}
+                Hit::Pmd(_) => all = false,
+            }
+        }
+        drop(walk);
+        cpu.leave(Rank::PageTable);
+        all
     }
 
     /// A write that [`Backing::write`](crate::Backing::write) left pending has ended, well or not.
@@ -77,6 +160,18 @@ impl Maps<'_> {
             env.relax();
         }
     }
+}
+
+/// Makes one entry clean and read-only, and every TLB forget it; whether it was dirty (Linux 7.1.5,
+/// page_vma_mkclean_one).
+fn take_stores<W: World>(world: &W, pt: &LockedTable<'_, W>, mm: &Mm, at: VirtAddr) -> bool {
+    let was = get_and_clear_ptes(world, pt, mm.asid(), at, 1);
+    if W::Format::is_valid(was) {
+        tlb::forget(world, mm.asid(), at, 1, Level::Pte);
+    }
+    let clean = W::Format::mkclean(W::Format::wrprotect(W::Format::mknoncont(was)));
+    set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, at), clean, 1);
+    W::Format::is_dirty(was)
 }
 
 /// Marks the end of a write; whether reclaim waits for the folio. What failed stays dirty.

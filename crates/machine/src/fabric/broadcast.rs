@@ -53,6 +53,7 @@ impl<F: Format> Machine<'_, F> {
             held.push_back(message);
             if held.len() > usize::from(shape.hold) {
                 let oldest = held.pop_front().expect("one was pushed");
+                count(&core.tally.overflows);
                 self.apply(core, oldest.what, now);
             }
         }

@@ -187,6 +187,11 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         changed.fold(read, |time, slot| time + lines.write(core, slot).write(prices))
     }
 
+    /// Accesses that stale entries of its core's TLB hid so far, of whichever task.
+    pub fn hidden_accesses(&self) -> u64 {
+        self.core().tlb.borrow().hidden().accesses
+    }
+
     /// Time passes on its core.
     pub fn spend(&self, time: Time) {
         self.state.spins_for.set(None);

@@ -45,4 +45,5 @@ mod threads;
 mod unmap;
 mod vmas;
 mod world;
+mod writeback;
 mod zones;
