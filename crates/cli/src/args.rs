@@ -71,6 +71,11 @@ shootdown=immediate and shootdown=deferred
              exits, while their cgroup is reclaimed from on the last core
                format=x86-64,arm64-4k  size=512KiB (of each shell)  loops=10
                reclaim=running (or never)  lru=classic (or mglru, of every variant)
+  access-patterns
+             on --ground model alone (docs/model.md): a program uses a file larger than memory,
+             mapped shared; compared by what follows a young bit, as in 2018: sync, nosync, none
+               format=arm64-4k  pattern=seq,random,hot-random  access=read,write
+               hot=10% (of the uses of hot-random)  memory=32MiB  size=64MiB (2 x memory)
 Axes of a variant; one left out takes its default (scenarios that only age look at young and flush):
   young      per-entry (as kernels did), batched (as merged), line (ours, default)
   unmap      how entries are taken out: per-entry, or batched (default) where that is sound
@@ -120,6 +125,7 @@ Examples:
   pageout compare thpscale --ground model threads=1,12,32 --draws 20
   pageout compare pageout-shared --ground model --platform snapdragon-888-class
   pageout compare fork-heavy --ground model --platform kunpeng-920-class --cores 16
+  pageout compare access-patterns --ground model --runs 31
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
@@ -163,8 +169,8 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct CompareArgs {
-    /// reclaim-file, age-file, aging-rounds, trace or thpscale; the main table if left out. Or
-    /// record files (NAME.json): what was measured before, here or elsewhere
+    /// reclaim-file, age-file, aging-rounds, trace, access-patterns or thpscale; the main table if
+    /// left out. Or record files (NAME.json): what was measured before, here or elsewhere
     pub scenario: Option<String>,
     /// The scenario's fields, or more record files
     #[arg(value_name = "FIELD=VALUE")]
@@ -184,7 +190,7 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Parser)]
 #[command(after_help = SCENARIO_HELP)]
 pub(crate) struct RunArgs {
-    /// reclaim-file, age-file, aging-rounds, trace or thpscale
+    /// reclaim-file, age-file, aging-rounds, trace, access-patterns or thpscale
     pub scenario: String,
     /// The scenario's fields
     #[arg(value_name = "FIELD=VALUE")]

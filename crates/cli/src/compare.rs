@@ -7,6 +7,7 @@ use crate::{files, model, output, progress, tables};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
+use pageout_sim::access_patterns;
 use pageout_sim::age_file::AgeFile;
 use pageout_sim::aging_rounds::{self, AgingRounds};
 use pageout_sim::floor::Floors;
@@ -60,7 +61,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let common = &args.common;
     let scenario = args.scenario.as_deref();
     let (lru, fields) = lru_of(scenario, &args.fields, &common.ground)?;
-    let variants = Variants::of(args, lru)?;
+    let mut variants = Variants::of(args, lru)?;
+    if scenario == Some(access_patterns::NAME) && args.base.is_none() && args.new.is_empty() {
+        variants.reclaim = access_patterns::POLICIES.to_vec();
+    }
     if common.ground == "model" {
         return model::compare(scenario, &fields, common, &variants.reclaim);
     }
@@ -207,6 +211,9 @@ impl Plan {
             }
             Some(aging_rounds::NAME) => {
                 Self { rounds: AgingRounds::parse(fields)?, ..Self::default() }
+            }
+            Some(access_patterns::NAME) => {
+                return Err(CliError::ModelAlone(access_patterns::NAME));
             }
             Some(thpscale::NAME) => return Err(CliError::ModelAlone(thpscale::NAME)),
             Some(pageout_shared::NAME) => return Err(CliError::ModelAlone(pageout_shared::NAME)),

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 pub(crate) enum CliError {
     #[error(
         "unknown scenario `{0}`: expected reclaim-file, age-file, aging-rounds, trace, or with \
-         --ground model thpscale, pageout-shared or fork-heavy"
+         --ground model access-patterns, thpscale, pageout-shared or fork-heavy"
     )]
     UnknownScenario(String),
     #[error("field `{0}` without a scenario: expected one before it, such as reclaim-file")]
@@ -42,8 +42,8 @@ pub(crate) enum CliError {
     #[error("ground {0} is not implemented yet: expected host or model")]
     GroundNotYet(String),
     #[error(
-        "{0} does not run on ground model: expected reclaim-file, trace, thpscale, pageout-shared \
-         or fork-heavy"
+        "{0} does not run on ground model: expected reclaim-file, trace, access-patterns, \
+         thpscale, pageout-shared or fork-heavy"
     )]
     NotOnModel(String),
     #[error("{0} is for --ground model")]

@@ -7,6 +7,7 @@ use crate::trace::{name_of, source_of};
 use crate::{output, progress, tables, thpscale as table_of_thpscale};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
+use pageout_sim::access_patterns::{self, AccessPatterns};
 use pageout_sim::fork_heavy::{self, ForkHeavy};
 use pageout_sim::limited::PricedTrace;
 use pageout_sim::model::{Model, Scenario as _, host_threads};
@@ -32,6 +33,7 @@ pub(crate) fn compare(
     let set = RecordSet::new(this_run(), all.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
     output::emit(&common.output, &set, |set| match all {
+        Scenarios::AccessPatterns(_) => Ok(access_patterns::table(set)),
         Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
         _ => Ok(table(set, &base)? + &about(&model)),
     })
@@ -110,6 +112,7 @@ pub(crate) fn platform_with_text(
 /// What is to be run.
 enum Scenarios {
     ReclaimFile(Vec<Priced>),
+    AccessPatterns(Vec<AccessPatterns>),
     Thpscale(Vec<Thpscale>),
     PageoutShared(Vec<PageoutShared>),
     ForkHeavy(Vec<ForkHeavy>),
@@ -123,6 +126,7 @@ impl Scenarios {
         let steps = &mut progress::steps(&bar);
         let records = match self {
             Self::ReclaimFile(all) => Ok(Priced::records(all, variants, model, steps)),
+            Self::AccessPatterns(all) => Ok(AccessPatterns::records(all, variants, model, steps)),
             Self::Thpscale(all) => Ok(Thpscale::records(all, variants, model, steps)),
             Self::PageoutShared(all) => Ok(PageoutShared::records(all, variants, model, steps)),
             Self::ForkHeavy(all) => Ok(ForkHeavy::records(all, variants, model, steps)),
@@ -138,6 +142,7 @@ impl Scenarios {
     fn folded(&self, model: &Model, variant: Variant) -> Result<String, CliError> {
         match self {
             Self::ReclaimFile(all) => Ok(only(all)?.folded(model, variant)),
+            Self::AccessPatterns(all) => Ok(only(all)?.folded(model, variant)),
             Self::Thpscale(all) => Ok(only(all)?.folded(model, variant)),
             Self::PageoutShared(all) => Ok(only(all)?.folded(model, variant)),
             Self::ForkHeavy(all) => Ok(only(all)?.folded(model, variant)),
@@ -165,9 +170,16 @@ fn scenarios(
 ) -> Result<Scenarios, CliError> {
     match scenario {
         Some(
-            known @ ("reclaim-file" | thpscale::NAME | pageout_shared::NAME | fork_heavy::NAME),
+            known @ ("reclaim-file"
+            | access_patterns::NAME
+            | thpscale::NAME
+            | pageout_shared::NAME
+            | fork_heavy::NAME),
         ) if common.trace.is_some() => Err(CliError::TraceNotUsed(known.to_owned())),
         Some("reclaim-file") => Ok(Scenarios::ReclaimFile(Priced::parse(fields, model)?)),
+        Some(access_patterns::NAME) => {
+            Ok(Scenarios::AccessPatterns(AccessPatterns::parse(fields, model)?))
+        }
         Some(thpscale::NAME) => Ok(Scenarios::Thpscale(Thpscale::parse(fields, model)?)),
         Some(pageout_shared::NAME) => {
             Ok(Scenarios::PageoutShared(PageoutShared::parse(fields, model)?))

@@ -57,6 +57,27 @@ impl Hidden {
         self.longest
     }
 
+    /// What came since `before`, when no entry hid anything. The longest duration is told as
+    /// quantiles are, unless it is the longest of all.
+    ///
+    /// # Panics
+    /// If `before` has what this has not.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let mut since = self.clone();
+        since.accesses -= before.accesses;
+        since.after_unmap -= before.after_unmap;
+        for (nr, earlier) in since.buckets.iter_mut().zip(&before.buckets) {
+            *nr -= earlier;
+        }
+        if before.longest >= self.longest {
+            let last = since.buckets.iter().rposition(|nr| *nr > 0);
+            let most = last.map_or(Time::ZERO, |last| Time::from_ps(last_of(last)));
+            since.longest = most.min(self.longest);
+        }
+        since
+    }
+
     /// Both cores' together.
     pub fn add(&mut self, other: &Self) {
         self.accesses += other.accesses;
@@ -119,6 +140,11 @@ mod tests {
             };
             let mut hidden = of(&one);
             hidden.add(&of(&other));
+            let since = hidden.since(&of(&one));
+            prop_assert_eq!(since.ended(), other.len() as u64);
+            let longest = other.iter().max().copied().unwrap_or(0);
+            prop_assert!(since.longest().ps() >= longest);
+            prop_assert!(since.longest().ps() - longest <= longest / 32);
             let mut all = [one, other].concat();
             prop_assert_eq!(&hidden, &of(&all));
             all.sort_unstable();

@@ -45,8 +45,8 @@ impl Maps<'_> {
     }
 
     /// Starts to write out a dirty folio of a file, as flushers do, who name it with a reference of
-    /// their own. Every entry that maps it is made clean and loses its permission to write first, so
-    /// that a store from then on faults and makes the folio dirty again (Linux 7.1.5,
+    /// their own. First, every entry that maps it is made clean and loses its permission to write,
+    /// so that a store from then on faults and makes the folio dirty again (Linux 7.1.5,
     /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written, or a
     /// PMD leaf maps it, which would have to be split: then it stays as it is.
     pub fn write_back<W: World>(

@@ -1,6 +1,7 @@
 //! Puts the engine on its grounds: scenarios, traces of real programs, and how they are measured.
 #![forbid(unsafe_code)]
 
+pub mod access_patterns;
 pub mod age_file;
 pub mod aging_rounds;
 pub mod bench;

@@ -1,6 +1,7 @@
 //! The command line end to end: every command through the binary that ships.
 #![forbid(unsafe_code)]
 
+mod access_patterns;
 mod aging_rounds;
 mod bad_input;
 mod calibrate;

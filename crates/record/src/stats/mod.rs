@@ -4,8 +4,10 @@ mod holm;
 mod mann_whitney;
 mod mean;
 mod median;
+mod parametric;
 
 pub use holm::holm;
 pub use mann_whitney::{EXACT_LIMIT, MannWhitney, mann_whitney, smallest_p};
 pub use mean::Mean;
 pub use median::{Interval, median, median_interval};
+pub use parametric::{VarianceRatio, Welch, f_test, variation, welch};

@@ -26,6 +26,8 @@ pub struct ModelEnv<'e, 'a, F: Arch> {
     frame: RefCell<Option<ActivityGuard<'e, 'a, F>>>,
     /// When the last turn of waiting ended, and how long it was.
     waited: Cell<(Time, u64)>,
+    /// Transfers that are put off, and whether they write.
+    plug: RefCell<Option<Vec<(Io, bool)>>>,
 }
 
 impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
@@ -34,7 +36,8 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         task: &'e Task<'e, 'a, F>,
         meter: &'e Meter<'e>,
     ) -> Self {
-        Self { task, kernel, meter, frame: RefCell::default(), waited: Cell::default() }
+        let (frame, waited, plug) = (RefCell::default(), Cell::default(), RefCell::default());
+        Self { task, kernel, meter, frame, waited, plug }
     }
 
     /// The task.
@@ -104,18 +107,61 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
 
     fn transfer(&self, io: Io, write: bool) -> Submitted {
         let prices = self.task.machine().prices();
+        let to_device = self.kernel.swap == Swap::Device || !matches!(io.place, Place::Swap(_));
+        if let Some(plug) = self.plug.borrow_mut().as_mut().filter(|_| to_device) {
+            plug.push((io, write));
+            return Submitted::Pending;
+        }
         self.within(activity::STORAGE, || {
             self.does(Effort::Submit, 1);
-            if self.kernel.swap == Swap::Compressed && matches!(io.place, Place::Swap(_)) {
+            if !to_device {
                 let price = if write { prices.compress_page } else { prices.decompress_page };
                 self.task.spend(price * Self::small_pages(io.nr));
                 return Submitted::Done;
             }
-            let bytes = (io.nr as u64) << F::PAGE_SHIFT;
-            let ends = self.task.io(Transfer { bytes, write });
-            self.kernel.begin_transfer(ends, io.folio, write);
+            self.request(&[(io, write)]);
             Submitted::Pending
         })
+    }
+
+    /// One request to the storage device, for transfers of one direction that follow one another.
+    fn request(&self, run: &[(Io, bool)]) {
+        let (_, write) = run[0];
+        let pages: usize = run.iter().map(|(io, _)| io.nr).sum();
+        let bytes = (pages as u64) << F::PAGE_SHIFT;
+        let ends = self.task.io(Transfer { bytes, write });
+        for (io, _) in run {
+            self.kernel.begin_transfer(ends, io.folio, write);
+        }
+    }
+
+    /// Does `work` and puts off the transfers that it starts to its end: then those that follow one
+    /// another in a file go to the storage device as one request (Linux: a plug).
+    ///
+    /// # Panics
+    /// If it is within another.
+    pub fn plugged<R>(&self, work: impl FnOnce() -> R) -> R {
+        let before = self.plug.replace(Some(Vec::new()));
+        assert!(before.is_none(), "plugs are not nested");
+        let result = work();
+        let all = self.plug.take().expect("it was set above");
+        for run in all.chunk_by(follows) {
+            self.within(activity::STORAGE, || {
+                self.does(Effort::Submit, 1);
+                self.request(run);
+            });
+        }
+        result
+    }
+}
+
+/// Whether a transfer goes on where another ends, in a file and in the same direction.
+fn follows((one, writes): &(Io, bool), (next, write): &(Io, bool)) -> bool {
+    match (one.place, next.place) {
+        (Place::File(file, index), Place::File(of, then)) => {
+            writes == write && file == of && then == index + one.nr as u64
+        }
+        _ => false,
     }
 }
 

@@ -114,6 +114,13 @@ impl<'m> Kernel<'m> {
         self.transfers.borrow().iter().map(|transfer| transfer.ends).min()
     }
 
+    /// When the last of the writes that are under way ends, if any is.
+    pub fn last_write(&self) -> Option<Time> {
+        let transfers = self.transfers.borrow();
+        let writes = transfers.iter().filter(|transfer| transfer.write);
+        writes.map(|transfer| transfer.ends).max()
+    }
+
     /// Tells the engine of all transfers that have ended by now, in the order of their ends: what
     /// the storage device's interrupts do. Whoever waits for one calls this; nobody else does.
     pub fn end_transfers<F: Arch>(

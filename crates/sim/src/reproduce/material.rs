@@ -3,6 +3,7 @@
 
 use super::figure::Figure;
 use super::figures::ARM;
+use super::patterns::{self, Patterns};
 use super::shootdowns;
 use super::thpscale::Runs;
 use crate::bench::figures::Measured;
@@ -17,6 +18,7 @@ use pageout_machine::platform::{Architecture, InvalidationPrices, Platform, Pric
 use pageout_paging::Stage;
 use pageout_paging::table::LINE;
 use pageout_record::schema::{Record, RecordSet};
+use std::cell::OnceCell;
 
 /// How thorough to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,15 +33,29 @@ pub struct Effort {
     pub memory: u64,
     /// Draws of prices for each of them.
     pub modelled: u32,
+    /// Runs of S3's tests.
+    pub patterns: patterns::Runs,
 }
 
 impl Effort {
     /// What tables are shown of.
-    pub const FULL: Self =
-        Self { bytes: 1 << 30, rounds: 9, draws: 2000, memory: 256 << 20, modelled: 10 };
+    pub const FULL: Self = Self {
+        bytes: 1 << 30,
+        rounds: 9,
+        draws: 2000,
+        memory: 256 << 20,
+        modelled: 10,
+        patterns: patterns::Runs { memory: 16 << 20, nominal: 31, draws: 20, each: 4 },
+    };
     /// Whether all of it works.
-    pub const QUICK: Self =
-        Self { bytes: 32 << 20, rounds: 2, draws: 100, memory: 48 << 20, modelled: 1 };
+    pub const QUICK: Self = Self {
+        bytes: 32 << 20,
+        rounds: 2,
+        draws: 100,
+        memory: 48 << 20,
+        modelled: 1,
+        patterns: patterns::Runs { memory: 4 << 20, nominal: 3, draws: 2, each: 2 },
+    };
 }
 
 /// A state of the kernel's reclaim.
@@ -147,6 +163,8 @@ pub(super) struct Material {
     bytes: u64,
     /// Draws of a platform's prices.
     pub(super) draws: u64,
+    runs: patterns::Runs,
+    patterns: OnceCell<Patterns>,
 }
 
 impl Material {
@@ -167,14 +185,21 @@ impl Material {
             true => shootdowns::Runs::gather(effort, progress).expect("fields they have"),
             false => shootdowns::Runs::default(),
         };
-        let (bytes, draws) = (effort.bytes, effort.draws);
-        Self { host, thpscale, shootdowns, lab: stored(), bytes, draws }
+        let Effort { bytes, draws, patterns: runs, .. } = effort;
+        let patterns = OnceCell::new();
+        Self { host, thpscale, shootdowns, lab: stored(), bytes, draws, runs, patterns }
     }
 
     /// The figure's platform.
     pub(super) fn platform(&self, figure: &Figure) -> Result<Platform, String> {
         let name = figure.platform.ok_or("no platform answers to the system")?;
         Platform::named(name).ok_or_else(|| format!("platform {name} is not there"))
+    }
+
+    /// S3's tests on the figure's platform, which is that of all of them; run when first asked for.
+    pub(super) fn patterns(&self, figure: &Figure) -> Result<&Patterns, String> {
+        let platform = self.platform(figure)?;
+        Ok(self.patterns.get_or_init(|| Patterns::run(self.runs, &platform)))
     }
 
     /// What a page takes in a state of the kernel.

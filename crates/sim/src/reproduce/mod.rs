@@ -6,6 +6,7 @@ mod figure;
 mod figures;
 mod fit;
 mod material;
+mod patterns;
 mod predict;
 mod records;
 mod rows;
@@ -18,7 +19,8 @@ mod thpscale;
 
 pub use figure::{Figure, Said, Side, Theirs, Thread};
 pub use material::Effort;
-pub use predict::{Arithmetic, Method, Model, Steps, Whose};
+pub use patterns::{Ask, Policy, Runs, Test};
+pub use predict::{Arithmetic, Method, Steps, Whose};
 pub use shootdowns::Asked;
 pub use table::table;
 pub use thpscale::Told;

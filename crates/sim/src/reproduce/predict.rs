@@ -3,6 +3,7 @@
 use super::figure::{Figure, Theirs};
 use super::figures::CARMEL;
 use super::material::{Material, Step};
+use super::patterns::Ask;
 use super::shootdowns::Asked;
 use super::thpscale::Told;
 use crate::metrics::NS_PER_PAGE;
@@ -31,8 +32,8 @@ pub enum Method {
     Thpscale(Told),
     /// Scenarios `pageout-shared` and `fork-heavy` there.
     Shootdowns(Asked),
-    /// A scenario on the modelled machine.
-    Scenario(Model),
+    /// S3's tests on the modelled machine.
+    Patterns(Ask),
     /// Nothing here can say, and why.
     Not(&'static str),
 }
@@ -75,22 +76,6 @@ pub enum Arithmetic {
     FalsePositive,
     /// 4 KiB for each entry of the platform's second TLB level.
     Reach,
-}
-
-/// Scenarios on the modelled machine that answer to threads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Model {
-    /// S3's six tests.
-    AccessPatterns,
-}
-
-impl Model {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AccessPatterns => "access-patterns",
-        }
-    }
 }
 
 /// What a line of ours is worth.
@@ -148,7 +133,7 @@ pub(super) struct Answer {
 
 /// Cost before over cost after.
 pub(super) const RATIO: &str = "ratio";
-const TIMES: &str = "times";
+pub(super) const TIMES: &str = "times";
 const INSTRUCTIONS: &str = "instructions/4K page";
 const PERCENT: &str = "%";
 
@@ -192,9 +177,7 @@ impl Method {
             Self::Computed(arithmetic) => Ok(computed(figure, arithmetic)),
             Self::Thpscale(told) => material.thpscale.answer(told),
             Self::Shootdowns(asked) => material.shootdowns.answer(asked, figure),
-            Self::Scenario(model) => {
-                Err(format!("scenario {} is not implemented on ground model", model.name()))
-            }
+            Self::Patterns(ask) => material.patterns(figure)?.answer(ask, figure),
             Self::Not(why) => Err(why.to_owned()),
         }
     }

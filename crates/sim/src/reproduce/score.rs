@@ -81,7 +81,7 @@ fn sides(rows: &[Row<'_>], said: &'static str, ground: Ground, name: &'static st
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "figures with a line of ours: {} of {}", self.answered, self.figures)?;
-        for (what, of) in [("times", &self.times), ("ratios", &self.ratios)] {
+        for (what, of) in [("times and variations", &self.times), ("ratios", &self.ratios)] {
             let (n, misses) = (of.widths.len(), of.misses);
             let Some(width) = median(&of.widths) else {
                 writeln!(f, "predicted {what}: none")?;

@@ -3,14 +3,18 @@
 //! p < 0.01.
 
 use super::super::figure::{Figure, Said, Side, Theirs, Thread};
-use super::super::predict::Method::{self, Computed, Scenario};
-use super::super::predict::{Arithmetic, Model};
+use super::super::patterns::Ask::{Means, Variation, Variations, Worst, Writes};
+use super::super::patterns::Policy::{None, Nosync, Sync};
+use super::super::patterns::Test::{
+    HalfHotRead, HotRead, HotWrite, RandomRead, RandomWrite, SeqRead, SeqWrite,
+};
+use super::super::predict::Arithmetic;
+use super::super::predict::Method::{Computed, Patterns};
 use super::{CARMEL, faster, figure, throughput, value};
 use Said::{Claimed, No, Tested};
 use Side::{Better, Neither, Worse};
 
 const XAVIER: (&str, Option<&str>) = ("Xavier, 8 Carmel cores", Some(CARMEL));
-const PATTERNS: &[Method] = &[Scenario(Model::AccessPatterns)];
 const VARIATION: &str = "% of the mean";
 const TIMES: &str = "times";
 const PERCENT: &str = "%";
@@ -22,7 +26,7 @@ pub(super) const MEANS: &[Figure] = &[
         "NVMe reads, none against sync: 10 to 15 % more",
         throughput(10.0, 15.0),
         Claimed,
-        PATTERNS,
+        &[Patterns(Means(SeqRead, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-nvme-write"),
@@ -30,7 +34,7 @@ pub(super) const MEANS: &[Figure] = &[
         "NVMe writes, none against sync: 20 to 40 % more",
         throughput(20.0, 40.0),
         Claimed,
-        PATTERNS,
+        &[Patterns(Means(SeqWrite, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-seq-read-none-sync"),
@@ -38,7 +42,7 @@ pub(super) const MEANS: &[Figure] = &[
         "sequential read, mean: none 8 % faster than sync",
         faster(8.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(SeqRead, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-seq-read-nosync"),
@@ -46,7 +50,7 @@ pub(super) const MEANS: &[Figure] = &[
         "sequential read, mean: nosync cannot be told from either",
         Theirs::Side(Neither),
         No,
-        PATTERNS,
+        &[Patterns(Means(SeqRead, Sync, Nosync)), Patterns(Means(SeqRead, None, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-rand-read-nosync-sync"),
@@ -54,7 +58,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random read, mean: nosync 8 % faster than sync",
         faster(8.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(RandomRead, Sync, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-rand-read-nosync-none"),
@@ -62,7 +66,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random read, mean: nosync 8 % faster than none",
         faster(8.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(RandomRead, None, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-rand-read-none-sync"),
@@ -70,7 +74,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random read, mean: sync and none alike",
         Theirs::Side(Neither),
         No,
-        PATTERNS,
+        &[Patterns(Means(RandomRead, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-hot-read-nosync-sync"),
@@ -78,7 +82,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random read, mean: nosync 12 % faster than sync",
         faster(12.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(HotRead, Sync, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-hot-read-nosync-none"),
@@ -86,7 +90,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random read, mean: nosync 9 % faster than none",
         faster(9.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(HotRead, None, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-hot-read-none-sync"),
@@ -94,7 +98,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random read, mean: none 4 % faster than sync",
         faster(4.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(HotRead, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-seq-write-sync"),
@@ -102,7 +106,7 @@ pub(super) const MEANS: &[Figure] = &[
         "sequential write, mean: sync 8 % faster, p = 0.014",
         faster(8.0),
         No,
-        PATTERNS,
+        &[Patterns(Means(SeqWrite, None, Sync))],
     ),
     figure(
         (Thread::S3, "s3-rand-write-none-sync"),
@@ -110,7 +114,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random write, mean: none 51 % faster than sync",
         faster(51.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(RandomWrite, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-rand-write-none-nosync"),
@@ -118,7 +122,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random write, mean: none 38 % faster than nosync",
         faster(38.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(RandomWrite, Nosync, None))],
     ),
     figure(
         (Thread::S3, "s3-hot-write-none-sync"),
@@ -126,7 +130,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random write, mean: none 46 % faster than sync",
         faster(46.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(HotWrite, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-hot-write-none-nosync"),
@@ -134,7 +138,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random write, mean: none 45 % faster than nosync",
         faster(45.0),
         Tested,
-        PATTERNS,
+        &[Patterns(Means(HotWrite, Nosync, None))],
     ),
     figure(
         (Thread::S3, "s3-half-hot-nosync-sync"),
@@ -142,7 +146,7 @@ pub(super) const MEANS: &[Figure] = &[
         "half hot, reads: nosync about 10 % better than sync",
         faster(10.0),
         Claimed,
-        PATTERNS,
+        &[Patterns(Means(HalfHotRead, Sync, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-half-hot-nosync-none"),
@@ -150,11 +154,11 @@ pub(super) const MEANS: &[Figure] = &[
         "half hot, reads: nosync about 10 % better than none",
         faster(10.0),
         Claimed,
-        PATTERNS,
+        &[Patterns(Means(HalfHotRead, None, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-false-positive"),
-        ("arithmetic", None),
+        ("arithmetic", Option::None),
         "chance of a false positive in 36 comparisons at p = 1/36",
         value(50.0, "%"),
         Claimed,
@@ -177,7 +181,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation: nosync against sync",
         Theirs::Value { value: 3.5, unit: TIMES, side: Worse },
         Tested,
-        PATTERNS,
+        &[Patterns(Variations(SeqRead, Sync, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-nosync-none"),
@@ -185,7 +189,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation: nosync against none",
         Theirs::Value { value: 12.3, unit: TIMES, side: Worse },
         Tested,
-        PATTERNS,
+        &[Patterns(Variations(SeqRead, None, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-none-sync"),
@@ -193,7 +197,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation: none that much less than sync",
         Theirs::Value { value: 3.5, unit: TIMES, side: Better },
         Tested,
-        PATTERNS,
+        &[Patterns(Variations(SeqRead, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-nosync"),
@@ -201,7 +205,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation of nosync",
         Theirs::Value { value: 38.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Variation(SeqRead, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-sync"),
@@ -209,7 +213,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation of sync, about",
         Theirs::Value { value: 12.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Variation(SeqRead, Sync))],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-none"),
@@ -217,7 +221,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation of none, about",
         Theirs::Value { value: 4.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Variation(SeqRead, None))],
     ),
     figure(
         (Thread::S3, "s3-rand-read-var-nosync"),
@@ -225,7 +229,10 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "random read, variation: nosync less than both, about",
         Theirs::Value { value: 3.0, unit: TIMES, side: Better },
         Tested,
-        PATTERNS,
+        &[
+            Patterns(Variations(RandomRead, Sync, Nosync)),
+            Patterns(Variations(RandomRead, None, Nosync)),
+        ],
     ),
     figure(
         (Thread::S3, "s3-rand-read-var-nosync-own"),
@@ -233,7 +240,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "random read, variation of nosync",
         Theirs::Value { value: 1.5, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Variation(RandomRead, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-hot-read-var-sync"),
@@ -241,7 +248,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random read, variation of sync, the lowest",
         Theirs::Value { value: 1.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Variation(HotRead, Sync))],
     ),
     figure(
         (Thread::S3, "s3-hot-read-var-sync-nosync"),
@@ -249,7 +256,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random read, variation: sync of nosync",
         Theirs::Value { value: 64.0, unit: PERCENT, side: Worse },
         Tested,
-        PATTERNS,
+        &[Patterns(Variations(HotRead, Sync, Nosync))],
     ),
     figure(
         (Thread::S3, "s3-hot-read-var-sync-none"),
@@ -257,7 +264,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random read, variation: sync of none",
         Theirs::Value { value: 22.0, unit: PERCENT, side: Worse },
         Tested,
-        PATTERNS,
+        &[Patterns(Variations(HotRead, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-hot-read-var-none"),
@@ -265,7 +272,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random read, variation of none",
         Theirs::Value { value: 5.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Variation(HotRead, None))],
     ),
     figure(
         (Thread::S3, "s3-write-var"),
@@ -273,7 +280,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "writes, variation, about",
         Theirs::Value { value: 10.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Writes)],
     ),
     figure(
         (Thread::S3, "s3-rand-write-var"),
@@ -281,7 +288,10 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "random write, variation: no difference",
         Theirs::Side(Neither),
         No,
-        PATTERNS,
+        &[
+            Patterns(Variations(RandomWrite, Sync, Nosync)),
+            Patterns(Variations(RandomWrite, Sync, None)),
+        ],
     ),
     figure(
         (Thread::S3, "s3-hot-write-var"),
@@ -289,7 +299,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random write, variation: no difference",
         Theirs::Side(Neither),
         No,
-        PATTERNS,
+        &[Patterns(Variations(HotWrite, Sync, Nosync)), Patterns(Variations(HotWrite, Sync, None))],
     ),
     figure(
         (Thread::S3, "s3-worst-var-none"),
@@ -297,7 +307,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "largest variation of any test, none",
         Theirs::Value { value: 5.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Worst(None))],
     ),
     figure(
         (Thread::S3, "s3-worst-var-nosync"),
@@ -305,7 +315,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "largest variation of any test, nosync",
         Theirs::Value { value: 38.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Worst(Nosync))],
     ),
     figure(
         (Thread::S3, "s3-worst-var-sync"),
@@ -313,6 +323,6 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "largest variation of any test, sync",
         Theirs::Value { value: 12.0, unit: VARIATION, side: Neither },
         No,
-        PATTERNS,
+        &[Patterns(Worst(Sync))],
     ),
 ];

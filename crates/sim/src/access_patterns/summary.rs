@@ -1,0 +1,217 @@
+//! The table that the 2018 results were given as: of each test the mean of every policy and how
+//! much its runs vary, and of each two policies whether they differ in either. Made of records.
+
+use super::NAME;
+use super::measure::TIME;
+use pageout_record::render::{Align, Grid, rounded};
+use pageout_record::schema::{Labels, Record, RecordSet};
+use pageout_record::stats::{Mean, f_test, holm, variation, welch};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What was significant in 2018.
+const ALPHA: f64 = 0.01;
+
+/// One test under all policies.
+struct Test<'r> {
+    name: String,
+    /// Each with the values of its runs.
+    policies: Vec<(String, &'r Record, &'r [f64])>,
+}
+
+/// Two policies of a test.
+struct Pair<'t, 'r> {
+    test: &'t Test<'r>,
+    names: [&'t str; 2],
+    values: [&'r [f64]; 2],
+    /// Of equal means, and of equal variances.
+    p: [f64; 2],
+}
+
+/// The table of all records of the scenario in a set.
+pub fn table(set: &RecordSet) -> String {
+    let records: Vec<_> = set.records.iter().filter(|record| record.scenario == NAME).collect();
+    let tests = tests(&records);
+    let pairs: Vec<_> = tests.iter().flat_map(pairs).collect();
+    let mut text = of_policies(&tests);
+    if !pairs.is_empty() {
+        text += "\n";
+        text += &of_pairs(&pairs);
+    }
+    text + "\n" + &of_means(&tests)
+}
+
+/// Records by test, in the order they come.
+fn tests<'r>(records: &[&'r Record]) -> Vec<Test<'r>> {
+    let mut seen: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, value) in records.iter().flat_map(|record| &record.fields) {
+        let values = seen.entry(name).or_default();
+        if !values.contains(&&**value) {
+            values.push(value);
+        }
+    }
+    let told = |name: &str| ["pattern", "access"].contains(&name) || seen[name].len() > 1;
+    let mut tests: Vec<(&Labels, Test<'r>)> = Vec::new();
+    for record in records {
+        let metric = record.metrics.iter().find(|metric| metric.name == TIME);
+        let Some(values) = metric.map(|metric| &*metric.values) else { continue };
+        let policy = (policy(record, records), *record, values);
+        if let Some((_, test)) = tests.iter_mut().find(|(fields, _)| **fields == record.fields) {
+            test.policies.push(policy);
+            continue;
+        }
+        let first = ["pattern", "access"].map(|name| (name, record.fields.get(name)));
+        let others = record.fields.iter().filter(|(name, _)| told(name));
+        let others = others.filter(|(name, _)| !["pattern", "access"].contains(&&***name));
+        let words = first.iter().filter_map(|(_, value)| value.cloned());
+        let words = words.chain(others.map(|(name, value)| format!("{name}={value}")));
+        let name = words.collect::<Vec<_>>().join(" ");
+        tests.push((&record.fields, Test { name, policies: vec![policy] }));
+    }
+    tests.into_iter().map(|(_, test)| test).collect()
+}
+
+/// What a variant is called: its way to follow a young bit, or all that differs.
+fn policy(record: &Record, records: &[&Record]) -> String {
+    let differs = |axis: &str, value: &String| {
+        records.iter().any(|other| other.variant.get(axis) != Some(value))
+    };
+    let all = record.variant.iter().filter(|(axis, value)| differs(axis, value));
+    let all: Vec<_> = all.map(|(axis, value)| (&**axis, &**value)).collect();
+    match &all[..] {
+        [] => record.variant.get("flush").cloned().unwrap_or_default(),
+        [("flush", value)] => (*value).to_owned(),
+        all => {
+            all.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",")
+        }
+    }
+}
+
+fn pairs<'t, 'r>(test: &'t Test<'r>) -> Vec<Pair<'t, 'r>> {
+    let all = &test.policies;
+    let each = (0..all.len()).flat_map(|k| (k + 1..all.len()).map(move |other| [k, other]));
+    let pair = |two: [usize; 2]| {
+        let [first, second] = two.map(|k| all[k].2);
+        let p = [welch(first, second)?.p, f_test(first, second)?.p];
+        let names = two.map(|k| &*all[k].0);
+        Some(Pair { test, names, values: [first, second], p })
+    };
+    each.filter_map(pair).collect()
+}
+
+fn of_policies(tests: &[Test<'_>]) -> String {
+    let columns = [
+        ("test", Align::Left),
+        ("policy", Align::Left),
+        ("mean, ns/use", Align::Right),
+        ("variation, %", Align::Right),
+        ("runs", Align::Right),
+    ];
+    let mut grid = Grid::new(columns);
+    for test in tests {
+        for (k, (policy, _, values)) in test.policies.iter().enumerate() {
+            let name = if k == 0 { &*test.name } else { "" };
+            let varies = variation(values).map_or("-".to_owned(), |part| rounded(100.0 * part));
+            let mean = mean(values).map_or_else(String::new, rounded);
+            grid.row([name.to_owned(), policy.clone(), mean, varies, values.len().to_string()]);
+        }
+    }
+    format!("time of a use of a page, and the standard deviation of runs over their mean\n\n{grid}")
+}
+
+fn of_pairs(pairs: &[Pair<'_, '_>]) -> String {
+    let family: Vec<f64> = pairs.iter().flat_map(|pair| pair.p).collect();
+    let adjusted = holm(&family);
+    let columns = [
+        ("test", Align::Left),
+        ("policies", Align::Left),
+        ("means", Align::Right),
+        ("p", Align::Right),
+        ("2018", Align::Left),
+        ("Holm", Align::Left),
+        ("variances", Align::Right),
+        ("p", Align::Right),
+        ("2018", Align::Left),
+        ("Holm", Align::Left),
+    ];
+    let mut grid = Grid::new(columns);
+    for (pair, adjusted) in pairs.iter().zip(adjusted.chunks(2)) {
+        let [before, after] = pair.values.map(|values| mean(values).unwrap_or(f64::NAN));
+        let [first, second] = pair.values.map(|values| variation(values).unwrap_or(f64::NAN));
+        let differ = |p: f64| if p < ALPHA { "differ" } else { "-" }.to_owned();
+        grid.row([
+            pair.test.name.clone(),
+            pair.names.join(" / "),
+            ratio(before, after),
+            shown(pair.p[0]),
+            differ(pair.p[0]),
+            differ(adjusted[0]),
+            ratio(first, second),
+            shown(pair.p[1]),
+            differ(pair.p[1]),
+            differ(adjusted[1]),
+        ]);
+    }
+    let mut text = String::from(
+        "means: the first policy's over the second's, above 1 the second is faster; p by Welch's \
+         t-test\nvariances: the first's variation over the second's; p by an F-test\n",
+    );
+    let _ = writeln!(
+        text,
+        "2018: p < {ALPHA}, as the thread judged; Holm: so that any of the {} comparisons errs \
+         with that chance\n",
+        family.len()
+    );
+    text + &grid.to_string()
+}
+
+/// One over the other; 1 where both are nothing.
+fn ratio(first: f64, second: f64) -> String {
+    if first == second { "1".to_owned() } else { rounded(first / second) }
+}
+
+fn shown(p: f64) -> String {
+    if p < 1e-4 { "<0.0001".to_owned() } else { format!("{p:.4}") }
+}
+
+/// What is shown of where the time goes, and of what was hidden.
+const SHOWN: [(&str, &str); 11] = [
+    ("background reclaim", "reclaim, %"),
+    ("direct reclaim", "direct, %"),
+    ("hidden for, P50", "hidden P50, us"),
+    ("hidden for, P90", "P90"),
+    ("hidden for, P99", "P99"),
+    ("hidden for, max", "max"),
+    ("hot pages reclaimed by mistake", "mistakes"),
+    ("refaults", "refaults/use"),
+    ("invalidations broadcast", "TLBI/use"),
+    ("barriers", "DSB/use"),
+    ("invalidations pushed out of buffers", "pushed out/use"),
+];
+
+fn of_means(tests: &[Test<'_>]) -> String {
+    let numbers = SHOWN.map(|(_, column)| (column, Align::Right));
+    let columns = [("test", Align::Left), ("policy", Align::Left)];
+    let mut grid = Grid::new(columns.into_iter().chain(numbers));
+    for test in tests {
+        for (k, (policy, record, _)) in test.policies.iter().enumerate() {
+            let name = if k == 0 { test.name.clone() } else { String::new() };
+            let of = |wanted: &str| {
+                let metric = record.metrics.iter().find(|metric| metric.name == wanted);
+                metric.and_then(|metric| mean(&metric.values)).map_or_else(String::new, rounded)
+            };
+            let numbers = SHOWN.map(|(metric, _)| of(metric));
+            grid.row([name, policy.clone()].into_iter().chain(numbers));
+        }
+    }
+    format!(
+        "means of runs. reclaim: background reclaim's time; mistakes: pages reclaimed whose last \
+         use went through\na stale entry, and that came back; pushed out: by later ones, of the \
+         buffers of all cores\n\n{grid}"
+    )
+}
+
+/// The mean of these values; `None` if there are none.
+fn mean(values: &[f64]) -> Option<f64> {
+    Mean::of(values).map(|of| of.mean)
+}
