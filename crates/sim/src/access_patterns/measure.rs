@@ -109,17 +109,22 @@ pub struct Times {
 }
 
 /// Every scenario under every variant, in that order: the runs of the model, and with each of its
-/// draws of prices `each` runs.
+/// draws of prices `each` runs, with seeds of their own: what varies from run to run is in what
+/// varies from draw to draw.
 pub(super) fn times(
     all: &[AccessPatterns],
     variants: &[Variant],
     model: &Model,
     each: u32,
 ) -> Vec<Times> {
-    let seeds = |runs: u32| (0..u64::from(runs)).map(|run| model.seed.wrapping_add(run));
-    let nominal = seeds(model.runs).map(|seed| One { draw: Draw::Nominal, seed });
-    let drawn = (0..u64::from(model.draws))
-        .flat_map(|draw| seeds(each).map(move |seed| One { draw: Draw::Seeded(draw), seed }));
+    let seeds = |from: u64, runs: u32| {
+        (0..u64::from(runs)).map(move |run| model.seed.wrapping_add(from + run))
+    };
+    let nominal = seeds(0, model.runs).map(|seed| One { draw: Draw::Nominal, seed });
+    let drawn = (0..u64::from(model.draws)).flat_map(|draw| {
+        let runs = seeds(draw * u64::from(each), each);
+        runs.map(move |seed| One { draw: Draw::Seeded(draw), seed })
+    });
     let runs: Vec<_> = nominal.chain(drawn).collect();
     let outcomes = outcomes_of(all, variants, model, &runs, &mut |_, _| ());
     let times = |outcomes: &Outcomes| {

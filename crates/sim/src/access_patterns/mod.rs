@@ -211,7 +211,7 @@ impl AccessPatterns {
     }
 
     /// The times of all scenarios under all variants: the runs of the model, and with each of its
-    /// draws of prices `each` runs.
+    /// draws of prices `each` runs with seeds of their own.
     pub fn times(all: &[Self], variants: &[Variant], model: &Model, each: u32) -> Vec<Times> {
         measure::times(all, variants, model, each)
     }
