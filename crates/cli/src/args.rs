@@ -58,7 +58,7 @@ Scenarios and their fields (format, order, young and access take comma-separated
                repeat=1 (runs of the program); compared are flushes, on both lists
   thpscale   on --ground model alone: threads fragment memory, then fill slots of 2 MiB, for which
              the kernel compacts and reclaims, as mmtests' benchmark of that name (docs/model.md)
-               threads=1,3,5,7,12,18,24,30,32  memory=256MiB (about that, so that slots come out
+               threads=1,3,5,7,12,18,24,30,32  memory=1GiB (about that, so that slots come out
                even)  swap=none (or zram)  format=arm64-4k  lru=classic (or mglru, of every variant)
 Scenarios of --ground model alone (docs/model.md); compared are, unless said otherwise,
 shootdown=immediate and shootdown=deferred
