@@ -1,7 +1,6 @@
 //! What a machine did between two of its reports.
 
-use crate::metrics::counted;
-use crate::metrics::modelled;
+use crate::metrics::{counted, modelled};
 use pageout_machine::{Report, Time};
 use pageout_record::schema::{Better, Metric};
 
@@ -51,7 +50,7 @@ impl Between {
         of(&self.after).since(of(&self.before))
     }
 
-    /// The time in which tasks invalidate or wait for that, where `place` is one of the names above.
+    /// The time in which tasks invalidate or wait for that, at any place or below one of that name.
     pub fn flushing(&self, place: Option<&str>) -> Time {
         self.time(|path| {
             let own = matches!(path.last(), Some(&"invalidate" | &"wait"));

@@ -65,8 +65,8 @@ pub struct PageoutShared {
 }
 
 impl PageoutShared {
-    /// Scenarios from `FIELD=VALUE` arguments: the thread's but for the times, since after the first
-    /// one repetition is like another.
+    /// Scenarios from `FIELD=VALUE` arguments: the thread's but for the times, since after the
+    /// first one repetition is like another.
     ///
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.

@@ -257,7 +257,7 @@ impl Outcome {
         self.each.iter().copied().sum::<Time>().ns() / 1e3 / self.times
     }
 
-    /// The time in which tasks invalidate, or wait until others have, a repetition, in microseconds.
+    /// The time in which tasks invalidate, or wait until others have, in microseconds a repetition.
     pub fn flushing(&self) -> f64 {
         self.between.flushing(None).ns() / 1e3 / self.times
     }

@@ -107,8 +107,8 @@ impl Runs {
 }
 
 const HOW: &str = "scenario pageout-shared, shootdown immediate and deferred; few draws";
-const SHELLS_HOW: &str = "scenario fork-heavy, which is harder on deferring than shell1: its memory \
-    is reclaimed all the time";
+const SHELLS_HOW: &str = "scenario fork-heavy, which is harder on deferring than shell1: its \
+    memory is reclaimed all the time";
 
 fn model(platform: &str, draws: u32) -> Model {
     let platform = Some(Platform::named(platform).expect("a shipped platform"));
