@@ -65,8 +65,8 @@ fn modelled_machines() {
     let x86 = model("format=arm64-4k --platform x86-server-class");
     refused(&x86, &["format", "arm64-4k", "x86-server-class"]);
     refused(&model("format=riscv64"), &["riscv64", "--platform FILE"]);
-    let tight = model("process=running size=4MiB order=0 --cores 256");
-    refused(&tight, &["size", "4MiB", "reclaim=80%", "256 cores"]);
+    let tight = model("process=running size=1MiB order=0 --cores 256");
+    refused(&tight, &["size", "1MiB", "256 cores"]);
     refused(&model("process=dancing"), &["process", "dancing", "asleep or running"]);
     refused(&model("process=running --cores 1"), &["process", "one core"]);
     refused(&model("--cores 0"), &["--cores", "1..=256"]);

@@ -217,11 +217,12 @@ impl Maps<'_> {
     fn give_up<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
         cpu.enter(Rank::Folio);
-        if let Some(guard) = folio.try_lock() {
-            if is_mapped_once(folio) && try_to_free_swap(self, world, cpu, &guard) {
-                guard.forget_dirty();
-                self.lazyfree(world, cpu, &guard, id);
-            }
+        if let Some(guard) = folio.try_lock()
+            && is_mapped_once(folio)
+            && try_to_free_swap(self, world, cpu, &guard)
+        {
+            guard.forget_dirty();
+            self.lazyfree(world, cpu, &guard, id);
         }
         cpu.leave(Rank::Folio);
     }

@@ -13,7 +13,7 @@ use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Stage, VirtAddr};
-use pageout_reclaim::{CpuCtx, FREE_BATCH, Limits};
+use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits};
 use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
 use std::cell::Cell;
 
@@ -27,19 +27,17 @@ pub enum Process {
 }
 
 impl ReclaimFile {
-    /// Whether threads may use a page each on all cores but one, and what is asked for can still be
-    /// reclaimed beside them.
+    /// Whether threads may use a page each on all cores but one, and a folio is left beside them.
     fn check_running(&self, cores: u16) -> Result<(), FieldError> {
         if cores < 2 {
             return Err(bad("process", "running", "asleep where there is one core"));
         }
-        let used = u64::from(cores) << self.format.page_shift();
-        let left = used.next_multiple_of(self.largest_folio()) + self.largest_folio();
-        if self.bytes < left + self.reclaim_bytes() {
+        let used =
+            (u64::from(cores) << self.format.page_shift()).next_multiple_of(self.largest_folio());
+        if self.bytes <= used {
             let accepted = format!(
-                "a file of which reclaim={}% leaves {}: {cores} cores use a page each",
-                self.reclaim_percent,
-                fields::display_size(left)
+                "more than {} for process=running on {cores} cores, which use a page each",
+                fields::display_size(used)
             );
             return Err(bad("size", &fields::display_size(self.bytes), accepted));
         }
@@ -242,7 +240,11 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
             let reclaimed = kernel.on(task, |env| {
                 env.within(activity::MEMORY_RECLAIM, || setup.reclaim(env, &bytes, tuning))
             });
-            let reclaimed = reclaimed.expect("a clean file's pages can be reclaimed");
+            let reclaimed = reclaimed.unwrap_or_else(|error| {
+                // Pages in use all the time may be more than the request leaves.
+                assert_eq!(error, Errno::EAGAIN, "all else is in the request");
+                setup.vmstat().get(Counter::PgstealProactive)
+            });
             done.set(Some((reclaimed, task.now().since(begun))));
         };
         TaskSpec::new("reclaim", reclaim).on(CoreId(0))

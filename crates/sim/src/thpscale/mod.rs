@@ -57,7 +57,7 @@ impl Thpscale {
     /// The rows of the thread's table.
     pub const THREADS: [u32; 9] = [1, 3, 5, 7, 12, 18, 24, 30, 32];
     /// About the memory with which one run takes a second of this program's time.
-    pub const MEMORY: u64 = 256 << 20;
+    pub const MEMORY: u64 = 1 << 30;
     const MOST_MEMORY: u64 = 16 << 30;
     const FIELDS: &str = "threads, memory, swap and format";
 
