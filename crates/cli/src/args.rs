@@ -283,6 +283,7 @@ the whole of reclaim: each page flushed at once, against a flush for a batch (do
 
 Examples:
   pageout sweep flush                          all platforms, 1 to 256 cores: a few minutes
+  pageout sweep pageout --platform kunpeng-920-class --processes 1,8
   pageout sweep flush --platform x86-server-class --platform ./mine.toml --cores 8,16 --csv";
 
 #[derive(Debug, Parser)]
@@ -301,9 +302,9 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "N,N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=256))]
     pub processes: Vec<u32>,
-    /// Size of the file
-    #[arg(long, default_value = "16MiB")]
-    pub size: String,
+    /// Size of the file, or of the memory [default: 16MiB for flush, 1MiB for pageout]
+    #[arg(long)]
+    pub size: Option<String>,
     /// Seed of everything chosen at random
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -315,6 +316,8 @@ pub(crate) struct SweepArgs {
 pub(crate) enum Question {
     /// What flushes take, by cores and processes: at once, against deferred
     Flush,
+    /// The same where memory is read in from compressed swap and paged out by turns
+    Pageout,
 }
 
 #[derive(Debug, Parser)]

@@ -19,7 +19,7 @@ mod tables;
 mod thpscale;
 mod trace;
 
-use args::{Args, Command, CompareArgs, Question};
+use args::{Args, Command, CompareArgs};
 use clap::{CommandFactory, Parser};
 use error::CliError;
 use std::process::ExitCode;
@@ -42,9 +42,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Compare(args)) => compare::compare(&args)?,
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,
-        Some(Command::Sweep(args)) => match args.what {
-            Question::Flush => sweep::sweep(&args)?,
-        },
+        Some(Command::Sweep(args)) => sweep::sweep(&args)?,
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args)?,
         Some(Command::Check(args)) => return check::check(&args),

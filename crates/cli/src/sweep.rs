@@ -1,6 +1,6 @@
 //! `sweep`: one question asked of many modelled machines.
 
-use crate::args::SweepArgs;
+use crate::args::{Question, SweepArgs};
 use crate::compare::table;
 use crate::error::CliError;
 use crate::model::platform_of;
@@ -8,7 +8,7 @@ use crate::{output, progress};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::RecordSet;
 use pageout_sim::model::host_threads;
-use pageout_sim::sweep::FlushSweep;
+use pageout_sim::sweep::{FlushSweep, Swept};
 use pageout_sim::this_machine::this_run;
 use pageout_sim::variant::Axes;
 
@@ -25,11 +25,16 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
         [] => FlushSweep::PROCESSES.to_vec(),
         given => given.to_vec(),
     };
+    let (swept, size) = match args.what {
+        Question::Flush => (Swept::File, "16MiB"),
+        Question::Pageout => (Swept::Anon, "1MiB"),
+    };
     let sweep = FlushSweep {
+        swept,
         platforms,
         cores: or(&args.cores, &FlushSweep::CORES),
         processes,
-        size: args.size.clone(),
+        size: args.size.clone().unwrap_or_else(|| size.to_owned()),
         seed: args.seed,
         threads: host_threads(),
     };

@@ -1,7 +1,8 @@
 //! Sweeps: one question asked of many modelled machines.
 
 use crate::fields::FieldError;
-use crate::model::Model;
+use crate::model::{Model, Scenario as _};
+use crate::pageout_shared::{CPU_SHARE, PageoutShared, REPETITION};
 use crate::reclaim_file::{FLUSHING, Priced, STOLEN, WHOLE};
 use crate::variant::Variant;
 use pageout_machine::platform::{Architecture, Platform};
@@ -10,11 +11,21 @@ use pageout_reclaim::ShootdownWhen;
 use pageout_record::schema::Record;
 use std::num::NonZeroUsize;
 
-/// What reclaim pays for making other cores forget, by how many there are: single pages of a file
-/// are reclaimed that processes use on all other cores, each page flushed at once, or a batch of
-/// folios together.
+/// What is reclaimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Swept {
+    /// Single pages of a file, which processes use on all other cores.
+    File,
+    /// Anonymous memory, which they read before each time.
+    Anon,
+}
+
+/// What reclaim pays for making other cores forget, by how many there are: each page flushed at
+/// once, or a batch of folios together.
 #[derive(Clone, Debug)]
 pub struct FlushSweep {
+    /// What is reclaimed.
+    pub swept: Swept,
     /// The machines.
     pub platforms: Vec<Platform>,
     /// How many cores each has in turn.
@@ -30,10 +41,12 @@ pub struct FlushSweep {
 }
 
 /// What the sweep tells of each machine, in this order.
-pub const TOLD: [&str; 7] = [
+pub const TOLD: [&str; 9] = [
     FLUSHING,
     STOLEN,
     WHOLE,
+    REPETITION,
+    CPU_SHARE,
     "invalidations broadcast",
     "barriers",
     "interrupt rounds",
@@ -66,8 +79,17 @@ impl FlushSweep {
         let mut all = Vec::new();
         for (k, (platform, cores, processes)) in machines.into_iter().enumerate() {
             let model = self.model(platform, cores);
-            let scenarios = Priced::parse(&self.fields(platform, cores, processes), &model)?;
-            let records = Priced::records(&scenarios, &Self::variants(), &model, &mut |_, _| {});
+            let fields = self.fields(platform, cores, processes);
+            let (variants, silent) = (Self::variants(), &mut |_, _| {});
+            let records = match self.swept {
+                Swept::File => {
+                    Priced::records(&Priced::parse(&fields, &model)?, &variants, &model, silent)
+                }
+                Swept::Anon => {
+                    let all = PageoutShared::parse(&fields, &model)?;
+                    PageoutShared::records(&all, &variants, &model, silent)
+                }
+            };
             all.extend(records.into_iter().map(told));
             progress(k + 1, steps);
         }
@@ -98,15 +120,13 @@ impl FlushSweep {
         };
         // With one core there is nobody to tell.
         let process = if cores == 1 { "asleep" } else { "running" };
-        [
-            ("format", format.to_owned()),
-            ("order", "0".to_owned()),
-            ("size", self.size.clone()),
-            ("processes", processes.to_string()),
-            ("process", process.to_owned()),
-        ]
-        .map(|(field, value)| format!("{field}={value}"))
-        .to_vec()
+        let own = match self.swept {
+            Swept::File => [("order", "0"), ("process", process)],
+            Swept::Anon => [("times", "3"), ("out", "memory.reclaim")],
+        };
+        let common = [format!("format={format}"), format!("size={}", self.size)];
+        let own = own.map(|(field, value)| format!("{field}={value}"));
+        [&common[..], &[format!("processes={processes}")], &own].concat()
     }
 }
 
@@ -125,6 +145,7 @@ mod tests {
     fn deferring_keeps_the_flush_from_growing_with_cores() {
         let named = |name| Platform::named(name).expect("a shipped platform");
         let sweep = FlushSweep {
+            swept: Swept::File,
             platforms: vec![named("x86-server-class"), named("kunpeng-920-class")],
             cores: vec![1, 4, 16],
             processes: vec![1, 2],
@@ -147,5 +168,27 @@ mod tests {
             let saves = flushing(many) / flushing(deferred);
             assert!(saves > saved(many), "{saves} times: {deferred:?} {many:?}");
         }
+    }
+
+    #[test]
+    fn the_more_share_memory_the_more_deferring_saves() {
+        let sweep = FlushSweep {
+            swept: Swept::Anon,
+            platforms: vec![Platform::named("kunpeng-920-class").expect("a shipped platform")],
+            cores: vec![1, 16],
+            processes: vec![1, 4],
+            size: "128KiB".to_owned(),
+            seed: 1,
+            threads: NonZeroUsize::MIN,
+        };
+        let records = sweep.records(&mut |_, _| ()).expect("a size");
+        assert_eq!(records.len(), 2 * 2 * 2);
+        let time = |record: &Record| {
+            let found = record.metrics.iter().find(|metric| metric.name == REPETITION);
+            found.expect("repetitions are told").values[0]
+        };
+        let saved: Vec<_> = records.chunks(2).map(|pair| time(&pair[0]) / time(&pair[1])).collect();
+        let [.., alone, _, shared] = saved[..] else { panic!("four machines") };
+        assert!(shared > alone && alone > 1.0, "{saved:?}");
     }
 }
