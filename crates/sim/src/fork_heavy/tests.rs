@@ -53,7 +53,7 @@ fn without_reclaim_nothing_is_put_off() {
 fn reclaim_meets_the_shells_on_any_number_of_cores() {
     for platform in ["kunpeng-920-class", "x86-server-class"] {
         // On one core a turn is some milliseconds.
-        for (cores, loops) in [(1, 100), (2, 4), (5, 4)] {
+        for (cores, loops) in [(1, 300), (2, 4), (5, 4)] {
             let model = model(platform, cores);
             let fields = format!("size=128KiB loops={loops}");
             for record in records(&fields, &FlushSweep::variants(), &model) {

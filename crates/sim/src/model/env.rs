@@ -17,7 +17,8 @@ use std::cell::{Cell, RefCell};
 const COSTLY_ORDER: u8 = 3;
 
 /// What a task of a modelled machine does in the kernel. The engine runs unchanged: the machine
-/// prices what hardware does, and [`Software`](super::software::Software) the instructions around it.
+/// prices what hardware does, and [`Software`](super::software::Software) the instructions around
+/// it.
 pub struct ModelEnv<'e, 'a, F: Arch> {
     task: &'e Task<'e, 'a, F>,
     kernel: &'e Kernel<'e>,
