@@ -1,6 +1,6 @@
 //! The printed table, from records alone.
 
-use super::causes::{CAUSES, Cause};
+use super::causes::Cause;
 use super::figure::Thread;
 use super::fit;
 use super::rows::{Line, Row, Span, rows};
@@ -141,9 +141,14 @@ fn misses(missed: &[&str]) -> String {
     }
     let mut text = "missed\n\n".to_owned();
     for (place, figure) in missed.iter().enumerate() {
-        let cause = CAUSES.iter().find(|cause| cause.figure == *figure);
-        let cause = cause.map_or_else(|| "cause not tested".to_owned(), Cause::to_string);
-        writeln!(text, "[{}] {figure}: {cause}", place + 1).expect("text grows");
+        let cause = Cause::of(figure);
+        let told = missed[..place].iter().position(|other| cause.is_some_and(|c| c.has(other)));
+        let why = match (told, cause) {
+            (Some(told), _) => format!("as [{}]", told + 1),
+            (None, Some(cause)) => cause.to_string(),
+            (None, None) => "cause not tested".to_owned(),
+        };
+        writeln!(text, "[{}] {figure}: {why}", place + 1).expect("text grows");
     }
     text + "\n"
 }
