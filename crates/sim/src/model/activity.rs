@@ -27,6 +27,8 @@ pub const NAMES: &[&str] = &[
     "fork",
     "mprotect",
     "exit",
+    "guest exit",
+    "notifier",
 ];
 
 /// A write to `memory.reclaim`.
@@ -55,6 +57,10 @@ pub const FORK: Activity = Activity(19);
 pub const MPROTECT: Activity = Activity(20);
 /// The end of a process.
 pub const EXIT: Activity = Activity(21);
+/// What the host does for a guest that faults.
+pub const GUEST_EXIT: Activity = Activity(22);
+/// What a secondary MMU is asked, and told.
+pub const NOTIFIER: Activity = Activity(23);
 
 /// A stage of the engine.
 pub const fn of_stage(stage: Stage) -> Activity {
@@ -89,6 +95,8 @@ mod tests {
             (FORK, "fork"),
             (MPROTECT, "mprotect"),
             (EXIT, "exit"),
+            (GUEST_EXIT, "guest exit"),
+            (NOTIFIER, "notifier"),
         ] {
             assert_eq!(name(activity), named);
         }

@@ -2,9 +2,10 @@
 //!
 //! Programs on three cores read and write memory while a fourth reclaims it. Each store leaves a
 //! token in the frame that the core's TLB leads to, stale or not; writing out takes what frames
-//! hold when a transfer begins, the earliest that it may.
+//! hold when a transfer begins, the earliest that it may. Guests of virtual machines are held to the
+//! same.
 
-use super::{Kernel, Model, ModelEnv, ModelTable, One, Swap};
+use super::{Kernel, Model, ModelEnv, ModelTable, One, Swap, Vm};
 use crate::formats::{Arch, FormatName, with_format};
 use crate::layout::{Arena, Ground, MAP_START};
 use crate::variant::{Lru, Variant};
@@ -92,7 +93,7 @@ impl Content {
 struct Watched<'w, 'e, 'a, F: Arch> {
     env: &'w ModelEnv<'e, 'a, F>,
     content: &'w Content,
-    /// Whether its flushes reach the machine: a mistake put in, if not.
+    /// Whether its flushes reach the machine and virtual machines: a mistake put in, if not.
     flushes: bool,
 }
 
@@ -119,7 +120,7 @@ impl<'e, 'a, F: Arch> Env for Watched<'_, 'e, 'a, F> {
     }
 
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
-        self.env.notifier(asid)
+        self.env.notifier(asid).filter(|_| self.flushes)
     }
 
     fn relax(&self) {
@@ -226,6 +227,8 @@ struct Case {
     shootdown: ShootdownWhen,
     seed: u64,
     flushes: bool,
+    /// Whether the programs are guests.
+    guests: bool,
 }
 
 /// What became of it.
@@ -243,6 +246,16 @@ impl Case {
     fn variant(&self) -> Variant {
         let batched = Variant::of(Family::Batched);
         Variant { lru: self.lru, flush: Some(self.flush), shootdown: self.shootdown, ..batched }
+    }
+
+    /// A virtual machine of each address space, if programs are guests.
+    fn vms<F: Arch>(self, ground: &Ground<'_, F>, spaces: &Spaces) -> Vec<Vm> {
+        let vm = |space: u32| {
+            let root = ground.supply.alloc_table().expect(SIZED);
+            Vm::new((Asid(space), spaces[space as usize].1), (Asid(2 + space), root))
+        };
+        let spaces = if self.guests { 0..2 } else { 0..0 };
+        spaces.map(vm).collect()
     }
 
     /// A TLB that forgets some by itself, and invalidations that are held back where the class has
@@ -276,7 +289,7 @@ impl Case {
             slots: pages,
             filters: 4,
         };
-        let mut arena = Arena::new::<F>(&limits, 32);
+        let mut arena = Arena::new::<F>(&limits, 64);
         let ground = arena.ground::<F>();
         let shape = Self::shape(&platform);
         ground.switch_with(self.lru, shape.caps::<F>());
@@ -286,8 +299,10 @@ impl Case {
         let mut setup = model.setup(&platform, One { draw: Draw::Nominal, seed });
         setup.shape = shape;
         let machine = Machine::new(setup, ground.env.tables());
+        let (memcg, spaces) = add_spaces(&ground);
         let kernel = Kernel::new::<F>(ground.supply, Swap::Device);
-        let run = Run::new(self, &ground, &kernel);
+        let kernel = kernel.with_vms(self.vms(&ground, &spaces));
+        let run = Run::new(self, &ground, &kernel, memcg, spaces);
         let mut tasks = vec![run.reclaiming()];
         tasks.extend((0..3).map(|core| run.program(core)));
         let report = machine.run(tasks);
@@ -299,12 +314,39 @@ impl Case {
     }
 }
 
+const SIZED: &str = "the arena is sized for the test";
+
+/// Address spaces, with their root tables.
+type Spaces = [(MmId, Pfn); 2];
+
+/// Two address spaces with memory of their own and a file that both may write to.
+fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, Spaces) {
+    let Ground { env, maps, supply } = ground;
+    let cpu = &mut CpuCtx::new();
+    let memcg = maps.add_memcg(env, cpu, MemcgId::ROOT).expect(SIZED);
+    let file = maps.add_mapping(env, cpu, MappingKind::File).expect(SIZED);
+    let spaces = [0, 1].map(|space| {
+        let root = supply.alloc_table().expect(SIZED);
+        let mm = maps.add_mm(env, cpu, root, Asid(space)).expect(SIZED);
+        maps.set_memcg(env, cpu, mm, memcg);
+        let anon = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let flags = VmFlags::READ | VmFlags::WRITE;
+        for (area, flags, mapping) in [(0, flags, anon), (1, flags | VmFlags::SHARED, file)] {
+            let range = page::<F>(area, 0)..page::<F>(area, PAGES);
+            maps.mmap(env, cpu, &NewVma { mm, range, flags, mapping, pgoff: 0 }).expect(SIZED);
+        }
+        maps.lru_gen_use_mm(mm);
+        (mm, root)
+    });
+    (memcg, spaces)
+}
+
 struct Run<'r, 'a, F: Arch> {
     case: Case,
     ground: &'r Ground<'a, F>,
     kernel: &'r Kernel<'r>,
     memcg: MemcgId,
-    spaces: [(MmId, Pfn); 2],
+    spaces: Spaces,
     tuning: Tuning,
     content: Content,
     reclaimed: Cell<u64>,
@@ -312,26 +354,13 @@ struct Run<'r, 'a, F: Arch> {
 }
 
 impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
-    /// Two address spaces with memory of their own and a file that both may write to.
-    fn new(case: Case, ground: &'r Ground<'a, F>, kernel: &'r Kernel<'r>) -> Self {
-        const SIZED: &str = "the arena is sized for the test";
-        let Ground { env, maps, supply } = ground;
-        let cpu = &mut CpuCtx::new();
-        let memcg = maps.add_memcg(env, cpu, MemcgId::ROOT).expect(SIZED);
-        let file = maps.add_mapping(env, cpu, MappingKind::File).expect(SIZED);
-        let spaces = [0, 1].map(|space| {
-            let root = supply.alloc_table().expect(SIZED);
-            let mm = maps.add_mm(env, cpu, root, Asid(space)).expect(SIZED);
-            maps.set_memcg(env, cpu, mm, memcg);
-            let anon = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
-            let flags = VmFlags::READ | VmFlags::WRITE;
-            for (area, flags, mapping) in [(0, flags, anon), (1, flags | VmFlags::SHARED, file)] {
-                let range = page::<F>(area, 0)..page::<F>(area, PAGES);
-                maps.mmap(env, cpu, &NewVma { mm, range, flags, mapping, pgoff: 0 }).expect(SIZED);
-            }
-            maps.lru_gen_use_mm(mm);
-            (mm, root)
-        });
+    fn new(
+        case: Case,
+        ground: &'r Ground<'a, F>,
+        kernel: &'r Kernel<'r>,
+        memcg: MemcgId,
+        spaces: Spaces,
+    ) -> Self {
         let tuning = case.variant().tuning(F::FLUSH);
         let (content, reclaimed, left) = (Content::default(), Cell::new(0), Cell::new(3));
         Self { case, ground, kernel, memcg, spaces, tuning, content, reclaimed, left }
@@ -369,8 +398,12 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     fn program(&'r self, which: u16) -> TaskSpec<'r, 'a, F> {
         let space = u32::from(which) / 2;
         let (mm, root) = self.spaces[space as usize];
+        let vm = self.kernel.vms().get(space as usize);
         let body = move |task: &Task<'_, 'a, F>| {
-            task.load_mm(Asid(space), root);
+            match vm {
+                Some(vm) => vm.enter(task),
+                None => task.load_mm(Asid(space), root),
+            }
             let mut cpu = CpuCtx::new();
             let mut random = fastrand::Rng::with_seed(self.case.seed * 4 + u64::from(which));
             for _ in 0..1_500 {
@@ -379,9 +412,15 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
                 let nr = if random.bool() { random.u64(0..6) } else { random.u64(0..PAGES) };
                 let at = page::<F>(area, nr);
                 while task.access(at, store).is_err() {
-                    self.fault(task, &mut cpu, mm, at, store);
+                    let maps = |vm: &Vm| {
+                        let mut supply = self.ground.supply;
+                        self.on(task, |world| vm.map(world, at, store, &mut supply))
+                    };
+                    if !vm.is_some_and(maps) {
+                        self.fault(task, &mut cpu, mm, at, store);
+                    }
                 }
-                let pfn = frame_of(task, Asid(space), at);
+                let pfn = frame_of(task, vm.map_or(Asid(space), Vm::vmid), at);
                 // The file is one for both.
                 let whose = if area == 1 { u32::MAX } else { space };
                 self.content.reached(whose, at, pfn, store);
@@ -426,7 +465,7 @@ fn frame_of<F: Arch>(task: &Task<'_, '_, F>, asid: Asid, at: VirtAddr) -> Pfn {
     pfn.add((at.get() - held.start.get()) >> F::PAGE_SHIFT)
 }
 
-fn cases(flushes: bool) -> Vec<Case> {
+fn cases(flushes: bool, guests: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     for (platform, format) in [
         ("carmel-8-class", FormatName::Arm64_4K),
@@ -436,7 +475,13 @@ fn cases(flushes: bool) -> Vec<Case> {
         for lru in [Lru::Classic, Lru::Mglru] {
             for flush in [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None] {
                 for shootdown in [ShootdownWhen::Immediate, ShootdownWhen::Deferred] {
-                    cases.push(Case { platform, format, lru, flush, shootdown, seed: 1, flushes });
+                    let seed = 1;
+                    let case =
+                        Case { platform, format, lru, flush, shootdown, seed, flushes, guests };
+                    // Of guests, the primary's entries are in no TLB.
+                    if !guests || flush == YoungFlush::Nosync {
+                        cases.push(case);
+                    }
                 }
             }
         }
@@ -447,7 +492,7 @@ fn cases(flushes: bool) -> Vec<Case> {
 #[test]
 fn no_policy_of_flushing_changes_what_programs_read() {
     let mut hid = [0; 2];
-    for case in cases(true) {
+    for case in cases(true, false) {
         let outcome = case.run();
         assert_eq!(outcome.wrong, 0, "{case:?}: {outcome:?}");
         assert!(outcome.reclaimed > 200, "{case:?}: {outcome:?}");
@@ -457,8 +502,17 @@ fn no_policy_of_flushing_changes_what_programs_read() {
 }
 
 #[test]
+fn guests_reach_no_frame_that_their_process_lost() {
+    for case in cases(true, true) {
+        let outcome = case.run();
+        assert_eq!(outcome.wrong, 0, "{case:?}: {outcome:?}");
+        assert!(outcome.reclaimed > 200, "{case:?}: {outcome:?}");
+    }
+}
+
+#[test]
 fn flushes_that_are_left_out_are_noticed() {
-    for case in cases(false) {
+    for case in cases(false, false).into_iter().chain(cases(false, true)) {
         let outcome = case.run();
         assert!(outcome.wrong > 0, "{case:?}: {outcome:?}");
     }

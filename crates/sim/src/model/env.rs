@@ -3,6 +3,7 @@
 
 use super::activity;
 use super::kernel::{Kernel, Swap};
+use super::secondary::VmNotifier;
 use super::software::{Effort, Meter};
 use super::table::ModelTable;
 use super::zone::Zone;
@@ -29,6 +30,8 @@ pub struct ModelEnv<'e, 'a, F: Arch> {
     waited: Cell<(Time, u64)>,
     /// Transfers that are put off, and whether they write.
     plug: RefCell<Option<Vec<(Io, bool)>>>,
+    /// Of virtual machines.
+    notifiers: Vec<VmNotifier<'e, 'a, F>>,
 }
 
 impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
@@ -38,7 +41,8 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         meter: &'e Meter<'e>,
     ) -> Self {
         let (frame, waited, plug) = (RefCell::default(), Cell::default(), RefCell::default());
-        Self { task, kernel, meter, frame, waited, plug }
+        let notifiers = kernel.vms.iter().map(|vm| VmNotifier::new(vm, task, meter)).collect();
+        Self { task, kernel, meter, frame, waited, plug, notifiers }
     }
 
     /// The task.
@@ -194,8 +198,9 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
         self.task.try_lock(LockId(frame.get()))
     }
 
-    fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
-        None
+    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
+        let found = self.notifiers.iter().find(|notifier| notifier.asid() == asid);
+        found.map(|notifier| notifier as &dyn Notifier)
     }
 
     fn relax(&self) {

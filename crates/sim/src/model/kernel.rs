@@ -2,6 +2,7 @@
 //! everything was done.
 
 use super::env::ModelEnv;
+use super::secondary::Vm;
 use super::software::{Done, Meter, Software};
 use super::zone::Zone;
 use crate::formats::Arch;
@@ -32,6 +33,7 @@ struct Transfer {
 pub struct Kernel<'m> {
     pub(super) frames: &'m HostFrames,
     pub(super) zone: Option<Zone>,
+    pub(super) vms: Vec<Vm>,
     pub(super) software: Software,
     pub(super) swap: Swap,
     pub(super) done: Done,
@@ -45,7 +47,7 @@ impl<'m> Kernel<'m> {
     pub fn new<F: Arch>(frames: &'m HostFrames, swap: Swap) -> Self {
         let software = Software::of::<F>();
         let (done, transfers) = (Done::default(), RefCell::default());
-        Self { frames, zone: None, software, swap, done, patience: 1, transfers }
+        Self { frames, zone: None, vms: Vec::new(), software, swap, done, patience: 1, transfers }
     }
 
     /// The same, whose tasks look ever more seldom at a lock that they wait for: after 1, 2, 4
@@ -62,6 +64,12 @@ impl<'m> Kernel<'m> {
         Self { zone: Some(zone), ..self }
     }
 
+    /// The same, where these virtual machines use memory of address spaces.
+    #[must_use]
+    pub fn with_vms(self, vms: Vec<Vm>) -> Self {
+        Self { vms, ..self }
+    }
+
     /// Does `work` as a task, in kernel code.
     pub fn on<'a, F: Arch, R>(
         &self,
@@ -75,6 +83,11 @@ impl<'m> Kernel<'m> {
     /// Where folios' frames come from, if they may get fragmented.
     pub fn zone(&self) -> Option<&Zone> {
         self.zone.as_ref()
+    }
+
+    /// The virtual machines.
+    pub fn vms(&self) -> &[Vm] {
+        &self.vms
     }
 
     /// What was done so far, by all tasks.

@@ -1,6 +1,8 @@
-//! Programs on a modelled machine: accesses, and the faults that kernels resolve for them.
+//! Programs on a modelled machine, and guests of virtual machines: accesses, and the faults that
+//! kernels resolve for them.
 
 use super::env::ModelEnv;
+use super::secondary::{Vm, VmCount};
 use super::software::Effort;
 use super::{Kernel, activity};
 use crate::formats::Arch;
@@ -59,5 +61,53 @@ impl Program<'_, '_> {
             Fault::Pending(folio) => self.kernel.wait_for(env, self.maps, cpu, folio),
             failed => panic!("an access to {at:?} cannot be resolved: {failed:?}"),
         }
+    }
+}
+
+/// A guest's side of a virtual machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Guest<'p, 'm> {
+    /// The process whose memory the machine has.
+    pub program: Program<'p, 'm>,
+    /// The machine, which the task has entered.
+    pub vm: &'p Vm,
+}
+
+impl Guest<'_, '_> {
+    /// An access, with all that the host does for it. How many faults of the process there were.
+    ///
+    /// # Panics
+    /// As [`Program::access`].
+    pub fn access<F: Arch>(
+        &self,
+        task: &Task<'_, '_, F>,
+        cpu: &mut CpuCtx,
+        at: VirtAddr,
+        store: bool,
+    ) -> u64 {
+        let mut faults = 0;
+        while task.access(at, store).is_err() {
+            faults += self.exit(task, cpu, at, store);
+        }
+        faults
+    }
+
+    fn exit<F: Arch>(
+        &self,
+        task: &Task<'_, '_, F>,
+        cpu: &mut CpuCtx,
+        at: VirtAddr,
+        store: bool,
+    ) -> u64 {
+        let (program, mut faults) = (&self.program, 0);
+        let kernel = program.kernel;
+        let _frame = task.activity(activity::GUEST_EXIT);
+        self.vm.count(VmCount::Exit);
+        kernel.on(task, |env| env.does(Effort::GuestExit, 1));
+        while !kernel.on(task, |env| self.vm.map(env, at, store, &mut { kernel.frames })) {
+            faults += 1;
+            kernel.on(task, |env| program.fault(env, cpu, at, store));
+        }
+        faults
     }
 }

@@ -7,13 +7,15 @@ use crate::fields::{self, FieldError, bad};
 use crate::formats::{Arch, with_format};
 use crate::layout::Arena;
 use crate::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
-use crate::model::{Kernel, Model, One, Program, Swap, activity, interval, spread};
+use crate::model::{
+    Guest, Kernel, Model, One, Program, Swap, Vm, VmCount, activity, interval, spread,
+};
 use crate::variant::{Axes, Variant};
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Stage, VirtAddr};
-use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits};
+use pageout_paging::{Pfn, Stage, VirtAddr};
+use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits, MapAs};
 use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
 use std::cell::Cell;
 
@@ -24,6 +26,15 @@ pub enum Process {
     Asleep,
     /// Every other core runs a thread of one of them, which uses one page of the file.
     Running,
+}
+
+/// Who uses the memory of processes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Secondary {
+    /// They themselves.
+    None,
+    /// Guests: each process is that of a virtual machine, whose memory is the process's.
+    Guest,
 }
 
 impl ReclaimFile {
@@ -47,6 +58,8 @@ impl ReclaimFile {
 
 const PROCESSES: Choices<Process> = &[("asleep", Process::Asleep), ("running", Process::Running)];
 
+const SECONDARIES: Choices<Secondary> = &[("none", Secondary::None), ("guest", Secondary::Guest)];
+
 /// What a program does between two uses of its page.
 const THINKING: Time = Time::from_ns(2_000);
 
@@ -55,6 +68,7 @@ const THINKING: Time = Time::from_ns(2_000);
 pub struct Priced {
     scenario: ReclaimFile,
     process: Process,
+    secondary: Secondary,
     platform: Platform,
 }
 
@@ -75,6 +89,8 @@ struct Outcome {
     refaults: u64,
     /// Kernel instructions.
     instructions: u64,
+    /// In notifiers, and what was counted of virtual machines, if there are any.
+    secondary: Option<(Time, [u64; VmCount::ALL.len()])>,
     /// Before the request, and after it.
     reports: [Report; 2],
 }
@@ -83,15 +99,21 @@ impl Priced {
     /// A file that says of time a page what one forty times its size does.
     const BYTES: u64 = 256 << 20;
 
-    /// Scenarios from `FIELD=VALUE` arguments: those of [`ReclaimFile::parse`] and `process`.
+    /// Scenarios from `FIELD=VALUE` arguments: those of [`ReclaimFile::parse`], `process` and
+    /// `secondary`.
     ///
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
-        let (own, others): (Vec<_>, Vec<_>) =
-            arguments.iter().cloned().partition(|argument| argument.starts_with("process="));
-        let mut processes = vec![Process::Asleep];
-        for (_, value) in fields::pairs(&own)? {
+        let (own, others): (Vec<_>, Vec<_>) = arguments.iter().cloned().partition(|argument| {
+            argument.starts_with("process=") || argument.starts_with("secondary=")
+        });
+        let (mut processes, mut secondary) = (vec![Process::Asleep], Secondary::None);
+        for (field, value) in fields::pairs(&own)? {
+            if field == "secondary" {
+                secondary = super::choice("secondary", SECONDARIES, value)?;
+                continue;
+            }
             let one = |text: &str| super::choice("process", PROCESSES, text);
             processes = fields::list("process", value, one)?;
         }
@@ -99,12 +121,15 @@ impl Priced {
         let mut all = Vec::new();
         for scenario in ReclaimFile::parse_from(&others, small, &model.formats())? {
             let platform = model.platform_for(scenario.format)?;
+            if secondary == Secondary::Guest && scenario.map == MapAs::PmdLeaf {
+                return Err(bad("secondary", "guest", "none where map=pmd-leaf"));
+            }
             for process in &processes {
                 if *process == Process::Running {
                     scenario.check_running(model.shape(&platform).cores)?;
                 }
                 let (process, platform) = (*process, platform.clone());
-                all.push(Self { scenario, process, platform });
+                all.push(Self { scenario, process, secondary, platform });
             }
         }
         Ok(all)
@@ -114,6 +139,7 @@ impl Priced {
     fn labels(&self, model: &Model) -> Labels {
         let mut labels = self.scenario.labels();
         labels.insert("process".to_owned(), name_of(PROCESSES, self.process));
+        labels.insert("secondary".to_owned(), name_of(SECONDARIES, self.secondary));
         labels.extend(model.labels(&self.platform));
         labels
     }
@@ -165,7 +191,28 @@ impl Priced {
         let pages = (self.scenario.largest_folio() >> F::PAGE_SHIFT) as usize;
         let frames = limits.frames + spare * pages;
         let limits = Limits { frames, folios: limits.folios + spare, ..limits };
-        Arena::new::<F>(&limits, self.scenario.tables::<F>())
+        let tables = match self.secondary {
+            Secondary::None => 1,
+            Secondary::Guest => 2,
+        };
+        Arena::new::<F>(&limits, tables * self.scenario.tables::<F>())
+    }
+
+    /// The virtual machines, one a process, which have used all that it maps.
+    fn vms<F: Arch>(&self, setup: &Setup<'_, F>) -> Vec<Vm> {
+        if self.secondary == Secondary::None {
+            return Vec::new();
+        }
+        let mut supply = setup.ground.supply;
+        let vm = |(process, (_, primary)): (usize, &(_, Pfn))| {
+            let asid = Asid(process as u32);
+            let vmid = Asid(self.scenario.processes + asid.0);
+            let root = supply.alloc_table().expect("the arena has a second table for each");
+            let vm = Vm::new((asid, *primary), (vmid, root));
+            vm.take_over(&setup.ground.env, &mut supply);
+            vm
+        };
+        setup.spaces.iter().enumerate().map(vm).collect()
     }
 
     fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> Outcome {
@@ -174,6 +221,7 @@ impl Priced {
         let setup = Setup::<F>::build_for(&mut arena, &self.scenario, variant.lru, one.seed, caps);
         let machine = Machine::new(model.setup(&self.platform, one), setup.ground.env.tables());
         let kernel = Kernel::new::<F>(setup.ground.supply, Swap::Device);
+        let kernel = kernel.with_vms(self.vms(&setup));
         let run = Run { of: self, seed: one.seed, setup: &setup, kernel: &kernel, variant };
         let before = machine.run(run.touching(machine.shape().cores));
         let done = Cell::new(None);
@@ -194,6 +242,7 @@ impl Priced {
             stolen: stolen(&after).since(stolen(&before)),
             refaults: refaults.get(),
             instructions: kernel.done().instructions() - instructions,
+            secondary: told(&kernel, &after),
             reports: [before, after],
         }
     }
@@ -216,10 +265,13 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     /// then on: its core's TLB holds the last ones.
     fn touching(&self, cores: u16) -> Vec<TaskSpec<'r, 'a, F>> {
         let touching = |(process, (_, root)): (usize, &(_, _))| {
-            let (of, seed, root) = (self.of, self.seed, *root);
+            let (of, seed, root, vm) = (self.of, self.seed, *root, self.vm(process));
             let core = if cores == 1 { 0 } else { 1 + process as u16 % (cores - 1) };
             let touch = move |task: &Task<'_, 'a, F>| {
-                task.load_mm(Asid(process as u32), root);
+                match vm {
+                    Some(vm) => vm.enter(task),
+                    None => task.load_mm(Asid(process as u32), root),
+                }
                 for at in of.scenario.young_pages::<F>(seed) {
                     // Half of the folios may have been given up.
                     let _ = task.access(at, false);
@@ -228,6 +280,11 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
             TaskSpec::new(format!("process {process}"), touch).on(CoreId(core))
         };
         self.setup.spaces.iter().enumerate().map(touching).collect()
+    }
+
+    /// The virtual machine of a process, if it has one.
+    fn vm(&self, process: usize) -> Option<&'r Vm> {
+        self.kernel.vms().get(process)
     }
 
     /// The request.
@@ -258,11 +315,18 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         let page = VirtAddr::new(range.end.get() - (u64::from(core) << F::PAGE_SHIFT));
         let tuning = self.variant.tuning(F::FLUSH);
         let program = Program { maps: &self.setup.ground.maps, kernel: self.kernel, mm, tuning };
+        let guest = self.vm(process).map(|vm| Guest { program, vm });
         let thread = move |task: &Task<'_, 'a, F>| {
-            task.load_mm(Asid(process as u32), root);
+            match guest {
+                Some(guest) => guest.vm.enter(task),
+                None => task.load_mm(Asid(process as u32), root),
+            }
             let mut cpu = CpuCtx::new();
             while done.get().is_none() {
-                let faults = program.access(task, &mut cpu, page, false);
+                let faults = match guest {
+                    Some(guest) => guest.access(task, &mut cpu, page, false),
+                    None => program.access(task, &mut cpu, page, false),
+                };
                 refaults.set(refaults.get() + faults);
                 task.spend(THINKING);
             }
@@ -300,6 +364,17 @@ fn own(report: &Report, name: &str) -> Time {
     report.folded.iter().filter(|(named, _)| of(named)).map(|(_, time)| *time).sum()
 }
 
+/// The time in notifiers below the request, and what was counted of all virtual machines together.
+fn told(kernel: &Kernel<'_>, report: &Report) -> Option<(Time, [u64; VmCount::ALL.len()])> {
+    let counted = VmCount::ALL.map(|(told, _)| kernel.vms().iter().map(|vm| vm.times(told)).sum());
+    let of = |named: &str| {
+        named.starts_with("reclaim;memory.reclaim;")
+            && named.split(';').any(|place| place == activity::name(activity::NOTIFIER))
+    };
+    let time = report.folded.iter().filter(|(named, _)| of(named)).map(|(_, time)| *time).sum();
+    (!kernel.vms().is_empty()).then_some((time, counted))
+}
+
 /// What interrupts and other cores' invalidations took of all cores.
 fn stolen(report: &Report) -> Time {
     report.cores.iter().map(|core| core.stolen).sum()
@@ -331,6 +406,10 @@ fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
         let values: Vec<_> = nominal.iter().map(time).collect();
         metrics.push(modelled(stage.name(), NS_PER_PAGE, &values));
     }
+    if nominal[0].secondary.is_some() {
+        let time = |outcome: &Outcome| outcome.secondary.map_or(Time::ZERO, |(time, _)| time);
+        metrics.push(modelled(NOTIFYING, NS_PER_PAGE, &of(time, nominal)));
+    }
     let one = &nominal[0];
     let instructions = one.instructions as f64 / one.pages;
     metrics.push(fitted("instructions", "per 4K page", instructions));
@@ -342,6 +421,8 @@ fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
 pub const DRAWN: &str = "whole reclaim, drawn";
 /// Time in which the reclaiming core invalidates, or waits until others have.
 pub const FLUSHING: &str = "invalidating and waiting";
+/// Time in notifiers of secondary MMUs, which is part of the stages too.
+const NOTIFYING: &str = "in notifiers";
 /// Time that other cores lose to that.
 pub const STOLEN: &str = "taken from other cores";
 
@@ -382,6 +463,8 @@ impl Outcome {
             let better = if name == "accesses" { Better::Neither } else { Better::Lower };
             metrics.push(counted(name, "", value, better));
         }
+        let told = self.secondary.iter().flat_map(|(_, counted)| VmCount::ALL.iter().zip(counted));
+        metrics.extend(told.map(|((_, name), times)| per_page(name, *times as f64 / self.pages)));
         metrics.push(counted("pages reclaimed", "4K pages", self.pages, Better::Neither));
         metrics
     }

@@ -97,4 +97,21 @@ pub const COSTS: [Cost; Effort::ALL.len()] = [
         "taking it off its list and back, its lock, the reverse map once more: as much as \
          unmapping and freeing it",
     ),
+    guessed(
+        Effort::Notify,
+        150,
+        "__mmu_notifier_clear_flush_young to kvm_handle_hva_range and back: two read sections, the \
+         memory slots of the range, the VM's lock; read, not counted",
+    ),
+    guessed(
+        Effort::NotifyEntry,
+        30,
+        "a step of kvm_tdp_mmu_age_gfn_range or of arm64's stage2_age_walker",
+    ),
+    guessed(
+        Effort::GuestExit,
+        2500,
+        "saving and restoring a guest, kvm_tdp_page_fault or user_mem_abort: slot, frame, lock and \
+         retry, without the host's own fault; read, not counted",
+    ),
 ];

@@ -92,6 +92,12 @@ efforts! {
     ScanFrame = "frame scanned",
     /// Moving a folio, beside what unmapping it, its entries and its frames take.
     Move = "folio moved",
+    /// A call of a secondary MMU's notifier, without its entries.
+    Notify = "notifier called",
+    /// Looking at an entry of a secondary MMU.
+    NotifyEntry = "secondary entry read",
+    /// A fault of a guest: its exit, its entry, and mapping the page.
+    GuestExit = "guest exit",
 }
 
 /// Instructions by effort, on one architecture.

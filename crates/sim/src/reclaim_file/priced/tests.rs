@@ -1,9 +1,13 @@
 //! The scenario on modelled machines.
 
-use super::{FLUSHING, Priced, STOLEN, WHOLE};
-use crate::model::Model;
-use crate::variant::Variant;
-use pageout_machine::platform::Platform;
+use super::{Done, FLUSHING, NOTIFYING, Priced, Run, STOLEN, Setup, WHOLE};
+use crate::model::{Kernel, Model, One, Swap};
+use crate::variant::{Lru, Variant};
+use pageout_machine::Machine;
+use pageout_machine::platform::{Draw, Platform};
+use pageout_paging::pte::Arm64_4K;
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::{Env, Format, Level, Table};
 use pageout_reclaim::ShootdownWhen;
 use pageout_record::schema::{Record, RecordSet};
 use std::num::NonZeroUsize;
@@ -46,6 +50,13 @@ fn records_are_the_same_bytes_on_any_number_of_host_threads() {
     let one = json(1, &machine);
     assert!(json(2, &machine) == one, "two threads");
     assert!(json(5, &machine) == one, "five threads");
+    let guests = "order=0 size=4MiB secondary=guest process=running";
+    let of = |threads| {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        let records = records(guests, &STEPS[..2], &Model { threads, ..machine.clone() });
+        serde_json::to_string(&records).expect("records are JSON")
+    };
+    assert!(of(1) == of(2), "with guests");
     let parsed: Vec<Record> = serde_json::from_str(&one).unwrap();
     RecordSet::new(crate::this_machine::this_run(), parsed).validate().expect("valid records");
 }
@@ -103,4 +114,80 @@ fn without_flushes_after_young_checks_accesses_are_hidden() {
     let hidden = |name| value(&records(fields, &[flush(name)], &model)[0], "hidden accesses");
     assert_eq!(hidden("sync"), 0.0, "the barrier ends each entry before anyone goes on");
     assert!(hidden("none") > 0.0);
+}
+
+/// Of pages that a guest used, and its process never did, those mapped after the request.
+fn kept(asks: bool) -> [usize; 2] {
+    let model = model("arm64-server-32-class", 4);
+    let fields = "order=0 format=arm64-4k size=4MiB young=50% reclaim=30% secondary=guest";
+    let fields: Vec<_> = fields.split(' ').map(str::to_owned).collect();
+    let one = &Priced::parse(&fields, &model).expect("fields of the scenario")[0];
+    let (variant, seed) = (STEPS[2], 1);
+    let mut arena = one.arena::<Arm64_4K>(4);
+    let caps = one.platform.shape().caps::<Arm64_4K>();
+    let setup = Setup::<Arm64_4K>::build_for(&mut arena, &one.scenario, variant.lru, seed, caps);
+    let of_machine = model.setup(&one.platform, One { draw: Draw::Nominal, seed });
+    let machine = Machine::new(of_machine, setup.ground.env.tables());
+    let mut vms = one.vms(&setup);
+    if !asks {
+        vms.clear();
+    }
+    let kernel = Kernel::new::<Arm64_4K>(setup.ground.supply, Swap::Device).with_vms(vms);
+    let run = Run { of: one, seed, setup: &setup, kernel: &kernel, variant };
+    let done = Done::default();
+    machine.run(vec![run.reclaiming(&done)]);
+    let (env, root) = (&setup.ground.env, setup.spaces[0].1);
+    let is_mapped = |at: &_| match descend(env, root, *at) {
+        Descent::PteTable(frame, _) => {
+            Arm64_4K::is_valid(env.table(frame).load(Arm64_4K::index(Level::Pte, *at)))
+        }
+        _ => false,
+    };
+    let young: Vec<_> = one.scenario.young_pages::<Arm64_4K>(seed).into_iter().collect();
+    [young.len(), young.iter().filter(|at| is_mapped(at)).count()]
+}
+
+#[test]
+fn what_a_guest_uses_is_kept() {
+    let [young, kept_of] = kept(true);
+    assert!(young > 400, "half of 1024");
+    assert_eq!(kept_of, young, "as much as was asked for is old");
+    let [young, unasked] = kept(false);
+    assert!(unasked < young, "without the notifier they look unused: {unasked} of {young}");
+}
+
+#[test]
+fn guests_are_asked_and_flushed_as_their_architecture_does() {
+    let of = |platform, format: &str, lru| {
+        let model = model(platform, 4);
+        let fields = format!("order=0 format={format} size=4MiB secondary=guest process=running");
+        records(&fields, &[STEPS[2].on(lru)], &model).remove(0)
+    };
+    let arm64 = ("arm64-server-32-class", "arm64-4k");
+    let x86 = ("x86-server-class", "x86-64");
+    for (platform, format) in [arm64, x86] {
+        for lru in [Lru::Classic, Lru::Mglru] {
+            let record = of(platform, format, lru);
+            let value = |name| value(&record, name);
+            let classic = lru == Lru::Classic;
+            assert_eq!(value("calls of clear_flush_young") > 0.0, classic, "{format} {lru}");
+            assert_eq!(value("calls of clear_young") > 0.0, !classic, "{format} {lru}");
+            assert!(value("secondary entries made old") > 0.5, "{format} {lru}");
+            assert!(value("secondary entries read") >= value("secondary entries made old"));
+            let taken = value("secondary entries taken out");
+            assert!((taken - 1.0).abs() < 0.01, "each page reclaimed is: {taken}");
+            let young_flushes = value("flushes of a VM") > value("calls of invalidate");
+            assert_eq!(young_flushes, classic && format == arm64.1, "{format} {lru}");
+            assert!(value(NOTIFYING) > 0.0 && value(NOTIFYING) < value(WHOLE));
+        }
+    }
+}
+
+#[test]
+fn a_guest_that_runs_exits_for_its_page() {
+    let model = model("x86-server-class", 4);
+    let fields = "order=0 size=4MiB reclaim=100% process=running secondary=guest";
+    let record = &records(fields, &STEPS[2..3], &model)[0];
+    assert!(value(record, "refaults") > 0.0, "all of the file was to be reclaimed");
+    assert!(value(record, "exits of guests") > 0.0);
 }
