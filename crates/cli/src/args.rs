@@ -37,6 +37,7 @@ Scenarios and their fields (format, order, young and access take comma-separated
                lru=classic (or mglru: that axis of every variant; steps are then young alone)
              on --ground model (docs/model.md) size=256MiB, and
                process=asleep (or running: a thread of it on every core but the first)
+               secondary=none (or guest: virtual machines use the processes' memory)
   age-file   a clean file mapped by processes; one aging pass over all of its folios
                format=x86-64,arm64-4k  order=0,4,pmd  size=10GiB  processes=1
                young=100%  map=ptes (or pmd-leaf, with order=pmd)

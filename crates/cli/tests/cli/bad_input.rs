@@ -69,6 +69,10 @@ fn modelled_machines() {
     refused(&tight, &["size", "1MiB", "256 cores"]);
     refused(&model("process=dancing"), &["process", "dancing", "asleep or running"]);
     refused(&model("process=running --cores 1"), &["process", "one core"]);
+    refused(&model("secondary=twice"), &["secondary", "twice", "none or guest"]);
+    let leaf = "order=pmd map=pmd-leaf secondary=guest";
+    refused(&model(leaf), &["secondary", "guest", "map=pmd-leaf"]);
+    refused("run reclaim-file secondary=guest", &["secondary"]);
     refused(&model("--cores 0"), &["--cores", "1..=256"]);
     refused(&model("--cores 257"), &["--cores", "1..=256"]);
     refused(&model("--draws 0"), &["--draws"]);

@@ -48,6 +48,20 @@ fn records_are_the_same_in_every_run_whatever_the_host_does() {
 }
 
 #[test]
+fn guests_use_what_is_reclaimed_and_their_machine_is_asked() {
+    let words = "run reclaim-file order=0 format=arm64-4k size=4MiB --cores 4";
+    let none = &records(words).records[0];
+    assert_eq!(none.fields["secondary"], "none");
+    assert!(none.metrics.iter().all(|metric| metric.name != "in notifiers"));
+    let guest = &records(&format!("{words} secondary=guest")).records[0];
+    assert_eq!(guest.fields["secondary"], "guest");
+    for name in ["calls of clear_flush_young", "secondary entries read", "in notifiers"] {
+        assert!(value(guest, name) > 0.0, "{name}");
+    }
+    assert!(value(guest, "young") > value(none, "young"), "the stage has the notifiers' time");
+}
+
+#[test]
 fn stages_make_up_the_whole() {
     for lru in ["classic", "mglru"] {
         let words = format!("run reclaim-file lru={lru} size=8MiB process=running --cores 4");

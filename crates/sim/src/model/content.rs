@@ -2,8 +2,8 @@
 //!
 //! Programs on three cores read and write memory while a fourth reclaims it. Each store leaves a
 //! token in the frame that the core's TLB leads to, stale or not; writing out takes what frames
-//! hold when a transfer begins, the earliest that it may. Guests of virtual machines are held to the
-//! same.
+//! hold when a transfer begins, the earliest that it may. Guests of virtual machines are held to
+//! the same.
 
 use super::{Kernel, Model, ModelEnv, ModelTable, One, Swap, Vm};
 use crate::formats::{Arch, FormatName, with_format};

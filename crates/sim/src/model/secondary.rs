@@ -126,7 +126,7 @@ impl Vm {
     /// # Panics
     /// If there is no frame for a table, or a PMD leaf.
     pub fn take_over<E: Env>(&self, env: &E, frames: &mut dyn TableFrames) {
-        for span in spans(env, self.primary.1, VirtAddr::new(0)..VirtAddr::new(u64::MAX)) {
+        for span in spans(env, self.primary.1, VirtAddr::new(0)..end::<E::Format>()) {
             let Span::Ptes { frame, range, .. } = span else {
                 panic!("mapped page by page: {span:?}");
             };
@@ -148,6 +148,11 @@ impl Vm {
 }
 
 const TABLES: &str = "there is room for as many tables as the primary has";
+
+/// Where the root's entries end: addresses above would lead to the same ones once more.
+fn end<F: Format>() -> VirtAddr {
+    VirtAddr::new(1 << (F::shift(Level::Pgd) + F::TABLE_SHIFT))
+}
 
 fn pages<F: Format>(range: VirtRange) -> impl Iterator<Item = VirtAddr> {
     let nr = (range.end.get() - range.start.get()).div_ceil(F::PAGE_SIZE);
@@ -206,12 +211,12 @@ impl<'e, 'a, F: Arch> VmNotifier<'e, 'a, F> {
 
     /// Looks at all entries of `range`: `act` is given those that map a page.
     fn each(&self, range: VirtRange, mut act: impl FnMut(TaskTable<'e, 'a, F>, usize, Pte)) {
-        let mut at = range.start;
-        while at < range.end {
+        let (mut at, range_end) = (range.start, range.end.min(end::<F>()));
+        while at < range_end {
             let table = self.table(at);
             let covered = table.as_ref().err().copied().unwrap_or(Level::Pmd);
             let start = at;
-            at = next_boundary::<F>(at, covered).min(range.end);
+            at = next_boundary::<F>(at, covered).min(range_end);
             let Ok(table) = table else { continue };
             for page in pages::<F>(start..at) {
                 let i = F::index(Level::Pte, page);
