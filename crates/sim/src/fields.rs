@@ -83,6 +83,31 @@ pub(crate) fn bad(field: &'static str, found: &str, accepted: impl Into<String>)
     FieldError::BadValue { field, found: found.to_owned(), accepted: accepted.into() }
 }
 
+/// A field's choices with their names.
+pub(crate) type Choices<'c, T> = &'c [(&'static str, T)];
+
+/// The choice of a field that `text` names.
+///
+/// # Errors
+/// [`FieldError::BadValue`] lists the names.
+pub(crate) fn choice<T: Copy>(
+    field: &'static str,
+    of: Choices<'_, T>,
+    text: &str,
+) -> Result<T, FieldError> {
+    let found = of.iter().find(|(name, _)| *name == text);
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let names: Vec<_> = of.iter().map(|(name, _)| *name).collect();
+        bad(field, text, names.join(" or "))
+    })
+}
+
+/// What a choice is called.
+pub(crate) fn name_of<T: PartialEq>(of: Choices<'_, T>, choice: T) -> String {
+    let found = of.iter().find(|(_, this)| *this == choice);
+    found.expect("every choice has a name").0.to_owned()
+}
+
 /// Checks field `size`: a multiple of `folio` bytes, which `what` names, up to `most`.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ mod tests;
 pub use measure::{DRAWN, TIME, Times};
 pub use summary::table;
 
-use crate::fields::{self, FieldError, bad, display_size};
+use crate::fields::{self, FieldError, bad, choice, display_size, name_of};
 use crate::formats::FormatName;
 use crate::metrics::labels;
 use crate::model::Model;
@@ -250,21 +250,4 @@ fn sized(field: &'static str, text: &str, least: u64, most: u64) -> Result<u64, 
         let [unit, least, most] = [UNIT, least, most].map(display_size);
         bad(field, text, format!("a multiple of {unit} from {least} to {most}"))
     })
-}
-
-fn choice<T: Copy>(
-    field: &'static str,
-    of: &[(&'static str, T)],
-    text: &str,
-) -> Result<T, FieldError> {
-    let found = of.iter().find(|(name, _)| *name == text);
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let names: Vec<_> = of.iter().map(|(name, _)| *name).collect();
-        bad(field, text, names.join(" or "))
-    })
-}
-
-fn name_of<T: PartialEq>(of: &[(&'static str, T)], choice: T) -> String {
-    let found = of.iter().find(|(_, this)| *this == choice);
-    found.expect("every choice has a name").0.to_owned()
 }

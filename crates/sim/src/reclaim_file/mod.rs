@@ -12,7 +12,7 @@ pub use cell::{ABOUT_SAMPLING, WHOLE};
 pub use priced::{DRAWN, FLUSHING, Priced, Process, STOLEN};
 pub(crate) use setup::Setup;
 
-use crate::fields::{self, FieldError, OrderName, bad};
+use crate::fields::{self, Choices, FieldError, OrderName, bad, choice, name_of};
 use crate::footprint::Footprint;
 use crate::formats::{FormatName, with_format};
 use crate::layout::Arena;
@@ -111,15 +111,15 @@ pub enum ListOrder {
     Shuffled,
 }
 
-/// A field's choices with their names.
-type Choices<T> = &'static [(&'static str, T)];
-
-const CHOSEN: Choices<Chosen> = &[("entries", Chosen::Entries), ("folios", Chosen::Folios)];
-const MAPS: Choices<MapAs> = &[("ptes", MapAs::Ptes), ("pmd-leaf", MapAs::PmdLeaf)];
-const ALIGNS: Choices<Align> = &[("aligned", Align::Aligned), ("misaligned", Align::Misaligned)];
-const MAPPED: Choices<Mapped> = &[("whole", Mapped::Whole), ("half", Mapped::Half)];
-const LISTS: Choices<ListOrder> = &[("file", ListOrder::File), ("shuffled", ListOrder::Shuffled)];
-const UFFD_WP: Choices<bool> = &[("no", false), ("yes", true)];
+const CHOSEN: Choices<'static, Chosen> =
+    &[("entries", Chosen::Entries), ("folios", Chosen::Folios)];
+const MAPS: Choices<'static, MapAs> = &[("ptes", MapAs::Ptes), ("pmd-leaf", MapAs::PmdLeaf)];
+const ALIGNS: Choices<'static, Align> =
+    &[("aligned", Align::Aligned), ("misaligned", Align::Misaligned)];
+const MAPPED: Choices<'static, Mapped> = &[("whole", Mapped::Whole), ("half", Mapped::Half)];
+const LISTS: Choices<'static, ListOrder> =
+    &[("file", ListOrder::File), ("shuffled", ListOrder::Shuffled)];
+const UFFD_WP: Choices<'static, bool> = &[("no", false), ("yes", true)];
 
 impl ReclaimFile {
     /// The threads' benchmark: 8 of 10 GiB, mapped once, every entry young.
@@ -389,17 +389,4 @@ fn percent(field: &'static str, of: RangeInclusive<u8>, text: &str) -> Result<u8
     let percent = number.filter(|percent| of.contains(percent));
     let accepted = || format!("per cent from {}% to {}%", of.start(), of.end());
     percent.ok_or_else(|| bad(field, text, accepted()))
-}
-
-fn choice<T: Copy>(field: &'static str, of: Choices<T>, text: &str) -> Result<T, FieldError> {
-    let found = of.iter().find(|(name, _)| *name == text);
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let names: Vec<_> = of.iter().map(|(name, _)| *name).collect();
-        bad(field, text, names.join(" or "))
-    })
-}
-
-fn name_of<T: PartialEq>(of: Choices<T>, choice: T) -> String {
-    let found = of.iter().find(|(_, this)| *this == choice);
-    found.expect("every choice has a name").0.to_owned()
 }

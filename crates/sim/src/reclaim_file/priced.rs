@@ -2,21 +2,21 @@
 //! that map the file sleep, or use it on all other cores.
 
 use super::setup::Setup;
-use super::{Choices, NAME, ReclaimFile, WHOLE, name_of};
-use crate::fields::{self, FieldError, bad};
+use super::{NAME, ReclaimFile, WHOLE};
+use crate::fields::{self, Choices, FieldError, bad, choice, name_of};
 use crate::formats::{Arch, with_format};
 use crate::layout::Arena;
 use crate::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
 use crate::model::{
-    Guest, Kernel, Model, One, Program, Swap, Vm, VmCount, activity, interval, spread,
+    Guest, Kernel, Model, One, Program, Scenario, Swap, Vm, VmCount, activity, interval,
 };
-use crate::variant::{Axes, Variant};
+use crate::variant::Variant;
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, Stage, VirtAddr};
 use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits, MapAs};
-use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
+use pageout_record::schema::{Better, Labels, Metric};
 use std::cell::Cell;
 
 /// What the processes do while their file is reclaimed.
@@ -56,9 +56,11 @@ impl ReclaimFile {
     }
 }
 
-const PROCESSES: Choices<Process> = &[("asleep", Process::Asleep), ("running", Process::Running)];
+const PROCESSES: Choices<'static, Process> =
+    &[("asleep", Process::Asleep), ("running", Process::Running)];
 
-const SECONDARIES: Choices<Secondary> = &[("none", Secondary::None), ("guest", Secondary::Guest)];
+const SECONDARIES: Choices<'static, Secondary> =
+    &[("none", Secondary::None), ("guest", Secondary::Guest)];
 
 /// What a program does between two uses of its page.
 const THINKING: Time = Time::from_ns(2_000);
@@ -74,7 +76,7 @@ pub struct Priced {
 
 /// What one run came to.
 #[derive(Clone, Debug)]
-struct Outcome {
+pub struct Outcome {
     /// 4K pages reclaimed.
     pages: f64,
     /// From the request to its end.
@@ -111,10 +113,10 @@ impl Priced {
         let (mut processes, mut secondary) = (vec![Process::Asleep], Secondary::None);
         for (field, value) in fields::pairs(&own)? {
             if field == "secondary" {
-                secondary = super::choice("secondary", SECONDARIES, value)?;
+                secondary = choice("secondary", SECONDARIES, value)?;
                 continue;
             }
-            let one = |text: &str| super::choice("process", PROCESSES, text);
+            let one = |text: &str| choice("process", PROCESSES, text);
             processes = fields::list("process", value, one)?;
         }
         let small = ReclaimFile { bytes: Self::BYTES, ..ReclaimFile::DEFAULT };
@@ -133,51 +135,6 @@ impl Priced {
             }
         }
         Ok(all)
-    }
-
-    /// The scenario's fields as records carry them.
-    fn labels(&self, model: &Model) -> Labels {
-        let mut labels = self.scenario.labels();
-        labels.insert("process".to_owned(), name_of(PROCESSES, self.process));
-        labels.insert("secondary".to_owned(), name_of(SECONDARIES, self.secondary));
-        labels.extend(model.labels(&self.platform));
-        labels
-    }
-
-    /// Runs every scenario under every variant: a record each.
-    pub fn records(
-        all: &[Self],
-        variants: &[Variant],
-        model: &Model,
-        progress: &mut dyn FnMut(usize, usize),
-    ) -> Vec<Record> {
-        let runs = model.all_runs();
-        let each = all.iter().flat_map(|one| variants.iter().map(move |variant| (one, *variant)));
-        let each: Vec<_> = each.collect();
-        let outcomes = spread(each.len() * runs.len(), model.threads, progress, |k| {
-            let (one, variant) = each[k / runs.len()];
-            one.run(model, variant, runs[k % runs.len()])
-        });
-        let of_each = each.iter().zip(outcomes.chunks(runs.len()));
-        let record = |((one, variant), outcomes): (&(&Self, Variant), &[Outcome])| Record {
-            scenario: NAME.to_owned(),
-            ground: Ground::Model,
-            seed: model.seed,
-            fields: one.labels(model),
-            variant: variant.labels(Axes::Reclaim),
-            metrics: metrics(outcomes, model.runs as usize),
-        };
-        of_each.map(record).collect()
-    }
-
-    /// Where the time of the first run goes, as folded stacks in nanoseconds.
-    pub fn folded(&self, model: &Model, variant: Variant) -> String {
-        let outcome = self.run(model, variant, model.all_runs()[0]);
-        outcome.reports[1].folded_lines()
-    }
-
-    fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {
-        with_format!(self.scenario.format, F => self.run_as::<F>(model, variant, one))
     }
 
     /// Memory for a run. Pages that running threads want back arrive while those that reclaim took
@@ -245,6 +202,31 @@ impl Priced {
             secondary: told(&kernel, &after),
             reports: [before, after],
         }
+    }
+}
+
+impl Scenario for Priced {
+    type Outcome = Outcome;
+    const NAME: &'static str = NAME;
+
+    fn labels(&self, model: &Model) -> Labels {
+        let mut labels = self.scenario.labels();
+        labels.insert("process".to_owned(), name_of(PROCESSES, self.process));
+        labels.insert("secondary".to_owned(), name_of(SECONDARIES, self.secondary));
+        labels.extend(model.labels(&self.platform));
+        labels
+    }
+
+    fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+        with_format!(self.scenario.format, F => self.run_as::<F>(model, variant, one))
+    }
+
+    fn metrics(&self, nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
+        metrics(nominal, drawn)
+    }
+
+    fn report(outcome: &Outcome) -> &Report {
+        &outcome.reports[1]
     }
 }
 
@@ -380,10 +362,8 @@ fn stolen(report: &Report) -> Time {
     report.cores.iter().map(|core| core.stolen).sum()
 }
 
-/// The metrics of one scenario under one variant: `outcomes` are those of `runs` runs with nominal
-/// prices, then one a draw.
-fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
-    let (nominal, drawn) = outcomes.split_at(runs);
+/// The metrics of one scenario under one variant: of runs with nominal prices, and of one a draw.
+fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let of = |of: fn(&Outcome) -> Time, outcomes: &[Outcome]| -> Vec<f64> {
         outcomes.iter().map(|outcome| of(outcome).ns() / outcome.pages).collect()
     };

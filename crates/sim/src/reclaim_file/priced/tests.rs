@@ -1,7 +1,7 @@
 //! The scenario on modelled machines.
 
 use super::{Done, FLUSHING, NOTIFYING, Priced, Run, STOLEN, Setup, WHOLE};
-use crate::model::{Kernel, Model, One, Swap};
+use crate::model::{Kernel, Model, One, Scenario as _, Swap};
 use crate::variant::{Lru, Variant};
 use pageout_machine::Machine;
 use pageout_machine::platform::{Draw, Platform};
