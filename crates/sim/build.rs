@@ -7,6 +7,8 @@ use std::{env, fs};
 
 /// Where the lab's files are.
 const LAB: &str = "../../lab";
+/// Those whose files are listed.
+const FOLDERS: [&str; 6] = ["init", "bench", "plugin", "series", "before-7.3", "questions-7.3"];
 
 fn main() {
     for path in ["../../.git/logs/HEAD", "../../.git/index", "..", "../../Cargo.lock", LAB] {
@@ -20,7 +22,7 @@ fn main() {
     if let Some(commit) = git(&["describe", "--always", "--abbrev=12", "--dirty"]) {
         println!("cargo::rustc-env=PAGEOUT_COMMIT={commit}");
     }
-    let lists: String = ["init", "bench", "plugin", "series"].map(list).concat();
+    let lists: String = FOLDERS.map(list).concat();
     let out = env::var_os("OUT_DIR").expect("cargo says where");
     fs::write(Path::new(&out).join("lab.rs"), lists).expect("the list can be written");
 }
@@ -39,5 +41,6 @@ fn list(folder: &str) -> String {
         format!("    ({name:?}, include_str!({path:?})),\n")
     };
     let files: String = names.iter().map(file).collect();
-    format!("pub(super) const {}: &[File] = &[\n{files}];\n", folder.to_uppercase())
+    let constant = folder.to_uppercase().replace(['-', '.'], "_");
+    format!("pub(super) const {constant}: &[File] = &[\n{files}];\n")
 }

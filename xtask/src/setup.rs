@@ -1,7 +1,8 @@
 //! Installs what the tests need beside rustup and a C toolchain, and says so.
 
+use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
@@ -59,6 +60,18 @@ pub(crate) fn lab() -> Result<()> {
     let files = LAB_FILES.iter().filter(|(file, _)| !Path::new(file).exists());
     missing.extend(files.map(|(_, package)| *package));
     packages(&missing)
+}
+
+/// Whether the lab finds the source of Linux 7.3: installed, or fetched into its cache.
+pub(crate) fn has_linux_7_3() -> bool {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".cache"));
+    let cache = absolute("XDG_CACHE_HOME").or_else(home);
+    let fetched = cache.map(|cache| {
+        cache.join("pageout/lab/fetched/linux-source-7.3").join("linux-source-7.3.tar.xz")
+    });
+    let installed = PathBuf::from("/usr/src/linux-source-7.3.tar.xz");
+    fetched.into_iter().chain([installed]).any(|path| path.is_file())
 }
 
 /// Adds the pinned toolchain's targets. rustup does not do it itself where its automatic

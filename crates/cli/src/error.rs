@@ -7,7 +7,7 @@ use pageout_sim::calibrate::{CalibrateError, LikeError};
 use pageout_sim::explore::counterexample::{ChoicesError, MissedChoice};
 use pageout_sim::fields::FieldError;
 use pageout_sim::generations::Refused;
-use pageout_sim::lab::{BootError, Config, Fault, KernelError, LabError};
+use pageout_sim::lab::{BootError, Config, Fault, FetchError, KernelError, LabError};
 use pageout_sim::lru_gen::{SHIPPED, SessionError};
 use pageout_sim::residency::ReplayError;
 use pageout_sim::source::TraceSource;
@@ -113,8 +113,6 @@ pub(crate) enum CliError {
     LabNoScenario,
     #[error("{0} alone cannot be compared: name another kernel, or give --patch FILE")]
     LabOneKernel(String),
-    #[error("a profile is of one run of a scenario, found {0}: give one value for each field")]
-    LabProfiles(usize),
     #[error("configuration {0} has no swap: expected arm64-4k-swap or x86-64-swap")]
     LabSwap(Config),
     #[error("cannot open {}, and no session has that name ({})", path.display(), session_names())]
@@ -128,6 +126,8 @@ pub(crate) enum CliError {
     Session(#[from] SessionError),
     #[error(transparent)]
     Lab(#[from] LabError),
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     #[error("unknown property or scenario `{what}`: expected {known}")]
     CheckUnknown { what: String, known: String },
     #[error("unknown exhibit `{name}`: expected {known}")]

@@ -5,8 +5,9 @@ use anyhow::{Context, Result};
 use pageout_record::render::{Align, Grid};
 use pageout_record::schema::{Record, RecordSet};
 
+use super::begin;
+use super::call::Call;
 use super::checks::value;
-use super::{Call, begin};
 
 /// A kernel, and the family that does what it does.
 const PAIRS: [(&str, &str); 2] = [("stock", "per-entry"), ("s1", "batched")];
@@ -16,7 +17,7 @@ const BLOCK: f64 = 16.0;
 
 const RECLAIM: Call = Call {
     name: "engine-reclaim",
-    words: "lab run stock s1 reclaim-file order=4 lru=classic --runs 1",
+    words: "lab run --kernel 6.12 stock s1 reclaim-file order=4 lru=classic --runs 1",
 };
 
 /// What is counted a reclaimed page, in [`COUNTED`]'s order.
@@ -75,9 +76,9 @@ fn of_kernel<'a>(set: &'a RecordSet, kernel: &str) -> Result<&'a Record> {
 /// Instructions of each kind that ran under `folio_referenced`.
 fn of_the_kernel(kernel: &str) -> Result<Counts> {
     let words = format!(
-        "lab profile {kernel} reclaim-file order=4 lru=classic --root folio_referenced --runs 1"
+        "lab profile --kernel 6.12 {kernel} reclaim-file order=4 lru=classic --root folio_referenced --runs 1"
     );
-    let set = super::records(&format!("engine-profile-{kernel}"), &words)?;
+    let set = super::call::records(&format!("engine-profile-{kernel}"), &words)?;
     let function = |name: &str| {
         let is = |record: &&Record| record.fields.get("function").is_some_and(|f| f == name);
         set.records.iter().find(is)
@@ -95,7 +96,7 @@ fn of_the_engine(family: &str, asked: &Checks) -> Result<Counts> {
             "run age-file order=4 format=arm64-4k size=1GiB young={young} \
              --variant young={family} --runs 1"
         );
-        let set = super::records(&format!("engine-{family}-{young}"), &words)?;
+        let set = super::call::records(&format!("engine-{family}-{young}"), &words)?;
         let record = set.records.first().context("no record of the engine")?;
         let helper = value(record, "entries visited by the helper alone")?;
         let read = value(record, "entries visited")? - helper;

@@ -1,5 +1,5 @@
-//! The figures: every kernel of the series in every situation, in one table, held against those
-//! that are stored.
+//! The figures: every kernel in every situation, in one table a release, held against those that
+//! are stored.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,95 +7,170 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use pageout_record::schema::{Record, RecordSet};
 
+use super::call::{Call, pageout, read, results};
 use super::checks::title;
-use super::{Call, begin, none, pageout, read, results};
+use super::{begin, none};
 use crate::cmd;
 
-/// What is stored of the figures, and how far a new run may be from it: another compiler makes
-/// other code.
-const STORED: &str = "lab/records/linux-6.12.json";
+/// How far a new run may be from what is stored: another compiler makes other code.
 const TOLERANCE: f64 = 0.03;
 
-/// The figures that lead: run twice, from two boots.
-const LEADING: Call = Call {
-    name: "arm64-4k-order-4",
-    words: "lab compare stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru",
+/// The figures of a release's kernels.
+struct Figures {
+    /// Their records' file in `lab/records`, without its end.
+    stored: &'static str,
+    /// The figures that lead: run twice, from two boots.
+    leading: Call,
+    calls: &'static [Call],
+    /// Each table's kernels, and the one that the others are compared with.
+    tables: &'static [(fn(&str) -> bool, &'static str)],
+}
+
+const LINUX_7_3: Figures = Figures {
+    stored: "linux-7.3",
+    leading: Call {
+        name: "7.3-arm64-4k-order-4",
+        words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+            reclaim-file order=4 lru=classic,mglru,mglru-no-walks",
+    },
+    calls: &[
+        Call {
+            name: "7.3-arm64-4k",
+            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+                reclaim-file order=0,5,8,9 lru=classic,mglru,mglru-no-walks --runs 1",
+        },
+        Call {
+            name: "7.3-running",
+            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+                reclaim-file order=0,4 lru=classic,mglru process=running --runs 1",
+        },
+        Call {
+            name: "7.3-two-cpus",
+            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+                reclaim-file order=0,4 lru=classic,mglru cpus=2 --config arm64-4k,x86-64 \
+                --runs 1",
+        },
+        Call {
+            name: "7.3-arm64-64k",
+            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+                reclaim-file order=0,5 lru=classic,mglru --config arm64-64k --runs 1",
+        },
+        Call {
+            name: "7.3-x86-64",
+            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+                reclaim-file order=0,4,9 lru=classic,mglru --config x86-64 --runs 1",
+        },
+        Call {
+            name: "7.3-aging",
+            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+                age-file order=0,4,8 young=none,all,1/256 --config arm64-4k,x86-64 --runs 1",
+        },
+    ],
+    tables: &[(|_| true, "kernel=no-batch")],
 };
 
-const FIGURES: [Call; 8] = [
-    Call {
-        name: "arm64-4k",
-        words: "lab compare stock s1 s2 s3 reclaim-file order=0,5,8,9 lru=classic,mglru --runs 1",
+const LINUX_6_12: Figures = Figures {
+    stored: "linux-6.12",
+    leading: Call {
+        name: "arm64-4k-order-4",
+        words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru",
     },
-    Call {
-        name: "no-walks",
-        words: "lab compare stock s1 s2 s3 reclaim-file order=0,4 lru=mglru-no-walks --runs 1",
-    },
-    Call {
-        name: "running",
-        words: "lab compare stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru \
-            process=running --runs 1",
-    },
-    Call {
-        name: "neoverse-n1",
-        words: "lab compare stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru \
-            --cpu neoverse-n1 --runs 1",
-    },
-    Call {
-        name: "arm64-64k",
-        words: "lab compare stock s1 s3 reclaim-file order=0,5 lru=classic,mglru \
-            --config arm64-64k --runs 1",
-    },
-    Call {
-        name: "x86-64",
-        words: "lab compare stock s1 s2 s3 reclaim-file order=0,4,9 \
-            lru=classic,mglru,mglru-no-walks --config x86-64 --runs 1",
-    },
-    Call {
-        name: "aging",
-        words: "lab compare stock s1 s2 s3 age-file order=0,4,8 young=all,none,1/256 \
-            --config arm64-4k,x86-64 --runs 1",
-    },
-    Call {
-        name: "young-flush",
-        words: "lab compare s4 s4+young_flush=sync s4+young_flush=nosync s4+young_flush=none \
-            reclaim-file order=0,4 lru=classic --config arm64-4k,x86-64 --runs 1",
-    },
-];
+    calls: &[
+        Call {
+            name: "arm64-4k",
+            words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=0,5,8,9 \
+                lru=classic,mglru --runs 1",
+        },
+        Call {
+            name: "no-walks",
+            words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=0,4 \
+                lru=mglru-no-walks --runs 1",
+        },
+        Call {
+            name: "running",
+            words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=4 \
+                lru=classic,mglru process=running --runs 1",
+        },
+        Call {
+            name: "neoverse-n1",
+            words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=4 \
+                lru=classic,mglru --cpu neoverse-n1 --runs 1",
+        },
+        Call {
+            name: "arm64-64k",
+            words: "lab compare --kernel 6.12 stock s1 s3 reclaim-file order=0,5 \
+                lru=classic,mglru --config arm64-64k --runs 1",
+        },
+        Call {
+            name: "x86-64",
+            words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=0,4,9 \
+                lru=classic,mglru,mglru-no-walks --config x86-64 --runs 1",
+        },
+        Call {
+            name: "aging",
+            words: "lab compare --kernel 6.12 stock s1 s2 s3 age-file order=0,4,8 \
+                young=all,none,1/256 --config arm64-4k,x86-64 --runs 1",
+        },
+        Call {
+            name: "young-flush",
+            words: "lab compare --kernel 6.12 s4 s4+young_flush=sync s4+young_flush=nosync \
+                s4+young_flush=none reclaim-file order=0,4 lru=classic --config arm64-4k,x86-64 \
+                --runs 1",
+        },
+    ],
+    tables: &[
+        (|kernel| !kernel.starts_with("s4"), "kernel=stock"),
+        (|kernel| kernel.starts_with("s4"), "kernel=s4"),
+    ],
+};
 
-/// Runs all of them, prints the table and compares with what is stored.
+/// Runs all of them, prints the tables and compares with what is stored.
 pub(super) fn run(update: bool) -> Result<()> {
-    begin("figures");
-    let first = LEADING.records()?;
-    let again = Call { name: "arm64-4k-order-4-again", ..LEADING }.records()?;
-    none(&differing(&first.records, &again.records, 0.0), "two boots differ")?;
-    println!("two boots of each kernel are bit-identical");
-    let mut sets = vec![(LEADING.name.to_owned(), first)];
-    for call in &FIGURES {
-        sets.push((call.name.to_owned(), call.records()?));
+    for figures in [LINUX_7_3, LINUX_6_12] {
+        figures.run(update)?;
     }
-    let all = RecordSet::pool(sets)?;
-    let path = results().join("all.json");
-    fs::write(&path, all.to_json()?).context("the records of all figures")?;
-    let mut tables = String::new();
-    for (series, base) in [(SERIES, "kernel=stock"), (FLUSHES, "kernel=s4")] {
-        let path = results().join(base).with_extension("json");
-        fs::write(&path, instructions(&all, series).to_json()?)?;
-        let words = format!("compare {} --base {base}", path.display());
-        tables += &(cmd::output(&mut pageout(&words))? + "\n");
-    }
-    println!("{tables}");
-    if update {
-        fs::write(stored(), all.to_json()?).context("the stored records")?;
-        fs::write(stored().with_extension("txt"), tables).context("the stored tables")?;
-        println!("{STORED} is written, and its tables beside it");
-        return Ok(());
-    }
-    let old = read(&stored())?;
-    let far = differing(&old.records, &all.records, TOLERANCE);
-    none(&far, &format!("more than {}% from {STORED}", 100.0 * TOLERANCE))?;
-    println!("all figures are within {}% of {STORED}", 100.0 * TOLERANCE);
     Ok(())
+}
+
+impl Figures {
+    fn run(&self, update: bool) -> Result<()> {
+        begin(&format!("figures of {}", self.stored));
+        let first = self.leading.records()?;
+        let again = self.leading.again()?;
+        none(&differing(&first.records, &again.records, 0.0), "two boots differ")?;
+        println!("two boots of each kernel are bit-identical");
+        let mut sets = vec![(self.leading.name.to_owned(), first)];
+        for call in self.calls {
+            sets.push((call.name.to_owned(), call.records()?));
+        }
+        let all = RecordSet::pool(sets)?;
+        let path = results().join(format!("{}-all.json", self.stored));
+        fs::write(&path, all.to_json()?).context("the records of all figures")?;
+        let mut tables = String::new();
+        for (belong, base) in self.tables {
+            let path = results().join(base).with_extension("json");
+            fs::write(&path, instructions(&all, *belong).to_json()?)?;
+            let words = format!("compare {} --base {base}", path.display());
+            tables += &(cmd::output(&mut pageout(&words))? + "\n");
+        }
+        println!("{tables}");
+        let stored = self.stored();
+        if update {
+            fs::write(&stored, all.to_json()?).context("the stored records")?;
+            fs::write(stored.with_extension("txt"), tables).context("the stored tables")?;
+            println!("{} is written, and its tables beside it", stored.display());
+            return Ok(());
+        }
+        let old = read(&stored)?;
+        let far = differing(&old.records, &all.records, TOLERANCE);
+        none(&far, &format!("more than {}% from {}", 100.0 * TOLERANCE, stored.display()))?;
+        println!("all figures are within {}% of {}", 100.0 * TOLERANCE, stored.display());
+        Ok(())
+    }
+
+    fn stored(&self) -> PathBuf {
+        cmd::root().join("lab/records").join(format!("{}.json", self.stored))
+    }
 }
 
 /// What the tables show: instructions, of kernels whose names `belong`.
@@ -106,13 +181,6 @@ fn instructions(all: &RecordSet, belong: fn(&str) -> bool) -> RecordSet {
         record.metrics.retain(|metric| metric.unit.starts_with("instructions"));
     }
     set
-}
-
-const SERIES: fn(&str) -> bool = |kernel| !kernel.starts_with("s4");
-const FLUSHES: fn(&str) -> bool = |kernel| kernel.starts_with("s4");
-
-fn stored() -> PathBuf {
-    cmd::root().join(STORED)
 }
 
 /// The metrics of `old` that `new` lacks, or has further off than `tolerance` of the old value.

@@ -1,27 +1,21 @@
 //! `cargo xtask lab`: what the project claims of real kernels, run on real kernels.
 //!
-//! Tests that end in minutes belong to `cargo xtask test`; this takes the better part of an hour.
+//! Tests that end in minutes belong to `cargo xtask test`; this takes the better part of two hours.
+//! What an earlier run of the same program measured is not measured again.
 
+mod call;
 mod checks;
 mod engine;
 mod figures;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use pageout_record::schema::RecordSet;
 
 use crate::{cmd, setup};
-
-/// One call of `pageout lab`, and the name its records are kept under.
-struct Call {
-    name: &'static str,
-    words: &'static str,
-}
+use call::{pageout, results};
 
 /// One part of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -43,6 +37,10 @@ pub(crate) fn run(chosen: &[Stage], update: bool) -> Result<()> {
     let since = Instant::now();
     setup::lab()?;
     cmd::run(&mut cmd::cargo(&["build", "--release"]))?;
+    // Debian 12 has no package of it.
+    if !setup::has_linux_7_3() {
+        cmd::run(&mut pageout("lab source --kernel 7.3"))?;
+    }
     fs::create_dir_all(results()).context("a place for the records")?;
     let stages = Stage::value_variants().iter();
     for stage in stages.filter(|stage| chosen.is_empty() || chosen.contains(stage)) {
@@ -60,37 +58,6 @@ pub(crate) fn run(chosen: &[Stage], update: bool) -> Result<()> {
         since.elapsed().as_secs() / 60
     );
     Ok(())
-}
-
-/// Where the records of the calls are kept.
-fn results() -> PathBuf {
-    cmd::root().join("target/lab")
-}
-
-/// The program, with words of arguments.
-fn pageout(words: &str) -> Command {
-    let mut command = cmd::program(cmd::root().join("target/release/pageout"));
-    command.args(words.split_whitespace());
-    command
-}
-
-impl Call {
-    fn records(&self) -> Result<RecordSet> {
-        records(self.name, self.words)
-    }
-}
-
-/// Runs the program with words of arguments and reads its records, which are kept under `name`.
-fn records(name: &str, words: &str) -> Result<RecordSet> {
-    let file = results().join(name).with_extension("json");
-    cmd::run(pageout(words).arg("--json").arg("--output").arg(&file))?;
-    read(&file)
-}
-
-fn read(path: &Path) -> Result<RecordSet> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    RecordSet::from_json(&text).with_context(|| path.display().to_string())
 }
 
 /// Prints a stage's title.

@@ -3,18 +3,27 @@
 use crate::args::Output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use pageout_sim::lab::{Config, Cpu};
+use pageout_sim::lab::{Config, ConfigOption, Cpu, Release};
 use std::path::PathBuf;
 use std::time::Duration;
 
 const LAB_HELP: &str = "\
-Kernels:
-  stock      Debian's linux-source-6.12, or the tree given with --tree
-  s1 to s4   stock with the first one to four patches of our series: the young check of the
+Kernels of Linux 7.3, which has the batches of young checks and unmapping (the default):
+  stock      Debian's linux-source-7.3, or the tree given with --tree
+  no-young, no-mglru, no-unmap, no-batch
+             stock before one batch was merged, or all: the young check of the classic LRU, the
+             young checks of MGLRU, the unmapping of file folios
+  young-flush, no-young-tlbi, no-young-flush
+             stock with another flush after a young bit is cleared (docs/lab.md)
+Kernels of Linux 6.12, with --kernel 6.12 or as 6.12:NAME:
+  stock      Debian's linux-source-6.12
+  s1 to s4   stock with the first one to four patches of our backport: the young check of the
              classic LRU in batches (s1), file folios unmapped in batches (s2), MGLRU's checks in
              batches (s3), the flush after a young clear as a boot parameter (s4)
-  patched    the first kernel named (or stock) with your patches, given with --patch
-  A plus adds a boot parameter: s4+young_flush=none
+Yours:
+  patched    the first kernel named (or stock) with your patches, given with --patch FILE
+  NAME       the same, of those given with --patch NAME=FILE
+  A plus adds a boot parameter: young-flush+young_flush=none
 Scenarios and their fields (all of them take comma-separated lists):
   reclaim-file    a mapped file's pages reclaimed through memory.reclaim
                     order=4  lru=classic (or mglru, mglru-no-walks)  process=asleep (or running)
@@ -28,12 +37,15 @@ Scenarios and their fields (all of them take comma-separated lists):
 The machine is deterministic and counts one nanosecond an instruction: its times are instructions.
 
 Examples:
-  pageout lab compare stock s3
+  pageout lab compare no-batch no-young no-mglru no-unmap stock
   pageout lab compare --patch my.patch reclaim-file order=0,4,9 lru=mglru
+  pageout lab compare --patch v1=old.patch --patch v2=new.patch
   pageout lab compare --tree ~/linux --patch my.patch
-  pageout lab run s4+young_flush=none helper-calls --config arm64-4k,arm64-64k
-  pageout lab profile s1 reclaim-file lru=classic --folded s1.folded
-  pageout lab lru-gen evict stock s3
+  pageout lab compare 6.12:stock 6.12:s3 7.3:no-batch 7.3:stock
+  pageout lab run stock helper-calls --config arm64-4k,arm64-64k
+  pageout lab profile stock reclaim-file order=0,4 --folded stock.folded
+  pageout lab lru-gen evict no-batch stock
+  pageout lab source
   pageout lab script --output measure.sh";
 
 const LRU_GEN_HELP: &str = "\
@@ -54,7 +66,7 @@ Sessions that come with the program: age-file, age-anon, evict, several, sleeper
 
 Examples:
   pageout lab lru-gen evict
-  pageout lab lru-gen age-file stock s3 --config arm64-4k-swap,x86-64-swap
+  pageout lab lru-gen age-file no-batch stock --config arm64-4k-swap,x86-64-swap
   pageout lab lru-gen ./mine.session patched --patch my.patch --output mine.txt";
 
 #[derive(Debug, Parser)]
@@ -67,29 +79,35 @@ pub(crate) struct LabArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// Build kernels, and say where they are
-    #[command(after_help = "Examples:\n  pageout lab build stock s1 s2 s3 s4\n  \
+    #[command(after_help = "Examples:\n  pageout lab build stock no-batch 6.12:s3\n  \
         pageout lab build --patch my.patch --config arm64-4k,x86-64")]
     Build(BuildArgs),
     /// Boot kernels under QEMU and run a scenario on each
     #[command(after_help = "Examples:\n  pageout lab run stock reclaim-file order=4 lru=mglru\n  \
-        pageout lab run s3 helper-calls --config arm64-64k\n  \
-        pageout lab run s3 age-file young=all,none,1/256 --json --output s3.json\n\n\
+        pageout lab run stock helper-calls --config arm64-64k\n  \
+        pageout lab run stock age-file young=all,none,1/256 --json --output stock.json\n\n\
         `pageout lab --help` lists kernels and scenarios.")]
     Run(RunArgs),
     /// Run a scenario on two kernels or more, and compare
-    #[command(after_help = "Examples:\n  pageout lab compare stock s3\n  \
+    #[command(after_help = "Examples:\n  pageout lab compare no-batch stock\n  \
         pageout lab compare --patch my.patch\n  \
-        pageout lab compare s2 s3 reclaim-file order=0,4,9 lru=mglru process=asleep,running\n\n\
+        pageout lab compare no-mglru stock reclaim-file order=0,4,9 lru=mglru process=asleep,running\n\n\
         `pageout lab --help` lists kernels and scenarios.")]
     Compare(CompareArgs),
     /// Count a scenario's instructions, function by function
-    #[command(after_help = "Examples:\n  pageout lab profile stock s1\n  \
-        pageout lab profile s1 reclaim-file order=4 lru=mglru --folded s1.folded\n\n\
+    #[command(after_help = "Examples:\n  pageout lab profile no-batch stock\n  \
+        pageout lab profile stock reclaim-file order=0,4 lru=mglru --folded stock.folded\n\n\
         `pageout lab --help` lists kernels and scenarios.")]
     Profile(ProfileArgs),
     /// Run a session of lru_gen on kernels, and print what they answer
     #[command(after_help = LRU_GEN_HELP)]
     LruGen(LruGenArgs),
+    /// Fetch a kernel's source from Debian's archive, without root and without changing the system
+    #[command(after_help = "The archive's signature is checked by apt with Debian's keys. The \
+        system's own packages and\nsources stay as they are: everything is kept in the cache.\n\n\
+        Examples:\n  pageout lab source\n  pageout lab source --kernel 6.12\n  \
+        pageout lab source --mirror ./debian")]
+    Source(SourceArgs),
     /// Print a shell script that measures the kernel of another machine, a real one
     #[command(after_help = "Example:\n  pageout lab script --output measure.sh\n  \
         (there) sudo sh measure.sh --dir /mnt/xfs --output before.json\n  \
@@ -103,7 +121,7 @@ pub(crate) enum LabCommand {
 
 #[derive(Debug, Parser)]
 pub(crate) struct BuildArgs {
-    /// The kernels [default: stock, or patched where there is a --patch]
+    /// The kernels [default: stock, or those of --patch]
     #[arg(value_name = "KERNEL")]
     pub kernels: Vec<String>,
     #[command(flatten)]
@@ -112,7 +130,7 @@ pub(crate) struct BuildArgs {
 
 #[derive(Debug, Parser)]
 pub(crate) struct RunArgs {
-    /// The kernels [default: stock, or patched where there is a --patch], the scenario, its fields
+    /// The kernels [default: stock, or those of --patch], the scenario, its fields
     #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
     pub words: Vec<String>,
     #[command(flatten)]
@@ -125,8 +143,8 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Parser)]
 pub(crate) struct CompareArgs {
-    /// The kernels, the base first [default: stock s3, or stock and patched where there is a
-    /// --patch], then the scenario and its fields [default: reclaim-file order=4
+    /// The kernels, the base first [default: no-batch stock; of 6.12, stock s3; stock and yours
+    /// where there is a --patch], then the scenario and its fields [default: reclaim-file order=4
     /// lru=classic,mglru]
     #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
     pub words: Vec<String>,
@@ -143,7 +161,7 @@ pub(crate) struct LruGenArgs {
     /// A session's file, or the name of one that comes with the program
     #[arg(value_name = "SESSION")]
     pub session: String,
-    /// The kernels [default: s3, or patched where there is a --patch]
+    /// The kernels [default: stock, of 6.12 s3, or those of --patch]
     #[arg(value_name = "KERNEL")]
     pub kernels: Vec<String>,
     #[command(flatten)]
@@ -161,8 +179,26 @@ pub(crate) struct LruGenArgs {
 }
 
 #[derive(Debug, Parser)]
+pub(crate) struct SourceArgs {
+    /// The Linux release
+    #[arg(long, value_name = "RELEASE", default_value = "7.3", value_parser = release())]
+    pub kernel: Release,
+    /// Debian's archive: an address, or a directory with a copy of the files it takes [default:
+    /// the one that the system's own sources name]
+    #[arg(long, value_name = "MIRROR")]
+    pub mirror: Option<String>,
+    /// The keys that the archive may be signed with [default: Debian's,
+    /// /usr/share/keyrings/debian-archive-keyring.gpg]
+    #[arg(long, value_name = "FILE")]
+    pub keyring: Option<PathBuf>,
+    /// Where it is kept [default: $XDG_CACHE_HOME/pageout/lab, or ~/.cache/pageout/lab]
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+#[derive(Debug, Parser)]
 pub(crate) struct ProfileArgs {
-    /// The kernels [default: stock, or patched where there is a --patch], then the scenario and
+    /// The kernels [default: stock, or those of --patch], then the scenario and
     /// its fields [default: reclaim-file order=4 lru=classic]
     #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
     pub words: Vec<String>,
@@ -183,12 +219,19 @@ pub(crate) struct ProfileArgs {
 /// What is built, and where.
 #[derive(Debug, Parser)]
 pub(crate) struct Building {
+    /// The Linux release that kernels are of which name none
+    #[arg(long, value_name = "RELEASE", default_value = "7.3", value_parser = release())]
+    pub kernel: Release,
     /// Build from this kernel source tree, which is not written to
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "kernel")]
     pub tree: Option<PathBuf>,
-    /// A patch (of `git format-patch`, or any that `patch -p1` takes); may be repeated
-    #[arg(long = "patch", value_name = "FILE")]
+    /// A patch (of `git format-patch`, or any that `patch -p1` takes); may be repeated: those of
+    /// one name make one kernel, those without a name the kernel `patched`
+    #[arg(long = "patch", value_name = "[NAME=]FILE")]
     pub patches: Vec<PathBuf>,
+    /// An option of the kernel's configuration, in place of what the lab asks for; may be repeated
+    #[arg(long = "config-option", value_name = "NAME=VALUE")]
+    pub options: Vec<ConfigOption>,
     /// A kernel configuration; may be repeated [default: arm64-4k, or arm64-4k-swap for sessions,
     /// which take those with swap]
     #[arg(long = "config", value_name = "CONFIG", value_delimiter = ',', value_parser = config())]
@@ -226,6 +269,11 @@ impl Running {
 fn config() -> impl TypedValueParser<Value = Config> {
     PossibleValuesParser::new(Config::ALL.map(Config::name))
         .try_map(|name| Config::named(&name).ok_or("not a configuration"))
+}
+
+fn release() -> impl TypedValueParser<Value = Release> {
+    PossibleValuesParser::new(Release::ALL.map(Release::name))
+        .try_map(|name| Release::named(&name).ok_or("not a release"))
 }
 
 fn cpu() -> impl TypedValueParser<Value = Cpu> {

@@ -1,11 +1,10 @@
 //! `lab lru-gen`: a session of `lru_gen` on real kernels.
 
 use super::args::LruGenArgs;
-use super::or_default;
 use super::progress::Told;
 use crate::error::CliError;
 use crate::output;
-use pageout_sim::lab::{Captured, Config, Kernel};
+use pageout_sim::lab::{Captured, Config};
 use pageout_sim::lru_gen::{Session, shipped};
 use std::fs;
 use std::path::Path;
@@ -13,8 +12,9 @@ use std::time::Duration;
 
 pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     let session = read(&args.session)?;
-    let patches = args.building.patches()?;
-    let kernels = Kernel::resolve(&or_default(&args.kernels, &patches, &["s3"]), &patches)?;
+    let [_, after] = args.building.kernel.before_and_after();
+    let default = if args.building.tree.is_some() { "stock" } else { after };
+    let kernels = args.building.kernels(&args.kernels, &[default])?;
     let configs = args.building.configs_or(Config::Arm64_4KSwap);
     if let Some(config) = configs.iter().find(|config| !config.has_swap()) {
         return Err(CliError::LabSwap(*config));
@@ -24,10 +24,9 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     }
     let told = Told::new();
     let lab = args.building.lab(&told)?;
-    lab.check(&configs, Some(&args.cpus))?;
-    let builds = lab.build(&kernels, &configs)?;
+    lab.check(&kernels, &configs, Some(&args.cpus))?;
     let limit = args.time_limit.map(|seconds| Duration::from_secs(seconds.into()));
-    let captured = lab.lru_gen(&builds, &args.cpus, &session, limit)?;
+    let captured = lab.lru_gen(&kernels, &configs, &args.cpus, &session, limit)?;
     for Captured { header, warned, .. } in &captured {
         if let Some(log) = warned {
             eprintln!("warning: {header}: the kernel warned, see {}", log.display());

@@ -10,12 +10,16 @@ pub(crate) use request::scenarios;
 
 use crate::error::CliError;
 use crate::output;
-use args::{BuildArgs, Building, CompareArgs, LabArgs, LabCommand, ProfileArgs, RunArgs, Running};
+use args::{
+    BuildArgs, Building, CompareArgs, LabArgs, LabCommand, ProfileArgs, RunArgs, Running,
+    SourceArgs,
+};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Labels, RecordSet};
 use pageout_sim::lab::{
-    Bench, Builds, Cache, Config, Kernel, KernelError, Lab, LabError, Measured, Patch, Runs, Source,
+    Bench, Cache, Config, Fetch, Kernel, KernelError, Lab, LabError, Measured, PatchSet, Runs,
+    Source,
 };
 use pageout_sim::this_machine::this_run;
 use progress::Told;
@@ -36,6 +40,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<(), CliError> {
         LabCommand::Compare(args) => compare(args),
         LabCommand::Profile(args) => profile(args),
         LabCommand::LruGen(args) => lru_gen::lru_gen(args),
+        LabCommand::Source(args) => source(args),
         LabCommand::Script { output } => {
             output::to(output.as_deref(), pageout_sim::lab::script().as_bytes())
         }
@@ -44,53 +49,46 @@ pub(crate) fn lab(args: &LabArgs) -> Result<(), CliError> {
 
 fn build(args: &BuildArgs) -> Result<(), CliError> {
     let since = Instant::now();
-    let patches = args.building.patches()?;
-    let names = or_default(&args.kernels, &patches, &["stock"]);
-    let kernels = Kernel::resolve(&names, &patches)?;
+    let kernels = args.building.kernels(&args.kernels, &["stock"])?;
     let told = Told::new();
     let lab = args.building.lab(&told)?;
     let configs = args.building.configs_or(Config::Arm64_4K);
-    lab.check(&configs, None)?;
-    let builds = lab.build(&kernels, &configs)?;
+    lab.check(&kernels, &configs, None)?;
+    let built = lab.build(&kernels, &configs)?;
     eprintln!("built in {}", elapsed(since));
-    output::print(tables::built(&builds).as_bytes())
+    output::print(tables::built(&built).as_bytes())
 }
 
 fn run(args: &RunArgs) -> Result<(), CliError> {
-    let patches = args.building.patches()?;
     let request = Request::parse(&args.words);
-    let names = or_default(&request.kernels, &patches, &["stock"]);
-    let kernels = Kernel::resolve(&names, &patches).map_err(kernel_or_scenario)?;
+    let kernels = args.building.kernels(&request.kernels, &["stock"]);
+    let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan()?;
     output::check(&args.output)?;
     let runs = args.running.runs(plan);
-    let (_, measured) = measure(&kernels, &runs, &args.building)?;
+    let measured = measure(&kernels, &runs, &args.building)?;
     let set = RecordSet::new(this_run(), measured.records);
     output::emit(&args.output, &set, |set| Ok(crate::tables::metrics(set)))
 }
 
 fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let since = Instant::now();
-    let patches = args.building.patches()?;
     let request = Request::parse(&args.words);
-    // With patches, stock is what they are compared with; else the series is compared with it.
-    let default: &[&str] = if patches.is_empty() { &["stock", "s3"] } else { &["stock"] };
-    let names = or_default(&request.kernels, &[], default);
-    let kernels = Kernel::resolve(&names, &patches).map_err(kernel_or_scenario)?;
+    let kernels = args.building.compared(&request.kernels).map_err(kernel_or_scenario)?;
     if let [only] = &kernels[..] {
         return Err(CliError::LabOneKernel(only.name.clone()));
     }
     let plan = request.plan_or(&COMPARED)?;
     output::check(&args.output)?;
     let runs = args.running.runs(plan);
-    let (builds, measured) = measure(&kernels, &runs, &args.building)?;
+    let measured = measure(&kernels, &runs, &args.building)?;
     let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, |set| {
         let comparison = compare_records(&tables::differing(set), &base)?;
         let table = render::comparison(&comparison, Options::default());
         let alike = tables::alike(set);
-        let provenance = tables::provenance(&builds, &measured);
+        let provenance = tables::provenance(&kernels, &measured);
         Ok(format!("{table}\n{alike}{}{provenance}", tables::saved(&comparison)))
     })?;
     eprintln!("built and compared in {}", elapsed(since));
@@ -98,21 +96,17 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
 }
 
 fn profile(args: &ProfileArgs) -> Result<(), CliError> {
-    let patches = args.building.patches()?;
     let request = Request::parse(&args.words);
-    let names = or_default(&request.kernels, &patches, &["stock"]);
-    let kernels = Kernel::resolve(&names, &patches).map_err(kernel_or_scenario)?;
+    let kernels = args.building.kernels(&request.kernels, &["stock"]);
+    let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan_or(&PROFILED)?;
-    if plan.len() > 1 {
-        return Err(CliError::LabProfiles(plan.len()));
-    }
     output::check(&args.output)?;
     if let Some(path) = &args.folded {
         output::check_path(path)?;
     }
     let mut runs = args.running.runs(plan);
     runs.profile = Some(args.root.clone());
-    let (_, measured) = measure(&kernels, &runs, &args.building)?;
+    let measured = measure(&kernels, &runs, &args.building)?;
     if let Some(path) = &args.folded {
         output::to(Some(path), tables::folded(&measured.profiles).as_bytes())?;
     }
@@ -124,22 +118,26 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
     output::emit(&args.output, &set, |_| Ok(tables::profiles(&measured.profiles, FUNCTIONS)))
 }
 
+fn source(args: &SourceArgs) -> Result<(), CliError> {
+    let told = Told::new();
+    let cache = Cache::open(args.cache.as_deref()).map_err(LabError::Cache)?;
+    let fetch =
+        Fetch { release: args.kernel, mirror: args.mirror.clone(), keyring: args.keyring.clone() };
+    let fetched = fetch.run(&cache, &told)?;
+    output::print(tables::fetched(&fetched).as_bytes())
+}
+
 /// Builds the kernels and runs the plan on each.
-fn measure(
-    kernels: &[Kernel],
-    runs: &Runs,
-    building: &Building,
-) -> Result<(Builds, Measured), CliError> {
+fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measured, CliError> {
     let told = Told::new();
     let lab = building.lab(&told)?;
     let configs = building.configs_or(Config::Arm64_4K);
-    lab.check(&configs, Some(&runs.cpus))?;
-    let builds = lab.build(kernels, &configs)?;
-    let measured = lab.run(&builds, runs)?;
+    lab.check(kernels, &configs, Some(&runs.cpus))?;
+    let measured = lab.run(kernels, &configs, runs)?;
     for (machine, log) in &measured.warned {
         eprintln!("warning: {machine}: the kernel warned, see {}", log.display());
     }
-    Ok((builds, measured))
+    Ok(measured)
 }
 
 impl Running {
@@ -149,17 +147,32 @@ impl Running {
     }
 }
 
-/// The kernels' names, or the default ones where none is named and no patch makes one.
-fn or_default(names: &[String], patches: &[Patch], default: &[&str]) -> Vec<String> {
-    if names.is_empty() && patches.is_empty() {
-        return default.iter().map(|name| (*name).to_owned()).collect();
-    }
-    names.to_vec()
-}
-
 impl Building {
-    fn patches(&self) -> Result<Vec<Patch>, KernelError> {
-        self.patches.iter().map(|path| Patch::read(path)).collect()
+    /// Where kernels come from, unless they say so themselves.
+    fn source(&self) -> Source {
+        self.tree.clone().map_or(Source::Debian(self.kernel), Source::Tree)
+    }
+
+    /// The kernels that words name and patches make; where neither does, the default ones.
+    fn kernels(&self, words: &[String], default: &[&str]) -> Result<Vec<Kernel>, KernelError> {
+        let sets = PatchSet::read(&self.patches)?;
+        let default = if words.is_empty() && sets.is_empty() { default } else { &[] };
+        let words = words.iter().cloned().chain(default.iter().map(|name| (*name).to_owned()));
+        Kernel::resolve(&words.collect::<Vec<_>>(), &sets, &self.source())
+    }
+
+    /// The kernels that are compared. Without words, patches are compared with what they are
+    /// patches of; a release is compared with itself before the batches; of a user's tree it is not
+    /// known what there is to compare it with.
+    fn compared(&self, words: &[String]) -> Result<Vec<Kernel>, KernelError> {
+        let default: &[&str] = match (words, &self.patches[..], &self.tree) {
+            ([], [], None) => &self.kernel.before_and_after(),
+            ([], ..) => &["stock"],
+            _ => &[],
+        };
+        let words = words.iter().cloned().chain(default.iter().map(|name| (*name).to_owned()));
+        let sets = PatchSet::read(&self.patches)?;
+        Kernel::resolve(&words.collect::<Vec<_>>(), &sets, &self.source())
     }
 
     /// The configurations asked for.
@@ -171,7 +184,7 @@ impl Building {
         let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Lab {
             cache: Cache::open(self.cache.as_deref()).map_err(LabError::Cache)?,
-            source: self.tree.clone().map_or(Source::Debian, Source::Tree),
+            options: self.options.clone(),
             jobs: self.jobs.map_or_else(cpus, usize::from),
             progress: told,
         })

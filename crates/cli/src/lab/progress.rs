@@ -1,63 +1,160 @@
-//! The lab's work as it goes: bars on a terminal, a line for each piece of it elsewhere.
+//! The lab's work as it goes: bars on a terminal, lines elsewhere, and how much of it is left.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use pageout_sim::lab::{Progress, Silent, Task};
+use pageout_sim::lab::{Progress, Task};
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a line tells how far a long piece of work is.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// How many characters it tells of what is worked on.
+const COLUMNS: usize = 80;
 
 /// How it is told.
-pub(super) enum Told {
-    Bars(MultiProgress),
-    Lines,
+pub(super) struct Told {
+    /// On a terminal alone, the last one telling what is left.
+    bars: Option<(MultiProgress, ProgressBar)>,
+    expected: AtomicUsize,
+    done: AtomicUsize,
 }
 
-/// A piece of work as a bar, which goes with it.
-struct Bar(ProgressBar);
+/// Work under way.
+struct UnderWay<'a> {
+    told: &'a Told,
+    what: String,
+    /// Whether it is one of the pieces expected.
+    is_piece: bool,
+    since: Instant,
+    shown: Shown,
+}
+
+enum Shown {
+    Bar(ProgressBar),
+    /// Lines, the last one at this time.
+    Lines(Mutex<Instant>),
+}
 
 impl Told {
     pub(super) fn new() -> Self {
-        if std::io::stderr().is_terminal() { Self::Bars(MultiProgress::new()) } else { Self::Lines }
+        let bars = || {
+            let all = MultiProgress::new();
+            let left = all.add(ProgressBar::no_length());
+            left.set_style(style("{msg}"));
+            (all, left)
+        };
+        let bars = std::io::stderr().is_terminal().then(bars);
+        Self { bars, expected: AtomicUsize::new(0), done: AtomicUsize::new(0) }
     }
+
+    fn start(&self, what: &str, is_piece: bool) -> Box<dyn Task + '_> {
+        let since = Instant::now();
+        let shown = match &self.bars {
+            None => {
+                eprintln!("{what}");
+                Shown::Lines(Mutex::new(since))
+            }
+            Some((all, left)) => {
+                let bar = all.insert_before(left, ProgressBar::no_length());
+                bar.set_style(style("{prefix}, {elapsed}  {wide_msg}"));
+                bar.set_prefix(what.to_owned());
+                bar.enable_steady_tick(Duration::from_millis(200));
+                Shown::Bar(bar)
+            }
+        };
+        Box::new(UnderWay { told: self, what: what.to_owned(), is_piece, since, shown })
+    }
+
+    /// Tells how much is left.
+    fn tell_left(&self) {
+        if let Some((_, left)) = &self.bars {
+            left.set_message(self.left());
+            left.tick();
+        }
+    }
+
+    fn left(&self) -> String {
+        let expected = self.expected.load(Ordering::Relaxed);
+        format!("{} of {expected} done", self.done.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if let Some((_, left)) = &self.bars {
+            left.finish_and_clear();
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is valid")
 }
 
 impl Progress for Told {
     fn begin(&self, what: &str) -> Box<dyn Task + '_> {
-        match self {
-            Self::Lines => {
-                eprintln!("{what}");
-                Box::new(Silent)
-            }
-            Self::Bars(bars) => {
-                let bar = bars.add(ProgressBar::no_length());
-                let style = ProgressStyle::with_template("{prefix}, {elapsed}  {wide_msg}");
-                bar.set_style(style.expect("the template is valid"));
-                bar.set_prefix(what.to_owned());
-                bar.enable_steady_tick(Duration::from_millis(200));
-                Box::new(Bar(bar))
-            }
+        self.start(what, false)
+    }
+
+    fn begin_piece(&self, what: &str) -> Box<dyn Task + '_> {
+        self.start(what, true)
+    }
+
+    fn expect(&self, pieces: usize) {
+        self.expected.fetch_add(pieces, Ordering::Relaxed);
+        self.tell_left();
+    }
+
+    fn note(&self, text: &str) {
+        match &self.bars {
+            None => eprintln!("{text}"),
+            Some((all, _)) => all.suspend(|| eprintln!("{text}")),
         }
     }
 }
 
-impl Task for Bar {
+impl Task for UnderWay<'_> {
     fn tell(&self, done: u64, of: Option<u64>, now: &str) {
-        let Some(of) = of else {
-            let step = if done > 0 { format!("step {done}: ") } else { String::new() };
-            return self.0.set_message(step + now);
+        let step = match of {
+            Some(of) => format!("{}%: ", 100 * done / of.max(1)),
+            None if done > 0 => format!("step {done}: "),
+            None => String::new(),
         };
-        if self.0.length() != Some(of) {
-            let style = "{prefix}, {elapsed} [{bar:20}] {percent:>3}%  {wide_msg}";
-            let style = ProgressStyle::with_template(style).expect("the template is valid");
-            self.0.set_style(style.progress_chars("=> "));
-            self.0.set_length(of);
+        // Some of it is what a test machine says.
+        let now: String = now.chars().filter(|c| !c.is_control()).take(COLUMNS).collect();
+        match &self.shown {
+            Shown::Bar(bar) => bar.set_message(step + &now),
+            Shown::Lines(last) => {
+                let mut last = last.lock().expect("no panics");
+                if last.elapsed() >= EVERY {
+                    *last = Instant::now();
+                    eprintln!("  {}, after {} s: {step}{now}", self.what, self.seconds());
+                }
+            }
         }
-        self.0.set_position(done);
-        self.0.set_message(now.to_owned());
     }
 }
 
-impl Drop for Bar {
+impl UnderWay<'_> {
+    fn seconds(&self) -> u64 {
+        self.since.elapsed().as_secs()
+    }
+}
+
+impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        if self.is_piece {
+            self.told.done.fetch_add(1, Ordering::Relaxed);
+            self.told.tell_left();
+        }
+        match &self.shown {
+            Shown::Bar(bar) => bar.finish_and_clear(),
+            Shown::Lines(_) if self.is_piece => {
+                eprintln!("  {}: {} s; {}", self.what, self.seconds(), self.told.left());
+            }
+            Shown::Lines(_) => {}
+        }
     }
 }

@@ -3,7 +3,7 @@
 use pageout_record::compare::Comparison;
 use pageout_record::render::{Align, Grid, exact};
 use pageout_record::schema::{Better, Labels, Metric, RecordSet};
-use pageout_sim::lab::{Builds, Kernel, Measured, Profiled};
+use pageout_sim::lab::{Built, Fetched, Kernel, Measured, Profiled};
 use std::collections::BTreeSet;
 
 const CAUTION: &str = "\
@@ -84,71 +84,83 @@ fn tenths(value: f64) -> f64 {
 }
 
 /// What was built and booted.
-pub(super) fn provenance(builds: &Builds, measured: &Measured) -> String {
+pub(super) fn provenance(kernels: &[Kernel], measured: &Measured) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
-    grid.row(["stock", &builds.source]);
-    for kernel in kernels(builds) {
+    for kernel in kernels {
+        let built = measured.built.iter().find(|built| built.kernel == *kernel);
+        let source = built.map(|built| built.source.clone());
         let patches = kernel.patches.iter().map(|patch| format!("+ {}", patch.subject()));
         let parameters = kernel.parameters.iter().map(|with| format!("booted with {with}"));
         let name = std::iter::once(kernel.name.as_str()).chain(std::iter::repeat(""));
-        for (name, line) in name.zip(patches.chain(parameters)) {
+        for (name, line) in name.zip(source.into_iter().chain(patches).chain(parameters)) {
             grid.row([name, &line]);
         }
     }
-    for (what, all) in [("compiler", &compilers(builds)), ("emulator", &measured.emulators)] {
+    for (what, all) in
+        [("compiler", &compilers(&measured.built)), ("emulator", &measured.emulators)]
+    {
         grid.row([what.to_owned(), all.join("; ")]);
     }
     format!("{grid}\n{CAUTION}")
 }
 
-/// Every kernel once.
-fn kernels(builds: &Builds) -> Vec<&Kernel> {
-    let mut kernels: Vec<&Kernel> = Vec::new();
-    for built in &builds.all {
-        if !kernels.contains(&&built.kernel) {
-            kernels.push(&built.kernel);
-        }
-    }
-    kernels
-}
-
 /// Every compiler once.
-pub(super) fn compilers(builds: &Builds) -> Vec<String> {
-    let mut compilers: Vec<String> =
-        builds.all.iter().map(|built| built.compiler.clone()).collect();
+pub(super) fn compilers(all: &[Built]) -> Vec<String> {
+    let mut compilers: Vec<String> = all.iter().map(|built| built.compiler.clone()).collect();
     compilers.sort();
     compilers.dedup();
     compilers
 }
 
 /// Where kernels are.
-pub(super) fn built(builds: &Builds) -> String {
-    let columns = [("kernel", Align::Left), ("config", Align::Left), ("image", Align::Left)];
+pub(super) fn built(all: &[Built]) -> String {
+    let columns = ["kernel", "config", "source", "image"].map(|column| (column, Align::Left));
     let mut grid = Grid::new(columns);
-    for built in &builds.all {
+    for built in all {
         let image = built.image().display().to_string();
-        grid.row([built.kernel.name.clone(), built.config.to_string(), image]);
+        let (name, config) = (built.kernel.name.clone(), built.config.to_string());
+        grid.row([name, config, built.source.clone(), image]);
     }
-    format!("{}; {}\n\n{grid}", builds.source, compilers(builds).join("; "))
+    format!("{}\n\n{grid}", compilers(all).join("; "))
+}
+
+/// What was fetched, from where, and what was checked.
+pub(super) fn fetched(of: &Fetched) -> String {
+    let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
+    grid.row(["fetched", &of.package]);
+    grid.row(["from", &of.from]);
+    grid.row(["signature", &format!("checked by apt with {}", of.keyring.display())]);
+    grid.row(["kept as", &of.tarball.display().to_string()]);
+    format!("{grid}\nNothing outside of that directory was changed.\n")
+}
+
+/// A machine and what it ran, without what the machine's name says already.
+fn title(of: &Profiled) -> String {
+    let Some(record) = of.records.first() else { return of.title.clone() };
+    let fields =
+        record.fields.iter().filter(|(name, _)| !["config", "cpu"].contains(&name.as_str()));
+    let fields = fields.map(|(name, value)| format!(" {name}={value}")).collect::<String>();
+    format!("{}: {}{fields}", of.title, record.scenario)
 }
 
 /// The functions of each machine that cost most.
 pub(super) fn profiles(all: &[Profiled], functions: usize) -> String {
     let table = |of: &Profiled| {
         let table = of.profile.table(functions, of.pages);
-        format!("{}\n\n{table}\n", of.title)
+        format!("{}\n\n{table}\n", title(of))
     };
     all.iter().map(table).collect::<String>() + CAUTION
 }
 
-/// Folded stacks of all machines; where they are several, each under its kernel's name.
+/// Folded stacks of all machines; where they are several, each under its name.
 pub(super) fn folded(all: &[Profiled]) -> String {
     if let [only] = all {
         return only.profile.folded();
     }
     let lines = |of: &Profiled| {
         let folded = of.profile.folded();
-        folded.lines().map(|line| format!("{};{line}\n", of.title)).collect::<String>()
+        let title = title(of);
+        folded.lines().map(|line| format!("{title};{line}\n")).collect::<String>()
     };
     all.iter().map(lines).collect()
 }

@@ -195,6 +195,72 @@ fn records_have_the_configuration_and_the_processor() {
 }
 
 #[test]
+fn every_patch_set_is_a_kernel_and_nothing_is_built_twice() {
+    let world = World::new();
+    world.file("other.patch", &PATCH.replace("half", "other"));
+    let words = "compare --patch a=half.patch --patch b=other.patch";
+    let output = world.run(words);
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for part in ["a saves", "b saves", "+ half.patch", "+ other.patch"] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    let told = stderr(&output);
+    for part in ["building 3 kernels takes about ", " MiB free", "9 of 9 done"] {
+        assert!(told.contains(part), "no `{part}` in:\n{told}");
+    }
+    let again = world.run(words);
+    assert!(!stderr(&again).contains("building"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("6 of 6 done"), "{}", stderr(&again));
+    // What is in the tree decides, not its times.
+    world.file("tree/mm/vmscan.c", "all\n");
+    assert!(!stderr(&world.run(words)).contains("building"));
+    world.file("tree/mm/rmap.c", "new\n");
+    assert!(stderr(&world.run(words)).contains("building stock"));
+}
+
+#[test]
+fn a_cache_in_the_tree_is_refused() {
+    let world = World::new();
+    let mut command = command("lab build --tree tree --cache tree/cache");
+    let path = std::env::var("PATH").expect("a path");
+    command
+        .current_dir(world.0.path())
+        .env("PATH", format!("{}:{path}", world.path("bin").display()));
+    assert_failed(&command.output().expect("it runs"), &["is in the tree", "--cache"]);
+}
+
+#[test]
+fn a_users_tree_is_compared_with_nothing_by_itself() {
+    let world = World::new();
+    assert_failed(&world.run("compare"), &["stock alone", "--patch FILE"]);
+}
+
+#[test]
+fn a_source_without_a_network_is_told_how_to_come_by() {
+    let world = World::new();
+    for (name, script) in [
+        ("apt-get", "echo \"E: Failed to fetch http://x  Could not resolve 'x'\" >&2; exit 100"),
+        ("dpkg-deb", ""),
+    ] {
+        let path = world.file(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the mode");
+    }
+    let keys = world.file("keys.gpg", "");
+    let words = format!("lab source --mirror http://x --keyring {} --cache cache", keys.display());
+    let mut source = command(&words);
+    let path = std::env::var("PATH").expect("a path");
+    source
+        .current_dir(world.0.path())
+        .env("PATH", format!("{}:{path}", world.path("bin").display()));
+    let output = source.output().expect("it runs");
+    let parts =
+        ["http://x trixie-backports cannot be had", "Could not resolve", "--mirror DIRECTORY"];
+    assert_failed(&output, &parts);
+    assert!(!world.path("cache/fetched").exists());
+}
+
+#[test]
 fn a_profile_is_a_table_and_folded_stacks() {
     let world = World::new();
     let text = world.text("profile stock --folded out.folded");
@@ -202,7 +268,13 @@ fn a_profile_is_a_table_and_folded_stacks() {
     assert_eq!(fs::read_to_string(world.path("out.folded")).expect("a file"), "r;f 40\n");
     let error = world.run("profile --root no_such_function");
     assert_failed(&error, &["`no_such_function`", "System.map"]);
-    assert_failed(&world.run("profile order=0,4"), &["one run", "found 2"]);
+    let text = world.text("profile stock order=0,4 --folded out.folded");
+    assert_eq!(text.matches("stock, arm64-4k, cpu max: reclaim-file ").count(), 2, "{text}");
+    for order in ["order=0\n", "order=4\n"] {
+        assert!(text.contains(order), "no `{order}` in {text}");
+    }
+    let folded = fs::read_to_string(world.path("out.folded")).expect("a file");
+    assert_eq!(folded.lines().filter(|line| line.ends_with(";r;f 40")).count(), 2, "{folded}");
 }
 
 #[test]
@@ -228,8 +300,14 @@ fn what_goes_wrong_is_told_with_the_place_of_the_log() {
     let output = world.run("build --patch broken.patch");
     assert_eq!(output.status.code(), Some(2));
     parts.iter().for_each(|part| assert!(stderr(&output).contains(part), "{}", stderr(&output)));
-    let output = world.command("build").env("UNKNOWN", "LRU_GEN=y").output().expect("it runs");
-    assert_failed(&output, &["arm64-4k", "CONFIG_LRU_GEN=y", ".config"]);
+    let without = |words| world.command(words).env("UNKNOWN", "LRU_GEN=y").output().expect("it");
+    let parts = ["arm64-4k", "CONFIG_LRU_GEN=y (it has no such option)", ".config"];
+    assert_failed(&without("build"), &parts);
+    assert_failed(&without("build"), &["--config-option LRU_GEN=n"]);
+    assert_eq!(without("build --config-option LRU_GEN=n").status.code(), Some(0));
+    let parts = ["CONFIG_NO_SUCH=y (it has no such option)"];
+    let mut command = world.command("build --config-option NO_SUCH=y");
+    assert_failed(&command.env("UNKNOWN", "NO_SUCH=y").output().expect("it runs"), &parts);
     for (boot, parts) in [
         ("panic", &["stock, arm64-4k, cpu max", "panic", "Oops", "runs/stock-"][..]),
         ("hang", &["not done after 1 s", "runs/stock-"]),
@@ -309,7 +387,13 @@ fn missing_programs_are_named_with_their_packages() {
 
 #[test]
 fn words_that_are_no_kernels_and_no_scenarios() {
-    refused("lab build s9", &["`s9`", "stock, s1 to s"]);
+    refused("lab build s9", &["`s9`", "stock, no-young", "(7.3)"]);
+    refused("lab build s9 --kernel 6.12", &["`s9`", "stock, s1 to s", "(6.12)"]);
+    refused("lab build 5.4:stock", &["`5.4:stock`", "`5.4`", "7.3 or 6.12"]);
+    refused("lab build --kernel 5.4", &["'5.4'", "7.3, 6.12"]);
+    refused("lab build --kernel 6.12 --tree x", &["--kernel", "--tree"]);
+    refused("lab build --config-option LRU_GEN", &["'LRU_GEN'", "NAME=VALUE"]);
+    refused("lab build --patch stock=x.patch", &["`stock` is a kernel already"]);
     refused("lab build reclaim-file", &["`reclaim-file`", "unknown kernel"]);
     refused("lab build stock stock", &["`stock`", "twice"]);
     refused("lab build patched", &["--patch FILE"]);
@@ -325,9 +409,9 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab run stock reclaim-file --cpu m1", &["'m1'", "neoverse-n1"]);
     refused("lab run stock reclaim-file --time-limit 0", &["--time-limit", "'0'"]);
     refused("lab compare stock", &["stock alone", "--patch FILE"]);
-    refused("lab compare stock s1 lru=lru", &["`lru`", "`lru`", "classic"]);
+    refused("lab compare stock no-young lru=lru", &["`lru`", "`lru`", "classic"]);
     refused("lab lru-gen nosuch", &["cannot open nosuch", "age-file, age-anon", "No such file"]);
-    refused("lab lru-gen evict s9", &["`s9`", "stock, s1 to s"]);
+    refused("lab lru-gen evict s9", &["`s9`", "stock, no-young"]);
     refused("lab lru-gen evict --config arm64-4k", &["arm64-4k has no swap", "x86-64-swap"]);
     refused("lab profile stock age-file young=1/1", &["`young`", "`1/1`", "1/N"]);
     let cache = tempdir().expect("a directory");

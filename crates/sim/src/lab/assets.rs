@@ -23,7 +23,8 @@ pub(super) const PROC_FILE: &str = text!("kernel/pageout_lab.c");
 pub(super) const SCRIPT: &str = text!("script/measure.sh");
 
 // Whole folders, in the order of their files' names: `INIT`, the test machine's first process;
-// `BENCH`, the benchmark; `PLUGIN`, the emulator's; `SERIES`, our patches for Linux 6.12.
+// `BENCH`, the benchmark; `PLUGIN`, the emulator's; `SERIES`, our patches for Linux 6.12;
+// `BEFORE_7_3`, those that take batches out of Linux 7.3; `QUESTIONS_7_3`, those that ask it.
 include!(concat!(env!("OUT_DIR"), "/lab.rs"));
 
 #[cfg(test)]

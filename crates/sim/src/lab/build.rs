@@ -3,18 +3,22 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::assets;
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
-use super::kconfig::NotTaken;
+use super::kconfig::{ConfigOption, NotTaken, Wish};
 use super::kernel::Kernel;
 use super::mirror::{MirrorError, Patched, Staged, mirror};
 use super::patches::{PatchError, stage};
-use super::progress::Progress;
+use super::progress::{Progress, Task};
 use super::source::{Pristine, SourceError};
 use super::target::{Arch, Config};
+use super::tree::{self, TreeError};
 
 /// How many lines of a failed build's errors a message shows.
 const SHOWN_ERRORS: usize = 5;
@@ -26,6 +30,8 @@ pub struct Built {
     pub kernel: Kernel,
     /// How it was configured.
     pub config: Config,
+    /// What it was built from: `Linux 7.3.4, Debian's linux-source-7.3`.
+    pub source: String,
     /// The compiler that built it.
     pub compiler: String,
     /// The directory with the image, the symbols, the configuration and the log.
@@ -41,6 +47,21 @@ impl Built {
     /// The addresses of its symbols.
     pub fn symbols(&self) -> PathBuf {
         self.directory.join("System.map")
+    }
+
+    /// The same image, booted as this kernel.
+    pub(super) fn booted_as(self, kernel: &Kernel) -> Self {
+        Self { kernel: kernel.clone(), ..self }
+    }
+
+    /// Whether it is the same image, though it may be booted otherwise.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.directory == other.directory
+    }
+
+    /// Whether it is there: it has its place once it is complete.
+    pub(super) fn is_there(&self) -> bool {
+        self.image().is_file()
     }
 }
 
@@ -62,6 +83,18 @@ pub enum BuildError {
     /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// A user's tree cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// A user's tree was changed while it was built.
+    #[error("{}: files changed while they were copied for a build: try again", tree.display())]
+    Changed {
+        /// The tree.
+        tree: PathBuf,
+    },
+    /// Other work failed, and nobody wants the kernel any more.
+    #[error("building kernel {0} was stopped")]
+    Stopped(String),
     /// A program does not run.
     #[error("cannot run `{program}`")]
     Run {
@@ -87,65 +120,88 @@ pub enum BuildError {
     },
 }
 
-/// Builds kernels from one source. The cache is locked.
+/// A kernel that is to be there, or is.
+pub(super) struct Planned<'a> {
+    pub(super) built: Built,
+    source: &'a Pristine,
+    staged: Staged,
+    wish: Wish,
+}
+
+impl Planned<'_> {
+    /// Where its objects are, below the cache.
+    pub(super) fn output(&self) -> PathBuf {
+        self.place("builds")
+    }
+
+    fn place(&self, what: &str) -> PathBuf {
+        Path::new(what).join(&self.source.id).join(self.built.config.name())
+    }
+}
+
+/// Builds kernels.
 pub(super) struct Builder<'a> {
     pub(super) cache: &'a Cache,
-    pub(super) source: &'a Pristine,
+    /// What the user asks for of every configuration.
+    pub(super) options: &'a [ConfigOption],
     /// How many compilers run at once.
     pub(super) jobs: usize,
     pub(super) progress: &'a dyn Progress,
 }
 
 impl Builder<'_> {
-    /// Builds a kernel, unless just this one is there.
-    pub(super) fn build(&self, kernel: &Kernel, config: Config) -> Result<Built, BuildError> {
-        let source = self.source;
+    /// Finds out what the kernel is made of, and so whether it is there: its place is named by the
+    /// content of its source, its options, and the compiler.
+    pub(super) fn plan<'s>(
+        &self,
+        source: &'s Pristine,
+        kernel: &Kernel,
+        config: Config,
+    ) -> Result<Planned<'s>, BuildError> {
         let mut staged = stage(&source.directory, &kernel.patches, self.cache)?;
         add_proc_file(&source.directory, &mut staged)?;
         let compiler = version(&config.arch().compiler())?;
-        let options = config.options();
-        let mut key = Name::default().part(&source.id).part(&options).part(&compiler);
+        let wish = Wish::new(config, self.options);
+        let mut key = Name::default().part(&source.content).part(wish.key()).part(&compiler);
         for (path, patched) in &staged {
             let content = patched.as_ref().map_or(&[][..], |patched| &patched.content);
             key = key.part(path.as_os_str().as_encoded_bytes()).part(content);
         }
         let directory = self.cache.place("kernels", &key.finish());
-        let (kernel, compiler) = (kernel.clone(), compiler);
-        let built = Built { kernel, config, compiler, directory };
-        // A user's tree may have changed: whether it has, make finds out.
-        if source.is_users || !built.image().is_file() {
-            self.make(&built, &staged, &options)?;
-        }
-        Ok(built)
+        let (kernel, title) = (kernel.clone(), source.title.clone());
+        let built = Built { kernel, config, source: title, compiler, directory };
+        Ok(Planned { built, source, staged, wish })
     }
 
-    fn make(&self, built: &Built, staged: &Staged, options: &str) -> Result<(), BuildError> {
-        let place = |what: &str| Path::new(what).join(&self.source.id).join(built.config.name());
-        let tree = self.cache.directory(place("trees"))?;
-        let output = self.cache.directory(place("builds"))?;
-        let task = format!("building {}, {}", built.kernel.build, built.config);
-        let run = Make { built, tree: &tree, output: &output, jobs: self.jobs };
-        let task = self.progress.begin(&task);
+    /// Makes the kernel, unless another process just did.
+    pub(super) fn make(&self, planned: &Planned<'_>, stop: &AtomicBool) -> Result<(), BuildError> {
+        let Planned { built, source, staged, wish } = planned;
+        let (id, config) = (&source.id, built.config);
+        let _lock = self.cache.lock(&format!("{id}-{config}"), self.progress)?;
+        if built.is_there() {
+            return Ok(());
+        }
+        let tree = self.cache.directory(planned.place("trees"))?;
+        let output = self.cache.directory(planned.output())?;
+        let task = self.progress.begin_piece(&format!("building {}, {config}", built.kernel.name));
         task.tell(0, None, "preparing the tree");
-        mirror(self.source, staged, &tree)?;
-
-        let wanted = output.with_extension("options");
-        fs::write(&wanted, options).map_err(CacheError::at(&wanted))?;
-        let mut log = Log::create(output.with_extension("log"))?;
-        let mut tell = |steps, line: &str| task.tell(steps, None, line);
-        run.goal("allnoconfig", Some(&wanted), &mut log, &mut tell)?;
-        let config = output.join(".config");
-        let made = fs::read_to_string(&config).map_err(CacheError::at(&config))?;
-        built.config.check(&made, config.clone())?;
-        let arch = built.config.arch();
-        run.goal(arch.goal(), None, &mut log, &mut tell)?;
-
+        mirror(source, staged, &tree)?;
+        if source.is_users
+            && tree::content(&source.directory, self.cache, self.progress)? != source.content
+        {
+            return Err(BuildError::Changed { tree: source.directory.clone() });
+        }
+        let log = Log::create(output.with_extension("log"))?;
+        let mut run =
+            Make { built, tree: &tree, output: &output, jobs: self.jobs, log, task: &*task, stop };
+        run.configure(wish.clone())?;
+        run.goal(config.arch().goal(), None)?;
         let complete = self.cache.scratch()?;
         for (from, to) in [
-            (output.join(arch.image()), "Image"),
+            (output.join(config.arch().image()), "Image"),
             (output.join("System.map"), "System.map"),
-            (config, "config"),
-            (log.path, "build.log"),
+            (output.join(".config"), "config"),
+            (run.log.path, "build.log"),
         ] {
             fs::copy(&from, complete.path().join(to)).map_err(CacheError::at(&from))?;
         }
@@ -191,17 +247,29 @@ struct Make<'a> {
     tree: &'a Path,
     output: &'a Path,
     jobs: usize,
+    log: Log,
+    task: &'a dyn Task,
+    /// Set when nobody wants the kernel any more.
+    stop: &'a AtomicBool,
 }
 
 impl Make<'_> {
+    /// Makes the configuration wished for, trying choices until all is taken.
+    fn configure(&mut self, mut wish: Wish) -> Result<(), BuildError> {
+        let wanted = self.output.with_extension("options");
+        let config = self.output.join(".config");
+        loop {
+            fs::write(&wanted, wish.options()).map_err(CacheError::at(&wanted))?;
+            self.goal("allnoconfig", Some(&wanted))?;
+            let made = fs::read_to_string(&config).map_err(CacheError::at(&config))?;
+            if wish.took(&made, &config, self.tree)? {
+                return Ok(());
+            }
+        }
+    }
+
     /// Makes a goal.
-    fn goal(
-        &self,
-        goal: &str,
-        options: Option<&Path>,
-        log: &mut Log,
-        tell: &mut dyn FnMut(u64, &str),
-    ) -> Result<(), BuildError> {
+    fn goal(&mut self, goal: &str, options: Option<&Path>) -> Result<(), BuildError> {
         let failed = |source| BuildError::Run { program: "make".to_owned(), source };
         let arch = self.built.config.arch();
         let (reader, writer) = io::pipe().map_err(failed)?;
@@ -213,15 +281,23 @@ impl Make<'_> {
         let mut make = command.spawn().map_err(failed)?;
         // Make alone holds the other end now: the pipe ends when it does.
         drop(command);
-        log.take(BufReader::new(reader), tell)?;
+        let goes_on = self.log.take(BufReader::new(reader), &mut |steps, line| {
+            self.task.tell(steps, None, line);
+            !self.stop.load(Ordering::Relaxed)
+        });
+        if !goes_on? {
+            terminate(&make);
+            make.wait().map_err(failed)?;
+            return Err(BuildError::Stopped(self.built.kernel.name.clone()));
+        }
         if make.wait().map_err(failed)?.success() {
             return Ok(());
         }
         Err(BuildError::Make {
-            kernel: self.built.kernel.build.clone(),
+            kernel: self.built.kernel.name.clone(),
             config: self.built.config,
-            errors: log.errors()?,
-            log: log.path.clone(),
+            errors: self.log.errors()?,
+            log: self.log.path.clone(),
         })
     }
 
@@ -253,6 +329,13 @@ impl Make<'_> {
     }
 }
 
+/// Tells make to stop, which tells the compilers.
+fn terminate(make: &Child) {
+    let pid = i32::try_from(make.id()).ok().and_then(Pid::from_raw);
+    // It may have ended by itself.
+    let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
+}
+
 /// The log of a build.
 struct Log {
     path: PathBuf,
@@ -266,24 +349,25 @@ impl Log {
         Ok(Self { path, file, steps: 0 })
     }
 
-    /// Writes down all of what make says, telling what it works on.
+    /// Writes down what make says, telling what it works on; to its end, unless `goes_on` says no.
     fn take(
         &mut self,
         mut said: impl BufRead,
-        tell: &mut dyn FnMut(u64, &str),
-    ) -> Result<(), CacheError> {
+        goes_on: &mut dyn FnMut(u64, &str) -> bool,
+    ) -> Result<bool, CacheError> {
         let mut line = Vec::new();
         let failed = || CacheError::at(&self.path);
         while said.read_until(b'\n', &mut line).map_err(failed())? > 0 {
             self.file.write_all(&line).map_err(failed())?;
             // Steps are told as `  CC      mm/vmscan.o`.
-            if line.starts_with(b"  ") {
-                self.steps += 1;
-                tell(self.steps, String::from_utf8_lossy(&line).trim());
+            let is_step = line.starts_with(b"  ");
+            self.steps += u64::from(is_step);
+            if is_step && !goes_on(self.steps, String::from_utf8_lossy(&line).trim()) {
+                return Ok(false);
             }
             line.clear();
         }
-        Ok(())
+        Ok(true)
     }
 
     fn errors(&self) -> Result<Vec<String>, CacheError> {
@@ -347,9 +431,14 @@ mod tests {
         let mut log = Log::create(directory.path().join("x.log")).unwrap();
         let mut told = Vec::new();
         let said = "make[1]: Entering\n  CC      mm/a.o\nwarning\n  LD      vmlinux";
-        log.take(said.as_bytes(), &mut |steps, line| told.push((steps, line.to_owned()))).unwrap();
+        let mut tell = |steps, line: &str| {
+            told.push((steps, line.to_owned()));
+            true
+        };
+        assert!(log.take(said.as_bytes(), &mut tell).unwrap());
         let expected = [(1, "CC      mm/a.o"), (2, "LD      vmlinux")];
         assert_eq!(told, expected.map(|(steps, line)| (steps, line.to_owned())));
         assert_eq!(fs::read_to_string(&log.path).unwrap(), said);
+        assert!(!log.take(said.as_bytes(), &mut |_, _| false).unwrap());
     }
 }

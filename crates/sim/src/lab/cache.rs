@@ -12,6 +12,10 @@ use super::progress::Progress;
 
 /// Its directory of work that is not complete.
 const UNFINISHED: &str = "tmp";
+/// Its directory of locks.
+const LOCKS: &str = "locks";
+/// How long work may take; what is older was left by a process that was ended.
+const KEEP_UNFINISHED: Duration = Duration::from_secs(24 * 60 * 60);
 /// Its directory of machines' logs.
 const RUNS: &str = "runs";
 /// How long a log is kept: a week.
@@ -29,6 +33,22 @@ pub enum CacheError {
     /// Neither the option nor the environment says where it is.
     #[error("no place for the cache: give --cache DIR, or set XDG_CACHE_HOME or HOME")]
     NoPlace,
+    /// There is too little room on its disk.
+    #[error(
+        "{what} takes about {needed} MiB in {}, which has {free} MiB free: \
+         give --cache a directory on another disk",
+        cache.display()
+    )]
+    NoRoom {
+        /// What was to be done.
+        what: String,
+        /// Where.
+        cache: PathBuf,
+        /// MiB that it takes.
+        needed: u64,
+        /// MiB that there are.
+        free: u64,
+    },
     /// A file or directory in it cannot be used.
     #[error("cannot use the cache: {}", path.display())]
     Use {
@@ -47,7 +67,7 @@ impl CacheError {
     }
 }
 
-/// Held while the cache is changed: another process waits.
+/// Held while something in the cache is made: another process that wants it too waits.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
@@ -70,7 +90,15 @@ impl Cache {
         fs::create_dir_all(&root).map_err(CacheError::at(&root))?;
         // Make, QEMU and the compiler get these paths whatever directory they run in.
         let root = fs::canonicalize(&root).map_err(CacheError::at(&root))?;
-        Ok(Self { root })
+        let cache = Self { root };
+        sweep(&cache.directory(UNFINISHED)?, KEEP_UNFINISHED);
+        sweep(&cache.directory(RUNS)?, KEEP_LOGS);
+        Ok(cache)
+    }
+
+    /// Where it is.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// A directory in it, made if it is not there.
@@ -80,13 +108,13 @@ impl Cache {
         Ok(path)
     }
 
-    /// A directory for work that is not complete, on the same file system. The cache is locked.
+    /// A directory for work that is not complete, on the same file system.
     pub(super) fn scratch(&self) -> Result<TempDir, CacheError> {
         let directory = self.directory(UNFINISHED)?;
         TempDir::new_in(&directory).map_err(CacheError::at(&directory))
     }
 
-    /// A directory for the time that a machine runs, which takes no lock.
+    /// A directory for the time that a machine runs.
     pub(super) fn run(&self) -> Result<TempDir, CacheError> {
         let directory = self.directory(RUNS)?;
         TempDir::new_in(&directory).map_err(CacheError::at(&directory))
@@ -105,14 +133,19 @@ impl Cache {
         self.root.join(kind).join(key)
     }
 
-    /// What is kept there; if nothing is, what `make` puts into a directory. The cache is locked.
+    /// What is kept there; if nothing is, what `make` puts into a directory.
     pub(super) fn made<E: From<CacheError>>(
         &self,
         kind: &str,
         key: &str,
+        progress: &dyn Progress,
         make: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
         let place = self.place(kind, key);
+        if place.is_dir() {
+            return Ok(place);
+        }
+        let _lock = self.lock(&format!("{kind}-{key}"), progress)?;
         if !place.is_dir() {
             let complete = self.scratch()?;
             make(complete.path())?;
@@ -135,22 +168,19 @@ impl Cache {
         Ok(())
     }
 
-    /// Waits until no other process changes the cache, and clears away what processes left that
-    /// were ended before their time.
-    pub(super) fn lock(&self, progress: &dyn Progress) -> Result<Lock, CacheError> {
-        let path = self.root.join("lock");
+    /// Waits until no other process makes what has this name.
+    pub(super) fn lock(&self, name: &str, progress: &dyn Progress) -> Result<Lock, CacheError> {
+        let path = self.directory(LOCKS)?.join(name);
         let failed = || CacheError::at(&path);
         let file = File::create(&path).map_err(failed())?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let _task = progress.begin("waiting for another process to build");
+                let _task = progress.begin(&format!("waiting for another process: {name}"));
                 file.lock().map_err(failed())?;
             }
             Err(TryLockError::Error(source)) => return Err(failed()(source)),
         }
-        sweep(&self.directory(UNFINISHED)?, Duration::ZERO);
-        sweep(&self.directory(RUNS)?, KEEP_LOGS);
         Ok(Lock { _file: file })
     }
 }
@@ -192,7 +222,8 @@ mod tests {
             cache.keep(complete, &place).unwrap();
             assert_eq!(fs::read_to_string(place.join("Image")).unwrap(), text);
         }
-        let made = cache.made("kernels", "key", |_| -> Result<(), CacheError> { unreachable!() });
+        let made =
+            cache.made("kernels", "key", &Silent, |_| -> Result<(), CacheError> { unreachable!() });
         assert_eq!(made.unwrap(), place);
         assert_eq!(names(&cache.directory(UNFINISHED).unwrap()), [""; 0]);
     }
@@ -201,15 +232,25 @@ mod tests {
     fn what_was_left_is_cleared_away() {
         let directory = tempdir().unwrap();
         let cache = Cache::open(Some(directory.path())).unwrap();
-        let left = cache.scratch().unwrap().keep();
+        let [left, used] = [(); 2].map(|()| cache.scratch().unwrap().keep());
         let [old, new] = ["old", "new"].map(|name| cache.log(name).unwrap().keep().unwrap());
-        let long_ago = SystemTime::now() - KEEP_LOGS;
-        File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
-        let lock = cache.lock(&Silent).unwrap();
-        assert!(!left.exists() && !old.exists() && new.exists());
-        let other = File::open(directory.path().join("lock")).unwrap();
-        assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
+        for (path, age) in [(&left, KEEP_UNFINISHED), (&old, KEEP_LOGS)] {
+            let long_ago = SystemTime::now() - age;
+            File::open(path).unwrap().set_modified(long_ago).unwrap();
+        }
+        Cache::open(Some(directory.path())).unwrap();
+        assert!(!left.exists() && used.exists() && !old.exists() && new.exists());
+    }
+
+    #[test]
+    fn a_lock_is_of_one_name() {
+        let directory = tempdir().unwrap();
+        let cache = Cache::open(Some(directory.path())).unwrap();
+        let lock = cache.lock("a", &Silent).unwrap();
+        let file = |name| File::open(directory.path().join("locks").join(name)).unwrap();
+        assert!(matches!(file("a").try_lock(), Err(TryLockError::WouldBlock)));
+        cache.lock("b", &Silent).unwrap();
         drop(lock);
-        assert!(other.try_lock().is_ok());
+        assert!(file("a").try_lock().is_ok());
     }
 }

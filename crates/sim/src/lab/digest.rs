@@ -1,5 +1,9 @@
 //! Names for content: the beginning of its SHA-256, in hexadecimal.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
 use sha2::{Digest as _, Sha256};
 
 /// A name for parts that, in their order, are all that matters.
@@ -15,9 +19,20 @@ impl Name {
         self
     }
 
-    /// Adds bytes of a long part.
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+    /// Adds what is in a file, and how much.
+    pub(super) fn file(mut self, path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let mut buffer = vec![0; 1 << 18];
+        let mut length = 0u64;
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(self.part(length.to_le_bytes())),
+                n => {
+                    length += n as u64;
+                    self.0.update(&buffer[..n]);
+                }
+            }
+        }
     }
 
     /// The name.

@@ -11,6 +11,7 @@ use super::assets;
 use super::build::{BuildError, version};
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
+use super::progress::Progress;
 use super::target::Arch;
 use super::tools;
 
@@ -61,9 +62,14 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Makes what is not there yet. The cache is locked.
-    pub(super) fn open(arch: Arch, cache: &Cache) -> Result<Self, InitrdError> {
-        Ok(Self { programs: programs(arch, cache)?, file_system: file_system(cache)? })
+    /// Makes what is not there yet.
+    pub(super) fn open(
+        arch: Arch,
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Self, InitrdError> {
+        let programs = programs(arch, cache, progress)?;
+        Ok(Self { programs, file_system: file_system(cache, progress)? })
     }
 
     /// Writes an initrd with a plan: the benchmark's arguments, a line a run; and with a session,
@@ -103,7 +109,7 @@ fn archive(files: &[(&str, u32, Vec<u8>)], mut out: impl Write) -> io::Result<()
 }
 
 /// The directory of our programs, compiled for an architecture.
-fn programs(arch: Arch, cache: &Cache) -> Result<PathBuf, InitrdError> {
+fn programs(arch: Arch, cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     let compiler = arch.compiler();
     let mut key = Name::default().part(version(&compiler)?);
     for part in
@@ -111,7 +117,7 @@ fn programs(arch: Arch, cache: &Cache) -> Result<PathBuf, InitrdError> {
     {
         key = key.part(part);
     }
-    cache.made("programs", &key.finish(), |to| {
+    cache.made("programs", &key.finish(), progress, |to| {
         compile(&compiler, "bench", assets::BENCH, to)?;
         compile(&compiler, "init", assets::INIT, to)
     })
@@ -146,7 +152,7 @@ fn compile(
 }
 
 /// The directory of the file system's blocks.
-fn file_system(cache: &Cache) -> Result<PathBuf, InitrdError> {
+fn file_system(cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     // Elsewhere than on every user's path.
     let mkfs = tools::find("mkfs.xfs").unwrap_or_else(|| "mkfs.xfs".into());
     let mkfs_version = Command::new(&mkfs).arg("-V").output();
@@ -155,7 +161,7 @@ fn file_system(cache: &Cache) -> Result<PathBuf, InitrdError> {
     for option in MKFS_OPTIONS {
         key = key.part(option);
     }
-    cache.made("file-systems", &key.finish(), |to| make_file_system(&mkfs, to))
+    cache.made("file-systems", &key.finish(), progress, |to| make_file_system(&mkfs, to))
 }
 
 fn make_file_system(mkfs: &Path, to: &Path) -> Result<(), InitrdError> {

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::measure::{ToBoot, Work};
-use super::parallel;
-use super::session::{Builds, Lab, LabError};
-use super::target::Cpu;
+use super::build::Built;
+use super::kernel::Kernel;
+use super::measure::Job;
+use super::session::{Lab, LabError, Wanted};
+use super::target::{Config, Cpu};
 use crate::lru_gen::{Backing, Session, Step};
 
 /// The benchmark's arguments for a session.
@@ -29,37 +30,46 @@ pub struct Captured {
 }
 
 impl Lab<'_> {
-    /// Runs a session on every kernel and every processor that runs it.
+    /// Runs a session on every kernel, built under every configuration, and every processor that
+    /// runs it.
     ///
     /// # Errors
     ///
     /// The first failure; the other machines are stopped.
     pub fn lru_gen(
         &self,
-        builds: &Builds,
+        kernels: &[Kernel],
+        configs: &[Config],
         cpus: &[Cpu],
         session: &Session,
         limit: Option<Duration>,
     ) -> Result<Vec<Captured>, LabError> {
-        let machines = self.machines(builds, cpus)?;
-        let jobs = self.jobs_of(&machines, MEMORY);
-        let work = Work {
-            plan: vec![LINE.to_owned()],
-            session: Some(guest_form(session)),
-            file_size: MEMORY,
-            limit: limit.unwrap_or(Duration::from_secs(SECONDS)),
-            plugin: None,
+        let guest_session = guest_form(session);
+        let jobs = |wanted: &[Wanted]| {
+            self.jobs(wanted, cpus, |_, config, cpu, host| {
+                let job = Job {
+                    config,
+                    cpu,
+                    line: LINE.to_owned(),
+                    session: Some(guest_session.clone()),
+                    file_size: MEMORY,
+                    limit: limit.unwrap_or(Duration::from_secs(SECONDS)),
+                    plugin: None,
+                    host: host.clone(),
+                };
+                vec![job]
+            })
         };
-        let capture = |machine: &ToBoot<'_>, stop: &AtomicBool| {
-            let brought = self.emulate(machine, &work, stop)?;
+        let capture = |built: Built, job: &Job, stop: &AtomicBool| {
+            let brought = self.emulate(&built, job, stop)?;
+            let machine = brought.title().to_owned();
+            let header = format!("# {}, {machine}", built.source);
             let wanted = session.steps.iter().map(|(_, step)| step.answers());
             let answers = answers(&brought.answers, wanted);
-            let answers =
-                answers.ok_or_else(|| LabError::NoAnswers { machine: machine.title() })?;
-            let header = format!("# {}, {}", builds.source, machine.title());
+            let answers = answers.ok_or(LabError::NoAnswers { machine })?;
             Ok(Captured { header, text: session.transcript(&answers), warned: brought.warned })
         };
-        parallel::each(&machines, jobs, capture)
+        self.build_for(kernels, configs, jobs, capture)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Machines booted with a plan, and what they bring home.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -11,13 +12,13 @@ use super::boot::Boot;
 use super::build::{Built, version};
 use super::cache::CacheError;
 use super::initrd::Guest;
-use super::parallel;
+use super::kernel::Kernel;
 use super::plan::Bench;
 use super::plugin::{self, Plugin};
 use super::profile::Profile;
 use super::qemu::{self, Machine};
-use super::session::{Builds, Lab, LabError};
-use super::target::{Config, Cpu};
+use super::session::{Lab, LabError, Wanted, Work};
+use super::target::{Arch, Config, Cpu};
 use crate::this_machine::{available_memory, this_run};
 
 /// Seconds that a machine gets to boot, and again for each run of the benchmark and each GiB that
@@ -44,6 +45,8 @@ pub struct Runs {
 /// What came of it.
 #[derive(Clone, Default, Debug)]
 pub struct Measured {
+    /// The kernels, under each configuration.
+    pub built: Vec<Built>,
     /// The records, with fields `config` and `cpu`.
     pub records: Vec<Record>,
     /// A profile for each machine, where they were asked for.
@@ -70,30 +73,37 @@ pub struct Profiled {
     pub pages: u64,
 }
 
-/// A machine to boot.
-pub(super) struct ToBoot<'a> {
-    built: &'a Built,
-    cpu: Cpu,
+/// A machine to boot, and what it is to do. Each run of the benchmark has a machine of its own, so
+/// that what it finds does not depend on the runs before it.
+pub(super) struct Job {
+    pub(super) config: Config,
+    pub(super) cpu: Cpu,
+    /// The benchmark's arguments.
+    pub(super) line: String,
+    /// The session that they run, if they run one.
+    pub(super) session: Option<String>,
+    /// Bytes of the benchmark's file.
+    pub(super) file_size: u64,
+    pub(super) limit: Duration,
+    /// The plugin's object and the function under which it counts.
+    pub(super) plugin: Option<(PathBuf, String)>,
+    pub(super) host: Host,
+}
+
+/// What machines of an architecture take of this one.
+#[derive(Clone)]
+pub(super) struct Host {
     guest: Guest,
     /// The emulator, as it calls itself.
     emulator: String,
 }
 
-/// What a machine is to do.
-pub(super) struct Work<'a> {
-    /// The benchmark's arguments, a line a run.
-    pub(super) plan: Vec<String>,
-    /// The session that one of them runs.
-    pub(super) session: Option<String>,
-    /// Bytes of the benchmark's largest file.
-    pub(super) file_size: u64,
-    pub(super) limit: Duration,
-    /// The plugin's object and the function under which it counts.
-    pub(super) plugin: Option<(PathBuf, &'a str)>,
-}
-
 /// What a machine brought home.
 pub(super) struct Brought {
+    title: String,
+    kernel: String,
+    config: Config,
+    emulator: String,
     records: Vec<Record>,
     /// A session's answers, line by line.
     pub(super) answers: Vec<String>,
@@ -103,132 +113,123 @@ pub(super) struct Brought {
 }
 
 impl Lab<'_> {
-    /// Boots every kernel on every processor that runs it, several at a time, and brings back the
-    /// records.
+    /// Builds every kernel under every configuration, boots each on every processor that runs it
+    /// as soon as it is there, several at a time, and brings back the records.
     ///
     /// # Errors
     ///
     /// The first failure; the other machines are stopped.
-    pub fn run(&self, builds: &Builds, runs: &Runs) -> Result<Measured, LabError> {
-        let machines = self.machines(builds, &runs.cpus)?;
+    pub fn run(
+        &self,
+        kernels: &[Kernel],
+        configs: &[Config],
+        runs: &Runs,
+    ) -> Result<Measured, LabError> {
         let plugin = match &runs.profile {
-            Some(root) => {
-                let _lock = self.cache.lock(self.progress)?;
-                Some((plugin::compiled(&self.cache)?, root.as_str()))
-            }
+            Some(root) => Some((plugin::compiled(&self.cache, self.progress)?, root.clone())),
             None => None,
         };
-        let file_size = runs.plan.iter().map(Bench::file_size).max().unwrap_or(0);
-        let slower = if plugin.is_some() { PROFILED } else { 1 };
-        let limit = runs.limit.unwrap_or_else(|| patience(&runs.plan) * slower);
-        let jobs = self.jobs_of(&machines, file_size);
-        let boot = |machine: &ToBoot<'_>, stop: &AtomicBool| {
-            let lines = runs.plan.iter();
-            let lines = lines.map(|bench| bench.line(&machine.built.kernel.name, runs.samples));
-            let (plan, plugin) = (lines.collect(), plugin.clone());
-            self.boot(machine, &Work { plan, session: None, file_size, limit, plugin }, stop)
+        let jobs = |wanted: &[Wanted]| {
+            self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
+                let job = |bench: &Bench| Job {
+                    config,
+                    cpu,
+                    line: bench.line(&kernel.name, runs.samples),
+                    session: None,
+                    file_size: bench.file_size(),
+                    limit: runs.limit.unwrap_or_else(|| patience(bench, plugin.is_some())),
+                    plugin: plugin.clone(),
+                    host: host.clone(),
+                };
+                runs.plan.iter().map(job).collect()
+            })
         };
-        let brought = parallel::each(&machines, jobs, boot)?;
+        let boot = |built: Built, job: &Job, stop: &AtomicBool| {
+            let mut brought = self.emulate(&built, job, stop)?;
+            for record in &mut brought.records {
+                record.fields.insert("config".to_owned(), job.config.name().to_owned());
+                record.fields.insert("cpu".to_owned(), job.cpu.name().to_owned());
+            }
+            Ok((built, brought))
+        };
         let mut measured = Measured::default();
-        for (machine, brought) in machines.iter().zip(brought) {
-            let Brought { records, profile, warned, .. } = brought;
-            let (title, kernel) = (machine.title(), machine.built.kernel.name.clone());
-            measured.warned.extend(warned.map(|log| (title.clone(), log)));
-            measured.records.extend(records.iter().cloned());
-            if let Some(profile) = profile {
-                let pages = pages(machine.built.config, &records)
-                    .ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
-                measured.profiles.push(Profiled { title, kernel, records, profile, pages });
+        for (built, brought) in self.build_for(kernels, configs, jobs, boot)? {
+            if !measured.built.contains(&built) {
+                measured.built.push(built);
             }
-            if !measured.emulators.contains(&machine.emulator) {
-                measured.emulators.push(machine.emulator.clone());
-            }
+            measured.add(brought)?;
         }
         RecordSet::new(this_run(), measured.records.clone()).validate()?;
         Ok(measured)
     }
 
-    /// What is to be booted.
-    pub(super) fn machines<'b>(
+    /// The machines to boot: `each` names those of a kernel on a processor.
+    pub(super) fn jobs(
         &self,
-        builds: &'b Builds,
+        wanted: &[Wanted],
         cpus: &[Cpu],
-    ) -> Result<Vec<ToBoot<'b>>, LabError> {
-        let _lock = self.cache.lock(self.progress)?;
-        let mut machines = Vec::new();
-        for built in &builds.all {
-            let arch = built.config.arch();
-            let guest = Guest::open(arch, &self.cache)?;
-            let emulator = version(arch.qemu())?;
-            let cpus = cpus.iter().filter(|cpu| cpu.runs(arch));
-            machines.extend(cpus.map(|cpu| ToBoot {
-                built,
-                cpu: *cpu,
-                guest: guest.clone(),
-                emulator: emulator.clone(),
-            }));
+        each: impl Fn(&Kernel, Config, Cpu, &Host) -> Vec<Job>,
+    ) -> Result<Work<Job>, LabError> {
+        let mut hosts: BTreeMap<Arch, Host> = BTreeMap::new();
+        let mut items = Vec::new();
+        for (place, Wanted { kernel, config, .. }) in wanted.iter().enumerate() {
+            let arch = config.arch();
+            if !hosts.contains_key(&arch) {
+                let guest = Guest::open(arch, &self.cache, self.progress)?;
+                hosts.insert(arch, Host { guest, emulator: version(arch.qemu())? });
+            }
+            for cpu in cpus.iter().filter(|cpu| cpu.runs(arch)) {
+                let jobs = each(kernel, *config, *cpu, &hosts[&arch]);
+                items.extend(jobs.into_iter().map(|job| (place, job)));
+            }
         }
         // A column of the table is a kernel: those of one row stand together.
-        machines.sort_by_key(|machine| (machine.built.config, machine.cpu));
-        Ok(machines)
-    }
-
-    /// How many of them run at once.
-    pub(super) fn jobs_of(&self, machines: &[ToBoot<'_>], file_size: u64) -> usize {
-        let memory = machines.iter().map(|m| qemu::memory(m.built.config, file_size));
-        let memory = memory.max().unwrap_or(1);
-        let fitting = available_memory().map_or(usize::MAX, |bytes| (bytes / memory) as usize);
-        self.jobs.min(fitting).max(1)
-    }
-
-    fn boot(
-        &self,
-        machine: &ToBoot<'_>,
-        work: &Work<'_>,
-        stop: &AtomicBool,
-    ) -> Result<Brought, LabError> {
-        let mut brought = self.emulate(machine, work, stop)?;
-        for record in &mut brought.records {
-            record.fields.insert("config".to_owned(), machine.built.config.name().to_owned());
-            record.fields.insert("cpu".to_owned(), machine.cpu.name().to_owned());
-        }
-        Ok(brought)
+        items.sort_by_key(|(_, job)| (job.config, job.cpu));
+        self.progress.expect(items.len());
+        let memory = items.iter().map(|(_, job)| qemu::memory(job.config, job.file_size)).max();
+        let fitting = match (available_memory(), memory) {
+            (Some(there), Some(memory)) => (there / memory) as usize,
+            _ => usize::MAX,
+        };
+        Ok(Work { items, at_once: self.jobs.min(fitting).max(1) })
     }
 
     /// Boots a machine with its work.
     pub(super) fn emulate(
         &self,
-        machine: &ToBoot<'_>,
-        work: &Work<'_>,
+        built: &Built,
+        job: &Job,
         stop: &AtomicBool,
     ) -> Result<Brought, LabError> {
-        let (kernel, plan) = (&machine.built.kernel, &work.plan);
+        let Job { config, cpu, .. } = *job;
+        let title = format!("{}, {config}, cpu {cpu}", built.kernel.name);
         let scratch = self.cache.run()?;
         let [initrd, symbols, out] =
             ["initrd", "symbols", "profile"].map(|n| scratch.path().join(n));
-        machine.guest.write_initrd(plan, work.session.as_deref(), &initrd)?;
-        let plugin = match &work.plugin {
+        let plan = [job.line.clone()];
+        job.host.guest.write_initrd(&plan, job.session.as_deref(), &initrd)?;
+        let plugin = match &job.plugin {
             Some((object, root)) => {
-                machine.write_symbols(root, &symbols)?;
+                write_symbols(built, root, &symbols)?;
                 Some(Plugin { object, symbols: &symbols, root, out: &out })
             }
             None => None,
         };
-        let log = self.cache.log(&machine.file_name())?;
+        let log = self.cache.log(&format!("{}-{config}-{cpu}", built.kernel.build))?;
         let emulated = Machine {
-            config: machine.built.config,
-            cpu: machine.cpu,
-            file_size: work.file_size,
-            image: &machine.built.image(),
+            config,
+            cpu,
+            file_size: job.file_size,
+            image: &built.image(),
             initrd: &initrd,
-            parameters: &kernel.parameters,
+            parameters: &built.kernel.parameters,
             plugin,
         };
-        let (command, title) = (emulated.command(), machine.title());
-        let task = self.progress.begin(&format!("running {title}"));
-        let tell = |done: usize, line: &str| task.tell(done as u64, Some(plan.len() as u64), line);
-        let boot = Boot { title: &title, command, plan, log: &log, limit: work.limit, stop };
-        let ended = match boot.run(&tell) {
+        let command = emulated.command();
+        let task = self.progress.begin_piece(&format!("running {title}: {}", job.words()));
+        let tell = |line: &str| task.tell(0, None, line);
+        let boot = Boot { title: &title, command, plan: &plan, log: &log, limit: job.limit, stop };
+        let ended = match boot.run(&|_, line| tell(line)) {
             Ok(ended) => ended,
             Err(error) => {
                 // The message names the log.
@@ -236,41 +237,64 @@ impl Lab<'_> {
                 return Err(error.into());
             }
         };
-        let profile = work.plugin.is_some().then(|| machine.profile(&out)).transpose()?;
+        let profile = job.plugin.is_some().then(|| read_profile(&title, &out)).transpose()?;
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
-        Ok(Brought { records: ended.records, answers: ended.answers, profile, warned })
+        let (records, answers) = (ended.records, ended.answers);
+        let (kernel, emulator) = (built.kernel.name.clone(), job.host.emulator.clone());
+        Ok(Brought { title, kernel, config, emulator, records, answers, profile, warned })
     }
 }
 
-impl ToBoot<'_> {
-    /// What messages call it.
-    pub(super) fn title(&self) -> String {
-        format!("{}, {}, cpu {}", self.built.kernel.name, self.built.config, self.cpu)
-    }
-
-    /// What its log is called, but for what tells it from others.
-    fn file_name(&self) -> String {
-        format!("{}-{}-{}", self.built.kernel.build, self.built.config, self.cpu)
-    }
-
-    /// Writes the symbols for the plugin; the root has to be one of them.
-    fn write_symbols(&self, root: &str, to: &Path) -> Result<(), LabError> {
-        let map = self.built.symbols();
-        let map = fs::read_to_string(&map).map_err(CacheError::at(&map))?;
-        let symbols = plugin::text_symbols(&map);
-        let is_root = |line: &str| line.split_once(' ').is_some_and(|(_, name)| name == root);
-        if !symbols.lines().any(is_root) {
-            let (kernel, root) = (self.built.kernel.name.clone(), root.to_owned());
-            return Err(LabError::NoFunction { kernel, root });
+impl Measured {
+    fn add(&mut self, brought: Brought) -> Result<(), LabError> {
+        let Brought { title, kernel, config, emulator, records, profile, warned, .. } = brought;
+        self.warned.extend(warned.map(|log| (title.clone(), log)));
+        self.records.extend(records.iter().cloned());
+        if !self.emulators.contains(&emulator) {
+            self.emulators.push(emulator);
         }
-        Ok(fs::write(to, symbols).map_err(CacheError::at(to))?)
+        if let Some(profile) = profile {
+            let pages = pages(config, &records)
+                .ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
+            self.profiles.push(Profiled { title, kernel, records, profile, pages });
+        }
+        Ok(())
     }
+}
 
-    /// What the plugin wrote.
-    fn profile(&self, out: &Path) -> Result<Profile, LabError> {
-        let text = fs::read_to_string(out).map_err(CacheError::at(out))?;
-        text.parse().map_err(|source| LabError::Profile { machine: self.title(), source })
+impl Brought {
+    /// What messages call the machine: `s1, arm64-4k, cpu max`.
+    pub(super) fn title(&self) -> &str {
+        &self.title
     }
+}
+
+impl Job {
+    /// What it does, for people: the scenario and its fields.
+    fn words(&self) -> String {
+        let is_ours = |word: &&str| ["kernel=", "clock="].iter().any(|own| word.starts_with(own));
+        let words = self.line.split(' ').filter(|word| !is_ours(word));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Writes the symbols for the plugin; the root has to be one of them.
+fn write_symbols(built: &Built, root: &str, to: &Path) -> Result<(), LabError> {
+    let map = built.symbols();
+    let map = fs::read_to_string(&map).map_err(CacheError::at(&map))?;
+    let symbols = plugin::text_symbols(&map);
+    let is_root = |line: &str| line.split_once(' ').is_some_and(|(_, name)| name == root);
+    if !symbols.lines().any(is_root) {
+        let (kernel, root) = (built.kernel.name.clone(), root.to_owned());
+        return Err(LabError::NoFunction { kernel, root });
+    }
+    Ok(fs::write(to, symbols).map_err(CacheError::at(to))?)
+}
+
+/// What the plugin wrote.
+fn read_profile(machine: &str, out: &Path) -> Result<Profile, LabError> {
+    let text = fs::read_to_string(out).map_err(CacheError::at(out))?;
+    text.parse().map_err(|source| LabError::Profile { machine: machine.to_owned(), source })
 }
 
 /// The 4K pages reclaimed in all samples, or those mapped where none are.
@@ -284,8 +308,8 @@ fn pages(config: Config, records: &[Record]) -> Option<u64> {
     pages.map(|pages| pages * config.small_pages())
 }
 
-/// How long a machine with this plan may take.
-fn patience(plan: &[Bench]) -> Duration {
-    let gib = |bench: &Bench| 1 + (bench.file_size() >> 30);
-    Duration::from_secs(SECONDS * (1 + plan.iter().map(gib).sum::<u64>()))
+/// How long a machine with this run may take.
+fn patience(bench: &Bench, with_plugin: bool) -> Duration {
+    let slower = if with_plugin { PROFILED } else { 1 };
+    Duration::from_secs(SECONDS * (2 + (bench.file_size() >> 30))) * slower
 }

@@ -10,9 +10,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
-
 use super::source::Pristine;
+use super::tree::walk;
 
 /// What patches make of files, by their paths in the tree: a file, or nothing where it is deleted.
 pub(super) type Staged = BTreeMap<PathBuf, Option<Patched>>;
@@ -45,7 +44,7 @@ impl MirrorError {
 pub(super) fn mirror(from: &Pristine, staged: &Staged, to: &Path) -> Result<(), MirrorError> {
     fs::create_dir_all(to).map_err(MirrorError::at(to))?;
     let mut wanted = BTreeSet::new();
-    for entry in walk(from) {
+    for entry in walk(&from.directory, from.is_users) {
         let entry = entry.map_err(|error| MirrorError {
             path: from.directory.clone(),
             source: io::Error::other(error),
@@ -65,18 +64,6 @@ pub(super) fn mirror(from: &Pristine, staged: &Staged, to: &Path) -> Result<(), 
         wanted.extend(path.ancestors().map(Path::to_owned));
     }
     remove_others(to, to, &wanted)
-}
-
-/// The files of the pristine tree; of a user's under version control, those that its rules do not
-/// ignore: what a build in the tree left would be taken for this build's. Without a repository the
-/// rules say nothing: those of Debian's source package ignore all of the kernel.
-fn walk(from: &Pristine) -> ignore::Walk {
-    WalkBuilder::new(&from.directory)
-        .standard_filters(false)
-        .git_ignore(from.is_users)
-        .require_git(true)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build()
 }
 
 /// Makes `place` the same as `original`, by a hard link where nothing is there.
@@ -197,8 +184,9 @@ mod tests {
                 let old = SystemTime::now() - Duration::from_secs(3600);
                 File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
             }
-            let (id, title) = (String::new(), String::new());
-            Self { directory, from: Pristine { directory: from, id, is_users: false, title } }
+            let [id, content, title] = [const { String::new() }; 3];
+            let from = Pristine { directory: from, id, content, is_users: false, title };
+            Self { directory, from }
         }
 
         fn to(&self, path: &str) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Real kernels under QEMU: built with and without patches, booted with the benchmark, compared.
 //!
-//! A [`Lab`] builds [`Kernel`]s under a [`Config`] and boots each with a plan of [`Bench`] lines on
-//! a deterministic machine: the times in its records are counts of instructions. What the lab runs
+//! A [`Lab`] builds [`Kernel`]s of a [`Release`] under a [`Config`] and boots each for every
+//! [`Bench`] line of a plan on a deterministic machine: the times in its records are counts of instructions. What the lab runs
 //! in the machine (`lab/` in the sources) travels in the binary.
 
 mod assets;
@@ -9,6 +9,7 @@ mod boot;
 mod build;
 mod cache;
 mod digest;
+mod fetch;
 mod initrd;
 mod kconfig;
 mod kernel;
@@ -22,19 +23,24 @@ mod plugin;
 mod profile;
 mod progress;
 mod qemu;
+mod release;
+mod room;
 mod script;
 mod session;
 mod source;
 mod target;
 mod tools;
 mod transcript;
+mod tree;
+mod under_way;
 
 pub use boot::{BootError, Failed};
 pub use build::{BuildError, Built};
 pub use cache::{Cache, CacheError};
+pub use fetch::{Fetch, FetchError, Fetched};
 pub use initrd::InitrdError;
-pub use kconfig::NotTaken;
-pub use kernel::{Kernel, KernelError, PATCHED, Patch};
+pub use kconfig::{ConfigOption, NotAnOption, NotTaken};
+pub use kernel::{Kernel, KernelError, PATCHED, Patch, PatchSet};
 pub use lru_gen::Captured;
 pub use measure::{Measured, Profiled, Runs};
 pub use mirror::MirrorError;
@@ -42,9 +48,11 @@ pub use patches::PatchError;
 pub use plan::{Bench, Scenario};
 pub use profile::{Costs, Function, Profile, ProfileError};
 pub use progress::{Progress, Silent, Task};
+pub use release::Release;
 pub use script::script;
-pub use session::{Builds, Lab, LabError};
+pub use session::{Lab, LabError};
 pub use source::{Source, SourceError};
 pub use target::{Arch, Config, Cpu};
 pub use tools::Missing;
 pub use transcript::Fault;
+pub use tree::TreeError;

@@ -4,15 +4,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Does `work` on every item, `at_once` of them at a time. Work is to end soon once its flag is
-/// set; what it returns then is dropped.
+/// Does `work` on every item, `at_once` of them at a time, in their order. Work is to end soon once
+/// `stop` is set, by the first error or by others; what it returns then is dropped.
 pub(super) fn each<T: Sync, R: Send, E: Send>(
     items: &[T],
     at_once: usize,
-    work: impl Fn(&T, &AtomicBool) -> Result<R, E> + Sync,
+    stop: &AtomicBool,
+    work: impl Fn(&T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
     let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
     let results: Mutex<Vec<Option<R>>> = Mutex::new(items.iter().map(|_| None).collect());
     let first_error = Mutex::new(None);
     let worker = || {
@@ -21,7 +21,7 @@ pub(super) fn each<T: Sync, R: Send, E: Send>(
             let Some(item) = items.get(index).filter(|_| !stop.load(Ordering::Relaxed)) else {
                 return;
             };
-            match work(item, &stop) {
+            match work(item) {
                 Ok(result) => results.lock().expect("no panics")[index] = Some(result),
                 Err(error) => {
                     // What follows is of our own making.
@@ -50,18 +50,20 @@ mod tests {
 
     #[test]
     fn results_keep_the_order_of_the_items() {
-        let squares = each(&[3u64, 2, 1, 0], 2, |n, _| {
+        let stop = AtomicBool::new(false);
+        let squares = each(&[3u64, 2, 1, 0], 2, &stop, |n| {
             thread::sleep(Duration::from_millis(*n));
             Ok::<_, ()>(n * n)
         });
         assert_eq!(squares, Ok(vec![9, 4, 1, 0]));
-        assert_eq!(each(&[0u8; 0], 2, |_, _| Ok::<u8, ()>(0)), Ok(vec![]));
+        assert_eq!(each(&[0u8; 0], 2, &stop, |_| Ok::<u8, ()>(0)), Ok(vec![]));
     }
 
     #[test]
     fn the_first_error_stops_the_others() {
         let done = AtomicUsize::new(0);
-        let result = each(&[0, 1, 2, 3], 2, |n, stop| {
+        let stop = AtomicBool::new(false);
+        let result = each(&[0, 1, 2, 3], 2, &stop, |n| {
             if *n == 0 {
                 return Err("first");
             }

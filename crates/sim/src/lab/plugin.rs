@@ -10,6 +10,7 @@ use super::build::{BuildError, version};
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
 use super::initrd::InitrdError;
+use super::progress::Progress;
 
 /// The compiler of this machine, and how it is called.
 const COMPILER: &str = "gcc";
@@ -67,13 +68,13 @@ pub(super) fn text_symbols(system_map: &str) -> String {
     symbols.iter().map(|(address, name)| format!("{address} {name}\n")).collect()
 }
 
-/// The plugin, compiled. The cache is locked.
-pub(super) fn compiled(cache: &Cache) -> Result<PathBuf, InitrdError> {
+/// The plugin, compiled.
+pub(super) fn compiled(cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     let mut key = Name::default().part(version(COMPILER)?);
     for part in OPTIONS.iter().chain(assets::PLUGIN.iter().flat_map(|(name, text)| [name, text])) {
         key = key.part(part);
     }
-    let place = cache.made("plugins", &key.finish(), compile)?;
+    let place = cache.made("plugins", &key.finish(), progress, compile)?;
     Ok(place.join("profile.so"))
 }
 

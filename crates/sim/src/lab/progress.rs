@@ -2,8 +2,17 @@
 
 /// Is told of pieces of work; several may be under way at once.
 pub trait Progress: Sync {
-    /// A piece of work begins; it ends when the task is dropped.
+    /// Work begins; it ends when the task is dropped.
     fn begin(&self, what: &str) -> Box<dyn Task + '_>;
+
+    /// The same of one of the pieces that are expected.
+    fn begin_piece(&self, what: &str) -> Box<dyn Task + '_>;
+
+    /// So many more pieces of work are to come.
+    fn expect(&self, pieces: usize);
+
+    /// Something to know before or after.
+    fn note(&self, text: &str);
 }
 
 /// A piece of work under way.
@@ -20,6 +29,14 @@ impl Progress for Silent {
     fn begin(&self, _: &str) -> Box<dyn Task + '_> {
         Box::new(Self)
     }
+
+    fn begin_piece(&self, _: &str) -> Box<dyn Task + '_> {
+        Box::new(Self)
+    }
+
+    fn expect(&self, _: usize) {}
+
+    fn note(&self, _: &str) {}
 }
 
 impl Task for Silent {

@@ -1,4 +1,4 @@
-//! Where kernel source comes from: Debian's package, unpacked once, or a tree of the user's.
+//! Where kernel source comes from: Debian's packages, unpacked once, or a tree of the user's.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -8,16 +8,18 @@ use std::process::{Command, Stdio};
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
 use super::progress::Progress;
+use super::release::Release;
+use super::room;
+use super::tree::{self, TreeError};
 
-/// The Debian package of kernel source, and what it installs.
-pub(super) const PACKAGE: &str = "linux-source-6.12";
-pub(super) const TARBALL: &str = "/usr/src/linux-source-6.12.tar.xz";
+/// The folder of the cache for sources that were fetched.
+pub(super) const FETCHED: &str = "fetched";
 
 /// Where kernel source comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Source {
-    /// Debian's package.
-    Debian,
+    /// Debian's package of a release.
+    Debian(Release),
     /// A tree of the user's, which is never written to.
     Tree(PathBuf),
 }
@@ -26,9 +28,11 @@ pub enum Source {
 #[derive(Clone, Debug)]
 pub(super) struct Pristine {
     pub(super) directory: PathBuf,
-    /// Names it among other sources in the cache.
+    /// Names it among other sources in the cache: where it is built.
     pub(super) id: String,
-    /// Whether it is the user's: it may change, and may hold what a build left.
+    /// Names what is in it: a user's tree may change.
+    pub(super) content: String,
+    /// Whether it is the user's: it may hold what a build left.
     pub(super) is_users: bool,
     /// What it is, for people.
     pub(super) title: String,
@@ -44,6 +48,17 @@ pub enum SourceError {
         tree: PathBuf,
         /// What such a tree has.
         missing: &'static str,
+    },
+    /// The cache would be a part of what is built.
+    #[error(
+        "the cache {} is in the tree {}: give --cache another directory",
+        cache.display(), tree.display()
+    )]
+    CacheInTree {
+        /// The cache.
+        cache: PathBuf,
+        /// The tree.
+        tree: PathBuf,
     },
     /// The package's file cannot be read.
     #[error("cannot read {}", path.display())]
@@ -61,26 +76,46 @@ pub enum SourceError {
         /// How tar ended, and what it said.
         outcome: String,
     },
+    /// A file of the user's tree cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
     /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
 }
 
 impl Source {
-    /// The source, unpacked if need be. The cache is locked.
+    /// The releases whose kernels can be made from it: a user's tree may be of any.
+    pub(super) fn releases(&self) -> &[Release] {
+        match self {
+            Self::Debian(release) => std::slice::from_ref(release),
+            Self::Tree(_) => &Release::ALL,
+        }
+    }
+
+    /// The source, unpacked if need be.
     pub(super) fn open(
         &self,
         cache: &Cache,
         progress: &dyn Progress,
     ) -> Result<Pristine, SourceError> {
         match self {
-            Self::Debian => unpacked(Path::new(TARBALL), cache, progress),
-            Self::Tree(tree) => users(tree),
+            Self::Debian(release) => {
+                let tarball = tarball(*release, cache).unwrap_or_else(|| release.installed());
+                unpacked(*release, &tarball, cache, progress)
+            }
+            Self::Tree(tree) => users(tree, cache, progress),
         }
     }
 }
 
-fn users(tree: &Path) -> Result<Pristine, SourceError> {
+/// The package's file: where the package installs it, or else where it was fetched to.
+pub(super) fn tarball(release: Release, cache: &Cache) -> Option<PathBuf> {
+    let fetched = cache.place(FETCHED, release.package()).join(release.tarball());
+    [release.installed(), fetched].into_iter().find(|path| path.is_file())
+}
+
+fn users(tree: &Path, cache: &Cache, progress: &dyn Progress) -> Result<Pristine, SourceError> {
     for missing in ["Makefile", "Kconfig", "mm/Makefile"] {
         if !tree.join(missing).is_file() {
             return Err(SourceError::NotATree { tree: tree.to_owned(), missing });
@@ -88,26 +123,31 @@ fn users(tree: &Path) -> Result<Pristine, SourceError> {
     }
     let read = |source| SourceError::Read { path: tree.to_owned(), source };
     let directory = fs::canonicalize(tree).map_err(read)?;
+    if cache.root().starts_with(&directory) {
+        let cache = cache.root().to_owned();
+        return Err(SourceError::CacheInTree { cache, tree: directory });
+    }
     let id =
         format!("tree-{}", Name::default().part(directory.as_os_str().as_encoded_bytes()).finish());
+    let content = tree::content(&directory, cache, progress)?;
     let title = format!("Linux {}, {}", version(&directory), directory.display());
-    Ok(Pristine { directory, id, is_users: true, title })
+    Ok(Pristine { directory, id, content, is_users: true, title })
 }
 
 fn unpacked(
+    release: Release,
     tarball: &Path,
     cache: &Cache,
     progress: &dyn Progress,
 ) -> Result<Pristine, SourceError> {
-    let mut name = Name::default();
-    read_through(tarball, |bytes, _| {
-        name.bytes(bytes);
-        Ok(())
+    let read = |source| SourceError::Read { path: tarball.to_owned(), source };
+    let id = format!("debian-{}", Name::default().file(tarball).map_err(read)?.finish());
+    let place = cache.made("sources", &id, progress, |to| {
+        room::check(cache, "unpacking the kernel source", room::SOURCE, progress)?;
+        unpack(tarball, to, progress)
     })?;
-    let id = format!("debian-{}", name.finish());
-    let place = cache.made("sources", &id, |to| unpack(tarball, to, progress))?;
-    let title = format!("Linux {}, Debian's {PACKAGE}", version(&place));
-    Ok(Pristine { directory: place, id, is_users: false, title })
+    let title = format!("Linux {}, Debian's {}", version(&place), release.package());
+    Ok(Pristine { directory: place, content: id.clone(), id, is_users: false, title })
 }
 
 fn unpack(tarball: &Path, to: &Path, progress: &dyn Progress) -> Result<(), SourceError> {
@@ -191,10 +231,10 @@ mod tests {
         tar.current_dir(&directory).args(["-cJf", "x.tar.xz", "linux-source-6.12"]);
         assert!(tar.status().unwrap().success());
         let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
-        let first = unpacked(&tarball, &cache, &Silent).unwrap();
+        let first = unpacked(Release::Linux6_12, &tarball, &cache, &Silent).unwrap();
         assert_eq!(first.title, "Linux 6.12.117, Debian's linux-source-6.12");
         fs::write(first.directory.join("mark"), "").unwrap();
-        let second = unpacked(&tarball, &cache, &Silent).unwrap();
+        let second = unpacked(Release::Linux6_12, &tarball, &cache, &Silent).unwrap();
         assert!(second.directory.join("mark").exists(), "it is the same");
     }
 
@@ -204,7 +244,8 @@ mod tests {
         let tarball = directory.path().join("x.tar.xz");
         fs::write(&tarball, "not compressed").unwrap();
         let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
-        let error = unpacked(&tarball, &cache, &Silent).unwrap_err().to_string();
+        let error =
+            unpacked(Release::Linux6_12, &tarball, &cache, &Silent).unwrap_err().to_string();
         assert!(error.contains("x.tar.xz") && error.contains("tar"), "{error}");
         let sources = cache.directory("sources").unwrap();
         assert_eq!(fs::read_dir(sources).unwrap().count(), 0);
@@ -214,10 +255,11 @@ mod tests {
     #[test]
     fn a_tree_that_is_none_is_refused() {
         let directory = tempdir().unwrap();
-        let error = users(directory.path()).unwrap_err().to_string();
+        let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
+        let error = users(directory.path(), &cache, &Silent).unwrap_err().to_string();
         assert!(error.contains("not a kernel source tree: it has no Makefile"), "{error}");
         small_tree(directory.path());
-        let tree = users(directory.path()).unwrap();
+        let tree = users(directory.path(), &cache, &Silent).unwrap();
         assert!(tree.is_users && tree.title.starts_with("Linux 6.12.117, /"), "{}", tree.title);
     }
 }

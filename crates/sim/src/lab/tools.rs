@@ -6,7 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::source::{PACKAGE, Source, TARBALL};
+use super::cache::Cache;
+use super::release::Release;
+use super::source::{Source, tarball};
 use super::target::Arch;
 
 /// Something that has to be there, and the Debian package that has it.
@@ -24,30 +26,39 @@ enum What {
     Header { compiler: String, header: &'static str },
     /// A C library to link programs with that stand alone.
     StaticLibrary { compiler: String },
-    /// A file.
-    File(PathBuf),
+    /// The source of a release, which is known to be missing.
+    Source(Release),
 }
 
 /// What is not there.
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 #[error("missing {}\ninstall with: apt-get install {}{}",
-    listed.join(", "), packages.join(" "), or_tree(*without_source))]
+    listed.join(", "), packages.join(" "), or_fetched(without_source))]
 pub struct Missing {
     /// Each with its package.
     listed: Vec<String>,
     /// The packages, each once.
     packages: Vec<&'static str>,
-    /// Whether kernel source is among it.
-    without_source: bool,
+    /// The releases whose source is among it.
+    without_source: Vec<Release>,
 }
 
-/// What else helps where the source is missing.
-fn or_tree(without_source: bool) -> &'static str {
-    if without_source { "\n(or name a kernel source tree of your own with --tree DIR)" } else { "" }
+/// What else helps where a source is missing.
+fn or_fetched(without_source: &[Release]) -> String {
+    let fetch = |release: &Release| format!("`pageout lab source --kernel {release}`");
+    let fetches: Vec<String> = without_source.iter().map(fetch).collect();
+    if fetches.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nwithout root, or where Debian's release has no such package, the source is fetched \
+         with {}\n(or name a kernel source tree of your own with --tree DIR)",
+        fetches.join(" and ")
+    )
 }
 
 /// What it takes to build a kernel.
-pub(super) fn to_build(arch: Arch, source: &Source) -> Vec<Need> {
+pub(super) fn to_build(arch: Arch) -> Vec<Need> {
     let mut needs = vec![
         program("make", "make"),
         program("gcc", "gcc"),
@@ -63,12 +74,22 @@ pub(super) fn to_build(arch: Arch, source: &Source) -> Vec<Need> {
         let header = What::Header { compiler: "gcc".to_owned(), header: "libelf.h" };
         needs.push(Need { what: header, package: "libelf-dev" });
     }
-    if *source == Source::Debian {
-        needs.push(program("tar", "tar"));
-        needs.push(program("xz", "xz-utils"));
-        needs.push(Need { what: What::File(TARBALL.into()), package: PACKAGE });
+    needs
+}
+
+/// What it takes to have a source.
+pub(super) fn sources(source: &Source, cache: &Cache) -> Vec<Need> {
+    let Source::Debian(release) = source else { return Vec::new() };
+    let mut needs = vec![program("tar", "tar"), program("xz", "xz-utils")];
+    if tarball(*release, cache).is_none() {
+        needs.push(Need { what: What::Source(*release), package: release.package() });
     }
     needs
+}
+
+/// What it takes to fetch a source.
+pub(super) fn to_fetch() -> Vec<Need> {
+    vec![program("apt-get", "apt"), program("dpkg-deb", "dpkg")]
 }
 
 /// What it takes to boot it with the benchmark.
@@ -100,9 +121,13 @@ pub(super) fn check(needs: &[Need]) -> Result<(), Missing> {
     }
     let listed = missing.iter().map(|need| format!("{} (package {})", need.what, need.package));
     let packages: BTreeSet<&str> = missing.iter().map(|need| need.package).collect();
+    let source = |need: &&Need| match need.what {
+        What::Source(release) => Some(release),
+        _ => None,
+    };
     Err(Missing {
         listed: listed.collect(),
-        without_source: packages.contains(PACKAGE),
+        without_source: missing.iter().filter_map(source).collect(),
         packages: packages.into_iter().collect(),
     })
 }
@@ -124,7 +149,7 @@ impl What {
     fn is_there(&self) -> bool {
         match self {
             Self::Program(name) => find(name).is_some(),
-            Self::File(path) => path.is_file(),
+            Self::Source(_) => false,
             Self::Header { compiler, header } => {
                 find(compiler).is_none()
                     || compiles(compiler, &["-E"], &format!("#include <{header}>\n"))
@@ -158,7 +183,7 @@ impl std::fmt::Display for What {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Program(name) => write!(f, "{name}"),
-            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Source(release) => write!(f, "the source of Linux {release}"),
             Self::Header { header, .. } => write!(f, "{header}"),
             Self::StaticLibrary { compiler } => write!(f, "a static C library for {compiler}"),
         }
@@ -177,18 +202,21 @@ mod tests {
             program("sh", "dash"),
             none("flex", "flex"),
             none("qemu-2", "qemu-system-arm"),
-            Need { what: What::File("/no/such.tar.xz".into()), package: PACKAGE },
+            Need { what: What::Source(Release::Linux6_12), package: "linux-source-6.12" },
         ];
         let message = check(&needs).unwrap_err().to_string();
         let lines: Vec<&str> = message.lines().collect();
-        for part in ["no-such-flex (package flex)", "/no/such.tar.xz (package linux-source-6.12)"] {
+        for part in
+            ["no-such-flex (package flex)", "the source of Linux 6.12 (package linux-source-6.12)"]
+        {
             assert!(lines[0].contains(part), "{message}");
         }
         assert_eq!(
             lines[1],
             "install with: apt-get install flex linux-source-6.12 qemu-system-arm"
         );
-        assert!(lines[2].contains("--tree DIR"), "{message}");
+        assert!(lines[2].contains("`pageout lab source --kernel 6.12`"), "{message}");
+        assert!(lines[3].contains("--tree DIR"), "{message}");
         assert_eq!(check(&[program("sh", "dash")]), Ok(()));
     }
 

@@ -1,0 +1,171 @@
+//! The Linux releases that the lab knows: Debian's packages of their source, and the kernels that
+//! our patches make of them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::assets::{BEFORE_7_3, File, QUESTIONS_7_3, SERIES};
+use super::kernel::Patch;
+
+/// The batches that Linux 7.3 has and kernels before it had not, in the order in which a kernel
+/// without any of them is made.
+const BATCHES: [&str; 3] = ["no-young", "no-mglru", "no-unmap"];
+/// The kernel without any of them.
+const NO_BATCH: &str = "no-batch";
+/// The kernel as it is released.
+pub(super) const STOCK: &str = "stock";
+
+/// A Linux release with a Debian package of its source.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Release {
+    /// Linux 7.3, which has the batches.
+    Linux7_3,
+    /// Linux 6.12, which our series brings them to.
+    Linux6_12,
+}
+
+impl Release {
+    /// Every release, the reference first.
+    pub const ALL: [Self; 2] = [Self::Linux7_3, Self::Linux6_12];
+
+    /// Its number.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linux7_3 => "7.3",
+            Self::Linux6_12 => "6.12",
+        }
+    }
+
+    /// The release of a number.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|release| release.name() == name)
+    }
+
+    /// The Debian package of its source.
+    pub const fn package(self) -> &'static str {
+        match self {
+            Self::Linux7_3 => "linux-source-7.3",
+            Self::Linux6_12 => "linux-source-6.12",
+        }
+    }
+
+    /// What the package installs, by its file name.
+    pub(super) fn tarball(self) -> String {
+        format!("{}.tar.xz", self.package())
+    }
+
+    /// Where the package installs it.
+    pub(super) fn installed(self) -> PathBuf {
+        PathBuf::from("/usr/src").join(self.tarball())
+    }
+
+    /// The Debian suite that has the package.
+    pub(super) const fn suite(self) -> &'static str {
+        match self {
+            Self::Linux7_3 => "trixie-backports",
+            Self::Linux6_12 => "trixie",
+        }
+    }
+
+    /// What a kernel before the batches and one after them are called.
+    pub const fn before_and_after(self) -> [&'static str; 2] {
+        match self {
+            Self::Linux7_3 => [NO_BATCH, STOCK],
+            Self::Linux6_12 => [STOCK, "s3"],
+        }
+    }
+
+    /// The patches that make the kernel of a name out of this release; `None` if it has none of
+    /// that name.
+    pub(super) fn patches(self, build: &str) -> Option<Vec<Patch>> {
+        if build == STOCK {
+            return Some(Vec::new());
+        }
+        match self {
+            Self::Linux7_3 if build == NO_BATCH => {
+                BATCHES.into_iter().map(|name| named(BEFORE_7_3, name)).collect()
+            }
+            Self::Linux7_3 => {
+                let patch = named(BEFORE_7_3, build).or_else(|| named(QUESTIONS_7_3, build))?;
+                Some(vec![patch])
+            }
+            Self::Linux6_12 => {
+                let is = |n: &usize| build == format!("s{n}");
+                let last = (1..=SERIES.len()).find(is)?;
+                Some(SERIES[..last].iter().map(patch).collect())
+            }
+        }
+    }
+
+    /// The kernels that it has, for messages.
+    pub(super) fn kernels(self) -> String {
+        let others = match self {
+            Self::Linux7_3 => {
+                let questions = QUESTIONS_7_3.iter().map(|(file, _)| kernel_of(file));
+                let all = BATCHES.into_iter().chain([NO_BATCH]).chain(questions);
+                all.collect::<Vec<_>>().join(", ")
+            }
+            Self::Linux6_12 => format!("s1 to s{}", SERIES.len()),
+        };
+        format!("{STOCK}, {others}")
+    }
+}
+
+/// The kernel that a patch makes, by the patch's file name.
+fn kernel_of(file: &str) -> &str {
+    file.strip_suffix(".patch").unwrap_or(file)
+}
+
+fn named(files: &[File], kernel: &str) -> Option<Patch> {
+    files.iter().find(|(file, _)| kernel_of(file) == kernel).map(patch)
+}
+
+fn patch((name, text): &File) -> Patch {
+    Patch { name: (*name).to_owned(), text: (*text).into() }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patches(release: Release, build: &str) -> Option<Vec<String>> {
+        let patches = release.patches(build)?;
+        Some(patches.into_iter().map(|patch| patch.name).collect())
+    }
+
+    #[test]
+    fn a_kernel_without_a_batch_is_one_patch_away() {
+        for name in BATCHES {
+            assert_eq!(patches(Release::Linux7_3, name), Some(vec![format!("{name}.patch")]));
+        }
+        let all = ["no-young.patch", "no-mglru.patch", "no-unmap.patch"].map(str::to_owned);
+        assert_eq!(patches(Release::Linux7_3, NO_BATCH), Some(all.into()));
+        assert_eq!(patches(Release::Linux7_3, "s1"), None);
+    }
+
+    #[test]
+    fn a_kernel_of_the_series_has_its_first_patches() {
+        assert_eq!(patches(Release::Linux6_12, "stock"), Some(vec![]));
+        assert_eq!(patches(Release::Linux6_12, "s3").unwrap().len(), 3);
+        for unknown in ["s0", "s9", "s", "s01", "no-batch", ""] {
+            assert_eq!(patches(Release::Linux6_12, unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn messages_name_every_kernel() {
+        for release in Release::ALL {
+            assert!(release.kernels().starts_with("stock, "));
+            assert_eq!(Release::named(release.name()), Some(release));
+            let known = |name: &&str| release.patches(name).is_some();
+            assert!(release.before_and_after().iter().all(known));
+        }
+        assert!(Release::Linux7_3.kernels().contains("no-unmap, no-batch"));
+    }
+}

@@ -1,0 +1,161 @@
+//! What is in a tree of the user's: its files, and a name for their content.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use super::cache::{Cache, CacheError};
+use super::digest::Name;
+use super::progress::Progress;
+
+/// The folder of the cache for names of trees' contents, by what the file system says of them.
+const KNOWN: &str = "contents";
+
+/// Why a tree's content has no name.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// A file or directory in it cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+impl TreeError {
+    fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        |source| Self::Read { path, source }
+    }
+}
+
+/// The files of a tree, in the order of their names. Of a tree under version control, those that
+/// its rules do not ignore: what a build in the tree left would be taken for this build's. Without
+/// a repository the rules say nothing: those of Debian's source package ignore all of the kernel.
+pub(super) fn walk(
+    directory: &Path,
+    is_users: bool,
+) -> impl Iterator<Item = Result<DirEntry, TreeError>> {
+    let failed =
+        |error| TreeError::Read { path: directory.to_owned(), source: io::Error::other(error) };
+    WalkBuilder::new(directory)
+        .standard_filters(false)
+        .git_ignore(is_users)
+        .require_git(true)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .sort_by_file_name(Ord::cmp)
+        .build()
+        .map(move |entry| entry.map_err(failed))
+}
+
+/// A name for what is in a user's tree. The files are read where anything that the file system says
+/// of them is new, and only then.
+pub(super) fn content(
+    tree: &Path,
+    cache: &Cache,
+    progress: &dyn Progress,
+) -> Result<String, TreeError> {
+    let state = state(tree)?;
+    let known = cache.directory(KNOWN)?.join(&state);
+    match fs::read_to_string(&known) {
+        Ok(content) => return Ok(content),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(CacheError::at(&known)(error).into()),
+    }
+    let task = progress.begin("reading the tree");
+    let mut name = Name::default();
+    for (entry, done) in walk(tree, true).zip(1..) {
+        let entry = entry?;
+        let (path, relative) = (entry.path(), relative(&entry, tree));
+        let metadata = fs::symlink_metadata(path).map_err(TreeError::at(path))?;
+        name = name.part(relative.as_os_str().as_encoded_bytes());
+        name = name.part((metadata.mode() & !0o777 | metadata.mode() & 0o111).to_le_bytes());
+        if metadata.is_symlink() {
+            let target = fs::read_link(path).map_err(TreeError::at(path))?;
+            name = name.part(target.as_os_str().as_encoded_bytes());
+        } else if metadata.is_file() {
+            name = name.file(path).map_err(TreeError::at(path))?;
+        }
+        if done % 1000 == 0 {
+            task.tell(done, None, &relative.display().to_string());
+        }
+    }
+    let name = name.finish();
+    fs::write(&known, &name).map_err(CacheError::at(&known))?;
+    Ok(name)
+}
+
+/// A name for all that the file system says of a tree's files: it changes whenever one is written.
+pub(super) fn state(tree: &Path) -> Result<String, TreeError> {
+    let mut name = Name::default().part(tree.as_os_str().as_encoded_bytes());
+    for entry in walk(tree, true) {
+        let entry = entry?;
+        let of: Metadata =
+            fs::symlink_metadata(entry.path()).map_err(TreeError::at(entry.path()))?;
+        name = name.part(relative(&entry, tree).as_os_str().as_encoded_bytes());
+        let times = [of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()];
+        // A directory's times say only that an entry came or went, which the walk sees.
+        let times = if of.is_dir() { [0; 4] } else { times };
+        for number in times {
+            name = name.part(number.to_le_bytes());
+        }
+        let size = if of.is_dir() { 0 } else { of.len() };
+        name = name.part(size.to_le_bytes()).part(of.ino().to_le_bytes());
+    }
+    Ok(name.finish())
+}
+
+fn relative<'a>(entry: &'a DirEntry, tree: &Path) -> &'a Path {
+    entry.path().strip_prefix(tree).unwrap_or(entry.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::progress::Silent;
+    use super::*;
+    use std::fs::File;
+    use std::time::{Duration, SystemTime};
+    use tempfile::tempdir;
+
+    #[test]
+    fn content_is_named_by_what_is_in_the_files() {
+        let directory = tempdir().unwrap();
+        let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
+        let trees = ["a", "b"].map(|name| directory.path().join(name));
+        for tree in &trees {
+            fs::create_dir(tree).unwrap();
+            fs::write(tree.join("x.c"), "x").unwrap();
+        }
+        let name = |tree| content(tree, &cache, &Silent).unwrap();
+        assert_eq!(name(&trees[0]), name(&trees[1]));
+        let before = name(&trees[0]);
+        fs::write(trees[0].join("x.c"), "y").unwrap();
+        assert_ne!(name(&trees[0]), before);
+        // The same content with other times is the same.
+        fs::write(trees[0].join("x.c"), "x").unwrap();
+        assert_eq!(name(&trees[0]), before);
+    }
+
+    #[test]
+    fn a_file_written_anew_with_its_old_time_is_seen() {
+        let directory = tempdir().unwrap();
+        let file = directory.path().join("x.c");
+        let old = SystemTime::now() - Duration::from_secs(3600);
+        let mut states = Vec::new();
+        for text in ["x", "y"] {
+            fs::write(&file, text).unwrap();
+            File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+            states.push(state(directory.path()).unwrap());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_ne!(states[0], states[1]);
+    }
+}

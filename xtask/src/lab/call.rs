@@ -1,0 +1,88 @@
+//! Calls of `pageout lab` whose records are kept: a run that was stopped goes on where it was.
+
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result};
+use pageout_record::schema::RecordSet;
+
+use crate::cmd;
+
+/// One call of `pageout`, and the name its records are kept under.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    pub(super) words: &'static str,
+}
+
+impl Call {
+    pub(super) fn records(&self) -> Result<RecordSet> {
+        records(self.name, self.words)
+    }
+
+    /// The records of another run of the same words.
+    pub(super) fn again(&self) -> Result<RecordSet> {
+        records(&format!("{}-again", self.name), self.words)
+    }
+}
+
+/// Where the records of the calls are kept.
+pub(super) fn results() -> PathBuf {
+    cmd::root().join("target/lab")
+}
+
+/// The program.
+fn binary() -> PathBuf {
+    cmd::root().join("target/release/pageout")
+}
+
+/// The program, with words of arguments.
+pub(super) fn pageout(words: &str) -> Command {
+    let mut command = cmd::program(binary());
+    command.args(words.split_whitespace());
+    command
+}
+
+/// Runs the program with words of arguments and reads its records, which are kept under `name`; the
+/// kept ones, if they are of the same program and words.
+pub(super) fn records(name: &str, words: &str) -> Result<RecordSet> {
+    let file = results().join(name).with_extension("json");
+    let key_file = results().join(name).with_extension("key");
+    let key = format!("{}\n{words}\n", program_key()?);
+    if file.is_file() && fs::read_to_string(&key_file).is_ok_and(|kept| kept == key) {
+        println!("kept from an earlier run: pageout {words}");
+        return read(&file);
+    }
+    cmd::run(pageout(words).arg("--json").arg("--output").arg(&file))?;
+    fs::write(&key_file, key).context("the key of the records")?;
+    read(&file)
+}
+
+pub(super) fn read(path: &Path) -> Result<RecordSet> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    RecordSet::from_json(&text).with_context(|| path.display().to_string())
+}
+
+/// Names the program by its content.
+fn program_key() -> Result<&'static str> {
+    static KEY: OnceLock<String> = OnceLock::new();
+    if let Some(key) = KEY.get() {
+        return Ok(key);
+    }
+    let path = binary();
+    let mut file = File::open(&path).with_context(|| path.display().to_string())?;
+    let mut hasher = DefaultHasher::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            n => hasher.write(&buffer[..n]),
+        }
+    }
+    Ok(KEY.get_or_init(|| format!("{:016x}", hasher.finish())))
+}
