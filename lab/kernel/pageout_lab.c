@@ -4,6 +4,7 @@
  *
  *   count PID ADDR LEN               counts the raw page-table entries of a range
  *   helpers PID ADDR LEN CALLS SEED  compares the young helpers with a model on random states
+ *   sample                           tells an emulator's plugin that a sample is over
  *
  * Write one command, then read its answer. "Raw" means as stored: the getters of an architecture
  * may gather bits over a contiguous block, and this file is there to see past them.
@@ -409,6 +410,15 @@ static int helpers(struct mm_struct *mm, unsigned long addr, unsigned long len,
 	return err;
 }
 
+/* sample: does nothing, at an address of its own, which is what a plugin can see. */
+
+void pageout_lab_sample(void);
+
+noinline void pageout_lab_sample(void)
+{
+	barrier();
+}
+
 /* The file. */
 
 static int run(const char *command)
@@ -417,7 +427,14 @@ static int run(const char *command)
 	struct task_struct *task;
 	struct mm_struct *mm;
 	int pid, err;
-	bool counting = sscanf(command, "count %d %lu %lu", &pid, &addr, &len) == 3;
+	bool counting;
+
+	if (!strcmp(command, "sample")) {
+		pageout_lab_sample();
+		answer[0] = 0;
+		return 0;
+	}
+	counting = sscanf(command, "count %d %lu %lu", &pid, &addr, &len) == 3;
 
 	if (!counting && sscanf(command, "helpers %d %lu %lu %lu %lu",
 				&pid, &addr, &len, &calls, &seed) != 5)
