@@ -46,6 +46,7 @@ impl Lab<'_> {
         let work = Work {
             plan: vec![LINE.to_owned()],
             session: Some(guest_form(session)),
+            cpus: 1,
             file_size: MEMORY,
             limit: limit.unwrap_or(Duration::from_secs(SECONDS)),
             plugin: None,

@@ -14,7 +14,7 @@ use super::initrd::Guest;
 use super::parallel;
 use super::plan::Bench;
 use super::plugin::{self, Plugin};
-use super::profile::Profile;
+use super::profile::{Profile, RECLAIM};
 use super::qemu::{self, Machine};
 use super::session::{Builds, Lab, LabError};
 use super::target::{Config, Cpu};
@@ -85,6 +85,7 @@ pub(super) struct Work<'a> {
     pub(super) plan: Vec<String>,
     /// The session that one of them runs.
     pub(super) session: Option<String>,
+    pub(super) cpus: u8,
     /// Bytes of the benchmark's largest file.
     pub(super) file_size: u64,
     pub(super) limit: Duration,
@@ -111,10 +112,13 @@ impl Lab<'_> {
     /// The first failure; the other machines are stopped.
     pub fn run(&self, builds: &Builds, runs: &Runs) -> Result<Measured, LabError> {
         let machines = self.machines(builds, &runs.cpus)?;
-        let plugin = match &runs.profile {
+        let cpus = runs.plan.iter().map(Bench::cpus).max().unwrap_or(1);
+        // On several CPUs it is the plugin that counts, also where nobody asked for a profile.
+        let root = runs.profile.as_deref().or((cpus > 1).then_some(RECLAIM));
+        let plugin = match root {
             Some(root) => {
                 let _lock = self.cache.lock(self.progress)?;
-                Some((plugin::compiled(&self.cache)?, root.as_str()))
+                Some((plugin::compiled(&self.cache)?, root))
             }
             None => None,
         };
@@ -126,7 +130,7 @@ impl Lab<'_> {
             let lines = runs.plan.iter();
             let lines = lines.map(|bench| bench.line(&machine.built.kernel.name, runs.samples));
             let (plan, plugin) = (lines.collect(), plugin.clone());
-            self.boot(machine, &Work { plan, session: None, file_size, limit, plugin }, stop)
+            self.boot(machine, &Work { plan, session: None, cpus, file_size, limit, plugin }, stop)
         };
         let brought = parallel::each(&machines, jobs, boot)?;
         let mut measured = Measured::default();
@@ -135,7 +139,7 @@ impl Lab<'_> {
             let (title, kernel) = (machine.title(), machine.built.kernel.name.clone());
             measured.warned.extend(warned.map(|log| (title.clone(), log)));
             measured.records.extend(records.iter().cloned());
-            if let Some(profile) = profile {
+            if let (Some(profile), Some(_)) = (profile, &runs.profile) {
                 let pages = pages(machine.built.config, &records)
                     .ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
                 measured.profiles.push(Profiled { title, kernel, records, profile, pages });
@@ -188,6 +192,13 @@ impl Lab<'_> {
         stop: &AtomicBool,
     ) -> Result<Brought, LabError> {
         let mut brought = self.emulate(machine, work, stop)?;
+        if let (Some(profile), [record], 2..) =
+            (&brought.profile, &mut brought.records[..], work.cpus)
+        {
+            let pages = machine.built.config.small_pages();
+            let failed = |source| LabError::Profile { machine: machine.title(), source };
+            profile.add_to(record, pages).map_err(failed)?;
+        }
         for record in &mut brought.records {
             record.fields.insert("config".to_owned(), machine.built.config.name().to_owned());
             record.fields.insert("cpu".to_owned(), machine.cpu.name().to_owned());
@@ -218,6 +229,7 @@ impl Lab<'_> {
         let emulated = Machine {
             config: machine.built.config,
             cpu: machine.cpu,
+            cpus: work.cpus,
             file_size: work.file_size,
             image: &machine.built.image(),
             initrd: &initrd,
