@@ -46,7 +46,7 @@ static void sample(struct plan *plan)
 
 	cgroup_create(cgroup);
 	cache_create(&plan->cache, plan->options->dir, plan->cache.size, plan->cache.order);
-	mapper_start(&mapper, cgroup, false, map_file, plan);
+	mapper_start(&mapper, cgroup, MAPPER_SLEEPS, -1, map_file, plan);
 	folios_check(mapper.pid, mapper.address, plan->cache.size, plan->cache.order);
 	entries_record("before", mapper.pid, mapper.address, plan->cache.size);
 	if (!lru_generations(cgroup, &generations))

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "files.h"
+#include "flush.h"
 #include "guard.h"
 #include "record.h"
 
@@ -67,26 +68,30 @@ void cgroup_remove(const char *path)
 	}
 }
 
-void cgroup_join(const char *path)
-{
-	write_text(file_of(path, "cgroup.procs"), "0");
-}
-
-/* The kernel adds up its per-CPU counts every two seconds, and sooner only if they are large. */
-void cgroup_stat(const char *path, struct cgroup_stat *stat)
+uint64_t cgroup_counter(const char *path, const char *counter)
 {
 	char text[8192], name[64];
 	unsigned long long value;
 	int length;
 
-	usleep(2500000);
-	memset(stat, 0, sizeof(*stat));
 	read_text(file_of(path, "memory.stat"), text, sizeof(text));
 	for (char *line = text; sscanf(line, " %63s %llu%n", name, &value, &length) == 2;
 	     line += length)
-		for (int i = 0; i < CGROUP_COUNTERS; i++)
-			if (!strcmp(name, names[i]))
-				stat->counter[i] = value;
+		if (!strcmp(name, counter))
+			return value;
+	fail_with("%s/memory.stat lacks %s", path, counter);
+}
+
+void cgroup_join(const char *path)
+{
+	write_text(file_of(path, "cgroup.procs"), "0");
+}
+
+void cgroup_stat(const char *path, struct cgroup_stat *stat)
+{
+	flush_wait(path);
+	for (int i = 0; i < CGROUP_COUNTERS; i++)
+		stat->counter[i] = cgroup_counter(path, names[i]);
 }
 
 void cgroup_record(const struct cgroup_stat *before, const struct cgroup_stat *after)

@@ -4,12 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The cgroup whose memory is reclaimed. One at a time, new for each sample. */
+/* Such as the one whose memory is reclaimed, new for each sample. */
 void cgroup_create(const char *path);
 void cgroup_remove(const char *path);
 void cgroup_join(const char *path);
 
-/* Counters of memory.stat, and what was added between two readings. */
+/* A counter of memory.stat, as the kernel last added it up. */
+uint64_t cgroup_counter(const char *path, const char *counter);
+
+/* Counters, and what was added between two readings, both just after all was added up. */
 #define CGROUP_COUNTERS 7
 
 struct cgroup_stat {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define MAX_UNDO 8
+#define MAX_CGROUPS 80
 #define PATH_SIZE 256
 
 /* Shared with the child, which fills it in; an entry counts only once it is complete. */
@@ -22,7 +23,8 @@ static struct {
 		char path[PATH_SIZE], text[64];
 	} undo[MAX_UNDO];
 	volatile int count;
-	char cgroup[PATH_SIZE];
+	char cgroups[MAX_CGROUPS][PATH_SIZE];
+	volatile int cgroup_count;
 } *notes;
 
 void guard_write_at_end(const char *path, const char *text)
@@ -58,9 +60,13 @@ void guard_change(const char *path, const char *text)
 
 void guard_cgroup(const char *path)
 {
-	if (strlen(path) >= PATH_SIZE)
-		fail_with("path too long, %s", path);
-	strcpy(notes->cgroup, path);
+	for (int i = 0; i < notes->cgroup_count; i++)
+		if (!strcmp(notes->cgroups[i], path))
+			return;
+	if (strlen(path) >= PATH_SIZE || notes->cgroup_count == MAX_CGROUPS)
+		fail_with("cannot note to remove, %s", path);
+	strcpy(notes->cgroups[notes->cgroup_count], path);
+	notes->cgroup_count++;
 }
 
 /* A cgroup stays busy for a moment after its last process. */
@@ -80,8 +86,8 @@ static void remove_cgroup(const char *path)
 
 static void undo_all(void)
 {
-	if (notes->cgroup[0])
-		remove_cgroup(notes->cgroup);
+	while (notes->cgroup_count)
+		remove_cgroup(notes->cgroups[--notes->cgroup_count]);
 	while (notes->count) {
 		struct undo *undo = &notes->undo[--notes->count];
 

@@ -19,27 +19,55 @@
 #define FOLIOS 8
 #define CHOSEN 3
 
-/* What the kernel answers, in its order. */
-static const char *const names[] = {
-	"calls", "partial blocks", "first not contiguous", "contiguous inside", "several blocks",
-	"wrong",
+#define WRONG 5
+
+/* What the kernel answers, in its order: what the calls met, and how often it called each helper. */
+static const struct count {
+	const char *key, *name;
+} counts[] = {
+	{ "calls", "calls" },
+	{ "partial", "partial blocks" },
+	{ "first_plain", "first not contiguous" },
+	{ "inside", "contiguous inside" },
+	{ "several", "several blocks" },
+	[WRONG] = { "wrong", "wrong" },
+	{ "clear_flush_young_ptes", "clear_flush_young_ptes" },
+	{ "test_and_clear_young_ptes", "test_and_clear_young_ptes" },
+	{ "ptep_clear_flush_young", "ptep_clear_flush_young" },
+	{ "ptep_test_and_clear_young", "ptep_test_and_clear_young" },
 };
 
-static void record_answer(char *answer)
-{
-	uint64_t counts[6];
-	char *report = strchr(answer, '\n');
+#define COUNTS (int)(sizeof(counts) / sizeof(*counts))
 
-	if (!report || sscanf(answer, "calls %" SCNu64 " partial %" SCNu64 " first_plain %" SCNu64
-			      " inside %" SCNu64 " several %" SCNu64 " wrong %" SCNu64, counts,
-			      counts + 1, counts + 2, counts + 3, counts + 4, counts + 5) != 6)
-		fail_with("cannot understand the kernel's answer, %s", answer);
-	for (int i = 0; i < 6; i++)
-		record_count(names[i], "calls", counts[i]);
-	if (!counts[5])
+static uint64_t number_after(const char **answer, const char *key)
+{
+	char name[32];
+	uint64_t number;
+	int length;
+
+	if (sscanf(*answer, " %31s %" SCNu64 "%n", name, &number, &length) != 2 ||
+	    strcmp(name, key))
+		fail_with("the kernel's answer lacks %s: %s", key, *answer);
+	*answer += length;
+	return number;
+}
+
+static void record_answer(const char *answer)
+{
+	uint64_t wrong = 0;
+
+	for (int i = 0; i < COUNTS; i++) {
+		uint64_t number = number_after(&answer, counts[i].key);
+
+		record_count(counts[i].name, "calls", number);
+		wrong += i == WRONG ? number : 0;
+	}
+	if (*answer != '\n')
+		fail_with("the kernel's answer goes on: %s", answer);
+	if (!wrong)
 		return;
 	record_print();
-	dprintf(STDERR_FILENO, "bench: wrong: %s\n", report + 1);
+	dprintf(STDERR_FILENO, "bench: wrong: %s\n", answer + 1);
 	_exit(1);
 }
 
@@ -47,7 +75,7 @@ static void sample(const struct options *options, struct cache *cache, uint64_t 
 		   uint64_t seed)
 {
 	size_t folio = page_size() << cache->order;
-	char command[128], answer[512];
+	char command[128], answer[768];
 	struct mapping mapping;
 	uint64_t address;
 

@@ -1,45 +1,114 @@
+#define _GNU_SOURCE /* CPU_SET */
 #include "mapper.h"
 
 #include "cgroup.h"
 #include "fail.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static _Noreturn void live(int from_parent, bool running)
-{
-	struct pollfd end = { .fd = from_parent };
+/* For an emulator that runs one CPU at a time: between turns of the others, a little time passes. */
+#define LOOPS_A_TURN 1000
 
-	while (poll(&end, 1, running ? 1 : -1) <= 0)
-		;
-	_exit(0);
+/* Gives the CPU's other threads a turn, and under emulation its other CPUs. */
+static void give_turn(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
 }
 
-void mapper_start(struct mapper *mapper, const char *cgroup, bool running,
+/* Stopped until it is to spin. */
+static _Noreturn void spin(volatile bool *spins)
+{
+	raise(SIGSTOP);
+	*spins = true;
+	while (true) {
+		for (volatile int i = 0; i < LOOPS_A_TURN; i++)
+			;
+		give_turn();
+	}
+}
+
+/* Until it is killed. */
+static _Noreturn void live(const struct mapper *mapper)
+{
+	if (mapper->life == MAPPER_SPINS)
+		spin(mapper->spins);
+	while (true)
+		poll(NULL, 0, mapper->life == MAPPER_WAKES ? 1 : -1);
+}
+
+static void wait_for_stop(const struct mapper *mapper)
+{
+	int status;
+
+	if (waitpid(mapper->pid, &status, WUNTRACED) < 0 || !WIFSTOPPED(status))
+		fail_with("the mapping process did not stop");
+}
+
+void mapper_begin(struct mapper *mapper)
+{
+	if (mapper->life != MAPPER_SPINS)
+		return;
+	wait_for_stop(mapper);
+	if (kill(mapper->pid, SIGCONT))
+		fail("cannot continue", "mapping process");
+	while (!*mapper->spins)
+		usleep(100);
+}
+
+void mapper_end(struct mapper *mapper)
+{
+	if (mapper->life != MAPPER_SPINS)
+		return;
+	if (kill(mapper->pid, SIGSTOP))
+		fail("cannot stop", "mapping process");
+	wait_for_stop(mapper);
+}
+
+void mapper_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		fail("cannot run on the second CPU", "cpus=2");
+}
+
+void mapper_start(struct mapper *mapper, const char *cgroup, enum mapper_life life, int cpu,
 		  uint64_t (*work)(void *), void *argument)
 {
-	int down[2], up[2], status;
+	int up[2], status;
 
-	if (pipe(down) || pipe(up))
+	mapper->life = life;
+	mapper->spins = mmap(NULL, sizeof(*mapper->spins), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (mapper->spins == MAP_FAILED || pipe(up))
 		fail("cannot make a pipe", "mapping process");
 	mapper->pid = fork();
 	if (mapper->pid < 0)
 		fail("cannot fork", "mapping process");
 	if (!mapper->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close(down[1]);
+		if (cpu >= 0)
+			mapper_pin(cpu);
 		cgroup_join(cgroup);
 		mapper->address = work(argument);
 		if (write(up[1], &mapper->address, sizeof(mapper->address)) < 0)
 			fail("cannot write", "pipe");
-		live(down[0], running);
+		live(mapper);
 	}
-	close(down[0]);
 	close(up[1]);
-	mapper->to_child = down[1];
 	/* If it failed it has said why. */
 	if (read(up[0], &mapper->address, sizeof(mapper->address)) <= 0) {
 		waitpid(mapper->pid, &status, 0);
@@ -50,7 +119,8 @@ void mapper_start(struct mapper *mapper, const char *cgroup, bool running,
 
 void mapper_stop(struct mapper *mapper)
 {
-	close(mapper->to_child);
+	kill(mapper->pid, SIGKILL);
 	if (waitpid(mapper->pid, NULL, 0) < 0)
 		fail("cannot wait", "mapping process");
+	munmap((void *)mapper->spins, sizeof(*mapper->spins));
 }

@@ -170,7 +170,7 @@ static void sample(struct plan *plan)
 
 	cgroup_create(cgroup);
 	cache_create(&plan->cache, plan->options->dir, plan->cache.size, plan->cache.order);
-	mapper_start(&mapper, cgroup, false, map_all, plan);
+	mapper_start(&mapper, cgroup, MAPPER_SLEEPS, -1, map_all, plan);
 	walks = strcmp(plan->lru, "classic") && lru_generations(cgroup, &generations);
 	cgroup_stat(cgroup, &before);
 	count(plan, &mapper, "before");

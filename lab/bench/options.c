@@ -92,13 +92,16 @@ static uint64_t ask_number(const char *name, const char *otherwise, uint64_t lea
 
 void options_parse(char **texts, struct options *options)
 {
+	const char *clock;
+
 	for (; *texts; texts++)
 		split(*texts);
 	options->dir = ask("dir", "/mnt");
 	options->cgroup = ask("cgroup", "/sys/fs/cgroup/pageout-bench");
 	options->runs = ask_number("runs", "3", 1, 100);
-	options->instructions = !strcmp(ask_choice("clock", "time", "time|instructions"),
-					"instructions");
+	clock = ask_choice("clock", "time", "time|instructions|plugin");
+	options->clock = !strcmp(clock, "time") ? CLOCK_TIME :
+			 !strcmp(clock, "plugin") ? CLOCK_PLUGIN : CLOCK_INSTRUCTIONS;
 	record_kernel(ask("kernel", "running"));
 }
 

@@ -17,7 +17,9 @@
 struct plan {
 	const struct options *options;
 	const char *lru;
-	bool running, young;
+	enum mapper_life life;
+	int mapper_cpu; /* negative: any */
+	bool young;
 	size_t bytes; /* to reclaim */
 	struct cache cache;
 };
@@ -47,14 +49,17 @@ static void sample(struct plan *plan)
 
 	cgroup_create(cgroup);
 	cache_create(&plan->cache, plan->options->dir, plan->cache.size, plan->cache.order);
-	mapper_start(&mapper, cgroup, plan->running, map_file, plan);
+	mapper_start(&mapper, cgroup, plan->life, plan->mapper_cpu, map_file, plan);
 	folios_check(mapper.pid, mapper.address, plan->cache.size, plan->cache.order);
 	walks = strcmp(plan->lru, "classic") && lru_generations(cgroup, &generations);
 	cgroup_stat(cgroup, &before);
 	entries_record("before", mapper.pid, mapper.address, plan->cache.size);
+	mapper_begin(&mapper);
 	start = clock_now();
 	cgroup_reclaim(cgroup, plan->bytes);
 	end = clock_now();
+	clock_end_sample(plan->options);
+	mapper_end(&mapper);
 	cgroup_stat(cgroup, &after);
 	clock_record(plan->options, "reclaim", "4K page", end - start,
 		     cgroup_pages_stolen(&before, &after) * (page_size() / 4096));
@@ -67,13 +72,25 @@ static void sample(struct plan *plan)
 	cgroup_remove(cgroup);
 }
 
+/* On two CPUs the mapping process has the second to itself, and reclaim stays on the first. */
+static void process_fields(struct plan *plan)
+{
+	bool two = !strcmp(field_choice("cpus", "1", "1|2"), "2");
+	bool running = !strcmp(field_choice("process", "asleep", "asleep|running"), "running");
+
+	plan->life = !running ? MAPPER_SLEEPS : two ? MAPPER_SPINS : MAPPER_WAKES;
+	plan->mapper_cpu = two ? 1 : -1;
+	if (two)
+		mapper_pin(0);
+}
+
 void reclaim_file(const struct options *options)
 {
 	struct plan plan = { .options = options };
 
 	plan.cache.order = field_number("order", "4", 13);
 	plan.lru = field_choice("lru", "classic", "classic|mglru|mglru-no-walks");
-	plan.running = !strcmp(field_choice("process", "asleep", "asleep|running"), "running");
+	process_fields(&plan);
 	plan.young = !strcmp(field_choice("young", "all", "all|none"), "all");
 	plan.cache.size = field_size("size", "1GiB");
 	plan.bytes = plan.cache.size / 100 * field_percent("reclaim", "80%");

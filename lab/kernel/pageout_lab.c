@@ -4,6 +4,7 @@
  *
  *   count PID ADDR LEN               counts the raw page-table entries of a range
  *   helpers PID ADDR LEN CALLS SEED  compares the young helpers with a model on random states
+ *   sample                           tells an emulator's plugin that a sample is over
  *
  * Write one command, then read its answer. "Raw" means as stored: the getters of an architecture
  * may gather bits over a contiguous block, and this file is there to see past them.
@@ -33,8 +34,22 @@
 #define pte_mknoncont(pte) (pte)
 #endif
 
+/*
+ * Which batched helpers there are is the makefile's to say: a generic inline function is no macro
+ * that could be asked for, and one that is not asked for would not be tested.
+ */
+#if !defined(HAVE_CLEAR_FLUSH_YOUNG_PTES) || !defined(HAVE_TEST_AND_CLEAR_YOUNG_PTES)
+#error "HAVE_CLEAR_FLUSH_YOUNG_PTES and HAVE_TEST_AND_CLEAR_YOUNG_PTES: 0 or 1 expected"
+#endif
+#if defined(clear_flush_young_ptes) && !HAVE_CLEAR_FLUSH_YOUNG_PTES
+#error "clear_flush_young_ptes() was not found where the makefile looks"
+#endif
+#if defined(test_and_clear_young_ptes) && !HAVE_TEST_AND_CLEAR_YOUNG_PTES
+#error "test_and_clear_young_ptes() was not found where the makefile looks"
+#endif
+
 static DEFINE_MUTEX(lab_lock);
-static char answer[512];
+static char answer[768];
 
 static pte_t raw_get(pte_t *ptep)
 {
@@ -96,7 +111,18 @@ static int count(struct mm_struct *mm, unsigned long addr, unsigned long len)
 	return 0;
 }
 
-/* helpers: random states of one folio's entries, one helper call on each, a model beside it. */
+/*
+ * helpers: random states of one folio's entries, on each a call of a batched helper, or of the
+ * single one for every entry, and a model beside it.
+ */
+
+enum helper {
+	CLEAR_FLUSH_YOUNG_PTES,
+	TEST_AND_CLEAR_YOUNG_PTES,
+	PTEP_CLEAR_FLUSH_YOUNG,
+	PTEP_TEST_AND_CLEAR_YOUNG,
+	HELPERS,
+};
 
 #define MAX_ENTRIES 512		/* of the folio */
 #define GUARD (BLOCK > 16 ? BLOCK : 16)	/* entries watched on either side, whole blocks */
@@ -112,6 +138,7 @@ struct trial {
 	bool cleared[MAX_ENTRIES + 2 * GUARD];	/* the model: which lose their young bit */
 	u64 random;
 	unsigned long calls, partial, first_plain, inside, several, wrong;
+	unsigned long called[HELPERS];
 	char report[200];		/* of the first wrong call */
 };
 
@@ -197,30 +224,42 @@ static bool predict(struct trial *t, unsigned int start, unsigned int nr)
 	return young;
 }
 
+/* A batch of one goes to the batched helper or to the single one. */
+static bool is_batched(struct trial *t, unsigned int nr)
+{
+	return nr > 1 || below(t, 2);
+}
+
 static bool clear_flush(struct trial *t, unsigned long addr, pte_t *ptep, unsigned int nr)
 {
-#ifdef HAVE_CLEAR_FLUSH_YOUNG_PTES
-	return clear_flush_young_ptes(t->vma, addr, ptep, nr);
-#else
 	bool young = false;
 
-	for (; nr; nr--, ptep++, addr += PAGE_SIZE)
-		young |= ptep_clear_flush_young(t->vma, addr, ptep);
-	return young;
+#if HAVE_CLEAR_FLUSH_YOUNG_PTES
+	if (is_batched(t, nr)) {
+		t->called[CLEAR_FLUSH_YOUNG_PTES]++;
+		return clear_flush_young_ptes(t->vma, addr, ptep, nr);
+	}
 #endif
+	t->called[PTEP_CLEAR_FLUSH_YOUNG] += nr;
+	for (; nr; nr--, ptep++, addr += PAGE_SIZE)
+		young |= !!ptep_clear_flush_young(t->vma, addr, ptep);
+	return young;
 }
 
 static bool test_and_clear(struct trial *t, unsigned long addr, pte_t *ptep, unsigned int nr)
 {
-#ifdef HAVE_TEST_AND_CLEAR_YOUNG_PTES
-	return test_and_clear_young_ptes(t->vma, addr, ptep, nr);
-#else
 	bool young = false;
 
-	for (; nr; nr--, ptep++, addr += PAGE_SIZE)
-		young |= ptep_test_and_clear_young(t->vma, addr, ptep);
-	return young;
+#if HAVE_TEST_AND_CLEAR_YOUNG_PTES
+	if (is_batched(t, nr)) {
+		t->called[TEST_AND_CLEAR_YOUNG_PTES]++;
+		return test_and_clear_young_ptes(t->vma, addr, ptep, nr);
+	}
 #endif
+	t->called[PTEP_TEST_AND_CLEAR_YOUNG] += nr;
+	for (; nr; nr--, ptep++, addr += PAGE_SIZE)
+		young |= !!ptep_test_and_clear_young(t->vma, addr, ptep);
+	return young;
 }
 
 static void judge(struct trial *t, bool flush, unsigned int start, unsigned int nr,
@@ -360,11 +399,24 @@ static int helpers(struct mm_struct *mm, unsigned long addr, unsigned long len,
 	mmap_read_unlock(mm);
 	if (!err)
 		scnprintf(answer, sizeof(answer),
-			  "calls %lu partial %lu first_plain %lu inside %lu several %lu wrong %lu\n%s",
+			  "calls %lu partial %lu first_plain %lu inside %lu several %lu wrong %lu "
+			  "clear_flush_young_ptes %lu test_and_clear_young_ptes %lu "
+			  "ptep_clear_flush_young %lu ptep_test_and_clear_young %lu\n%s",
 			  t->calls, t->partial, t->first_plain, t->inside, t->several, t->wrong,
-			  t->report);
+			  t->called[CLEAR_FLUSH_YOUNG_PTES], t->called[TEST_AND_CLEAR_YOUNG_PTES],
+			  t->called[PTEP_CLEAR_FLUSH_YOUNG],
+			  t->called[PTEP_TEST_AND_CLEAR_YOUNG], t->report);
 	kvfree(t);
 	return err;
+}
+
+/* sample: does nothing, at an address of its own, which is what a plugin can see. */
+
+void pageout_lab_sample(void);
+
+noinline void pageout_lab_sample(void)
+{
+	barrier();
 }
 
 /* The file. */
@@ -375,7 +427,14 @@ static int run(const char *command)
 	struct task_struct *task;
 	struct mm_struct *mm;
 	int pid, err;
-	bool counting = sscanf(command, "count %d %lu %lu", &pid, &addr, &len) == 3;
+	bool counting;
+
+	if (!strcmp(command, "sample")) {
+		pageout_lab_sample();
+		answer[0] = 0;
+		return 0;
+	}
+	counting = sscanf(command, "count %d %lu %lu", &pid, &addr, &len) == 3;
 
 	if (!counting && sscanf(command, "helpers %d %lu %lu %lu %lu",
 				&pid, &addr, &len, &calls, &seed) != 5)

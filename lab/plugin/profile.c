@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * Counts guest instructions, calls, atomics and invalidations under one function of the kernel, by
- * call path. A plugin for QEMU (interface version 1) with one CPU:
+ * call path, and what its calls of functions on other CPUs cost these. A plugin for QEMU (interface
+ * version 1), for CPUs that are emulated one at a time (thread=single):
  *
  *   cc -O2 -Wall -Wextra -shared -fPIC -fvisibility=hidden -o profile.so profile.c
  *   qemu-system-... -plugin profile.so,symbols=FILE,out=FILE[,root=SYMBOL]
@@ -10,8 +11,14 @@
  *
  *   root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB
  *
+ * then one for each time that the kernel ran pageout_lab_sample(), with what was counted since the
+ * last time: under the root; then the interrupts by which it made other CPUs call functions, such
+ * as flushes of their TLBs, and what these spent in them:
+ *
+ *   # sample INSTRUCTIONS CAS ATOMICS TLBI DSB INTERRUPTS INSTRUCTIONS TLBI
+ *
  * and at the end `# lost-returns NUMBER`, returns to where no frame waited: with any, paths are
- * not to be trusted. The counts of a line are its last function's own.
+ * not to be trusted. The counts of a path are its last function's own.
  *
  * A plugin sees neither registers nor memory. Where the CPU is follows from the addresses of the
  * blocks it runs, and how each ended: a call pushes a frame, a return pops to the frame that waits
@@ -27,6 +34,8 @@
 
 #include "decode.h"
 #include "plugin-api.h"
+
+#define MAX_CPUS 8
 
 int qemu_plugin_version = 1;
 
@@ -88,6 +97,31 @@ struct thread {
 	struct frame *frames;
 };
 
+/* An interrupt of a CPU that is not inside the root, while a thread elsewhere is. */
+struct interrupt {
+	/* Exceptions inside each other, it being the outermost; 0 if there is none. */
+	unsigned int depth;
+	/* Whether it came to call a function for another CPU. */
+	bool calls;
+	uint64_t counts[COUNTS];
+};
+
+struct cpu {
+	const struct block *last;
+	/* While another CPU runs: how many instructions of the last block this one has run. */
+	uint64_t ran;
+	/* The thread on it that is inside the root. */
+	struct thread *running;
+	struct interrupt interrupt;
+	bool saving;
+	uint64_t saved;
+};
+
+/* What ends up in a line. */
+struct sample {
+	uint64_t root[COUNTS], others[COUNTS], interrupts;
+};
+
 static bool arm64;
 static FILE *out;
 static struct function *functions;
@@ -95,10 +129,11 @@ static size_t n_functions;
 static uint32_t root = UINT32_MAX, switches = UINT32_MAX, vectors = UINT32_MAX;
 /* Where a new thread begins. */
 static uint32_t birth = UINT32_MAX;
+/* What runs functions for other CPUs, and what tells that a sample is over. */
+static uint32_t called = UINT32_MAX, sample_end = UINT32_MAX;
 
 static struct block nowhere;
 static struct block *blocks[1 << 14];
-static const struct block *last = &nowhere;
 /*
  * Instructions run by the kernel; how many when the last block began, and of those, how many have
  * been put to a path.
@@ -106,10 +141,14 @@ static const struct block *last = &nowhere;
 static uint64_t executed, begun, settled;
 
 static struct node *root_node;
-static struct thread *running, *waiting;
-static bool saving;
-static uint64_t saved;
+static struct cpu cpus[MAX_CPUS], *cpu = cpus;
+static struct thread *waiting;
+/* Threads inside the root, running and waiting. */
+static unsigned int inside;
 static uint64_t lost_returns;
+/* Of all samples so far, of those that are over, and these. */
+static struct sample total, before, *samples;
+static size_t n_samples;
 
 static void *allocate(void *old, size_t size)
 {
@@ -140,34 +179,96 @@ static struct node *child(struct node *parent, uint32_t function)
 
 static struct frame *top(void)
 {
-	return &running->frames[running->depth - 1];
+	return &cpu->running->frames[cpu->running->depth - 1];
 }
 
 static void push(struct frame frame)
 {
-	if (running->depth == running->room) {
-		running->room = 2 * running->room + 64;
-		running->frames = allocate(running->frames, running->room * sizeof(frame));
+	struct thread *thread = cpu->running;
+
+	if (thread->depth == thread->room) {
+		thread->room = 2 * thread->room + 64;
+		thread->frames = allocate(thread->frames, thread->room * sizeof(frame));
 	}
-	running->frames[running->depth++] = frame;
+	thread->frames[thread->depth++] = frame;
 	frame.node->counts[CALLS]++;
 }
 
-/* Puts what ran since the last time to the running thread's path. */
+/* Adds what ran since the last time, and of the last block's costly kinds those among it. */
+static void add(uint64_t *counts)
+{
+	counts[INSNS] += executed - settled;
+	for (size_t i = 0; i < cpu->last->n_events; i++) {
+		uint64_t at = begun + cpu->last->events[i].at;
+
+		if (at >= settled && at < executed)
+			counts[KINDS + cpu->last->events[i].kind]++;
+	}
+}
+
+/* Puts what ran since the last time to the running thread's path, or to an interrupt. */
 static void settle(void)
 {
-	if (running) {
-		uint64_t *counts = top()->node->counts;
-
-		counts[INSNS] += executed - settled;
-		for (size_t i = 0; i < last->n_events; i++) {
-			uint64_t at = begun + last->events[i].at;
-
-			if (at >= settled && at < executed)
-				counts[KINDS + last->events[i].kind]++;
-		}
+	if (cpu->running) {
+		add(top()->node->counts);
+		add(total.root);
+	} else if (cpu->interrupt.depth) {
+		add(cpu->interrupt.counts);
 	}
 	settled = executed;
+}
+
+/* What the CPU ran last belongs to it before another one's turn comes. */
+static void take_turn(unsigned int index)
+{
+	if (cpu == &cpus[index])
+		return;
+	settle();
+	cpu->ran = executed - begun;
+	cpu = &cpus[index];
+	begun = executed - cpu->ran;
+}
+
+static void end_interrupt(struct interrupt *interrupt)
+{
+	if (interrupt->calls) {
+		total.interrupts++;
+		for (int i = 0; i < COUNTS; i++)
+			total.others[i] += interrupt->counts[i];
+	}
+	*interrupt = (struct interrupt){ 0 };
+}
+
+/* Outside of the root: an interrupt's exceptions begin and end. */
+static void follow_interrupt(const struct block *from, const struct block *to)
+{
+	struct interrupt *interrupt = &cpu->interrupt;
+	bool returned = from && from->end == END_EXCEPTION_RETURN;
+
+	if (interrupt->depth && returned && !--interrupt->depth)
+		end_interrupt(interrupt);
+	if (to->entry && !cpu->last->entry &&
+	    (interrupt->depth || (inside && to->entry == ENTRY_ASYNC)))
+		interrupt->depth++;
+	if (interrupt->depth && to->starts_function && to->function == called)
+		interrupt->calls = true;
+}
+
+/* An interrupt that has returned, to what is not told of, is over. */
+static void end_sample(void)
+{
+	for (struct cpu *other = cpus; other < cpus + MAX_CPUS; other++)
+		if (other != cpu && other->interrupt.depth == 1 && other->ran == other->last->insns &&
+		    other->last->end == END_EXCEPTION_RETURN)
+			end_interrupt(&other->interrupt);
+	samples = allocate(samples, (n_samples + 1) * sizeof(*samples));
+	samples[n_samples].interrupts = total.interrupts - before.interrupts;
+	for (int i = 0; i < COUNTS; i++) {
+		samples[n_samples].root[i] = total.root[i] - before.root[i];
+		samples[n_samples].others[i] = total.others[i] - before.others[i];
+	}
+	n_samples++;
+	before = total;
 }
 
 static void enter_root(const struct block *from)
@@ -176,29 +277,33 @@ static void enter_root(const struct block *from)
 		root_node = allocate(NULL, sizeof(*root_node));
 		*root_node = (struct node){ .function = root };
 	}
-	running = allocate(NULL, sizeof(*running));
-	*running = (struct thread){ 0 };
+	inside++;
+	cpu->running = allocate(NULL, sizeof(*cpu->running));
+	*cpu->running = (struct thread){ 0 };
 	push((struct frame){ .node = root_node,
 			     .returns_to = from && from->end == END_CALL ? from->after : 0 });
 }
 
 static void leave_root(void)
 {
-	free(running->frames);
-	free(running);
-	running = NULL;
+	inside--;
+	free(cpu->running->frames);
+	free(cpu->running);
+	cpu->running = NULL;
 }
 
 /* Pops to the caller that goes on at `pc`; a return never crosses an exception. */
 static bool pop_to(uint64_t pc)
 {
+	struct thread *thread = cpu->running;
+
 	if (!top()->returns_to && !top()->exception) {
-		running->depth--;
+		thread->depth--;
 		return true;
 	}
-	for (size_t i = running->depth; i-- && !running->frames[i].exception;) {
-		if (running->frames[i].returns_to == pc) {
-			running->depth = i;
+	for (size_t i = thread->depth; i-- && !thread->frames[i].exception;) {
+		if (thread->frames[i].returns_to == pc) {
+			thread->depth = i;
 			return true;
 		}
 	}
@@ -208,10 +313,12 @@ static bool pop_to(uint64_t pc)
 /* Ends the innermost exception; what it interrupted goes on as if nothing had been. */
 static bool pop_exception(const struct block **from)
 {
-	for (size_t i = running->depth; i--;) {
-		if (running->frames[i].exception) {
-			*from = running->frames[i].interrupted;
-			running->depth = i;
+	struct thread *thread = cpu->running;
+
+	for (size_t i = thread->depth; i--;) {
+		if (thread->frames[i].exception) {
+			*from = thread->frames[i].interrupted;
+			thread->depth = i;
 			return true;
 		}
 	}
@@ -221,7 +328,7 @@ static bool pop_exception(const struct block **from)
 /* Follows the running thread from the end of a block, NULL where that was not reached, to `to`. */
 static void follow(const struct block *from, const struct block *to)
 {
-	if (to->entry && !last->entry) {
+	if (to->entry && !cpu->last->entry) {
 		struct node *caller = to->entry == ENTRY_ASYNC ? root_node : top()->node;
 
 		push((struct frame){ .node = child(caller, to->function), .exception = true,
@@ -238,7 +345,7 @@ static void follow(const struct block *from, const struct block *to)
 	}
 	if (from && from->end == END_RETURN && !pop_to(to->start) && !to->starts_function)
 		lost_returns++;
-	if (!running->depth) {
+	if (!cpu->running->depth) {
 		leave_root();
 	} else if (top()->node->function != to->function) {
 		struct node *caller = top()->node->parent;
@@ -248,21 +355,26 @@ static void follow(const struct block *from, const struct block *to)
 	}
 }
 
-static void on_block(unsigned int cpu, void *data)
+static void on_block(unsigned int index, void *data)
 {
-	const struct block *block = data;
-	const struct block *from = executed - begun == last->insns ? last : NULL;
+	const struct block *block = data, *from;
 
-	(void)cpu;
+	take_turn(index);
+	from = executed - begun == cpu->last->insns ? cpu->last : NULL;
 	settle();
 	/* A thread that died inside the root leaves its place in memory to a new one. */
-	if (running && block->function == birth && block->starts_function)
+	if (cpu->running && block->function == birth && block->starts_function)
 		leave_root();
-	if (running)
+	if (cpu->running) {
 		follow(from, block);
-	else if (block->function == root && block->starts_function)
-		enter_root(from);
-	last = block;
+	} else {
+		follow_interrupt(from, block);
+		if (block->function == root && block->starts_function)
+			enter_root(from);
+		if (block->function == sample_end && block->starts_function)
+			end_sample();
+	}
+	cpu->last = block;
 	begun = executed;
 }
 
@@ -270,31 +382,36 @@ static void on_block(unsigned int cpu, void *data)
  * The switch function saves the registers of the thread that leaves, then loads the other's. The
  * first address of each names the thread.
  */
-static void on_save(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+static void on_save(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address, void *data)
 {
-	(void)cpu, (void)info, (void)data;
-	if (!saving)
-		saved = address;
-	saving = true;
+	struct cpu *saver = &cpus[index];
+
+	(void)info, (void)data;
+	if (!saver->saving)
+		saver->saved = address;
+	saver->saving = true;
 }
 
-static void on_load(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+/* An interrupt that ends in a switch is over: its thread goes on in its own time. */
+static void on_load(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address, void *data)
 {
-	(void)cpu, (void)info, (void)data;
-	if (!saving)
+	(void)info, (void)data;
+	if (!cpus[index].saving)
 		return;
-	saving = false;
+	cpus[index].saving = false;
+	take_turn(index);
 	settle();
-	if (running) {
-		running->context = saved;
-		running->next = waiting;
-		waiting = running;
-		running = NULL;
+	end_interrupt(&cpu->interrupt);
+	if (cpu->running) {
+		cpu->running->context = cpu->saved;
+		cpu->running->next = waiting;
+		waiting = cpu->running;
+		cpu->running = NULL;
 	}
 	for (struct thread **link = &waiting; *link; link = &(*link)->next) {
 		if ((*link)->context == address) {
-			running = *link;
-			*link = running->next;
+			cpu->running = *link;
+			*link = cpu->running->next;
 			return;
 		}
 	}
@@ -413,12 +530,23 @@ static void write_node(const struct node *node)
 		write_node(node);
 }
 
+static void write_sample(const struct sample *sample)
+{
+	fprintf(out, "# sample %" PRIu64, sample->root[INSNS]);
+	for (int i = KINDS; i < COUNTS; i++)
+		fprintf(out, " %" PRIu64, sample->root[i]);
+	fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sample->interrupts,
+		sample->others[INSNS], sample->others[KINDS + KIND_TLBI]);
+}
+
 static void on_exit_of_qemu(qemu_plugin_id_t id, void *data)
 {
 	(void)id, (void)data;
 	settle();
 	if (root_node)
 		write_node(root_node);
+	for (size_t i = 0; i < n_samples; i++)
+		write_sample(&samples[i]);
 	fprintf(out, "# lost-returns %" PRIu64 "\n", lost_returns);
 	if (fclose(out))
 		perror("profile: out");
@@ -480,6 +608,10 @@ static void add_function(uint64_t start, const char *name, const char *root_name
 		birth = n_functions - 1;
 	if (!strcmp(name, "vectors"))
 		vectors = n_functions - 1;
+	if (!strcmp(name, "__flush_smp_call_function_queue"))
+		called = n_functions - 1;
+	if (!strcmp(name, "pageout_lab_sample"))
+		sample_end = n_functions - 1;
 }
 
 /* What the compiler moved out of the way is still its function's. */
@@ -546,12 +678,16 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	arm64 = !strcmp(info->target_name, "aarch64");
 	if (!arm64 && strcmp(info->target_name, "x86_64"))
 		return fail("neither aarch64 nor x86_64", info->target_name);
-	if (!info->system_emulation || info->system.smp_vcpus != 1)
-		return fail("not a machine with one CPU", info->target_name);
+	if (!info->system_emulation || info->system.max_vcpus > MAX_CPUS)
+		return fail("not a machine with at most 8 CPUs", info->target_name);
 	if (!symbols || !path)
 		return fail("missing", symbols ? "out=FILE" : "symbols=FILE");
 	if (read_symbols(symbols, root_name))
 		return -1;
+	if (info->system.max_vcpus > 1 && called == UINT32_MAX)
+		return fail("no __flush_smp_call_function_queue", symbols);
+	for (int i = 0; i < MAX_CPUS; i++)
+		cpus[i].last = &nowhere;
 	out = fopen(path, "w");
 	if (!out)
 		return fail(strerror(errno), path);

@@ -65,7 +65,7 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan()?;
     output::check(&args.output)?;
-    let runs = args.running.runs(plan);
+    let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.building)?;
     let set = RecordSet::new(this_run(), measured.records);
     output::emit(&args.output, &set, |set| Ok(crate::tables::metrics(set)))
@@ -80,7 +80,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     }
     let plan = request.plan_or(&COMPARED)?;
     output::check(&args.output)?;
-    let runs = args.running.runs(plan);
+    let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.building)?;
     let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
     let set = RecordSet::new(this_run(), measured.records.clone());
@@ -104,7 +104,7 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
     if let Some(path) = &args.folded {
         output::check_path(path)?;
     }
-    let mut runs = args.running.runs(plan);
+    let mut runs = args.running.runs(plan)?;
     runs.profile = Some(args.root.clone());
     let measured = measure(&kernels, &runs, &args.building)?;
     if let Some(path) = &args.folded {
@@ -141,9 +141,10 @@ fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measu
 }
 
 impl Running {
-    fn runs(&self, plan: Vec<Bench>) -> Runs {
+    fn runs(&self, plan: Vec<Bench>) -> Result<Runs, CliError> {
+        Bench::check_samples(&plan, self.runs)?;
         let (cpus, samples, limit) = (self.cpus.clone(), self.runs, self.limit());
-        Runs { cpus, plan, samples, limit, profile: None }
+        Ok(Runs { cpus, plan, samples, limit, profile: None })
     }
 }
 

@@ -405,7 +405,10 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab run stock order=4", &["`order=4`", "without a scenario", "helper-calls"]);
     refused("lab run reclaim", &["`reclaim`", "stock", "or a scenario", "reclaim-file"]);
     refused("lab run stock reclaim-file order=14", &["`order`", "`14`", "2 to 13"]);
-    refused("lab run stock reclaim-file colour=red", &["`colour`", "order, lru, process"]);
+    refused("lab run stock reclaim-file colour=red", &["`colour`", "order, lru, cpus, process"]);
+    refused("lab run stock reclaim-file cpus=3", &["`cpus`", "`3`", "1 or 2"]);
+    refused("lab run stock helper-calls --runs 5", &["helper-calls", "--runs 5", "calls=N"]);
+    refused("lab compare stock s1 age-file --runs 101", &["--runs 101", "at most 100"]);
     refused("lab run stock reclaim-file --cpu m1", &["'m1'", "neoverse-n1"]);
     refused("lab run stock reclaim-file --time-limit 0", &["--time-limit", "'0'"]);
     refused("lab compare stock", &["stock alone", "--patch FILE"]);

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::assets;
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
 use super::kconfig::{ConfigOption, NotTaken, Wish};
 use super::kernel::Kernel;
-use super::mirror::{MirrorError, Patched, Staged, mirror};
+use super::mirror::{MirrorError, Staged, mirror};
 use super::patches::{PatchError, stage};
+use super::proc_file::add_proc_file;
 use super::progress::{Progress, Task};
 use super::source::{Pristine, SourceError};
 use super::target::{Arch, Config};
@@ -209,30 +209,6 @@ impl Builder<'_> {
     }
 }
 
-/// Adds the proc file that counts entries, and its line in the makefile: with a flag for each of
-/// the batched helpers that this kernel has.
-fn add_proc_file(tree: &Path, staged: &mut Staged) -> Result<(), CacheError> {
-    const HELPERS: [&str; 2] = ["clear_flush_young_ptes", "test_and_clear_young_ptes"];
-    let path = PathBuf::from("mm/Makefile");
-    let makefile = match staged.remove(&path).flatten() {
-        Some(patched) => patched.content,
-        None => fs::read(tree.join(&path)).map_err(CacheError::at(&tree.join(&path)))?,
-    };
-    let mut makefile = String::from_utf8_lossy(&makefile).into_owned();
-    makefile += "\nobj-y += pageout_lab.o\n";
-    for helper in HELPERS {
-        makefile += &format!(
-            "CFLAGS_pageout_lab.o += $(if $(shell grep -l {helper} \
-             $(srctree)/include/linux/pgtable.h),-DHAVE_{})\n",
-            helper.to_uppercase()
-        );
-    }
-    let file = |content: Vec<u8>| Some(Patched { content, mode: 0o644 });
-    staged.insert(path, file(makefile.into_bytes()));
-    staged.insert("mm/pageout_lab.c".into(), file(assets::PROC_FILE.into()));
-    Ok(())
-}
-
 /// What a program calls itself.
 pub(super) fn version(program: &str) -> Result<String, BuildError> {
     let failed = |source| BuildError::Run { program: program.to_owned(), source };
@@ -403,26 +379,6 @@ mod tests {
         assert_eq!(errors.len(), 2);
         assert_eq!(first_errors("a\nb\n"), ["  a", "  b"]);
         assert_eq!(first_errors(&"x.c:1: error: y\n".repeat(50)).len(), SHOWN_ERRORS);
-    }
-
-    #[test]
-    fn the_proc_file_is_added_to_a_patched_makefile_too() {
-        let directory = tempdir().unwrap();
-        fs::create_dir(directory.path().join("mm")).unwrap();
-        fs::write(directory.path().join("mm/Makefile"), "obj-y := a.o\n").unwrap();
-        let text = |staged: &Staged| {
-            let makefile = staged[Path::new("mm/Makefile")].clone().unwrap();
-            String::from_utf8(makefile.content).unwrap()
-        };
-        let mut staged = Staged::new();
-        add_proc_file(directory.path(), &mut staged).unwrap();
-        assert!(text(&staged).starts_with("obj-y := a.o\n\nobj-y += pageout_lab.o\n"));
-        assert!(text(&staged).contains("-DHAVE_TEST_AND_CLEAR_YOUNG_PTES)\n"));
-        assert!(staged[Path::new("mm/pageout_lab.c")].is_some());
-        let patched = Patched { content: b"obj-y := b.o\n".to_vec(), mode: 0o644 };
-        let mut staged = Staged::from([("mm/Makefile".into(), Some(patched))]);
-        add_proc_file(directory.path(), &mut staged).unwrap();
-        assert!(text(&staged).starts_with("obj-y := b.o\n"));
     }
 
     #[test]

@@ -52,6 +52,7 @@ impl Lab<'_> {
                     cpu,
                     line: LINE.to_owned(),
                     session: Some(guest_session.clone()),
+                    cpus: 1,
                     file_size: MEMORY,
                     limit: limit.unwrap_or(Duration::from_secs(SECONDS)),
                     plugin: None,

@@ -15,7 +15,7 @@ use super::initrd::Guest;
 use super::kernel::Kernel;
 use super::plan::Bench;
 use super::plugin::{self, Plugin};
-use super::profile::Profile;
+use super::profile::{Profile, RECLAIM};
 use super::qemu::{self, Machine};
 use super::session::{Lab, LabError, Wanted, Work};
 use super::target::{Arch, Config, Cpu};
@@ -82,6 +82,7 @@ pub(super) struct Job {
     pub(super) line: String,
     /// The session that they run, if they run one.
     pub(super) session: Option<String>,
+    pub(super) cpus: u8,
     /// Bytes of the benchmark's file.
     pub(super) file_size: u64,
     pub(super) limit: Duration,
@@ -125,10 +126,16 @@ impl Lab<'_> {
         configs: &[Config],
         runs: &Runs,
     ) -> Result<Measured, LabError> {
-        let plugin = match &runs.profile {
-            Some(root) => Some((plugin::compiled(&self.cache, self.progress)?, root.clone())),
-            None => None,
+        // On several CPUs it is the plugin that counts, also where nobody asked for a profile.
+        let root = |bench: &Bench| match &runs.profile {
+            Some(root) => Some(root.clone()),
+            None => (bench.cpus() > 1).then(|| RECLAIM.to_owned()),
         };
+        let object = match runs.plan.iter().any(|bench| root(bench).is_some()) {
+            true => Some(plugin::compiled(&self.cache, self.progress)?),
+            false => None,
+        };
+        let plugin = |bench: &Bench| object.clone().zip(root(bench));
         let jobs = |wanted: &[Wanted]| {
             self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
                 let job = |bench: &Bench| Job {
@@ -136,9 +143,10 @@ impl Lab<'_> {
                     cpu,
                     line: bench.line(&kernel.name, runs.samples),
                     session: None,
+                    cpus: bench.cpus(),
                     file_size: bench.file_size(),
-                    limit: runs.limit.unwrap_or_else(|| patience(bench, plugin.is_some())),
-                    plugin: plugin.clone(),
+                    limit: runs.limit.unwrap_or_else(|| patience(bench, plugin(bench).is_some())),
+                    plugin: plugin(bench),
                     host: host.clone(),
                 };
                 runs.plan.iter().map(job).collect()
@@ -146,6 +154,13 @@ impl Lab<'_> {
         };
         let boot = |built: Built, job: &Job, stop: &AtomicBool| {
             let mut brought = self.emulate(&built, job, stop)?;
+            if let (Some(profile), [record], 2..) =
+                (&brought.profile, &mut brought.records[..], job.cpus)
+            {
+                let failed =
+                    |source| LabError::Profile { machine: brought.title.clone(), source };
+                profile.add_to(record, job.config.small_pages()).map_err(failed)?;
+            }
             for record in &mut brought.records {
                 record.fields.insert("config".to_owned(), job.config.name().to_owned());
                 record.fields.insert("cpu".to_owned(), job.cpu.name().to_owned());
@@ -157,7 +172,7 @@ impl Lab<'_> {
             if !measured.built.contains(&built) {
                 measured.built.push(built);
             }
-            measured.add(brought)?;
+            measured.add(brought, runs.profile.is_some())?;
         }
         RecordSet::new(this_run(), measured.records.clone()).validate()?;
         Ok(measured)
@@ -219,6 +234,7 @@ impl Lab<'_> {
         let emulated = Machine {
             config,
             cpu,
+            cpus: job.cpus,
             file_size: job.file_size,
             image: &built.image(),
             initrd: &initrd,
@@ -246,14 +262,14 @@ impl Lab<'_> {
 }
 
 impl Measured {
-    fn add(&mut self, brought: Brought) -> Result<(), LabError> {
+    fn add(&mut self, brought: Brought, is_profile: bool) -> Result<(), LabError> {
         let Brought { title, kernel, config, emulator, records, profile, warned, .. } = brought;
         self.warned.extend(warned.map(|log| (title.clone(), log)));
         self.records.extend(records.iter().cloned());
         if !self.emulators.contains(&emulator) {
             self.emulators.push(emulator);
         }
-        if let Some(profile) = profile {
+        if let Some(profile) = profile.filter(|_| is_profile) {
             let pages = pages(config, &records)
                 .ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
             self.profiles.push(Profiled { title, kernel, records, profile, pages });

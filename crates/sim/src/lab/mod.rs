@@ -20,6 +20,7 @@ mod parallel;
 mod patches;
 mod plan;
 mod plugin;
+mod proc_file;
 mod profile;
 mod progress;
 mod qemu;

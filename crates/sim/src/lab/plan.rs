@@ -4,6 +4,8 @@ use crate::fields::{FieldError, bad, display_size, list, number, pairs, parse_si
 
 /// The file size if none is given, in bytes, and as the benchmark has it.
 const DEFAULT_SIZE: u64 = 1 << 30;
+/// The most samples that the benchmark takes.
+const MOST_SAMPLES: u16 = 100;
 
 /// A scenario of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +25,7 @@ pub enum Scenario {
 enum Field {
     Order { most: u64 },
     Lru,
+    Cpus,
     Process,
     Young { part: bool },
     Size,
@@ -66,12 +69,13 @@ impl Scenario {
                 &[
                     Field::Order { most: 13 },
                     Field::Lru,
+                    Field::Cpus,
                     Field::Process,
                     Field::Young { part: false },
                     Field::Size,
                     Field::Reclaim,
                 ],
-                "order, lru, process, young, size, reclaim",
+                "order, lru, cpus, process, young, size, reclaim",
             ),
             Self::AgeFile => (
                 &[Field::Order { most: 13 }, Field::Young { part: true }, Field::Size],
@@ -93,6 +97,7 @@ impl Field {
         match self {
             Self::Order { .. } => "order",
             Self::Lru => "lru",
+            Self::Cpus => "cpus",
             Self::Process => "process",
             Self::Young { .. } => "young",
             Self::Size => "size",
@@ -108,6 +113,7 @@ impl Field {
             Self::Order { most: 9 } => "0, or a number from 2 to 9",
             Self::Order { .. } => "0, or a number from 2 to 13",
             Self::Lru => "classic, mglru or mglru-no-walks",
+            Self::Cpus => "1 or 2",
             Self::Process => "asleep or running",
             Self::Young { part: true } => "all, none, or 1/N for one page in N",
             Self::Young { part: false } => "all or none",
@@ -129,6 +135,7 @@ impl Field {
             Self::Lru => {
                 ["classic", "mglru", "mglru-no-walks"].contains(&text).then(|| text.to_owned())
             }
+            Self::Cpus => within(1, 2)(text).map(as_it_is),
             Self::Process => ["asleep", "running"].contains(&text).then(|| text.to_owned()),
             Self::Young { .. } if ["all", "none"].contains(&text) => Some(text.to_owned()),
             Self::Young { part } => {
@@ -177,30 +184,66 @@ impl Bench {
         Ok(all)
     }
 
-    /// The benchmark's arguments, under the emulator's clock, on a kernel of this name.
-    pub(super) fn line(&self, kernel: &str, runs: Option<u16>) -> String {
+    /// Refuses a number of samples where one of `plan` takes none, or not so many.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError`] for the first that does.
+    pub fn check_samples(plan: &[Self], samples: Option<u16>) -> Result<(), FieldError> {
+        let Some(samples) = samples else { return Ok(()) };
+        for Self { scenario, .. } in plan {
+            let problem = if !scenario.is_sampled() {
+                format!("--runs {samples}: it takes no samples; calls=N says how much it does")
+            } else if samples > MOST_SAMPLES {
+                format!("--runs {samples}: it takes at most {MOST_SAMPLES} samples")
+            } else {
+                continue;
+            };
+            return Err(FieldError::Together { scenario: scenario.name(), problem });
+        }
+        Ok(())
+    }
+
+    /// The benchmark's arguments, under the emulator's clock, on a kernel of this name; the samples
+    /// are for those that [take them](Self::check_samples).
+    pub(super) fn line(&self, kernel: &str, samples: Option<u16>) -> String {
         let mut line = self.scenario.name().to_owned();
         for (field, value) in &self.fields {
             line += &format!(" {field}={value}");
         }
-        line += &format!(" kernel={kernel} clock=instructions");
-        if let (Some(runs), true) = (runs, self.scenario.is_sampled()) {
-            line += &format!(" runs={runs}");
+        // The time of a machine is that of all its CPUs, one after the other.
+        let clock = if self.cpus() > 1 { "plugin" } else { "instructions" };
+        line += &format!(" kernel={kernel} clock={clock}");
+        if let Some(samples) = samples {
+            line += &format!(" runs={samples}");
         }
         line
     }
 
+    /// CPUs of the machine it is to run on. With more than one, the plugin counts.
+    pub(super) fn cpus(&self) -> u8 {
+        self.field("cpus").and_then(|cpus| cpus.parse().ok()).unwrap_or(1)
+    }
+
     /// Bytes of the file it maps.
     pub(super) fn file_size(&self) -> u64 {
-        let given = self.fields.iter().find(|(field, _)| *field == "size");
-        given.and_then(|(_, size)| parse_size(size).ok()).unwrap_or(DEFAULT_SIZE)
+        self.field("size").and_then(|size| parse_size(size).ok()).unwrap_or(DEFAULT_SIZE)
+    }
+
+    /// The value given for a field.
+    fn field(&self, name: &str) -> Option<&str> {
+        let given = self.fields.iter().find(|(field, _)| *field == name);
+        given.map(|(_, value)| value.as_str())
     }
 }
 
 impl Scenario {
     /// Whether it is run several times for its samples.
     const fn is_sampled(self) -> bool {
-        matches!(self, Self::ReclaimFile | Self::AgeFile)
+        match self {
+            Self::ReclaimFile | Self::AgeFile | Self::MixedMappings => true,
+            Self::HelperCalls => false,
+        }
     }
 }
 
@@ -227,10 +270,40 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_for_what_is_sampled() {
-        let one = |scenario| Bench::parse(scenario, &[]).unwrap().remove(0).line("s1", Some(5));
-        assert_eq!(one(Scenario::AgeFile), "age-file kernel=s1 clock=instructions runs=5");
-        assert_eq!(one(Scenario::HelperCalls), "helper-calls kernel=s1 clock=instructions");
+    fn samples_are_taken_or_refused() {
+        let line = |scenario| Bench::parse(scenario, &[]).unwrap().remove(0).line("s1", Some(5));
+        assert_eq!(
+            line(Scenario::MixedMappings),
+            "mixed-mappings kernel=s1 clock=instructions runs=5"
+        );
+        let check = |scenario, samples| {
+            let plan = Bench::parse(scenario, &[]).unwrap();
+            Bench::check_samples(&plan, samples).map_err(|error| error.to_string())
+        };
+        for scenario in Scenario::ALL {
+            assert_eq!(check(scenario, None), Ok(()));
+            assert_eq!(check(scenario, Some(100)).is_ok(), scenario.is_sampled(), "{scenario:?}");
+        }
+        assert_eq!(
+            check(Scenario::HelperCalls, Some(5)).unwrap_err(),
+            "scenario helper-calls: --runs 5: it takes no samples; calls=N says how much it does"
+        );
+        let error = check(Scenario::AgeFile, Some(101)).unwrap_err();
+        assert_eq!(error, "scenario age-file: --runs 101: it takes at most 100 samples");
+    }
+
+    #[test]
+    fn on_two_cpus_the_plugin_counts() {
+        let line = lines(Scenario::ReclaimFile, "cpus=1,2 process=running").unwrap();
+        assert_eq!(line[0], "reclaim-file cpus=1 process=running kernel=s1 clock=instructions");
+        assert_eq!(line[1], "reclaim-file cpus=2 process=running kernel=s1 clock=plugin");
+        let cpus = |fields: &[String]| {
+            let plan = Bench::parse(Scenario::ReclaimFile, fields).unwrap();
+            plan.iter().map(Bench::cpus).collect::<Vec<_>>()
+        };
+        assert_eq!((cpus(&[]), cpus(&["cpus=2,1".to_owned()])), (vec![1], vec![2, 1]));
+        assert!(lines(Scenario::ReclaimFile, "cpus=3").is_err());
+        assert!(lines(Scenario::AgeFile, "cpus=2").is_err());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a run cost, function by function: the plugin's counts by call path, summed, as records, as
 //! a table and as folded stacks.
 
+mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,8 @@ use pageout_record::render::{Align, Grid};
 use pageout_record::schema::{Better, Metric, Record};
 
 use crate::metrics::counted;
+pub(super) use samples::RECLAIM;
+use samples::Sample;
 
 /// What the plugin's lines look like.
 const PATH_LINE: &str = "root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB";
@@ -25,7 +28,9 @@ const PER_PAGE: &str = "per 4K page";
 pub enum ProfileError {
     /// A line that is none of the plugin's.
     #[error(
-        "line {line} of the profile, `{text}`, is neither `{PATH_LINE}` nor `{LAST_LINE}NUMBER`"
+        "line {line} of the profile, `{text}`, is neither `{PATH_LINE}`, `{}` nor \
+         `{LAST_LINE}NUMBER`",
+        samples::LINE
     )]
     Line {
         /// Its number, from 1.
@@ -46,6 +51,14 @@ pub enum ProfileError {
     /// The emulator was ended before it wrote everything.
     #[error("the profile ends without `{LAST_LINE}NUMBER`: the emulator was stopped too early")]
     Truncated,
+    /// The plugin and the benchmark do not agree on what a sample is.
+    #[error("the profile has {found} samples, the benchmark's record {expected}")]
+    Samples {
+        /// Those of the profile.
+        found: usize,
+        /// Those of the record.
+        expected: usize,
+    },
     /// There is nothing to profile.
     #[error("the profile is empty: its root function never ran")]
     Empty,
@@ -102,6 +115,8 @@ pub struct Function {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Profile {
     paths: Vec<CallPath>,
+    /// What each of the benchmark's samples cost, where it told their ends.
+    samples: Vec<Sample>,
     lost_returns: u64,
 }
 
@@ -111,13 +126,16 @@ impl FromStr for Profile {
     /// Reads what the plugin wrote.
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         let mut paths: Vec<CallPath> = Vec::new();
-        let mut lost_returns = None;
+        let (mut samples, mut lost_returns) = (Vec::new(), None);
         for (line, text) in (1..).zip(text.lines()) {
             let unknown = || ProfileError::Line { line, text: text.to_owned() };
             if lost_returns.is_some() {
                 return Err(unknown());
             } else if let Some(number) = text.strip_prefix(LAST_LINE) {
                 lost_returns = Some(number.parse().map_err(|_| unknown())?);
+                continue;
+            } else if let Some(numbers) = text.strip_prefix(samples::START) {
+                samples.push(Sample::parse(numbers).ok_or_else(unknown)?);
                 continue;
             }
             let path = path(text).ok_or_else(unknown)?;
@@ -132,7 +150,7 @@ impl FromStr for Profile {
         if paths.is_empty() {
             return Err(ProfileError::Empty);
         }
-        Ok(Self { paths, lost_returns })
+        Ok(Self { paths, samples, lost_returns })
     }
 }
 

@@ -17,9 +17,7 @@ const fn other_memory_mib(config: Config) -> u64 {
 }
 
 /// The same on every architecture.
-const COMMON: [&str; 21] = [
-    "-smp",
-    "1",
+const COMMON: [&str; 19] = [
     "-icount",
     "shift=0,sleep=off",
     "-accel",
@@ -51,6 +49,8 @@ pub(super) fn memory(config: Config, file_size: u64) -> u64 {
 pub(super) struct Machine<'a> {
     pub(super) config: Config,
     pub(super) cpu: Cpu,
+    /// How many CPUs it has; they run one at a time, by turns that instructions decide.
+    pub(super) cpus: u8,
     /// Bytes of the benchmark's file.
     pub(super) file_size: u64,
     pub(super) image: &'a Path,
@@ -83,6 +83,9 @@ impl Machine<'_> {
         let memory = format!("{}M", memory(self.config, self.file_size) >> 20);
         let mut command: Vec<OsString> = vec![arch.qemu().into()];
         command.extend(["-M", machine, "-cpu", cpu, "-m", &memory].map(Into::into));
+        // A package each: of the cores of one, the table that the kernel reads has the first alone.
+        let smp = format!("{0},sockets={0}", self.cpus);
+        command.extend(["-smp".into(), smp.into()]);
         command.extend(COMMON.map(Into::into));
         let mut parameters = format!("console={console} quiet panic=-1");
         for parameter in self.parameters {
@@ -105,7 +108,9 @@ mod tests {
 
     fn line(config: Config, cpu: Cpu, file_size: u64, parameters: &[String]) -> String {
         let (image, initrd) = (Path::new("/k/Image"), Path::new("/r/initrd"));
-        let machine = Machine { config, cpu, file_size, image, initrd, parameters, plugin: None };
+        let plugin = None;
+        let machine =
+            Machine { config, cpu, cpus: 2, file_size, image, initrd, parameters, plugin };
         let words: Vec<_> =
             machine.command().into_iter().map(|word| word.into_string().unwrap()).collect();
         words.join(" ")
@@ -115,7 +120,7 @@ mod tests {
     fn the_arm64_line() {
         let parameters = ["young_flush=none".to_owned()];
         let expected = "qemu-system-aarch64 -M virt,gic-version=3,dtb-randomness=off \
-            -cpu max,pauth-impdef=on -m 2560M -smp 1 -icount shift=0,sleep=off \
+            -cpu max,pauth-impdef=on -m 2560M -smp 2,sockets=2 -icount shift=0,sleep=off \
             -accel tcg,thread=single -rtc base=2020-01-01,clock=vm -seed 1 -display none \
             -monitor none -serial stdio -parallel none -no-reboot -nodefaults -no-user-config \
             -kernel /k/Image -initrd /r/initrd \

@@ -53,7 +53,8 @@ fn recursion_counts_once() {
 #[test]
 fn what_is_no_profile_is_told_by_line() {
     let told = |text: &str| text.parse::<Profile>().unwrap_err().to_string();
-    let accepted = "neither `root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB` nor \
+    let accepted = "neither `root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB`, \
+                    `# sample INSTRUCTIONS CAS ATOMICS TLBI DSB INTERRUPTS INSTRUCTIONS TLBI` nor \
                     `# lost-returns NUMBER`";
     for bad in [
         "r;f 1 1 0 0 0",
@@ -63,6 +64,8 @@ fn what_is_no_profile_is_told_by_line() {
         "r",
         "",
         "# lost-returns x",
+        "# sample 1 1 1 1 1 1 1",
+        "# sample 1 1 1 1 1 1 1 -1",
     ] {
         let text = format!("r 1 1 0 0 0 0\n{bad}\n# lost-returns 0\n");
         assert_eq!(told(&text), format!("line 2 of the profile, `{bad}`, is {accepted}"));
@@ -133,4 +136,66 @@ fn folded_stacks_have_instructions_alone() {
     let folded = recorded().folded();
     assert_eq!(folded.lines().count(), RECORDED.lines().count() - 1);
     assert!(folded.starts_with("folio_referenced 24846\nfolio_referenced;rmap_walk_file 34398\n"));
+}
+
+/// Three samples of order 4 on x86-64, whose mapping process ran on a second CPU.
+const SAMPLES: &str = "\
+try_to_free_mem_cgroup_pages 91548498 33 157561 990739 0 0
+# sample 30511580 52507 330231 0 0 1674 505548 1674
+# sample 30514521 52523 330251 0 0 1674 505548 1674
+# sample 30522397 52531 330258 0 0 1674 505548 1674
+# lost-returns 0
+";
+
+fn with_pages(pages: &[f64]) -> Record {
+    let stolen = counted("pgsteal", "pages", 0.0, Better::Neither);
+    Record {
+        scenario: "reclaim-file".to_owned(),
+        ground: Ground::Linux,
+        seed: 0,
+        fields: [("cpus".to_owned(), "2".to_owned())].into(),
+        variant: [("kernel".to_owned(), "stock".to_owned())].into(),
+        metrics: vec![Metric { values: pages.to_vec(), ..stolen }],
+    }
+}
+
+#[test]
+fn samples_become_metrics_of_the_record() {
+    let profile: Profile = SAMPLES.parse().unwrap();
+    let mut record = with_pages(&[52432.0; 3]);
+    profile.add_to(&mut record, 1).unwrap();
+    let names: Vec<_> = record.metrics.iter().map(|m| (m.name.as_str(), m.unit.as_str())).collect();
+    let expected = [
+        ("reclaim", INSTRUCTIONS),
+        ("compare-and-swaps", PER_PAGE),
+        ("other atomics", PER_PAGE),
+        ("invalidations", PER_PAGE),
+        ("barriers", PER_PAGE),
+        ("other CPU: interrupts", PER_PAGE),
+        ("other CPU: kernel", INSTRUCTIONS),
+        ("other CPU: invalidations", PER_PAGE),
+        ("pgsteal", "pages"),
+    ];
+    assert_eq!(names, expected);
+    let values =
+        |name: &str| record.metrics.iter().find(|m| m.name == name).unwrap().values.clone();
+    let page = |count: f64| count / 52432.0;
+    let reclaim = [30_511_580.0, 30_514_521.0, 30_522_397.0].map(page);
+    assert_eq!(values("reclaim"), reclaim);
+    assert_eq!(values("other CPU: interrupts"), [page(1674.0); 3]);
+    assert_eq!(values("other CPU: kernel"), [page(505_548.0); 3]);
+    RecordSet::new(crate::this_machine::this_run(), vec![record]).validate().expect("a record");
+
+    let mut large = with_pages(&[3277.0; 3]);
+    profile.add_to(&mut large, 16).unwrap();
+    assert_eq!(large.metrics[5].values[0], 1674.0 / 52432.0);
+}
+
+#[test]
+fn samples_are_as_many_as_the_record_has() {
+    let profile: Profile = SAMPLES.parse().unwrap();
+    let error = profile.add_to(&mut with_pages(&[52432.0]), 1).unwrap_err();
+    assert_eq!(error.to_string(), "the profile has 3 samples, the benchmark's record 1");
+    let error = recorded().add_to(&mut with_pages(&[1.0]), 1).unwrap_err();
+    assert_eq!(error, ProfileError::Samples { found: 0, expected: 1 });
 }
