@@ -76,7 +76,8 @@ fn of_kernel<'a>(set: &'a RecordSet, kernel: &str) -> Result<&'a Record> {
 /// Instructions of each kind that ran under `folio_referenced`.
 fn of_the_kernel(kernel: &str) -> Result<Counts> {
     let words = format!(
-        "lab profile --kernel 6.12 {kernel} reclaim-file order=4 lru=classic --root folio_referenced --runs 1"
+        "lab profile --kernel 6.12 {kernel} reclaim-file order=4 lru=classic \
+         --root folio_referenced --runs 1"
     );
     let set = super::call::records(&format!("engine-profile-{kernel}"), &words)?;
     let function = |name: &str| {

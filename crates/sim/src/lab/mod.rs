@@ -1,8 +1,8 @@
 //! Real kernels under QEMU: built with and without patches, booted with the benchmark, compared.
 //!
 //! A [`Lab`] builds [`Kernel`]s of a [`Release`] under a [`Config`] and boots each for every
-//! [`Bench`] line of a plan on a deterministic machine: the times in its records are counts of instructions. What the lab runs
-//! in the machine (`lab/` in the sources) travels in the binary.
+//! [`Bench`] line of a plan on a deterministic machine: the times in its records are counts of
+//! instructions. What the lab runs in the machine (`lab/` in the sources) travels in the binary.
 
 mod assets;
 mod boot;

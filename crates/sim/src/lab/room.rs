@@ -1,4 +1,4 @@
-//! Room on the cache's disk: stated before anything is built, and refused where there is too little.
+//! Room on the cache's disk: stated before anything is built, and refused where there is less.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

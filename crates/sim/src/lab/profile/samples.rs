@@ -1,5 +1,5 @@
-//! What each sample of a benchmark cost on a machine with several CPUs, where a clock would tell the
-//! time of all of them.
+//! What each sample of a benchmark cost on a machine with several CPUs, where a clock would tell
+//! the time of all of them.
 
 use pageout_record::schema::{Better, Metric, Record};
 
