@@ -18,6 +18,7 @@ static const struct scenario {
 	{ "age-file", age_file },
 	{ "mixed-mappings", mixed_mappings },
 	{ "helper-calls", helper_calls },
+	{ "hot-pages", hot_pages },
 	{ "session", lru_gen_session },
 };
 
@@ -44,7 +45,7 @@ int main(int count, char **arguments)
 			work.scenario = &scenarios[i];
 	if (!work.scenario)
 		fail_usage("%s: one of reclaim-file, age-file, mixed-mappings, helper-calls, "
-			   "session expected",
+			   "hot-pages, session expected",
 			   arguments[1]);
 	record_scenario(work.scenario->name);
 	options_parse(arguments + 2, &work.options);

@@ -5,6 +5,7 @@
 #include "cgroup.h"
 #include "clock.h"
 #include "entries.h"
+#include "fail.h"
 #include "folios.h"
 #include "lru.h"
 #include "mapper.h"
@@ -14,9 +15,12 @@
 
 #include <string.h>
 
+#define MAX_PROCESSES 8
+
 struct plan {
 	const struct options *options;
 	const char *lru;
+	uint64_t processes; /* that map the file, all of it */
 	enum mapper_life life;
 	int mapper_cpu; /* negative: any */
 	bool young;
@@ -24,13 +28,12 @@ struct plan {
 	struct cache cache;
 };
 
-/* In the mapping process. */
+/* In each mapping process. */
 static uint64_t map_file(void *argument)
 {
 	const struct plan *plan = argument;
 	struct mapping mapping;
 
-	cache_fill(&plan->cache);
 	mapping_create(&mapping, &plan->cache, plan->cache.offset, plan->cache.size);
 	mapping_touch(&mapping, 1);
 	if (!plan->young)
@@ -38,36 +41,50 @@ static uint64_t map_file(void *argument)
 	return (uint64_t)mapping.at;
 }
 
+/* In the first of them. */
+static uint64_t fill_and_map_file(void *argument)
+{
+	const struct plan *plan = argument;
+
+	cache_fill(&plan->cache);
+	return map_file(argument);
+}
+
 static void sample(struct plan *plan)
 {
 	const char *cgroup = plan->options->cgroup;
 	struct lru_generations generations;
 	struct cgroup_stat before, after;
-	struct mapper mapper;
+	struct mapper mappers[MAX_PROCESSES], *mapper = mappers;
 	uint64_t start, end;
 	bool walks;
 
 	cgroup_create(cgroup);
 	cache_create(&plan->cache, plan->options->dir, plan->cache.size, plan->cache.order);
-	mapper_start(&mapper, cgroup, plan->life, plan->mapper_cpu, map_file, plan);
-	folios_check(mapper.pid, mapper.address, plan->cache.size, plan->cache.order);
+	for (uint64_t i = 0; i < plan->processes; i++)
+		mapper_start(&mappers[i], cgroup, plan->life, plan->mapper_cpu,
+			     i ? map_file : fill_and_map_file, plan);
+	folios_check(mapper->pid, mapper->address, plan->cache.size, plan->cache.order);
 	walks = strcmp(plan->lru, "classic") && lru_generations(cgroup, &generations);
 	cgroup_stat(cgroup, &before);
-	entries_record("before", mapper.pid, mapper.address, plan->cache.size);
-	mapper_begin(&mapper);
+	entries_record("before", mapper->pid, mapper->address, plan->cache.size);
+	for (uint64_t i = 0; i < plan->processes; i++)
+		mapper_begin(&mappers[i]);
 	start = clock_now();
 	cgroup_reclaim(cgroup, plan->bytes);
 	end = clock_now();
 	clock_end_sample(plan->options);
-	mapper_end(&mapper);
+	for (uint64_t i = 0; i < plan->processes; i++)
+		mapper_end(&mappers[i]);
 	cgroup_stat(cgroup, &after);
 	clock_record(plan->options, "reclaim", "4K page", end - start,
 		     cgroup_pages_stolen(&before, &after) * (page_size() / 4096));
 	cgroup_record(&before, &after);
 	if (walks)
 		lru_record_walks(cgroup, &generations);
-	entries_record("after", mapper.pid, mapper.address, plan->cache.size);
-	mapper_stop(&mapper);
+	entries_record("after", mapper->pid, mapper->address, plan->cache.size);
+	for (uint64_t i = 0; i < plan->processes; i++)
+		mapper_stop(&mappers[i]);
 	cache_remove(&plan->cache);
 	cgroup_remove(cgroup);
 }
@@ -91,10 +108,13 @@ void reclaim_file(const struct options *options)
 	plan.cache.order = field_number("order", "4", 13);
 	plan.lru = field_choice("lru", "classic", "classic|mglru|mglru-no-walks");
 	process_fields(&plan);
+	plan.processes = field_number("processes", "1", MAX_PROCESSES);
 	plan.young = !strcmp(field_choice("young", "all", "all|none"), "all");
 	plan.cache.size = field_size("size", "1GiB");
 	plan.bytes = plan.cache.size / 100 * field_percent("reclaim", "80%");
 	options_end();
+	if (!plan.processes)
+		fail_usage("processes=0: at least one expected");
 	lru_select(plan.lru);
 	for (int run = 0; run < options->runs; run++)
 		sample(&plan);

@@ -129,7 +129,7 @@ impl Lab<'_> {
         // On several CPUs it is the plugin that counts, also where nobody asked for a profile.
         let root = |bench: &Bench| match &runs.profile {
             Some(root) => Some(root.clone()),
-            None => (bench.cpus() > 1).then(|| RECLAIM.to_owned()),
+            None => bench.plugin_counts().then(|| RECLAIM.to_owned()),
         };
         let object = match runs.plan.iter().any(|bench| root(bench).is_some()) {
             true => Some(plugin::compiled(&self.cache, self.progress)?),

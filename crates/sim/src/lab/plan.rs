@@ -18,6 +18,8 @@ pub enum Scenario {
     MixedMappings,
     /// Random calls of the kernel's young helpers, held against a model.
     HelperCalls,
+    /// Pages in constant use beside a stream: how many are reclaimed by mistake.
+    HotPages,
 }
 
 /// A field of a scenario.
@@ -27,11 +29,14 @@ enum Field {
     Lru,
     Cpus,
     Process,
+    Processes,
     Young { part: bool },
     Size,
     Reclaim,
     Calls,
     Seed,
+    Hot,
+    Rounds,
 }
 
 /// One run of the benchmark.
@@ -45,8 +50,13 @@ pub struct Bench {
 
 impl Scenario {
     /// Every scenario.
-    pub const ALL: [Self; 4] =
-        [Self::ReclaimFile, Self::AgeFile, Self::MixedMappings, Self::HelperCalls];
+    pub const ALL: [Self; 5] = [
+        Self::ReclaimFile,
+        Self::AgeFile,
+        Self::MixedMappings,
+        Self::HelperCalls,
+        Self::HotPages,
+    ];
 
     /// The name.
     pub const fn name(self) -> &'static str {
@@ -55,6 +65,7 @@ impl Scenario {
             Self::AgeFile => "age-file",
             Self::MixedMappings => "mixed-mappings",
             Self::HelperCalls => "helper-calls",
+            Self::HotPages => "hot-pages",
         }
     }
 
@@ -71,11 +82,12 @@ impl Scenario {
                     Field::Lru,
                     Field::Cpus,
                     Field::Process,
+                    Field::Processes,
                     Field::Young { part: false },
                     Field::Size,
                     Field::Reclaim,
                 ],
-                "order, lru, cpus, process, young, size, reclaim",
+                "order, lru, cpus, process, processes, young, size, reclaim",
             ),
             Self::AgeFile => (
                 &[Field::Order { most: 13 }, Field::Young { part: true }, Field::Size],
@@ -88,6 +100,16 @@ impl Scenario {
             Self::HelperCalls => {
                 (&[Field::Order { most: 9 }, Field::Calls, Field::Seed], "order, calls, seed")
             }
+            Self::HotPages => (
+                &[
+                    Field::Order { most: 13 },
+                    Field::Lru,
+                    Field::Size,
+                    Field::Hot,
+                    Field::Rounds,
+                ],
+                "order, lru, size, hot, rounds",
+            ),
         }
     }
 }
@@ -99,11 +121,14 @@ impl Field {
             Self::Lru => "lru",
             Self::Cpus => "cpus",
             Self::Process => "process",
+            Self::Processes => "processes",
             Self::Young { .. } => "young",
             Self::Size => "size",
             Self::Reclaim => "reclaim",
             Self::Calls => "calls",
             Self::Seed => "seed",
+            Self::Hot => "hot",
+            Self::Rounds => "rounds",
         }
     }
 
@@ -115,12 +140,15 @@ impl Field {
             Self::Lru => "classic, mglru or mglru-no-walks",
             Self::Cpus => "1 or 2",
             Self::Process => "asleep or running",
+            Self::Processes => "a number from 1 to 8",
             Self::Young { part: true } => "all, none, or 1/N for one page in N",
             Self::Young { part: false } => "all or none",
             Self::Size => "a size from 2MiB to 1TiB, such as 1GiB",
             Self::Reclaim => "a percentage from 1% to 100%",
             Self::Calls => "a number from 1 to 2^40",
             Self::Seed => "a number",
+            Self::Hot => "a size from 64KiB to 1GiB, such as 512KiB",
+            Self::Rounds => "a number from 1 to 64",
         }
     }
 
@@ -152,6 +180,12 @@ impl Field {
             }
             Self::Calls => within(1, 1 << 40)(text).map(as_it_is),
             Self::Seed => within(0, u64::MAX)(text).map(as_it_is),
+            Self::Hot => {
+                let size = parse_size(text).ok();
+                size.filter(|size| (64 << 10..=1 << 30).contains(size)).map(display_size)
+            }
+            Self::Processes => within(1, 8)(text).map(as_it_is),
+            Self::Rounds => within(1, 64)(text).map(as_it_is),
         };
         value.ok_or_else(|| bad(self.name(), text, self.accepted()))
     }
@@ -212,7 +246,7 @@ impl Bench {
             line += &format!(" {field}={value}");
         }
         // The time of a machine is that of all its CPUs, one after the other.
-        let clock = if self.cpus() > 1 { "plugin" } else { "instructions" };
+        let clock = if self.plugin_counts() { "plugin" } else { "instructions" };
         line += &format!(" kernel={kernel} clock={clock}");
         if let Some(samples) = samples {
             line += &format!(" runs={samples}");
@@ -220,9 +254,18 @@ impl Bench {
         line
     }
 
-    /// CPUs of the machine it is to run on. With more than one, the plugin counts.
+    /// CPUs of the machine it is to run on.
     pub(super) fn cpus(&self) -> u8 {
-        self.field("cpus").and_then(|cpus| cpus.parse().ok()).unwrap_or(1)
+        match self.scenario {
+            Scenario::HotPages => 2,
+            _ => self.field("cpus").and_then(|cpus| cpus.parse().ok()).unwrap_or(1),
+        }
+    }
+
+    /// Whether it is the plugin that counts its instructions, as on more than one CPU. A scenario
+    /// of counts alone has none to count.
+    pub(super) fn plugin_counts(&self) -> bool {
+        self.cpus() > 1 && self.scenario != Scenario::HotPages
     }
 
     /// Bytes of the file it maps.
@@ -241,7 +284,7 @@ impl Scenario {
     /// Whether it is run several times for its samples.
     const fn is_sampled(self) -> bool {
         match self {
-            Self::ReclaimFile | Self::AgeFile | Self::MixedMappings => true,
+            Self::ReclaimFile | Self::AgeFile | Self::MixedMappings | Self::HotPages => true,
             Self::HelperCalls => false,
         }
     }
