@@ -50,13 +50,8 @@ pub struct Bench {
 
 impl Scenario {
     /// Every scenario.
-    pub const ALL: [Self; 5] = [
-        Self::ReclaimFile,
-        Self::AgeFile,
-        Self::MixedMappings,
-        Self::HelperCalls,
-        Self::HotPages,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::ReclaimFile, Self::AgeFile, Self::MixedMappings, Self::HelperCalls, Self::HotPages];
 
     /// The name.
     pub const fn name(self) -> &'static str {
@@ -101,13 +96,7 @@ impl Scenario {
                 (&[Field::Order { most: 9 }, Field::Calls, Field::Seed], "order, calls, seed")
             }
             Self::HotPages => (
-                &[
-                    Field::Order { most: 13 },
-                    Field::Lru,
-                    Field::Size,
-                    Field::Hot,
-                    Field::Rounds,
-                ],
+                &[Field::Order { most: 13 }, Field::Lru, Field::Size, Field::Hot, Field::Rounds],
                 "order, lru, size, hot, rounds",
             ),
         }
