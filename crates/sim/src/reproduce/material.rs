@@ -90,10 +90,10 @@ impl Step {
     /// The lab's kernel.
     const fn kernel(self) -> &'static str {
         match self {
-            Self::Stock => "no-batch",
-            Self::Young => "no-unmap",
-            Self::Unmap | Self::Mglru => "stock",
-            Self::MglruUnmap => "no-mglru",
+            Self::Stock => "stock",
+            Self::Young => "s1",
+            Self::Unmap | Self::MglruUnmap => "s2",
+            Self::Mglru => "s3",
         }
     }
 
