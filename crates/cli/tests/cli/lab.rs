@@ -48,7 +48,10 @@ hang) exec sleep 1000 ;;
 fail) printf 'bench: error: order: 1 is not 4\nlab: exit 1\nlab: done\n' && exit ;;
 wrong) printf 'bench: wrong: call 7\nlab: exit 1\nlab: done\n' && exit ;;
 esac
-[ -z "$plugin" ] || printf 'r;f 40 2 1 0 0 0\n# lost-returns 0\n' >"${plugin##*out=}"
+metric=reclaim
+# Where the plugin counts, the benchmark does not.
+grep -aq 'clock=plugin' "$initrd" && metric=other && sample='# sample 800 4 8 2 1 3 40 2\n'
+[ -z "$plugin" ] || printf "r;f 40 2 1 0 0 0\n$sample# lost-returns 0\n" >"${plugin##*out=}"
 if grep -aq 'session clock=instructions' "$initrd"; then
     # Step 1 of the test's session writes, step 3 shows; the machine gets ids' places by number.
     grep -aq '^write + $0; 0 3' "$initrd" && printf 'session 1: = EINVAL\r\n'
@@ -62,7 +65,7 @@ grep -ao '[a-z]*-[a-z]* .*kernel=.*' "$initrd" | while read -r scenario field re
     printf 'record {"scenario":"%s","ground":"linux","seed":0,' "$scenario"
     printf '"fields":{"order":"%s","more":"%s"},' "${field#*=}" "${rest%%kernel=*}"
     printf '"variant":{"kernel":"%s"},' "${kernel%% *}"
-    printf '"metrics":[{"name":"reclaim","unit":"instructions/4K page","basis":"counted",'
+    printf '"metrics":[{"name":"%s","unit":"instructions/4K page","basis":"counted",' "$metric"
     printf '"better":"lower","values":[%s]},{"name":"pgsteal","unit":"pages",' "$value"
     printf '"basis":"counted","better":"neither","values":[4]}]}\r\nlab: exit 0\r\n'
 done
@@ -275,6 +278,22 @@ fn a_profile_is_a_table_and_folded_stacks() {
     }
     let folded = fs::read_to_string(world.path("out.folded")).expect("a file");
     assert_eq!(folded.lines().filter(|line| line.ends_with(";r;f 40")).count(), 2, "{folded}");
+}
+
+#[test]
+fn on_two_cpus_the_plugin_counts_and_nobody_has_to_ask_for_it() {
+    let world = World::new();
+    let words = "run stock reclaim-file order=4 cpus=1,2 --json";
+    let set = RecordSet::from_json(&world.text(words)).expect("records");
+    let values = |name: &str| {
+        let metrics = set.records.iter().map(|record| record.metrics.iter());
+        let found = metrics.map(|mut all| all.find(|m| m.name == name).map(|m| m.values[0]));
+        found.collect::<Vec<_>>()
+    };
+    assert_eq!(values("reclaim"), [Some(1000.0), Some(200.0)]);
+    assert_eq!(values("invalidations"), [None, Some(0.5)]);
+    assert_eq!(values("other CPU: interrupts"), [None, Some(0.75)]);
+    assert_eq!(values("other CPU: kernel"), [None, Some(10.0)]);
 }
 
 #[test]
