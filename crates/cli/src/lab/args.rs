@@ -26,14 +26,19 @@ Yours:
   A plus adds a boot parameter: young-flush+young_flush=none
 Scenarios and their fields (all of them take comma-separated lists):
   reclaim-file    a mapped file's pages reclaimed through memory.reclaim
-                    order=4  lru=classic (or mglru, mglru-no-walks)  process=asleep (or running)
-                    young=all (or none)  size=1GiB  reclaim=80%
+                    order=4  lru=classic (or mglru, mglru-no-walks)  young=all (or none)
+                    process=asleep (or running)  processes=1 (up to 8 that map the file)
+                    cpus=1 (or 2, the processes on the second)  size=1GiB  reclaim=80%
   age-file        one aging pass over them, forced through lru_gen
                     order=4  young=all (or none, or 1/N: one page in N)  size=1GiB
   mixed-mappings  unfolded blocks, holes, a misaligned mapping, mlock, uffd-wp, reclaimed
                     order=4  lru=classic (or mglru, mglru-no-walks)  size=32MiB  reclaim=50%
   helper-calls    random calls of the kernel's young helpers, held against a model
                     order=7  calls=100000  seed=1
+  hot-pages       pages that one CPU uses over and over beside a stream that is read once and
+                  reclaimed: how many of them reclaim takes
+                    order=0  lru=classic (or mglru, mglru-no-walks)  size=32MiB (of the stream, a
+                    round)  hot=512KiB  rounds=16
 The machine is deterministic and counts one nanosecond an instruction: its times are instructions.
 
 Examples:

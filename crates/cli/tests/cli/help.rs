@@ -20,6 +20,7 @@ fn help_of_every_command() {
         ("lab_compare", "lab compare --help"),
         ("lab_profile", "lab profile --help"),
         ("lab_lru_gen", "lab lru-gen --help"),
+        ("lab_source", "lab source --help"),
         ("lab_script", "lab script --help"),
         ("sweep", "sweep --help"),
         ("calibrate", "calibrate --help"),

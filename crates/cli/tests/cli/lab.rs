@@ -427,7 +427,7 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab run stock reclaim-file colour=red", &["`colour`", "order, lru, cpus, process"]);
     refused("lab run stock reclaim-file cpus=3", &["`cpus`", "`3`", "1 or 2"]);
     refused("lab run stock helper-calls --runs 5", &["helper-calls", "--runs 5", "calls=N"]);
-    refused("lab compare stock s1 age-file --runs 101", &["--runs 101", "at most 100"]);
+    refused("lab compare stock no-young age-file --runs 101", &["--runs 101", "at most 100"]);
     refused("lab run stock reclaim-file --cpu m1", &["'m1'", "neoverse-n1"]);
     refused("lab run stock reclaim-file --time-limit 0", &["--time-limit", "'0'"]);
     refused("lab compare stock", &["stock alone", "--patch FILE"]);
