@@ -27,6 +27,7 @@ Yours:
 Scenarios and their fields (all of them take comma-separated lists):
   reclaim-file    a mapped file's pages reclaimed through memory.reclaim
                     order=4  lru=classic (or mglru, mglru-no-walks)  process=asleep (or running)
+                    cpus=1 (or 2)  processes=1 (that map it)
                     young=all (or none)  size=1GiB  reclaim=80%
   age-file        one aging pass over them, forced through lru_gen
                     order=4  young=all (or none, or 1/N: one page in N)  size=1GiB
@@ -34,6 +35,9 @@ Scenarios and their fields (all of them take comma-separated lists):
                     order=4  lru=classic (or mglru, mglru-no-walks)  size=32MiB  reclaim=50%
   helper-calls    random calls of the kernel's young helpers, held against a model
                     order=7  calls=100000  seed=1
+  hot-pages       pages in constant use beside a stream: those reclaimed by mistake
+                    order=0  lru=classic (or mglru, mglru-no-walks)  size=32MiB (a round)
+                    hot=512KiB  rounds=16
 The machine is deterministic and counts one nanosecond an instruction: its times are instructions.
 
 Examples:
