@@ -157,8 +157,7 @@ impl Lab<'_> {
             if let (Some(profile), [record], 2..) =
                 (&brought.profile, &mut brought.records[..], job.cpus)
             {
-                let failed =
-                    |source| LabError::Profile { machine: brought.title.clone(), source };
+                let failed = |source| LabError::Profile { machine: brought.title.clone(), source };
                 profile.add_to(record, job.config.small_pages()).map_err(failed)?;
             }
             for record in &mut brought.records {

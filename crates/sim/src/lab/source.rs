@@ -254,12 +254,15 @@ mod tests {
 
     #[test]
     fn a_tree_that_is_none_is_refused() {
-        let directory = tempdir().unwrap();
-        let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
+        let [directory, elsewhere] = [(); 2].map(|()| tempdir().unwrap());
+        let cache = Cache::open(Some(elsewhere.path())).unwrap();
         let error = users(directory.path(), &cache, &Silent).unwrap_err().to_string();
         assert!(error.contains("not a kernel source tree: it has no Makefile"), "{error}");
         small_tree(directory.path());
         let tree = users(directory.path(), &cache, &Silent).unwrap();
         assert!(tree.is_users && tree.title.starts_with("Linux 6.12.117, /"), "{}", tree.title);
+        let inside = Cache::open(Some(&directory.path().join("cache"))).unwrap();
+        let error = users(directory.path(), &inside, &Silent).unwrap_err().to_string();
+        assert!(error.contains("is in the tree"), "{error}");
     }
 }
