@@ -23,6 +23,7 @@ one where the kernel has it. Scenarios and fields are those of `pageout lab run`
   sudo sh measure.sh --dir /mnt/xfs reclaim-file order=4 lru=classic size=10GiB
 
 It maps size bytes of a sparse file from a cgroup of its own and asks memory.reclaim for them back.
+A second cgroup tells when the kernel adds up its counters, which is when a reclaim begins.
 It sets read_ahead_kb of DIR's disk and lru_gen/enabled while it runs, and puts both back.
 EOF
 }
@@ -99,11 +100,12 @@ clean_up() {
     if [ -n "$bench" ] && kill "$bench" 2>/dev/null; then
         wait "$bench" || true
     fi
-    if [ -n "$cgroup" ] && [ -d "$cgroup" ]; then
-        echo 1 >"$cgroup/cgroup.kill" 2>/dev/null || true
+    for left in "$cgroup" "$cgroup-flush"; do
+        [ -n "$cgroup" ] && [ -d "$left" ] || continue
+        echo 1 >"$left/cgroup.kill" 2>/dev/null || true
         sleep 1
-        rmdir "$cgroup" || say "could not remove the cgroup $cgroup"
-    fi
+        rmdir "$left" || say "could not remove the cgroup $left"
+    done
     [ -z "$lru_before" ] || echo "$lru_before" >"$lru_gen"
     [ -z "$work" ] || rm -rf "$work"
     exit "$status"
