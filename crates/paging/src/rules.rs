@@ -53,10 +53,10 @@ pub trait Rules {
     }
 
     /// How many young entries a look-around starts from, after `nr` of the folio asked for were
-    /// cleared: they count as one (Linux 7.1.5, lru_gen_look_around).
+    /// cleared: all of them (Linux 7.3.4, lru_gen_look_around).
     #[inline]
-    fn look_around_young(_nr: usize) -> usize {
-        1
+    fn look_around_young(nr: usize) -> usize {
+        nr
     }
 
     /// By how many pages generations grow and shrink when a folio of `nr` pages changes from one to
@@ -105,13 +105,11 @@ pub trait Rules {
         true
     }
 
-    /// Whether several entries of a folio may be unmapped at once, given whether userfaultfd
-    /// write-protects in the VMA (each entry would need its own marker) and whether the folio is
-    /// anonymous and backed by swap (each page has its own swap entry) (Linux 7.1.5,
-    /// folio_unmap_pte_batch).
+    /// Of `nr` entries taken out at once that userfaultfd write-protects, how many get a marker in
+    /// their place: each (Linux 7.3.4, cond_install_uffd_wp_ptes).
     #[inline]
-    fn may_batch_unmap(uffd_wp_vma: bool, anon_swapbacked: bool) -> bool {
-        !uffd_wp_vma && !anon_swapbacked
+    fn entries_marked(nr: usize) -> usize {
+        nr
     }
 
     /// Whether deferred invalidations of writable or dirty entries are completed before the folio

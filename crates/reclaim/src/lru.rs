@@ -41,17 +41,23 @@ pub(crate) struct Scanned {
 
 impl Maps<'_> {
     /// Puts a folio that was never on a list on the one its flags say: the inactive one of its
-    /// type, the active one if it refaulted soon enough or, in the multi-generational LRU, a fault
-    /// brought it in, the unevictable one if it is mlocked.
+    /// type, the active one if it refaulted soon enough, the unevictable one if it is mlocked. In
+    /// the multi-generational LRU, what a fault brings in is used at once: that makes part of a
+    /// working set active, and marks anything else as referenced (Linux 7.3.4, `folio_add_lru`).
     ///
     /// # Panics
     /// In debug builds, if it is on a list.
     pub fn lru_add<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
         let guard = self.lock_lruvec_of(env, cpu, folio);
-        // What a fault brings in is used at once. Reclaim adds nothing, so none of it runs here.
-        if cpu.in_fault && self.lru_gen_enabled() {
-            folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+        let evictable = !folio.flags().contains(FolioFlags::MLOCKED);
+        // Reclaim adds nothing, so none of it runs here.
+        if evictable && cpu.in_fault && self.lru_gen_enabled() {
+            if folio.recency().contains(Recency::WORKINGSET) {
+                folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+            } else if !folio.recency().contains(Recency::REFERENCED) {
+                lru_gen_inc_refs(folio);
+            }
         }
         self.lru_link(&guard, id);
         self.unlock_lruvec(cpu, guard);

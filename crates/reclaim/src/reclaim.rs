@@ -145,7 +145,6 @@ impl Maps<'_> {
     /// 7.1.5, `shrink_node`).
     fn shrink_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let tree = self.lock_tree(world, cpu);
-        (sc.state.file_taken, sc.state.unqueued_dirty) = (0, 0);
         let by_memcg_lru = sc.root_reclaim() && self.uses_generations();
         if by_memcg_lru {
             self.lru_gen_shrink_node(world, cpu, sc);
@@ -164,7 +163,7 @@ impl Maps<'_> {
     fn shrink_subtree<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let before = sc.nr_reclaimed;
         if !self.lru_gen_settled() {
-            self.prepare_scan_control(world, sc);
+            self.prepare_scan_control(world, cpu, sc);
         }
         self.shrink_memcgs(world, cpu, sc);
         if sc.nr_reclaimed == before && sc.state.cache_trim_mode {
@@ -172,13 +171,13 @@ impl Maps<'_> {
         }
     }
 
-    /// Looks at the target as a whole (Linux 7.1.5, `prepare_scan_control`).
-    fn prepare_scan_control<W: World>(&self, world: &W, sc: &mut ScanControl) {
+    /// Looks at the target as a whole (Linux 7.3.4, `prepare_scan_control`).
+    fn prepare_scan_control<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let top = sc.top();
         let lruvec = &self.memcg(top).lruvec;
         let refaults = self.refaults(top);
+        sc.state.cost = self.update_cost(world, cpu, top);
         for kind in [ANON, FILE] {
-            sc.state.cost[kind] = lruvec.cost[kind].load(Relaxed);
             let page_shift = <W::Format as Format>::PAGE_SHIFT;
             sc.state.may_deactivate[kind] = sc.state.force_deactivate
                 || refaults[kind] != lruvec.refaults[kind].load(Relaxed)
@@ -348,6 +347,6 @@ impl Maps<'_> {
     /// Refaults of each type in a subtree that were made active at once.
     fn refaults(&self, top: MemcgId) -> [u64; 2] {
         [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile]
-            .map(|counter| self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter)).sum())
+            .map(|counter| self.sum(top, counter))
     }
 }

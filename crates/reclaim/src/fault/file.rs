@@ -97,7 +97,7 @@ impl<W: World> At<'_, '_, W> {
             return false;
         };
         if let Some(shadow) = shadow {
-            self.maps.workingset_refault(self.world, cpu, id, shadow);
+            self.maps.workingset_refault(cpu, id, shadow);
         }
         self.maps.lru_add(self.world, cpu, id);
         true

@@ -94,7 +94,7 @@ impl<W: World> At<'_, '_, W> {
             return Err(Fault::Done(FaultKind::Minor));
         };
         if let Some(shadow) = shadow {
-            self.maps.workingset_refault(self.world, cpu, id, shadow);
+            self.maps.workingset_refault(cpu, id, shadow);
         }
         self.maps.lru_add(self.world, cpu, id);
         self.submit_read(cpu, id, Place::Swap(slot))

@@ -6,6 +6,7 @@ use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::referenced::max_batch;
+use crate::vma::VmFlags;
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Rules, VirtRange, table};
 
@@ -93,10 +94,16 @@ pub(crate) fn note_dirty(folio: &Folio) {
 }
 
 impl MmWalk {
-    /// Moves a folio that was used to the youngest generation, if it is the second time
-    /// (Linux 7.1.5, `walk_update_folio`).
-    pub(crate) fn promote<R: Rules>(&mut self, maps: &Maps<'_>, folio: &Folio, youngest: usize) {
-        let before = folio_update_gen(folio, youngest);
+    /// Moves a folio that was used, through a VMA with such flags, to the youngest generation, if
+    /// it is the second time or a file's executable page (Linux 7.3.4, `walk_update_folio`).
+    pub(crate) fn promote<R: Rules>(
+        &mut self,
+        maps: &Maps<'_>,
+        folio: &Folio,
+        youngest: usize,
+        vm_flags: VmFlags,
+    ) {
+        let before = folio_update_gen(folio, youngest, vm_flags);
         if let Some(before) = before.filter(|before| *before != youngest) {
             let nr = R::pages_moved(folio.nr_pages());
             self.moved(kind_of(folio), maps.zone_of(folio), nr, before, youngest);

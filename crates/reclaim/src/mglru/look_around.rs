@@ -49,8 +49,8 @@ pub(crate) fn lru_gen_look_around<'e, E: Env>(
                     note_dirty(near);
                 }
                 if let Some(walk) = cpu.walk.as_mut().filter(|_| batches) {
-                    walk.promote::<E::Rules>(maps, near, youngest);
-                } else if lru_gen_set_refs(near) {
+                    walk.promote::<E::Rules>(maps, near, youngest, vma.flags());
+                } else if lru_gen_set_refs(near, vma.flags()) {
                     let generation = near.recency().generation();
                     if generation.is_some_and(|generation| generation != youngest) {
                         maps.activate(env, cpu, id);

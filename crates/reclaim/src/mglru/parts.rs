@@ -33,8 +33,13 @@ impl<'a, 'm> Parts<'a, 'm> {
         Self { maps, swappiness, vma: maps.vma_at(&mm.head) }
     }
 
+    /// The flags of the VMA of the part found last.
+    pub(crate) fn vm_flags(&self) -> VmFlags {
+        self.vma.map_or(VmFlags::empty(), Vma::flags)
+    }
+
     /// The first part of a VMA in `range`, which begins no earlier than the range asked for before
-    /// (Linux 7.1.5, `get_next_vma`).
+    /// (Linux 7.3.4, `get_next_vma`).
     pub(crate) fn next_in(&mut self, range: VirtRange) -> Option<VirtRange> {
         while let Some(vma) = self.vma {
             let part = max(vma.start(), range.start)..min(vma.end(), range.end);

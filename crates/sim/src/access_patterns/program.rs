@@ -309,7 +309,7 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
         maps.charge(env, cpu, id, MemcgId::ROOT, tuning).expect("there is no limit");
         let shadow = cache::add(maps, env, cpu, id).expect("no one else reads the file");
         if let Some(shadow) = shadow {
-            maps.workingset_refault(env, cpu, id, shadow);
+            maps.workingset_refault(cpu, id, shadow);
         }
         maps.lru_add(env, cpu, id);
         // The reference that it was made with is the transfer's.

@@ -202,7 +202,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let id = maps.add_folio(env, cpu, new).expect(SIZED);
         maps.charge(env, cpu, id, self.memcgs[memcg], self.tuning).expect("it has no limit");
         if let Some(shadow) = cache::add(maps, env, cpu, id).expect("the page was not there") {
-            maps.workingset_refault(env, cpu, id, shadow);
+            maps.workingset_refault(cpu, id, shadow);
         }
         maps.lru_add(env, cpu, id);
         maps.release(env, cpu, id, 1);
