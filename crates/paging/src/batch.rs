@@ -49,7 +49,7 @@ pub fn ignore<F: Format>(pte: Pte, flags: BatchFlags) -> Pte {
 }
 
 /// Entries from `i` on, at most `max_nr`, that map consecutive frames from `pte`'s with equal
-/// attributes under `flags`; at least 1. Reads through [`contig::gather_early`], once a contiguous
+/// attributes under `flags`; at least 1. Reads through [`contig::gather`], once a contiguous
 /// block. `pte` is the caller's copy of entry `i` (gathered), into which the merge flags merge.
 ///
 /// Precondition: `pte` is present, and `max_nr` ≥ 1 ends at the folio, the VMA and the table,
@@ -67,7 +67,7 @@ pub fn folio_pte_batch_flags<F: Format, T: Table>(
     let first = ignore::<F>(*pte, flags);
     let mut nr = batch_hint::<F>(i, *pte);
     while nr < max_nr {
-        let next = contig::gather_early::<F, T>(table, i + nr);
+        let next = contig::gather::<F, T>(table, i + nr);
         if ignore::<F>(next, flags) != F::advance(first, nr) {
             break;
         }

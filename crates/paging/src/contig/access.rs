@@ -1,7 +1,7 @@
 //! Setting access flags in software: where hardware sets none, and where a write fault ends.
 
 use super::change::change;
-use super::{block, convert, gather_early};
+use super::{block, convert, gather};
 use crate::env::{Env, LockedTable};
 use crate::mmu::{Asid, Invalidate, Mmu};
 use crate::pte::{Format, Level, Pte};
@@ -73,6 +73,6 @@ fn nothing_to_do<E: Env>(table: E::Table, i: usize, run: Range<usize>, flags: Ac
     let has = |pte| flags.grant::<E::Format>(pte) == pte;
     match E::Rules::access_flags_of_each_entry() {
         true => run.into_iter().all(|k| has(table.load(k))),
-        false => has(gather_early::<E::Format, _>(table, i)),
+        false => has(gather::<E::Format, _>(table, i)),
     }
 }

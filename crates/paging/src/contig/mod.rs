@@ -13,7 +13,7 @@ mod set;
 
 pub use access::{AccessFlags, set_access_flags};
 pub use change::{get_and_clear_ptes, wrprotect_ptes};
-pub use get::{Getter, batch_hint, gather, gather_early};
+pub use get::{Getter, batch_hint, gather};
 pub use set::{set_pte, set_ptes};
 
 use crate::pte::{Format, Pte};

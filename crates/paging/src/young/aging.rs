@@ -3,7 +3,7 @@
 use super::line::{self, Known};
 use super::{After, Family, YoungCheck};
 use crate::batch::{BatchFlags, YoungRun, folio_pte_batch_flags};
-use crate::contig::gather_early;
+use crate::contig::gather;
 use crate::env::{Env, LockedTable};
 use crate::pte::{Format, Level, Pte};
 use crate::{Rules, VirtAddr};
@@ -130,7 +130,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     fn is_dirty(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, pte: Pte) -> bool {
         let raw_of_block = self.family == Family::Line && E::Format::is_cont(pte);
         E::Format::is_dirty(match raw_of_block {
-            true => gather_early::<E::Format, _>(pt.table(), E::Format::index(Level::Pte, addr)),
+            true => gather::<E::Format, _>(pt.table(), E::Format::index(Level::Pte, addr)),
             false => pte,
         })
     }

@@ -25,7 +25,7 @@ use crate::vmstat::Counter;
 use crate::world::World;
 use crate::{CpuCtx, FolioId, Rank};
 use core::sync::atomic::Ordering::Relaxed;
-use pageout_paging::contig::gather_early;
+use pageout_paging::contig::gather;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Entry, Prot, SwapKind};
 use pageout_paging::walk::{self, Descent, TableFrames};
@@ -192,7 +192,7 @@ impl<'a, 'm, W: World> At<'a, 'm, W> {
 
     /// The page's entry, young and dirty gathered over its block.
     fn read(&self, pt: &LockedTable<'a, W>) -> Pte {
-        gather_early::<W::Format, _>(pt.table(), self.entry_index())
+        gather::<W::Format, _>(pt.table(), self.entry_index())
     }
 
     /// Whether nothing is mapped yet: empty, or still the marker that this fault found.
