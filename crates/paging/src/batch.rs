@@ -5,7 +5,7 @@ use crate::pte::{Format, Pte};
 use crate::table::Table;
 use crate::young::line;
 
-/// What a batch must agree on besides frames and attributes, and what it gathers (Linux 7.1.5,
+/// What a batch must agree on besides frames and attributes, and what it gathers (Linux 7.3.4,
 /// `fpb_t`). Young never matters; dirty, soft-dirty and writable matter only where respected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BatchFlags {

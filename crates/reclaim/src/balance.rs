@@ -1,4 +1,4 @@
-//! How much of each list is scanned (Linux 7.1.5, `get_scan_count` and what it calls).
+//! How much of each list is scanned (Linux 7.3.4, `get_scan_count` and what it calls).
 
 use crate::CpuCtx;
 use crate::lruvec::LruList;

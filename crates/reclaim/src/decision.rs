@@ -20,7 +20,7 @@ pub enum FolioRef {
 
 /// Decides on a locked folio from what [`folio_referenced`](crate::folio_referenced) found, and
 /// moves its `REFERENCED` flag along, unless a locked VMA or an unknown answer decides alone
-/// (classic branch of Linux 7.1.5, vmscan.c).
+/// (classic branch of Linux 7.3.4, vmscan.c).
 pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     let nr = match vmas(found) {
         Ok(nr) => nr,

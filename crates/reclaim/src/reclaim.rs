@@ -28,7 +28,7 @@ pub struct ReclaimOptions {
 
 impl Maps<'_> {
     /// Reclaims some 32 pages from the whole machine, for whoever found no free frame; pages
-    /// reclaimed, 0 if there is nothing to be had (Linux 7.1.5, `try_to_free_pages`).
+    /// reclaimed, 0 if there is nothing to be had (Linux 7.3.4, `try_to_free_pages`).
     pub fn try_to_free_pages<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> u64 {
         self.try_to_free_pages_of(world, cpu, MAX_NR_ZONES - 1, tuning)
     }
@@ -47,7 +47,7 @@ impl Maps<'_> {
     }
 
     /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it; pages
-    /// reclaimed, which may be more (Linux 7.1.5, `try_to_free_mem_cgroup_pages`).
+    /// reclaimed, which may be more (Linux 7.3.4, `try_to_free_mem_cgroup_pages`).
     pub fn try_to_free_mem_cgroup_pages<W: World>(
         &self,
         world: &W,
@@ -67,7 +67,7 @@ impl Maps<'_> {
     }
 
     /// Reclaims in the background until the high watermark is met or nothing more is to be had;
-    /// whether it is met (Linux 7.1.5, `balance_pgdat`, for one zone). Where inactive pages of
+    /// whether it is met (Linux 7.3.4, `balance_pgdat`, for one zone). Where inactive pages of
     /// files alone were tried and nothing at all was got, it starts anew with both types.
     pub fn balance<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> bool {
         self.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
@@ -142,7 +142,7 @@ impl Maps<'_> {
     }
 
     /// One pass over the target's subtree, over both kinds of lists while they are switched (Linux
-    /// 7.1.5, `shrink_node`).
+    /// 7.3.4, `shrink_node`).
     fn shrink_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let tree = self.lock_tree(world, cpu);
         let by_memcg_lru = sc.root_reclaim() && self.uses_generations();
@@ -197,7 +197,7 @@ impl Maps<'_> {
     }
 
     /// Visits the cgroups of the target's subtree: background reclaim all of them, others until
-    /// they have enough, going on where the last one stopped (Linux 7.1.5, `shrink_node_memcgs`).
+    /// they have enough, going on where the last one stopped (Linux 7.3.4, `shrink_node_memcgs`).
     fn shrink_memcgs<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let top = sc.top();
         let partial = sc.agent != Agent::Kswapd && !sc.state.memcg_full_walk;
@@ -231,7 +231,7 @@ impl Maps<'_> {
         self.shrink_lruvec(world, cpu, id, sc);
     }
 
-    /// Scans one cgroup, both kinds of its lists while they are switched (Linux 7.1.5,
+    /// Scans one cgroup, both kinds of its lists while they are switched (Linux 7.3.4,
     /// `shrink_lruvec`).
     fn shrink_lruvec<W: World>(
         &self,
@@ -306,7 +306,7 @@ impl Maps<'_> {
         0
     }
 
-    /// Looks after ages before background reclaim starts (Linux 7.1.5, `kswapd_age_node`).
+    /// Looks after ages before background reclaim starts (Linux 7.3.4, `kswapd_age_node`).
     fn age_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let generations = self.uses_generations();
         if generations {

@@ -37,7 +37,7 @@ enum Fate {
     Activated,
 }
 
-/// Reclaims what can be reclaimed of isolated folios (Linux 7.1.5): pages freed, and the rejects,
+/// Reclaims what can be reclaimed of isolated folios (Linux 7.3.4): pages freed, and the rejects,
 /// which the caller puts back. Nothing is owed for them any more.
 pub(crate) fn shrink_folio_list<W: World>(
     maps: &Maps<'_>,
@@ -205,7 +205,7 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Drops all `expected` references at once, under the lock that finding the folio takes, and
-    /// leaves a shadow in its place (Linux 7.1.5, __remove_mapping).
+    /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping).
     fn remove_mapping(
         &mut self,
         cpu: &mut CpuCtx,
@@ -244,7 +244,7 @@ fn is_file(folio: &Folio) -> bool {
     !folio.flags().contains(FolioFlags::SWAPBACKED)
 }
 
-/// Reclaims from the tail of an inactive list: pages freed (Linux 7.1.5).
+/// Reclaims from the tail of an inactive list: pages freed (Linux 7.3.4).
 pub(crate) fn shrink_inactive_list<W: World>(
     maps: &Maps<'_>,
     world: &W,
@@ -283,7 +283,7 @@ pub(crate) fn shrink_inactive_list<W: World>(
 }
 
 /// Moves folios from the tail of an active list to the inactive one, but for executable pages of
-/// files that are in use: pages moved (Linux 7.1.5).
+/// files that are in use: pages moved (Linux 7.3.4).
 pub(crate) fn shrink_active_list<W: World>(
     maps: &Maps<'_>,
     world: &W,

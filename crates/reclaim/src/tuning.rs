@@ -7,7 +7,7 @@ use crate::referenced::Aging;
 pub enum UnmapBy {
     /// One at a time, as kernels did before file folios were unmapped in batches.
     PerEntry,
-    /// A run of one folio's entries at a time, where that is sound (Linux 7.1.5,
+    /// A run of one folio's entries at a time, where that is sound (Linux 7.3.4,
     /// folio_unmap_pte_batch).
     Batched,
 }

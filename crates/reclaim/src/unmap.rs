@@ -51,7 +51,7 @@ impl Leaves {
 }
 
 /// Takes out the entries that map a locked folio, of which the caller holds a reference (Linux
-/// 7.1.5, try_to_unmap). The flush is the gather's; dirty bits go to the folio. An anonymous folio
+/// 7.3.4, try_to_unmap). The flush is the gather's; dirty bits go to the folio. An anonymous folio
 /// that is not given up lazily must be in the swap cache.
 pub fn try_to_unmap<W: World>(
     maps: &Maps<'_>,
@@ -85,7 +85,7 @@ pub fn try_to_unmap<W: World>(
 }
 
 /// Makes migration entries of those that map a locked folio, of which the caller holds a reference
-/// (Linux 7.1.5, try_to_migrate). The flush is the gather's; dirty bits go to the folio as well as
+/// (Linux 7.3.4, try_to_migrate). The flush is the gather's; dirty bits go to the folio as well as
 /// into the new entries. Whoever meets one of them waits until the page has moved.
 pub(crate) fn try_to_migrate<W: World>(
     maps: &Maps<'_>,

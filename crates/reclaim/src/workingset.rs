@@ -80,7 +80,7 @@ pub(crate) fn workingset_size(sizes: ListSizes, file: bool, swap: bool) -> u64 {
 }
 
 impl Maps<'_> {
-    /// Lets the clocks that shadows read go on, of the cgroup and all above (Linux 7.1.5,
+    /// Lets the clocks that shadows read go on, of the cgroup and all above (Linux 7.3.4,
     /// `workingset_age_nonresident`).
     pub(crate) fn age_nonresident(&self, memcg: MemcgId, nr_pages: u64) {
         for memcg in self.ancestors(memcg) {
@@ -89,7 +89,7 @@ impl Maps<'_> {
     }
 
     /// What a folio leaves that is about to be evicted by a reclaim of `target`, on whose clock
-    /// that counts (Linux 7.1.5, `workingset_eviction`).
+    /// that counts (Linux 7.3.4, `workingset_eviction`).
     pub fn workingset_eviction(&self, folio: &Folio, target: Option<MemcgId>) -> Shadow {
         if self.lru_gen_enabled() {
             return self.lru_gen_eviction(folio);
@@ -101,7 +101,7 @@ impl Maps<'_> {
     }
 
     /// Judges a folio that came back and is on no list yet, by what it left: one evicted not too
-    /// long ago is to go to the active list (Linux 7.1.5, `workingset_refault`).
+    /// long ago is to go to the active list (Linux 7.3.4, `workingset_refault`).
     pub fn workingset_refault(&self, cpu: &CpuCtx, id: FolioId, shadow: Shadow) {
         let folio = self.folio(id);
         debug_assert!(

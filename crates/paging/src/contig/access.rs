@@ -31,7 +31,7 @@ impl AccessFlags {
     }
 }
 
-/// Grants `flags` to the entry that maps `addr`; whether that changed anything (Linux 7.1.5,
+/// Grants `flags` to the entry that maps `addr`; whether that changed anything (Linux 7.3.4,
 /// ptep_set_access_flags). In a contiguous block every entry gets them, since a walker that sets no
 /// flags looks at one entry only; becoming writable unfolds the block, for it concerns one page.
 ///

@@ -31,7 +31,7 @@ pub(crate) struct Command {
 
 impl Command {
     /// Reads a command without its separator and blanks before it, as `sscanf` with
-    /// `%c %llu %u %lu %n %4s %n %lu %n` does and what looks at its results (Linux 7.1.5,
+    /// `%c %llu %u %lu %n %4s %n %lu %n` does and what looks at its results (Linux 7.3.4,
     /// `lru_gen_seq_write`): blanks between fields are optional, numbers are decimal and wrap
     /// around, and swappiness is four characters at most, in C's bases or `max`, which is
     /// 201.

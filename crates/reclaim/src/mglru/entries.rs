@@ -11,7 +11,7 @@ use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Rules, VirtRange, table};
 
 /// Whether a table is worth walking: on average, each of its cache lines looked at holds a young
-/// entry (Linux 7.1.5, `suitable_to_scan`). Both are entries.
+/// entry (Linux 7.3.4, `suitable_to_scan`). Both are entries.
 pub(crate) const fn suitable_to_scan(total: usize, young: usize) -> bool {
     young * table::LINE >= total
 }
@@ -27,7 +27,7 @@ pub(crate) struct Look<'a, 'e, 'm, E: Env> {
 
 impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
     /// The folio of a frame that a present entry maps, if it is in a generation of the cgroup
-    /// (Linux 7.1.5, `get_pfn_folio`). The lock of the entry's table keeps it in being.
+    /// (Linux 7.3.4, `get_pfn_folio`). The lock of the entry's table keeps it in being.
     #[inline]
     pub(crate) fn folio(&self, pfn: Pfn) -> Option<(FolioId, &'m Folio)> {
         let id = self.maps.folio_of(pfn)?;

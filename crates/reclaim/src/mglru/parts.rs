@@ -8,7 +8,7 @@ use core::cmp::{max, min};
 use pageout_paging::VirtRange;
 
 /// Whether walks pass a VMA: its pages cannot be evicted, accesses to it say nothing about the
-/// next, or its type may not be evicted now (Linux 7.1.5, `should_skip_vma`; there are no
+/// next, or its type may not be evicted now (Linux 7.3.4, `should_skip_vma`; there are no
 /// huge-page, device or gate VMAs here).
 fn should_skip_vma(vma: &Vma, swappiness: u8) -> bool {
     let flags = vma.flags();

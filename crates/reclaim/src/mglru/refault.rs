@@ -1,5 +1,5 @@
 //! What an evicted folio leaves in the multi-generational LRU, and what that says when it comes
-//! back (Linux 7.1.5, workingset.c).
+//! back (Linux 7.3.4, workingset.c).
 
 use super::MAX_NR_GENS;
 use super::generation::kind_of;

@@ -61,7 +61,7 @@ impl Maps<'_> {
 
     /// Opens the generation after `seq`, if that is still the youngest: whether it did. A type that
     /// has four gives up its oldest, 4096 folios under a hold of the lock; what may not be evicted
-    /// stays where it is and becomes the youngest (Linux 7.1.5, `inc_max_seq`).
+    /// stays where it is and becomes the youngest (Linux 7.3.4, `inc_max_seq`).
     pub(crate) fn inc_max_seq<W: World>(
         &self,
         world: &W,
@@ -118,7 +118,7 @@ impl Maps<'_> {
     }
 
     /// Gives up the oldest generation of a type, whose folios go on to the next one's tail; false
-    /// if there are too many for one hold of the lock (Linux 7.1.5, `inc_min_seq`).
+    /// if there are too many for one hold of the lock (Linux 7.3.4, `inc_min_seq`).
     fn inc_min_seq(&self, guard: &LruGuard<'_>, kind: usize, swappiness: u8) -> bool {
         let lrugen = self.lru_gen(guard.memcg);
         let oldest = lrugen.min_seq(kind);

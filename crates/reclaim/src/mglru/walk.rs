@@ -27,7 +27,7 @@ impl Maps<'_> {
     /// no CPU ran in only with `force_scan`: whether it did. Other CPUs may walk some of them, and
     /// whoever is the last opens it. At swappiness 0 anonymous memory is not walked, at 201 files'
     /// pages are not. Where hardware sets no accessed bits, or walks are switched off, nothing is
-    /// walked (Linux 7.1.5, `try_to_inc_max_seq`).
+    /// walked (Linux 7.3.4, `try_to_inc_max_seq`).
     ///
     /// The caller keeps the cgroup from being removed.
     ///
@@ -86,7 +86,7 @@ impl Maps<'_> {
     }
 
     /// Walks one address space, with pauses in which others get its mmap lock, unless that is held
-    /// for writing or the generation is over (Linux 7.1.5, `walk_mm`).
+    /// for writing or the generation is over (Linux 7.3.4, `walk_mm`).
     fn walk_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, mm: &Mm, walk: &mut MmWalk, aging: Aging) {
         walk.next_addr = VirtAddr::new(0);
         let mut goes_on = true;
@@ -129,7 +129,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         Self { maps, env, mm, check, walk, parts, secondary, by_nonleaf }
     }
 
-    /// Walks on from where the walk stands: whether there is more, after a pause (Linux 7.1.5,
+    /// Walks on from where the walk stands: whether there is more, after a pause (Linux 7.3.4,
     /// `walk_pud_range`).
     fn run(mut self) -> bool {
         let top = VirtAddr::new(u64::MAX);
@@ -149,7 +149,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
     }
 
     /// Walks what one PMD table maps. PTE tables are walked without its lock; entries of its own
-    /// that are to be cleared are collected, and cleared under one hold of it (Linux 7.1.5,
+    /// that are to be cleared are collected, and cleared under one hold of it (Linux 7.3.4,
     /// `walk_pmd_range`).
     fn walk_pmd_range(&mut self, table: Pfn, range: VirtRange) {
         let entries = self.env.table(table);
@@ -204,7 +204,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
     }
 
     /// Walks a PTE table from `range` on, through all VMAs that have pages in it: whether it is
-    /// worth walking next time. So it counts if someone else holds its lock (Linux 7.1.5,
+    /// worth walking next time. So it counts if someone else holds its lock (Linux 7.3.4,
     /// `walk_pte_range`).
     fn walk_pte_range(&mut self, frame: Pfn, pmd_table: Pfn, range: VirtRange) -> bool {
         let Some(pt) = LockedTable::try_lock(self.env, frame) else {

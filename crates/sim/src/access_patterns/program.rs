@@ -262,7 +262,7 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
 
     /// Before a fault on a page is handled: notes who comes back, and reads ahead if the file is
     /// used in order. A page that is not there is read with those that follow; where one is used
-    /// that was read ahead last, so are the next (Linux 7.1.5, page_cache_sync_ra and
+    /// that was read ahead last, so are the next (Linux 7.3.4, page_cache_sync_ra and
     /// page_cache_async_ra, once their window has its full size).
     fn read_around(&mut self, env: &ModelEnv<'_, 'a, F>, page: u64) {
         let there = self.is_there(env, page);

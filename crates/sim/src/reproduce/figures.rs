@@ -100,7 +100,7 @@ const BARRIER_ALONE: &[Method] = &[Not(
      and no variant here",
 )];
 const NO_ANON: &[Method] = &[Not(
-    "folios that leave swap entries are unmapped entry by entry here, as in Linux 7.1.5, which \
+    "folios that leave swap entries are unmapped entry by entry here, as in Linux 7.3.4, which \
      lacks the series",
 )];
 const NO_MREMAP: &[Method] =
