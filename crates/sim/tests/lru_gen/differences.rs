@@ -10,15 +10,22 @@ use std::ops::RangeInclusive;
 /// Why an answer differs (`docs/lru_gen.md` has the reasons at length).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Why {
-    /// To be found.
-    Open,
+    /// The last pages that a `fill` brought in one by one wait on their CPU for their list, up to
+    /// 30, when the fill's use of them is taken back. Without a mark of use then, they join the
+    /// oldest generation, not the next. Here nothing waits.
+    Waiting,
 }
 
 /// Steps of a session, what differs in their answers, and why.
 type Named = (&'static str, RangeInclusive<usize>, Kind, &'static [Why]);
 
 /// Every difference. Steps are counted from 1.
-const NAMED: &[Named] = &[];
+const NAMED: &[Named] = &[
+    ("age-anon", 11..=11, Kind::Pages, &[Why::Waiting]),
+    ("age-anon", 13..=22, Kind::Averages, &[Why::Waiting]),
+    ("several", 19..=22, Kind::Pages, &[Why::Waiting]),
+    ("several", 25..=32, Kind::Averages, &[Why::Waiting]),
+];
 
 /// The name of a difference: its place among [`NAMED`].
 fn name_of(session: &str, step: usize, kind: Kind) -> Option<usize> {
