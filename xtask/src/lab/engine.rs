@@ -10,10 +10,8 @@ use super::checks::value;
 use super::{begin, none};
 
 /// A kernel, and the variant that does what it does.
-const PAIRS: [(&str, &str); 2] = [
-    ("no-batch", "young=per-entry,unmap=per-entry"),
-    ("stock", "young=batched,unmap=batched"),
-];
+const PAIRS: [(&str, &str); 2] =
+    [("no-batch", "young=per-entry,unmap=per-entry"), ("stock", "young=batched,unmap=batched")];
 
 /// Entries of a contiguous block: what one gathering read of a clean one loads beside the entry
 /// itself.
@@ -73,10 +71,12 @@ fn decisions(reclaimed: &RecordSet) -> Result<()> {
         let decided = if lru == "classic" { &DECIDED[..3] } else { &DECIDED[..] };
         for (theirs, ours) in decided {
             let (there, here) = (value(record, theirs)?, value(engine, ours)?);
-            grid.row([kernel, lru, order, theirs].map(str::to_owned).into_iter().chain([
-                format!("{there:.0}"),
-                format!("{here:.0}"),
-            ]));
+            grid.row(
+                [kernel, lru, order, theirs]
+                    .map(str::to_owned)
+                    .into_iter()
+                    .chain([format!("{there:.0}"), format!("{here:.0}")]),
+            );
             if there != here {
                 otherwise.push(format!("{kernel} {lru} order={order} {theirs}: {there} → {here}"));
             }

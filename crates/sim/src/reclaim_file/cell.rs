@@ -129,8 +129,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         let (pages, (of_vmstat, walks)) = self.run(variant, |setup, bytes| {
             let env = CountingEnv::new(setup.ground.env, &counter);
             let reclaimed = setup.reclaim(&env, bytes, tuning);
-            let of_vmstat =
-                VMSTAT.map(|(name, of, better)| (name, setup.vmstat().get(of), better));
+            let of_vmstat = VMSTAT.map(|(name, of, better)| (name, setup.vmstat().get(of), better));
             (reclaimed, (of_vmstat, setup.walks()))
         });
         let pages_of =
