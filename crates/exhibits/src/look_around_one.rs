@@ -4,8 +4,8 @@ use pageout_paging::Rules;
 /// were checked at once.
 ///
 /// Linux 7.1's `lru_gen_look_around` began its count with one when it came to check runs; entry by
-/// entry, the folio's others had been met, and counted, on the way. So a table that was worth a walk
-/// before was not any more. Linux 7.3's begins with the run.
+/// entry, the folio's others had been met, and counted, on the way. So a table that was worth a
+/// walk before was not any more. Linux 7.3's begins with the run.
 #[derive(Clone, Copy, Debug)]
 pub struct LookAroundOne;
 

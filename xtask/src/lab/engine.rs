@@ -19,7 +19,8 @@ const BLOCK: f64 = 16.0;
 
 const RECLAIM: Call = Call {
     name: "engine-reclaim",
-    words: "lab run --kernel 7.3 no-batch stock reclaim-file order=0,4,8,9 lru=classic,mglru --runs 1",
+    words: "lab run --kernel 7.3 no-batch stock reclaim-file order=0,4,8,9 lru=classic,mglru \
+        --runs 1",
 };
 
 /// What is counted a reclaimed page, in [`COUNTED`]'s order.
@@ -140,7 +141,8 @@ fn of_kernel<'a>(set: &'a RecordSet, kernel: &str) -> Result<&'a Record> {
 /// Instructions of each kind that ran under `folio_referenced`.
 fn of_the_kernel(kernel: &str) -> Result<Counts> {
     let words = format!(
-        "lab profile --kernel 7.3 {kernel} reclaim-file order=4 lru=classic --root folio_referenced --runs 1"
+        "lab profile --kernel 7.3 {kernel} reclaim-file order=4 lru=classic \
+         --root folio_referenced --runs 1"
     );
     let set = call::records(&format!("engine-profile-{kernel}"), &words)?;
     let function = |name: &str| {
