@@ -221,6 +221,8 @@ void lru_gen_session(const struct options *options)
 	options_end();
 	lru_select("mglru");
 	swap_start("/dev/ram1");
+	/* khugepaged would make huge pages of what is laid out here. */
+	write_text("/sys/kernel/mm/transparent_hugepage/enabled", "never");
 	session.empty_file = open(options->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (session.empty_file < 0)
 		fail("cannot make a file in", options->dir);

@@ -88,8 +88,6 @@ Axes of a variant; one left out takes its default (scenarios that only age look 
              sync for PMD leaves. Counted on host, not executed
   lru        by which lists folios age: classic (default), active and inactive, or mglru,
              generations, with page-table walks and look-around; young bits are not flushed then
-  aging      with lru=mglru, how reclaim goes through generations: 7.1 (default), as that Linux
-             does, or mm, as a later state of the memory-management tree
 Figures:
   whole reclaim     time of memory.reclaim, from the request to its end, a page reclaimed
   isolate, rmap walk, young, aging, unmap, flush, cache removal, free, other

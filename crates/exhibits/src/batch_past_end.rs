@@ -5,7 +5,7 @@ use pageout_paging::{Format, Level, Rules, VirtAddr};
 ///
 /// Two VMAs may map the same folio side by side, and accesses to one of them say nothing
 /// (`MADV_SEQUENTIAL`): an aging walk that takes the folio as one batch counts those as uses, and
-/// takes the young bits that it was to leave (Linux 7.1.5, `walk_pte_range` and
+/// takes the young bits that it was to leave (Linux 7.3.4, `walk_pte_range` and
 /// `lru_gen_look_around` end a batch where their range does).
 #[derive(Clone, Copy, Debug)]
 pub struct BatchPastEnd;

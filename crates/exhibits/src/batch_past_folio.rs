@@ -3,7 +3,7 @@ use pageout_paging::{Format, Level, Rules, VirtAddr};
 /// Constructed: a batch of young entries goes on into the folio behind.
 ///
 /// Where the frames behind a folio are another's and are mapped behind it, only the folio's own end
-/// parts the two (Linux 7.1.5, `folio_pte_batch` is asked for no more than the rest of the folio).
+/// parts the two (Linux 7.3.4, `folio_pte_batch` is asked for no more than the rest of the folio).
 /// An aging walk then clears the neighbour's young bits for it, and the neighbour's use is lost.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchPastFolio;

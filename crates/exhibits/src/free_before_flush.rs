@@ -3,7 +3,7 @@ use pageout_paging::Rules;
 /// Constructed: frames are freed while the invalidation of their entries is still owed.
 ///
 /// What deferring shootdown would be without `try_to_unmap_flush` before each batch of frees (Linux
-/// 7.1.5, `shrink_folio_list`): another CPU goes on using a frame that someone else has by then.
+/// 7.3.4, `shrink_folio_list`): another CPU goes on using a frame that someone else has by then.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeBeforeFlush;
 

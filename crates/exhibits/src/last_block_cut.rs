@@ -6,7 +6,7 @@ use std::ops::Range;
 ///
 /// A walk's batch ends with its VMA, and that may be inside of a block, whose young bit hardware
 /// may have set in any entry: in one past the end, the access is not reported, though each entry
-/// read through the getter says it was there (Linux 7.1.5, contpte young ops round both ends).
+/// read through the getter says it was there (Linux 7.3.4, contpte young ops round both ends).
 /// What [`FirstEntryAlone`](crate::FirstEntryAlone) gets wrong a walk does not show, since a batch
 /// has contiguous entries alone or none.
 #[derive(Clone, Copy, Debug)]

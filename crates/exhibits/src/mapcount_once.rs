@@ -2,7 +2,7 @@ use pageout_paging::Rules;
 
 /// Constructed: a batch of entries is taken out, and the mapcount falls by one.
 ///
-/// What batched unmapping would be with the single entry's accounting (Linux 7.1.5,
+/// What batched unmapping would be with the single entry's accounting (Linux 7.3.4,
 /// `folio_remove_rmap_ptes` takes the number of entries): the folio seems mapped for ever.
 #[derive(Clone, Copy, Debug)]
 pub struct MapcountOnce;

@@ -4,12 +4,13 @@ use pageout_paging::Rules;
 ///
 /// Found by Dev Jain in v5 of the series that batches the unmapping of file folios (mailing list,
 /// 2026): each entry needs a marker of its own in its place, and only the first of the batch got
-/// one, so the others lost their write protection. v6 does not batch in such VMAs.
+/// one, so the others lost their write protection. Linux 7.1 did not batch in such VMAs; 7.3 marks
+/// each entry of a batch (`cond_install_uffd_wp_ptes`).
 #[derive(Clone, Copy, Debug)]
 pub struct UffdWpBatched;
 
 impl Rules for UffdWpBatched {
-    fn may_batch_unmap(_uffd_wp_vma: bool, anon_swapbacked: bool) -> bool {
-        !anon_swapbacked
+    fn entries_marked(_nr: usize) -> usize {
+        1
     }
 }

@@ -202,7 +202,7 @@ impl<'a, F: Format> Core<'a, F> {
 #[derive(Debug)]
 pub(crate) struct Mm {
     pub(crate) root: Pfn,
-    /// Moved by every invalidation by interrupts (Linux 7.1.5 on x86, tlb_gen).
+    /// Moved by every invalidation by interrupts (Linux 7.3.4 on x86, tlb_gen).
     pub(crate) generation: u64,
     /// Cores that may hold translations and are to be told (mm_cpumask).
     pub(crate) cores: CoreSet,

@@ -35,7 +35,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A quantum of 3 ms (Linux 7.1.5, the base slice on a machine of eight cores and more).
+    /// A quantum of 3 ms (Linux 7.3.4, the base slice on a machine of eight cores and more).
     pub fn new(shape: Shape, prices: Prices, seed: u64) -> Self {
         let quantum = Time::from_ns(3_000_000);
         Self { shape, prices, seed, quantum, activities: &[], log: false }

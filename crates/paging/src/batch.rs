@@ -5,7 +5,7 @@ use crate::pte::{Format, Pte};
 use crate::table::Table;
 use crate::young::line;
 
-/// What a batch must agree on besides frames and attributes, and what it gathers (Linux 7.1.5,
+/// What a batch must agree on besides frames and attributes, and what it gathers (Linux 7.3.4,
 /// `fpb_t`). Young never matters; dirty, soft-dirty and writable matter only where respected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BatchFlags {
@@ -49,7 +49,7 @@ pub fn ignore<F: Format>(pte: Pte, flags: BatchFlags) -> Pte {
 }
 
 /// Entries from `i` on, at most `max_nr`, that map consecutive frames from `pte`'s with equal
-/// attributes under `flags`; at least 1. Reads through [`contig::gather_early`], once a contiguous
+/// attributes under `flags`; at least 1. Reads through [`contig::gather`], once a contiguous
 /// block. `pte` is the caller's copy of entry `i` (gathered), into which the merge flags merge.
 ///
 /// Precondition: `pte` is present, and `max_nr` ≥ 1 ends at the folio, the VMA and the table,
@@ -67,7 +67,7 @@ pub fn folio_pte_batch_flags<F: Format, T: Table>(
     let first = ignore::<F>(*pte, flags);
     let mut nr = batch_hint::<F>(i, *pte);
     while nr < max_nr {
-        let next = contig::gather_early::<F, T>(table, i + nr);
+        let next = contig::gather::<F, T>(table, i + nr);
         if ignore::<F>(next, flags) != F::advance(first, nr) {
             break;
         }

@@ -37,7 +37,7 @@ pub trait Env {
     /// Called between two tries for a lock: spin, wait for an event, or yield.
     fn relax(&self);
     /// Whether another task waits for this CPU: a walk of page tables then stops at its next PUD,
-    /// to be resumed (Linux 7.1.5, walk_pud_range). By default never.
+    /// to be resumed (Linux 7.3.4, walk_pud_range). By default never.
     #[inline]
     fn need_resched(&self) -> bool {
         false

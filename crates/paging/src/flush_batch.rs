@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire};
 
 /// The deferrals of one address space by number: the last made and the last known complete (Linux
-/// 7.1.5, `mm->tlb_flush_batched`). Whoever cleared an entry and put off its flush notes so under
+/// 7.3.4, `mm->tlb_flush_batched`). Whoever cleared an entry and put off its flush notes so under
 /// the table's lock; whoever relies on entries asks under that lock, flushes the address space if
 /// anything is pending, and marks what it saw as flushed.
 ///

@@ -58,11 +58,11 @@ pub struct Caps {
     pub hardware_dirty: bool,
     /// Hardware sets the accessed bit of entries that lead to tables
     /// ([`Format::NONLEAF_YOUNG`](crate::Format)): x86 always; arm64 where every CPU has FEAT_HAFT,
-    /// since no fault could stand in for it; riscv never (Linux 7.1.5,
+    /// since no fault could stand in for it; riscv never (Linux 7.3.4,
     /// arch_has_hw_nonleaf_pmd_young).
     pub nonleaf_af: bool,
     /// Entries at or above which a range becomes an invalidation of the whole address space.
-    /// arm64 without range TLBI: 512 at 4K pages; with it 2^21 + 1; x86: 34; riscv: 65 [7.1.5].
+    /// arm64 without range TLBI: 512 at 4K pages; with it 2^21 + 1; x86: 34; riscv: 65 [7.3.4].
     pub range_limit: usize,
     /// How deferred invalidations reach other CPUs.
     pub shootdown: Shootdown,
@@ -103,12 +103,12 @@ pub trait Mmu {
         self.barrier(Barrier::Complete);
     }
     /// Whether a CPU other than this one may hold translations of the address space. x86 defers an
-    /// invalidation only then (Linux 7.1.5, should_defer_flush).
+    /// invalidation only then (Linux 7.3.4, should_defer_flush).
     fn remote(&self, _asid: Asid) -> bool {
         true
     }
     /// Told at each deferral that entries of the address space were cleared whose flush comes later
     /// ([`Shootdown::Ipi`]): x86 notes here whom to interrupt then, and that its generation moved
-    /// (Linux 7.1.5, arch_tlbbatch_add_pending). By default nothing.
+    /// (Linux 7.3.4, arch_tlbbatch_add_pending). By default nothing.
     fn defer(&self, _asid: Asid) {}
 }

@@ -18,6 +18,6 @@ pub trait Notifier {
     /// The primary's entries for `range` were taken out or permit less, and their table is still
     /// locked: once this returns, the secondary reaches none of their frames (or writes to none it
     /// may no longer write to) without asking the primary again, and what it wrote is noted in
-    /// their folios (Linux 7.1.5, arch_invalidate_secondary_tlbs).
+    /// their folios (Linux 7.3.4, arch_invalidate_secondary_tlbs).
     fn invalidate(&self, range: VirtRange);
 }

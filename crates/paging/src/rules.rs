@@ -8,7 +8,7 @@ use core::ops::Range;
 /// The decisions on which paging and reclaim are right or wrong. The defaults are right.
 pub trait Rules {
     /// The entries that a check of `nr` entries from index `i` must visit: those, and where the
-    /// first or the last is contiguous, its block to the edge (Linux 7.1.5, contpte young ops:
+    /// first or the last is contiguous, its block to the edge (Linux 7.3.4, contpte young ops:
     /// hardware may have set the bit in any entry of a block). Precondition: the entries are
     /// present pages of one folio in one table, so blocks never straddle the table.
     #[inline]
@@ -23,7 +23,7 @@ pub trait Rules {
 
     /// How many entries from the one that maps `addr` a batch may be at most: to the end of the
     /// folio, of which `in_folio` pages are left; to `end`, that of the VMA or of the window looked
-    /// at; and to that of the table (Linux 7.1.5, folio_pte_batch).
+    /// at; and to that of the table (Linux 7.3.4, folio_pte_batch).
     #[inline]
     fn max_batch<F: Format>(addr: VirtAddr, in_folio: usize, end: VirtAddr) -> usize {
         let in_range = ((end.get() - addr.get()) >> F::PAGE_SHIFT) as usize;
@@ -31,7 +31,7 @@ pub trait Rules {
     }
 
     /// Whether an aging walk asks whether the page of `pte` was used: a folio's page that is young,
-    /// or may be young in a secondary MMU (Linux 7.1.5, get_pte_pfn).
+    /// or may be young in a secondary MMU (Linux 7.3.4, get_pte_pfn).
     #[inline]
     fn is_candidate<F: Format>(pte: Pte, secondary: bool) -> bool {
         F::is_present(pte) && !F::is_special(pte) && (secondary || F::is_young(pte))
@@ -39,28 +39,28 @@ pub trait Rules {
 
     /// Whether an old entry that leads to a table tells an aging walk that none of the table's
     /// entries was used: hardware sets the bit, and no secondary MMU reaches pages on its own
-    /// (Linux 7.1.5, walk_pmd_range).
+    /// (Linux 7.3.4, walk_pmd_range).
     #[inline]
     fn old_table_is_unused<F: Format>(caps: Caps, secondary: bool) -> bool {
         F::NONLEAF_YOUNG && caps.nonleaf_af && !secondary
     }
 
     /// The filter in which a walk of generation `seq` notes PTE tables worth entering: the next
-    /// walk's. That of `seq` itself is the one it asks (Linux 7.1.5, walk_pmd_range).
+    /// walk's. That of `seq` itself is the one it asks (Linux 7.3.4, walk_pmd_range).
     #[inline]
     fn filter_noted(seq: u64) -> u64 {
         seq + 1
     }
 
     /// How many young entries a look-around starts from, after `nr` of the folio asked for were
-    /// cleared: they count as one (Linux 7.1.5, lru_gen_look_around).
+    /// cleared: all of them (Linux 7.3.4, lru_gen_look_around).
     #[inline]
-    fn look_around_young(_nr: usize) -> usize {
-        1
+    fn look_around_young(nr: usize) -> usize {
+        nr
     }
 
     /// By how many pages generations grow and shrink when a folio of `nr` pages changes from one to
-    /// another; what a walk has done is counted in folios beside it (Linux 7.1.5,
+    /// another; what a walk has done is counted in folios beside it (Linux 7.3.4,
     /// update_batch_size).
     #[inline]
     fn pages_moved(nr: usize) -> i64 {
@@ -68,7 +68,7 @@ pub trait Rules {
     }
 
     /// Whether folios that join a cgroup's lists join its generations: if those are `in_use` there,
-    /// whether or not the lists of all cgroups are being switched over meanwhile (Linux 7.1.5,
+    /// whether or not the lists of all cgroups are being switched over meanwhile (Linux 7.3.4,
     /// lru_gen_add_folio). A switch comes to each cgroup once: what then joins the lists that it
     /// has emptied, as what reclaim could not free does, is on a list of which no one takes it.
     #[inline]
@@ -83,7 +83,7 @@ pub trait Rules {
     }
 
     /// Whether a contiguous block of which only a part is taken out or write-protected is unfolded
-    /// first (Linux 7.1.5, contpte_try_unfold_partial): a TLB entry made from any entry left would
+    /// first (Linux 7.3.4, contpte_try_unfold_partial): a TLB entry made from any entry left would
     /// still cover the others.
     #[inline]
     fn unfold_edges() -> bool {
@@ -91,37 +91,35 @@ pub trait Rules {
     }
 
     /// Whether a conversion of a contiguous block makes every TLB forget it between taking out its
-    /// entries and writing them anew (Linux 7.1.5, contpte_convert).
+    /// entries and writing them anew (Linux 7.3.4, contpte_convert).
     #[inline]
     fn break_before_make() -> bool {
         true
     }
 
     /// Whether access flags count as set only if they are in each entry of a contiguous block
-    /// (Linux 7.1.5, contpte_ptep_set_access_flags). Gathered flags lie: a walker that sets none
+    /// (Linux 7.3.4, contpte_ptep_set_access_flags). Gathered flags lie: a walker that sets none
     /// faults for ever on the entry it looks at.
     #[inline]
     fn access_flags_of_each_entry() -> bool {
         true
     }
 
-    /// Whether several entries of a folio may be unmapped at once, given whether userfaultfd
-    /// write-protects in the VMA (each entry would need its own marker) and whether the folio is
-    /// anonymous and backed by swap (each page has its own swap entry) (Linux 7.1.5,
-    /// folio_unmap_pte_batch).
+    /// Of `nr` entries taken out at once that userfaultfd write-protects, how many get a marker in
+    /// their place: each (Linux 7.3.4, cond_install_uffd_wp_ptes).
     #[inline]
-    fn may_batch_unmap(uffd_wp_vma: bool, anon_swapbacked: bool) -> bool {
-        !uffd_wp_vma && !anon_swapbacked
+    fn entries_marked(nr: usize) -> usize {
+        nr
     }
 
     /// Whether deferred invalidations of writable or dirty entries are completed before the folio
-    /// is written out (Linux 7.1.5, try_to_unmap_flush_dirty): a CPU may write until then.
+    /// is written out (Linux 7.3.4, try_to_unmap_flush_dirty): a CPU may write until then.
     #[inline]
     fn flush_before_write_out() -> bool {
         true
     }
 
-    /// Whether deferred invalidations are completed before the frames are freed (Linux 7.1.5,
+    /// Whether deferred invalidations are completed before the frames are freed (Linux 7.3.4,
     /// try_to_unmap_flush).
     #[inline]
     fn flush_before_free() -> bool {
@@ -129,20 +127,20 @@ pub trait Rules {
     }
 
     /// Whether deferred invalidations are completed before the page of an entry taken out is copied
-    /// to another frame (Linux 7.1.5, migrate_pages_batch): a CPU may write until then.
+    /// to another frame (Linux 7.3.4, migrate_pages_batch): a CPU may write until then.
     #[inline]
     fn flush_before_copy() -> bool {
         true
     }
 
     /// Whether an address space's pending deferred invalidations are completed before zap,
-    /// mprotect, mremap or madvise rely on its entries (Linux 7.1.5, flush_tlb_batched_pending).
+    /// mprotect, mremap or madvise rely on its entries (Linux 7.3.4, flush_tlb_batched_pending).
     #[inline]
     fn flush_pending_before_change() -> bool {
         true
     }
 
-    /// By how much the mapcount falls when `nr` entries of a folio are taken out (Linux 7.1.5,
+    /// By how much the mapcount falls when `nr` entries of a folio are taken out (Linux 7.3.4,
     /// folio_remove_rmap_ptes).
     #[inline]
     fn mappings_removed(nr: u32) -> u32 {

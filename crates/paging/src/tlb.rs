@@ -29,13 +29,13 @@ pub struct FlushPolicy {
 }
 
 impl FlushPolicy {
-    /// Kernels' default where an architecture has no rule of its own [7.1.5].
+    /// Kernels' default where an architecture has no rule of its own [7.3.4].
     pub const GENERIC: Self = Self { pte: YoungFlush::Sync, pmd: YoungFlush::Sync };
-    /// x86: nothing for PTEs; a range flush for PMD leaves [7.1.5].
+    /// x86: nothing for PTEs; a range flush for PMD leaves [7.3.4].
     pub const X86: Self = Self { pte: YoungFlush::None, pmd: YoungFlush::Sync };
-    /// arm64: TLBI without the trailing DSB for PTEs; with it for PMD leaves [7.1.5].
+    /// arm64: TLBI without the trailing DSB for PTEs; with it for PMD leaves [7.3.4].
     pub const ARM64: Self = Self { pte: YoungFlush::Nosync, pmd: YoungFlush::Sync };
-    /// riscv: as x86 [7.1.5].
+    /// riscv: as x86 [7.3.4].
     pub const RISCV: Self = Self::X86;
 
     /// The same choice at both levels: how a flush axis is forced.
@@ -54,7 +54,7 @@ impl FlushPolicy {
 
 /// Flushes `nr` entries of `level` from `start` on after their young bits were cleared. A range
 /// past [`Caps::range_limit`](crate::mmu::Caps) becomes a flush of the whole address space with the
-/// barrier, even under [`YoungFlush::Nosync`], as kernels do [7.1.5].
+/// barrier, even under [`YoungFlush::Nosync`], as kernels do [7.3.4].
 pub fn flush_young<E: Env>(
     env: &E,
     flush: YoungFlush,

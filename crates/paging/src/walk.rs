@@ -79,7 +79,7 @@ impl TableFrames for Range<Pfn> {
 /// The frame of the table of `level` that covers `addr`, making the tables that miss on the way.
 /// `None` if there is no frame for one, or if a leaf stands in the way; tables already made stay.
 /// Several CPUs may make the same table at once: one's is installed, the others give theirs back
-/// (Linux 7.1.5, pmd_install and its like).
+/// (Linux 7.3.4, pmd_install and its like).
 pub fn make_table<E: Env>(
     env: &E,
     root: Pfn,
@@ -228,7 +228,7 @@ pub enum Hit {
     Pmd(VirtAddr),
 }
 
-/// The stepping of `page_vma_mapped_walk` (Linux 7.1.5): visits the entries of one address space
+/// The stepping of `page_vma_mapped_walk` (Linux 7.3.4): visits the entries of one address space
 /// that map a folio, in address order, holding the lock of the table it stands in.
 pub struct MappedWalk<'e, E: Env> {
     env: &'e E,

@@ -169,10 +169,8 @@ fn the_getter_stops_once_young_and_dirty_are_found() {
     let mut entries: Vec<Pte> = (0..Arm64_4K::PTES).map(|i| world.entry(i)).collect();
     entries[FIRST + 2] = dirty;
     world.reset(&entries);
-    let early = contig::gather_early::<Arm64_4K, _>(table, FIRST + 9);
+    let found = contig::gather::<Arm64_4K, _>(table, FIRST + 9);
     assert_eq!(world.counts().loads, 1 + 3);
-    let all = contig::gather::<Arm64_4K, _>(table, FIRST + 9);
-    assert_eq!(world.counts().loads, 1 + 3 + 1 + 16);
-    assert_eq!(early, all);
-    assert_eq!(Arm64_4K::pfn(all), Pfn::new(0x8_0000 + 41));
+    assert!(Arm64_4K::is_young(found) && Arm64_4K::is_dirty(found));
+    assert_eq!(Arm64_4K::pfn(found), Pfn::new(0x8_0000 + 41));
 }

@@ -262,7 +262,7 @@ fn soft_dirty_is_dropped_where_there_is_no_bit_for_it() {
     assert_eq!(Arm64_4K::mksoft_dirty(leaf), leaf);
 }
 
-/// The four dirty states of arm64, as (read-only, writable, software dirty) bits [7.1.5].
+/// The four dirty states of arm64, as (read-only, writable, software dirty) bits [7.3.4].
 #[test]
 fn arm64_dirty_states() {
     let state = |pte: Pte| (pte.0 >> 7 & 1, pte.0 >> 51 & 1, pte.0 >> 55 & 1);

@@ -28,9 +28,8 @@ use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Access, Aging, Counter, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock,
-    LruGenLoop, Mapping, MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma,
-    ShadowEntry, ShootdownWhen, Sizes, Slot, Thp, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache,
-    handle_fault,
+    Mapping, MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma, ShadowEntry,
+    ShootdownWhen, Sizes, Slot, Thp, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache, handle_fault,
 };
 use std::collections::HashMap;
 
@@ -59,7 +58,6 @@ const SIZES: Sizes = Sizes::for_limits(&Limits {
 const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Line, flush: FlushPolicy::RISCV },
     unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
-    lru_gen: LruGenLoop::V7_1,
     thp: Thp::Never,
 };
 

@@ -1,11 +1,15 @@
-//! How much of each list is scanned (Linux 7.1.5, `get_scan_count` and what it calls).
+//! How much of each list is scanned (Linux 7.3.4, `get_scan_count` and what it calls).
 
+use crate::CpuCtx;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::scan::{
     ANON, DEF_PRIORITY, FILE, MAX_SWAPPINESS, SWAP_CLUSTER_MAX, SWAPPINESS_ANON_ONLY, ScanControl,
 };
+use crate::vmstat::Counter;
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::Env;
 
 /// Pages to scan of each list, by [`LruList::EVICTABLE`]'s order.
 pub(crate) type Targets = [u64; 4];
@@ -21,6 +25,8 @@ pub(crate) enum ScanBalance {
     Anon,
     /// Pages of files alone.
     File,
+    /// Nothing: anonymous memory alone is wanted, and there is no room to swap it to.
+    Nothing,
 }
 
 /// Whether the inactive list is too short beside the active one: the larger both are, the smaller
@@ -33,10 +39,10 @@ pub(crate) fn inactive_is_low(inactive: u64, active: u64, page_shift: u32) -> bo
 
 /// Which types to scan: the first rule that applies decides.
 pub(crate) fn scan_balance(sc: &ScanControl, swap: bool, swappiness: u8) -> ScanBalance {
-    if !sc.may_swap || !swap || (sc.cgroup_reclaim() && swappiness == 0) {
+    if swappiness == SWAPPINESS_ANON_ONLY {
+        if swap { ScanBalance::Anon } else { ScanBalance::Nothing }
+    } else if !sc.may_swap || !swap || (sc.cgroup_reclaim() && swappiness == 0) {
         ScanBalance::File
-    } else if swappiness == SWAPPINESS_ANON_ONLY {
-        ScanBalance::Anon
     } else if sc.priority == 0 && swappiness > 0 {
         ScanBalance::Equal
     } else if sc.state.file_is_tiny {
@@ -97,6 +103,32 @@ impl Maps<'_> {
         !self.slots.is_empty()
     }
 
+    /// What reclaiming each type of a cgroup and all below it cost lately, with what it cost since
+    /// this was last asked: transfers, 32 times each, and pages looked at in vain. Halved until it
+    /// is no more than a quarter of the lists (Linux 7.3.4, `prepare_scan_control`). The caller
+    /// holds the tree's lock.
+    pub(crate) fn update_cost<E: Env>(&self, env: &E, cpu: &mut CpuCtx, top: MemcgId) -> [u64; 2] {
+        let guard = self.lock_lruvec(env, cpu, top);
+        let lruvec = &self.memcg(top).lruvec;
+        let mut costs = [ANON, FILE].map(|kind| {
+            let rotated = self.sum(top, [Counter::PgrotateAnon, Counter::PgrotateFile][kind]);
+            let restore = [Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile][kind];
+            let written = if kind == ANON { self.sum(top, Counter::NrVmscanWrite) } else { 0 };
+            let io = self.sum(top, restore) + written;
+            let cost = &lruvec.cost[kind];
+            let nr_rotated = rotated - cost.last_rotated.swap(rotated, Relaxed);
+            let nr_io = io - cost.last_io.swap(io, Relaxed);
+            cost.count.load(Relaxed) + nr_io * SWAP_CLUSTER_MAX + nr_rotated
+        });
+        let size: u64 = LruList::EVICTABLE.map(|list| lruvec.subtree_size(list)).iter().sum();
+        while costs[ANON] + costs[FILE] > size / 4 {
+            costs = costs.map(|cost| cost / 2);
+        }
+        lruvec.cost.iter().zip(costs).for_each(|(of, cost)| of.count.store(cost, Relaxed));
+        self.unlock_lruvec(cpu, guard);
+        costs
+    }
+
     /// Whether an inactive list of a cgroup and all below it is too short.
     pub(crate) fn inactive_list_is_low(&self, memcg: MemcgId, file: bool, page_shift: u32) -> bool {
         let (inactive, active) = match file {
@@ -117,6 +149,7 @@ impl Maps<'_> {
             let scan = size >> sc.priority;
             match balance {
                 ScanBalance::Equal => scan,
+                ScanBalance::Nothing => 0,
                 ScanBalance::Anon => {
                     if list.is_file() {
                         0
@@ -158,14 +191,13 @@ mod tests {
     use super::*;
     use crate::referenced::Aging;
     use crate::scan::{Agent, ScanState};
-    use crate::tuning::{LruGenLoop, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+    use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
     use pageout_paging::tlb::FlushPolicy;
     use pageout_paging::young::Family;
 
     const TUNING: Tuning = Tuning {
         aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
         unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
-        lru_gen: LruGenLoop::V7_1,
         thp: Thp::Never,
     };
 
@@ -201,7 +233,7 @@ mod tests {
         let fract = |swappiness| ScanBalance::Fract(pressure([0, 0], swappiness));
         let cases = [
             (node, 12, plain, false, 60, ScanBalance::File),
-            (node, 0, both, false, 201, ScanBalance::File),
+            (node, 0, both, false, 201, ScanBalance::Nothing),
             (cgroup, 0, both, true, 0, ScanBalance::File),
             (node, 0, plain, true, 0, fract(0)),
             (node, 0, trim, true, 0, ScanBalance::File),

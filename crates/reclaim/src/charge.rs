@@ -27,7 +27,7 @@ pub struct OutOfMemory;
 
 impl Maps<'_> {
     /// Charges a folio to a cgroup and all above. Where one is at its limit, reclaims from it,
-    /// again and again as long as that frees something or retries are left (Linux 7.1.5,
+    /// again and again as long as that frees something or retries are left (Linux 7.3.4,
     /// `try_charge_memcg`; without its per-CPU stock).
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! What is done with a folio at the end of its inactive list, or of the oldest generation.
 
-use crate::folio::{FolioFlags, FolioGuard};
+use crate::folio::{Folio, FolioFlags, FolioGuard};
 use crate::maps::Maps;
 use crate::mglru::generation::lru_gen_set_refs;
 use crate::recency::Recency;
@@ -12,8 +12,6 @@ use crate::vma::VmFlags;
 pub enum FolioRef {
     /// Reclaim it.
     Reclaim,
-    /// Reclaim it if that takes no write-out.
-    ReclaimClean,
     /// Put it back.
     Keep,
     /// Make it active.
@@ -22,7 +20,7 @@ pub enum FolioRef {
 
 /// Decides on a locked folio from what [`folio_referenced`](crate::folio_referenced) found, and
 /// moves its `REFERENCED` flag along, unless a locked VMA or an unknown answer decides alone
-/// (classic branch of Linux 7.1.5, vmscan.c).
+/// (classic branch of Linux 7.3.4, vmscan.c).
 pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     let nr = match vmas(found) {
         Ok(nr) => nr,
@@ -31,24 +29,30 @@ pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> Foli
     let folio = folio.folio();
     let before = folio.note_use(Recency::NONE, Recency::REFERENCED);
     let was_referenced = before.contains(Recency::REFERENCED);
-    let file = !folio.flags().contains(FolioFlags::SWAPBACKED);
     if nr == 0 {
-        return if was_referenced && file { FolioRef::ReclaimClean } else { FolioRef::Reclaim };
+        return FolioRef::Reclaim;
     }
     folio.note_use(Recency::REFERENCED, Recency::NONE);
-    let executable = found.vm_flags.contains(VmFlags::EXEC) && file;
+    let executable = is_executable(folio, found.vm_flags);
     if was_referenced || nr > 1 || executable { FolioRef::Activate } else { FolioRef::Keep }
 }
 
-/// The same for a folio of a generation: the first sighting marks it, the next makes it part of a
-/// working set (branch of the multi-generational LRU of Linux 7.1.5, vmscan.c).
+/// The same for a folio of a generation: the first sighting marks it, or makes a file's executable
+/// page active, as any further one does (branch of the multi-generational LRU of Linux 7.3.4,
+/// vmscan.c).
 pub fn lru_gen_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     match vmas(found) {
         Err(decision) => decision,
         Ok(0) => FolioRef::Reclaim,
-        Ok(_) if lru_gen_set_refs(folio.folio()) => FolioRef::Activate,
+        Ok(_) if lru_gen_set_refs(folio.folio(), found.vm_flags) => FolioRef::Activate,
         Ok(_) => FolioRef::Keep,
     }
+}
+
+/// Whether a VMA with such flags maps the folio as executable pages of a file
+/// (`is_exec_file_folio`): they are kept at their first use, since each program waits for its own.
+pub(crate) fn is_executable(folio: &Folio, vm_flags: VmFlags) -> bool {
+    vm_flags.contains(VmFlags::EXEC) && !folio.flags().contains(FolioFlags::SWAPBACKED)
 }
 
 /// How many VMAs used the folio, unless that does not matter.

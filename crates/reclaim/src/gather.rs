@@ -17,7 +17,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::{Env, Format, Level, Mmu, Pte, Rules, VirtAddr, tlb};
 
-/// Folios freed after one flush (Linux 7.1.5, the size of a `folio_batch`).
+/// Folios freed after one flush (Linux 7.3.4, the size of a `folio_batch`).
 pub const FREE_BATCH: usize = 31;
 /// Folios whose references wait for one flush.
 const PUTS: usize = 64;
@@ -69,7 +69,7 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
     /// table's lock, which is still held; `was` is what they were, merged. Nothing is owed for what
     /// hardware could not reach. Deferred invalidations go out now where hardware broadcasts them
     /// and are completed later; where they are interrupts, they wait, unless no other CPU may hold
-    /// the translations (Linux 7.1.5, set_tlb_ubc_flush_pending).
+    /// the translations (Linux 7.3.4, set_tlb_ubc_flush_pending).
     pub fn cleared(
         &mut self,
         mm: &Mm,
@@ -131,7 +131,7 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
     }
 
     /// Starts to write out a locked dirty folio, clean from here on; what is owed for entries
-    /// through which it may still be written is flushed first (Linux 7.1.5,
+    /// through which it may still be written is flushed first (Linux 7.3.4,
     /// try_to_unmap_flush_dirty).
     pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Submitted {
         if self.writable && <W::Rules as Rules>::flush_before_write_out() {
@@ -145,7 +145,7 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
         self.settle(cpu);
     }
 
-    /// Completes the flushes owed (Linux 7.1.5, try_to_unmap_flush).
+    /// Completes the flushes owed (Linux 7.3.4, try_to_unmap_flush).
     pub(crate) fn flush(&mut self) {
         self.writable = false;
         let mmu = self.world.mmu();
@@ -186,7 +186,7 @@ impl<W: World> Drop for Gather<'_, '_, W> {
 }
 
 /// Before anyone relies on entries of the address space, under the lock of their table: completes
-/// what reclaim on another CPU may have put off (Linux 7.1.5).
+/// what reclaim on another CPU may have put off (Linux 7.3.4).
 pub fn flush_tlb_batched_pending<E: Env>(env: &E, mm: &Mm) {
     if !E::Rules::flush_pending_before_change() {
         return;
@@ -205,7 +205,7 @@ impl Maps<'_> {
     }
 
     /// Gives up references for whose entries nothing is owed any more. A folio that is left to the
-    /// swap cache alone, with no entry that names its slots, leaves it (Linux 7.1.5,
+    /// swap cache alone, with no entry that names its slots, leaves it (Linux 7.3.4,
     /// free_folio_and_swap_cache).
     pub fn release<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId, refs: u32) {
         let folio = self.folio(id);

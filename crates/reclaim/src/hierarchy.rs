@@ -198,7 +198,7 @@ impl Maps<'_> {
     }
 
     /// The next cgroup of a walk that goes on where the last one stopped, and ends where the
-    /// subtree does; walks at once share the cgroups among them (Linux 7.1.5, `mem_cgroup_iter`
+    /// subtree does; walks at once share the cgroups among them (Linux 7.3.4, `mem_cgroup_iter`
     /// with a cookie).
     pub(crate) fn walk_on(&self, top: MemcgId, first: bool) -> Option<MemcgId> {
         let walked = &self.memcg(top).walked;

@@ -102,7 +102,7 @@ pub use rmap::{Mapping, MappingId, MappingKind};
 pub use scan::{Agent, ScanControl};
 pub use space::{Advice, SpaceError};
 pub use swap::{Slot, SwapSlot};
-pub use tuning::{LruGenLoop, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+pub use tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 pub use unmap::{Unmapped, try_to_unmap};
 pub use vma::{NewVma, VmFlags, Vma, VmaId};
 pub use vmstat::{Counter, VmStat};

@@ -41,17 +41,23 @@ pub(crate) struct Scanned {
 
 impl Maps<'_> {
     /// Puts a folio that was never on a list on the one its flags say: the inactive one of its
-    /// type, the active one if it refaulted soon enough or, in the multi-generational LRU, a fault
-    /// brought it in, the unevictable one if it is mlocked.
+    /// type, the active one if it refaulted soon enough, the unevictable one if it is mlocked. In
+    /// the multi-generational LRU, what a fault brings in is used at once: that makes part of a
+    /// working set active, and marks anything else as referenced (Linux 7.3.4, `folio_add_lru`).
     ///
     /// # Panics
     /// In debug builds, if it is on a list.
     pub fn lru_add<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
         let guard = self.lock_lruvec_of(env, cpu, folio);
-        // What a fault brings in is used at once. Reclaim adds nothing, so none of it runs here.
-        if cpu.in_fault && self.lru_gen_enabled() {
-            folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+        let evictable = !folio.flags().contains(FolioFlags::MLOCKED);
+        // Reclaim adds nothing, so none of it runs here.
+        if evictable && cpu.in_fault && self.lru_gen_enabled() {
+            if folio.recency().contains(Recency::WORKINGSET) {
+                folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+            } else if !folio.recency().contains(Recency::REFERENCED) {
+                lru_gen_inc_refs(folio);
+            }
         }
         self.lru_link(&guard, id);
         self.unlock_lruvec(cpu, guard);
@@ -72,7 +78,7 @@ impl Maps<'_> {
     /// Takes folios from the tail of a list, with a reference to each, until `nr_to_scan` pages
     /// were examined or as many taken as there are; a folio on its way to being freed goes to the
     /// head, and so do, in the end, those of too high a zone, which count as examined but not
-    /// towards `nr_to_scan` (Linux 7.1.5, `isolate_lru_folios`).
+    /// towards `nr_to_scan` (Linux 7.3.4, `isolate_lru_folios`).
     pub(crate) fn isolate<E: Env>(
         &self,
         env: &E,
@@ -126,7 +132,7 @@ impl Maps<'_> {
 
     /// Puts isolated folios on the lists their flags say and gives up the references that
     /// isolating took; those to which there is no other are freed. Active ones let the clocks of
-    /// refaults go on (Linux 7.1.5, `move_folios_to_lru`).
+    /// refaults go on (Linux 7.3.4, `move_folios_to_lru`).
     pub(crate) fn putback<W: World>(&self, world: &W, cpu: &mut CpuCtx, list: &mut FolioList) {
         self.putback_where(world, cpu, list, |guard, id| self.lru_place(guard, id));
     }
@@ -195,7 +201,7 @@ impl Maps<'_> {
     }
 
     /// Moves an inactive folio to the head of its active list; whether it was on the inactive one
-    /// (Linux 7.1.5, `folio_activate`).
+    /// (Linux 7.3.4, `folio_activate`).
     pub fn activate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
         let folio = self.folio(id);
         let inactive = |lru: LruFlags| !lru.contains(LruFlags::ACTIVE);
@@ -204,7 +210,7 @@ impl Maps<'_> {
     }
 
     /// Moves an active folio to the head of its inactive list, or one of any generation but the
-    /// oldest to where it belongs without its uses; whether it did (Linux 7.1.5,
+    /// oldest to where it belongs without its uses; whether it did (Linux 7.3.4,
     /// `folio_deactivate`). Its `REFERENCED` flag is the caller's to clear.
     pub fn deactivate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
         let folio = self.folio(id);
@@ -218,7 +224,7 @@ impl Maps<'_> {
     }
 
     /// Gives a locked anonymous folio up lazily: without swap behind it, it joins the inactive
-    /// file list; false if it is on no list that can be reclaimed from (Linux 7.1.5,
+    /// file list; false if it is on no list that can be reclaimed from (Linux 7.3.4,
     /// `lru_lazyfree`).
     pub fn lazyfree<E: Env>(
         &self,
@@ -244,7 +250,7 @@ impl Maps<'_> {
     }
 
     /// Moves a folio whose write-out ended to the tail of its inactive list, where reclaim takes it
-    /// next (Linux 7.1.5, `folio_rotate_reclaimable`).
+    /// next (Linux 7.3.4, `folio_rotate_reclaimable`).
     pub(crate) fn rotate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);
         let guard = self.lock_lruvec_of(env, cpu, folio);
@@ -259,7 +265,7 @@ impl Maps<'_> {
     }
 
     /// Notes an access that leaves no young bit: the first sets `REFERENCED`, the next makes the
-    /// folio active; in the multi-generational LRU uses are counted (Linux 7.1.5,
+    /// folio active; in the multi-generational LRU uses are counted (Linux 7.3.4,
     /// `folio_mark_accessed`).
     pub fn mark_accessed<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
         let folio = self.folio(id);

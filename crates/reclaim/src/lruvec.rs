@@ -70,6 +70,16 @@ impl LruList {
     }
 }
 
+/// What reclaiming one type cost lately, and the counters it comes of when reclaim last looked, in
+/// pages (`struct lru_cost`). It changes under the lruvec's lock alone.
+#[derive(Debug, Default)]
+pub(crate) struct LruCost {
+    /// A moving sum: transfers, 32 times each, and pages looked at in vain.
+    pub(crate) count: AtomicU64,
+    pub(crate) last_rotated: AtomicU64,
+    pub(crate) last_io: AtomicU64,
+}
+
 /// All list state of a cgroup on a node. Lists change under `lock` alone, and so do its own sizes;
 /// sums over the subtree change with any of its lists.
 #[derive(Debug, Default)]
@@ -80,8 +90,8 @@ pub(crate) struct Lruvec {
     nr_pages: [AtomicU64; 5],
     /// Pages on each list of this cgroup and all below.
     subtree: [AtomicU64; 5],
-    /// What reclaiming each type cost lately (`anon_cost`, `file_cost`), of the subtree.
-    pub(crate) cost: [AtomicU64; 2],
+    /// What reclaiming each type of the subtree cost lately.
+    pub(crate) cost: [LruCost; 2],
     /// Pages evicted or activated so far in the subtree: the clock that shadows read.
     pub(crate) nonresident_age: AtomicU64,
     /// `workingset_activate` of each type when reclaim last looked.
@@ -95,8 +105,9 @@ impl Lruvec {
     pub(crate) fn init(&self, lru_gen: bool, now: u64) {
         self.generations.init(lru_gen, now);
         self.lists.iter().for_each(Ends::clear);
-        let sizes = self.nr_pages.iter().chain(&self.subtree);
-        sizes.chain(&self.cost).chain(&self.refaults).for_each(|n| n.store(0, Relaxed));
+        let sizes = self.nr_pages.iter().chain(&self.subtree).chain(&self.refaults);
+        let costs = self.cost.iter().flat_map(|of| [&of.count, &of.last_rotated, &of.last_io]);
+        sizes.chain(costs).for_each(|n| n.store(0, Relaxed));
         // Shadows of the entry's last owner may still be about; a clock that goes on makes them
         // look old rather than from the future.
     }

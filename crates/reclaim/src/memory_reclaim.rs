@@ -22,7 +22,7 @@ pub struct ReclaimRequest {
 }
 
 impl ReclaimRequest {
-    /// Reads `<bytes>[KMGTPE] [swappiness=N|max]`, as Linux 7.1.5 does: numbers in C's bases, a
+    /// Reads `<bytes>[KMGTPE] [swappiness=N|max]`, as Linux 7.3.4 does: numbers in C's bases, a
     /// suffix alone is 0, the last swappiness counts. Only a size past 64 bits, which Linux wraps
     /// around, is refused.
     ///
@@ -64,7 +64,7 @@ fn swappiness(text: &str) -> Option<u8> {
 
 impl Maps<'_> {
     /// Reclaims from a cgroup and all below it what `text` asks for, in rounds of a quarter of what
-    /// is left; pages reclaimed, which may be more (Linux 7.1.5, `user_proactive_reclaim`; there
+    /// is left; pages reclaimed, which may be more (Linux 7.3.4, `user_proactive_reclaim`; there
     /// are no per-CPU lists to drain before the last round).
     ///
     /// # Errors

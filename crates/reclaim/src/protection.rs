@@ -33,7 +33,7 @@ pub(crate) struct Claim {
 impl Claim {
     /// What the cgroup keeps in fact: what it asks and uses; in proportion, where all claims are
     /// more than the parent's; where they are less and `recursive`, with a share of the rest in
-    /// proportion to what each uses without claiming it (Linux 7.1.5, `effective_protection`).
+    /// proportion to what each uses without claiming it (Linux 7.3.4, `effective_protection`).
     pub(crate) fn effective(self, recursive: bool) -> u64 {
         let protected = self.usage.min(self.setting);
         if self.siblings > self.parent_effective {
@@ -56,7 +56,7 @@ fn share(of: u64, part: u64, whole: u64) -> u64 {
 
 impl Maps<'_> {
     /// Computes what a cgroup keeps when reclaim works on the subtree of `target`, and what its
-    /// children claim. Parents come before children (Linux 7.1.5,
+    /// children claim. Parents come before children (Linux 7.3.4,
     /// `page_counter_calculate_protection`).
     pub(crate) fn calculate_protection(&self, target: MemcgId, id: MemcgId) {
         let memcg = self.memcg(id);

@@ -28,7 +28,7 @@ pub struct ReclaimOptions {
 
 impl Maps<'_> {
     /// Reclaims some 32 pages from the whole machine, for whoever found no free frame; pages
-    /// reclaimed, 0 if there is nothing to be had (Linux 7.1.5, `try_to_free_pages`).
+    /// reclaimed, 0 if there is nothing to be had (Linux 7.3.4, `try_to_free_pages`).
     pub fn try_to_free_pages<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> u64 {
         self.try_to_free_pages_of(world, cpu, MAX_NR_ZONES - 1, tuning)
     }
@@ -47,7 +47,7 @@ impl Maps<'_> {
     }
 
     /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it; pages
-    /// reclaimed, which may be more (Linux 7.1.5, `try_to_free_mem_cgroup_pages`).
+    /// reclaimed, which may be more (Linux 7.3.4, `try_to_free_mem_cgroup_pages`).
     pub fn try_to_free_mem_cgroup_pages<W: World>(
         &self,
         world: &W,
@@ -67,7 +67,7 @@ impl Maps<'_> {
     }
 
     /// Reclaims in the background until the high watermark is met or nothing more is to be had;
-    /// whether it is met (Linux 7.1.5, `balance_pgdat`, for one zone). Where inactive pages of
+    /// whether it is met (Linux 7.3.4, `balance_pgdat`, for one zone). Where inactive pages of
     /// files alone were tried and nothing at all was got, it starts anew with both types.
     pub fn balance<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> bool {
         self.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
@@ -142,10 +142,9 @@ impl Maps<'_> {
     }
 
     /// One pass over the target's subtree, over both kinds of lists while they are switched (Linux
-    /// 7.1.5, `shrink_node`).
+    /// 7.3.4, `shrink_node`).
     fn shrink_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let tree = self.lock_tree(world, cpu);
-        (sc.state.file_taken, sc.state.unqueued_dirty) = (0, 0);
         let by_memcg_lru = sc.root_reclaim() && self.uses_generations();
         if by_memcg_lru {
             self.lru_gen_shrink_node(world, cpu, sc);
@@ -164,7 +163,7 @@ impl Maps<'_> {
     fn shrink_subtree<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let before = sc.nr_reclaimed;
         if !self.lru_gen_settled() {
-            self.prepare_scan_control(world, sc);
+            self.prepare_scan_control(world, cpu, sc);
         }
         self.shrink_memcgs(world, cpu, sc);
         if sc.nr_reclaimed == before && sc.state.cache_trim_mode {
@@ -172,13 +171,13 @@ impl Maps<'_> {
         }
     }
 
-    /// Looks at the target as a whole (Linux 7.1.5, `prepare_scan_control`).
-    fn prepare_scan_control<W: World>(&self, world: &W, sc: &mut ScanControl) {
+    /// Looks at the target as a whole (Linux 7.3.4, `prepare_scan_control`).
+    fn prepare_scan_control<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let top = sc.top();
         let lruvec = &self.memcg(top).lruvec;
         let refaults = self.refaults(top);
+        sc.state.cost = self.update_cost(world, cpu, top);
         for kind in [ANON, FILE] {
-            sc.state.cost[kind] = lruvec.cost[kind].load(Relaxed);
             let page_shift = <W::Format as Format>::PAGE_SHIFT;
             sc.state.may_deactivate[kind] = sc.state.force_deactivate
                 || refaults[kind] != lruvec.refaults[kind].load(Relaxed)
@@ -198,7 +197,7 @@ impl Maps<'_> {
     }
 
     /// Visits the cgroups of the target's subtree: background reclaim all of them, others until
-    /// they have enough, going on where the last one stopped (Linux 7.1.5, `shrink_node_memcgs`).
+    /// they have enough, going on where the last one stopped (Linux 7.3.4, `shrink_node_memcgs`).
     fn shrink_memcgs<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let top = sc.top();
         let partial = sc.agent != Agent::Kswapd && !sc.state.memcg_full_walk;
@@ -232,7 +231,7 @@ impl Maps<'_> {
         self.shrink_lruvec(world, cpu, id, sc);
     }
 
-    /// Scans one cgroup, both kinds of its lists while they are switched (Linux 7.1.5,
+    /// Scans one cgroup, both kinds of its lists while they are switched (Linux 7.3.4,
     /// `shrink_lruvec`).
     fn shrink_lruvec<W: World>(
         &self,
@@ -307,7 +306,7 @@ impl Maps<'_> {
         0
     }
 
-    /// Looks after ages before background reclaim starts (Linux 7.1.5, `kswapd_age_node`).
+    /// Looks after ages before background reclaim starts (Linux 7.3.4, `kswapd_age_node`).
     fn age_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
         let generations = self.uses_generations();
         if generations {
@@ -348,6 +347,6 @@ impl Maps<'_> {
     /// Refaults of each type in a subtree that were made active at once.
     fn refaults(&self, top: MemcgId) -> [u64; 2] {
         [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile]
-            .map(|counter| self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter)).sum())
+            .map(|counter| self.sum(top, counter))
     }
 }

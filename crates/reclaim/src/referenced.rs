@@ -47,7 +47,7 @@ impl Referenced {
     }
 }
 
-/// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.1.5, rmap.c); a
+/// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.3.4, rmap.c); a
 /// reclaim of one cgroup's own asks no process of another. With the multi-generational LRU, what is
 /// near a young entry is asked too, and nothing is flushed but for PMD leaves. A caller that holds
 /// the folio's lock shows it; otherwise it is tried, and a folio locked by someone else counts as

@@ -108,10 +108,6 @@ pub(crate) struct ScanState {
     pub(crate) no_cache_trim_mode: bool,
     /// What files hold would not lift the machine above its watermarks: take anonymous memory.
     pub(crate) file_is_tiny: bool,
-    /// Pages of files taken from generations in this pass, or put off because they are dirty.
-    pub(crate) file_taken: u64,
-    /// Those of them that no one writes out yet.
-    pub(crate) unqueued_dirty: u64,
 }
 
 impl ScanControl {

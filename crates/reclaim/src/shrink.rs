@@ -23,8 +23,6 @@ use pageout_paging::Stage;
 pub(crate) struct ReclaimStat {
     /// Dirty pages of files that no one writes out yet. What swap backs has no flusher.
     pub(crate) nr_unqueued_dirty: u64,
-    /// Written out by reclaim itself.
-    pub(crate) nr_pageout: u64,
     /// Made active.
     pub(crate) nr_activate: u64,
 }
@@ -39,7 +37,7 @@ enum Fate {
     Activated,
 }
 
-/// Reclaims what can be reclaimed of isolated folios (Linux 7.1.5): pages freed, and the rejects,
+/// Reclaims what can be reclaimed of isolated folios (Linux 7.3.4): pages freed, and the rejects,
 /// which the caller puts back. Nothing is owed for them any more.
 pub(crate) fn shrink_folio_list<W: World>(
     maps: &Maps<'_>,
@@ -121,9 +119,7 @@ impl<W: World> Shrink<'_, '_, W> {
         match decision {
             FolioRef::Activate => Fate::Activated,
             FolioRef::Keep => Fate::Kept,
-            FolioRef::Reclaim | FolioRef::ReclaimClean => {
-                self.reclaim(cpu, guard, id, decision == FolioRef::ReclaimClean)
-            }
+            FolioRef::Reclaim => self.reclaim(cpu, guard, id),
         }
     }
 
@@ -135,13 +131,7 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Unmaps the folio, writes it if it must be, and takes it out of its index.
-    fn reclaim(
-        &mut self,
-        cpu: &mut CpuCtx,
-        guard: &FolioGuard<'_>,
-        id: FolioId,
-        only_clean: bool,
-    ) -> Fate {
+    fn reclaim(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> Fate {
         let folio = guard.folio();
         let anon = FolioFlags::ANON | FolioFlags::SWAPBACKED;
         if folio.flags() & (anon | FolioFlags::SWAPCACHE) == anon {
@@ -164,7 +154,7 @@ impl<W: World> Shrink<'_, '_, W> {
             fate = (!done.all).then_some(Fate::Activated);
         }
         if fate.is_none() && guard.is_dirty() {
-            fate = self.clean(guard, id, refs, only_clean);
+            fate = self.clean(guard, id, refs);
         }
         let fate = fate.unwrap_or_else(|| self.remove(cpu, guard, id, refs));
         if !matches!(fate, Fate::Freed) && refs > 0 {
@@ -176,13 +166,7 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Gets a dirty folio written out; what becomes of it if it is not clean then. Files are left
     /// to their flushers: reclaim writes what swap backs, one folio at a time.
-    fn clean(
-        &mut self,
-        guard: &FolioGuard<'_>,
-        id: FolioId,
-        refs: u32,
-        only_clean: bool,
-    ) -> Option<Fate> {
+    fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Option<Fate> {
         let folio = guard.folio();
         if is_file(folio) {
             self.count(folio, Counter::NrVmscanImmediateReclaim);
@@ -190,7 +174,7 @@ impl<W: World> Shrink<'_, '_, W> {
             return Some(Fate::Activated);
         }
         // Someone who holds a reference may write to it again: it would not be freed anyhow.
-        if only_clean || !self.sc.may_writepage || folio.refs() != 2 + refs {
+        if !self.sc.may_writepage || folio.refs() != 2 + refs {
             return Some(Fate::Kept);
         }
         folio.note_use(Recency::RECLAIM, Recency::NONE);
@@ -198,7 +182,6 @@ impl<W: World> Shrink<'_, '_, W> {
         let submitted = self.gather.write_out(guard, id);
         self.world.enter(Stage::Other);
         self.count(folio, Counter::NrVmscanWrite);
-        self.stat.nr_pageout += folio.nr_pages() as u64;
         if folio.flags().contains(FolioFlags::SWAPCACHE) && submitted != Submitted::Failed {
             self.count(folio, Counter::Pswpout);
         }
@@ -222,7 +205,7 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Drops all `expected` references at once, under the lock that finding the folio takes, and
-    /// leaves a shadow in its place (Linux 7.1.5, __remove_mapping).
+    /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping).
     fn remove_mapping(
         &mut self,
         cpu: &mut CpuCtx,
@@ -261,7 +244,7 @@ fn is_file(folio: &Folio) -> bool {
     !folio.flags().contains(FolioFlags::SWAPBACKED)
 }
 
-/// Reclaims from the tail of an inactive list: pages freed (Linux 7.1.5).
+/// Reclaims from the tail of an inactive list: pages freed (Linux 7.3.4).
 pub(crate) fn shrink_inactive_list<W: World>(
     maps: &Maps<'_>,
     world: &W,
@@ -276,9 +259,9 @@ pub(crate) fn shrink_inactive_list<W: World>(
     let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
     let seen = maps.isolate(world, cpu, what, &mut isolated);
     let vmstat = &maps.memcg(memcg).vmstat;
-    let [scan, steal] = match list.is_file() {
-        true => [Counter::PgscanFile, Counter::PgstealFile],
-        false => [Counter::PgscanAnon, Counter::PgstealAnon],
+    let [scan, steal, rotate] = match list.is_file() {
+        true => [Counter::PgscanFile, Counter::PgstealFile, Counter::PgrotateFile],
+        false => [Counter::PgscanAnon, Counter::PgstealAnon, Counter::PgrotateAnon],
     };
     vmstat.add(sc.agent.pgscan(), seen.scanned);
     vmstat.add(scan, seen.scanned);
@@ -291,8 +274,7 @@ pub(crate) fn shrink_inactive_list<W: World>(
     vmstat.add(sc.agent.pgsteal(), nr_reclaimed);
     vmstat.add(steal, nr_reclaimed);
     vmstat.add(Counter::Pgactivate, stat.nr_activate);
-    let nr_rotated = seen.scanned - nr_reclaimed;
-    maps.note_cost(world, cpu, memcg, list.is_file(), stat.nr_pageout, nr_rotated);
+    vmstat.add(rotate, seen.scanned - nr_reclaimed);
     // Nothing but dirty folios that no one writes: the flushers are behind.
     if stat.nr_unqueued_dirty == seen.taken {
         cpu.events.wakeup_flusher += 1;
@@ -301,7 +283,7 @@ pub(crate) fn shrink_inactive_list<W: World>(
 }
 
 /// Moves folios from the tail of an active list to the inactive one, but for executable pages of
-/// files that are in use: pages moved (Linux 7.1.5).
+/// files that are in use: pages moved (Linux 7.3.4).
 pub(crate) fn shrink_active_list<W: World>(
     maps: &Maps<'_>,
     world: &W,
@@ -340,6 +322,7 @@ pub(crate) fn shrink_active_list<W: World>(
     let vmstat = &maps.memcg(memcg).vmstat;
     vmstat.add(Counter::Pgrefill, seen.scanned);
     vmstat.add(Counter::Pgdeactivate, nr_deactivated);
-    maps.note_cost(world, cpu, memcg, list.is_file(), 0, nr_rotated);
+    let rotate = if list.is_file() { Counter::PgrotateFile } else { Counter::PgrotateAnon };
+    vmstat.add(rotate, nr_rotated);
     nr_deactivated
 }

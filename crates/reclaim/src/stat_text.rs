@@ -38,14 +38,14 @@ impl Maps<'_> {
 
     /// Sums a counter over a subtree, of which parts may be taken between two changes of one
     /// page: a state never sums to less than 0. The caller holds the tree's lock.
-    fn sum(&self, top: MemcgId, counter: Counter) -> u64 {
+    pub(crate) fn sum(&self, top: MemcgId, counter: Counter) -> u64 {
         let each = self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter));
         let sum = each.fold(0, u64::wrapping_add);
         if (sum as i64) < 0 { 0 } else { sum }
     }
 
     /// Writes a cgroup's `memory.stat`: what exists here of the kernel's lines, in its order (Linux
-    /// 7.1.5, `memory_stat_format`). Amounts are bytes, events pages.
+    /// 7.3.4, `memory_stat_format`). Amounts are bytes, events pages.
     ///
     /// # Errors
     /// Those of `out`.
@@ -87,7 +87,7 @@ impl Maps<'_> {
         Ok(())
     }
 
-    /// Writes a cgroup's `memory.events`: calls, of it and all below (Linux 7.1.5,
+    /// Writes a cgroup's `memory.events`: calls, of it and all below (Linux 7.3.4,
     /// `__memory_events_show`).
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Maps<'_> {
     }
 
     /// Writes what exists here of the machine's `/proc/vmstat`, in the kernel's order (Linux
-    /// 7.1.5, `vmstat_text`). All in pages.
+    /// 7.3.4, `vmstat_text`). All in pages.
     ///
     /// # Errors
     /// Those of `out`.

@@ -27,7 +27,7 @@ pub(crate) fn number(text: &str) -> Option<(u64, &str)> {
 }
 
 /// All of `text` as a number of 32 bits, in the base that C gives it, with a `+` before and a line
-/// end behind it if need be (Linux 7.1.5, `kstrtouint` with base 0).
+/// end behind it if need be (Linux 7.3.4, `kstrtouint` with base 0).
 pub(crate) fn kstrtouint(text: &str) -> Option<u32> {
     let digits = text.strip_prefix('+').unwrap_or(text);
     let digits = digits.strip_suffix('\n').unwrap_or(digits);

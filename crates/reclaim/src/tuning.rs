@@ -7,7 +7,7 @@ use crate::referenced::Aging;
 pub enum UnmapBy {
     /// One at a time, as kernels did before file folios were unmapped in batches.
     PerEntry,
-    /// A run of one folio's entries at a time, where that is sound (Linux 7.1.5,
+    /// A run of one folio's entries at a time, where that is sound (Linux 7.3.4,
     /// folio_unmap_pte_batch).
     Batched,
 }
@@ -47,17 +47,6 @@ pub struct Unmapping {
     pub shootdown: ShootdownWhen,
 }
 
-/// How reclaim goes through the generations of a cgroup.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum LruGenLoop {
-    /// As Linux 7.1.5 does: how much to scan is asked anew after each round, any round may open a
-    /// new generation, and dirty folios are put off by moving them to a younger one.
-    V7_1,
-    /// As the memory-management tree has done since: how much to scan is settled once, in rounds of
-    /// 64 pages, and dirty folios are isolated and come back active, as on the classic lists.
-    Mm,
-}
-
 /// Whether a first access to anonymous memory asks for a folio as large as a page table maps (the
 /// kernel's `transparent_hugepage/enabled`). It is mapped by entries, not by a PMD leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -75,8 +64,6 @@ pub struct Tuning {
     pub aging: Aging,
     /// How entries are taken out.
     pub unmapping: Unmapping,
-    /// How reclaim goes through generations, where they are in use.
-    pub lru_gen: LruGenLoop,
     /// How large the folios are that faults make for anonymous memory.
     pub thp: Thp,
 }

@@ -51,7 +51,7 @@ impl Leaves {
 }
 
 /// Takes out the entries that map a locked folio, of which the caller holds a reference (Linux
-/// 7.1.5, try_to_unmap). The flush is the gather's; dirty bits go to the folio. An anonymous folio
+/// 7.3.4, try_to_unmap). The flush is the gather's; dirty bits go to the folio. An anonymous folio
 /// that is not given up lazily must be in the swap cache.
 pub fn try_to_unmap<W: World>(
     maps: &Maps<'_>,
@@ -85,7 +85,7 @@ pub fn try_to_unmap<W: World>(
 }
 
 /// Makes migration entries of those that map a locked folio, of which the caller holds a reference
-/// (Linux 7.1.5, try_to_migrate). The flush is the gather's; dirty bits go to the folio as well as
+/// (Linux 7.3.4, try_to_migrate). The flush is the gather's; dirty bits go to the folio as well as
 /// into the new entries. Whoever meets one of them waits until the page has moved.
 pub(crate) fn try_to_migrate<W: World>(
     maps: &Maps<'_>,
@@ -218,19 +218,19 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             Leaves::Migration => W::Format::swap(self.migration_entry(was)),
         };
         if !left.is_none() {
-            // What may leave one of its own is never batched.
-            pt.table().set(i, left);
+            // Markers are alike; swap and migration entries are not, and taken out one by one.
+            let marked = <W::Rules as Rules>::entries_marked(nr);
+            (i..i + marked).for_each(|i| pt.table().set(i, left));
         }
         Some(nr)
     }
 
-    /// Entries from `addr` on that may be taken out at once (Linux 7.1.5, folio_unmap_pte_batch).
+    /// Entries from `addr` on that may be taken out at once (Linux 7.3.4, folio_unmap_pte_batch).
     fn batch(&self, pt: &LockedTable<'_, W>, vma: &Vma, addr: VirtAddr, mut pte: Pte) -> usize {
         let folio = self.guard.folio();
-        let uffd_wp = vma.flags().contains(VmFlags::UFFD_WP);
         let batched = self.unmapping.by == UnmapBy::Batched
             && folio.nr_pages() > 1
-            && <W::Rules as Rules>::may_batch_unmap(uffd_wp, self.leaves.one_each());
+            && !self.leaves.one_each();
         if !batched {
             return 1;
         }

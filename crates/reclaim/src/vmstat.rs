@@ -67,6 +67,10 @@ counters! {
     PgscanAnon = "pgscan_anon",
     /// File pages examined.
     PgscanFile = "pgscan_file",
+    /// Anonymous pages that reclaim looked at in vain.
+    PgrotateAnon = "pgrotate_anon",
+    /// File pages that reclaim looked at in vain.
+    PgrotateFile = "pgrotate_file",
     /// Active pages examined.
     Pgrefill = "pgrefill",
     /// Pages read from swap.

@@ -10,11 +10,9 @@ use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
-use crate::scan::{FILE, SWAP_CLUSTER_MAX};
 use crate::vmstat::Counter;
 use core::num::NonZeroU64;
 use core::sync::atomic::Ordering::Relaxed;
-use pageout_paging::Env;
 
 /// What an evicted folio leaves where it was: when that was, on whose clock, and whether it had
 /// been part of a working set. The time is 46 bits wide, in pages, and wraps; in the
@@ -82,7 +80,7 @@ pub(crate) fn workingset_size(sizes: ListSizes, file: bool, swap: bool) -> u64 {
 }
 
 impl Maps<'_> {
-    /// Lets the clocks that shadows read go on, of the cgroup and all above (Linux 7.1.5,
+    /// Lets the clocks that shadows read go on, of the cgroup and all above (Linux 7.3.4,
     /// `workingset_age_nonresident`).
     pub(crate) fn age_nonresident(&self, memcg: MemcgId, nr_pages: u64) {
         for memcg in self.ancestors(memcg) {
@@ -91,7 +89,7 @@ impl Maps<'_> {
     }
 
     /// What a folio leaves that is about to be evicted by a reclaim of `target`, on whose clock
-    /// that counts (Linux 7.1.5, `workingset_eviction`).
+    /// that counts (Linux 7.3.4, `workingset_eviction`).
     pub fn workingset_eviction(&self, folio: &Folio, target: Option<MemcgId>) -> Shadow {
         if self.lru_gen_enabled() {
             return self.lru_gen_eviction(folio);
@@ -103,14 +101,8 @@ impl Maps<'_> {
     }
 
     /// Judges a folio that came back and is on no list yet, by what it left: one evicted not too
-    /// long ago is to go to the active list (Linux 7.1.5, `workingset_refault`).
-    pub fn workingset_refault<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        id: FolioId,
-        shadow: Shadow,
-    ) {
+    /// long ago is to go to the active list (Linux 7.3.4, `workingset_refault`).
+    pub fn workingset_refault(&self, cpu: &CpuCtx, id: FolioId, shadow: Shadow) {
         let folio = self.folio(id);
         debug_assert!(
             !folio.lru().contains(LruFlags::LRU),
@@ -133,7 +125,6 @@ impl Maps<'_> {
         count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
         if shadow.was_workingset() {
             folio.note_use(Recency::WORKINGSET, Recency::NONE);
-            self.note_cost(env, cpu, memcg, file, nr, 0);
             count(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile);
         }
     }
@@ -150,41 +141,6 @@ impl Maps<'_> {
         };
         let distance = shadow.distance(lruvec.nonresident_age.load(Relaxed));
         distance <= workingset_size(sizes, file, self.can_reclaim_anon())
-    }
-
-    /// Notes what reclaiming one type cost a cgroup and all above: `nr_io` pages of transfers,
-    /// `nr_rotated` pages looked at in vain. Halved as soon as it outgrows a quarter of the lists
-    /// (Linux 7.1.5, `lru_note_cost`).
-    pub(crate) fn note_cost<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        file: bool,
-        nr_io: u64,
-        nr_rotated: u64,
-    ) {
-        let cost = nr_io * SWAP_CLUSTER_MAX + nr_rotated;
-        if cost == 0 {
-            return;
-        }
-        let mut id = memcg;
-        loop {
-            let guard = self.lock_lruvec(env, cpu, id);
-            let lruvec = &self.memcg(id).lruvec;
-            let mut costs = lruvec.cost.each_ref().map(|cost| cost.load(Relaxed));
-            costs[if file { FILE } else { 0 }] += cost;
-            let size: u64 = LruList::EVICTABLE.map(|list| lruvec.subtree_size(list)).iter().sum();
-            if costs[0] + costs[1] > size / 4 {
-                costs = costs.map(|cost| cost / 2);
-            }
-            lruvec.cost.iter().zip(costs).for_each(|(to, cost)| to.store(cost, Relaxed));
-            self.unlock_lruvec(cpu, guard);
-            if id == MemcgId::ROOT {
-                return;
-            }
-            id = MemcgId(self.memcg(id).parent.load(Relaxed));
-        }
     }
 }
 

@@ -46,7 +46,7 @@ impl Maps<'_> {
 
     /// Starts to write out a dirty folio of a file, as flushers do, who name it with a reference of
     /// their own. First, every entry that maps it is made clean and loses its permission to write,
-    /// so that a store from then on faults and makes the folio dirty again (Linux 7.1.5,
+    /// so that a store from then on faults and makes the folio dirty again (Linux 7.3.4,
     /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written, or a
     /// PMD leaf maps it, which would have to be split: then it stays as it is.
     pub fn write_back<W: World>(
@@ -125,7 +125,7 @@ impl Maps<'_> {
 
     /// A write that [`Backing::write`](crate::Backing::write) left pending has ended, well or not.
     /// A folio that reclaim is waiting for moves to where it is taken next, unless it is dirty
-    /// again (Linux 7.1.5, folio_end_writeback).
+    /// again (Linux 7.3.4, folio_end_writeback).
     pub fn write_done<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId, ok: bool) {
         cpu.enter(Rank::Folio);
         let guard = self.lock_folio(world, id);
@@ -162,7 +162,7 @@ impl Maps<'_> {
     }
 }
 
-/// Makes one entry clean and read-only, and every TLB forget it; whether it was dirty (Linux 7.1.5,
+/// Makes one entry clean and read-only, and every TLB forget it; whether it was dirty (Linux 7.3.4,
 /// page_vma_mkclean_one).
 fn take_stores<W: World>(world: &W, pt: &LockedTable<'_, W>, mm: &Mm, at: VirtAddr) -> bool {
     let was = get_and_clear_ptes(world, pt, mm.asid(), at, 1);

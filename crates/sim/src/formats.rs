@@ -16,21 +16,21 @@ pub trait Arch: Format {
 
 impl Arch for X86_64 {
     const FLUSH: FlushPolicy = FlushPolicy::X86;
-    /// More than 33 pages become a full flush (`tlb_single_page_flush_ceiling`) [7.1.5].
+    /// More than 33 pages become a full flush (`tlb_single_page_flush_ceiling`) [7.3.4].
     const CAPS: Caps =
         Caps { range_limit: 34, shootdown: Shootdown::Ipi, nonleaf_af: true, ..Caps::IDEAL };
 }
 
 impl<const PAGE: u32, const TABLE: u32, const CONT: u32> Arch for Arm64<PAGE, TABLE, CONT> {
     const FLUSH: FlushPolicy = FlushPolicy::ARM64;
-    /// With range TLBI, which reaches over 2^21 pages [7.1.5]; without FEAT_HAFT.
+    /// With range TLBI, which reaches over 2^21 pages [7.3.4]; without FEAT_HAFT.
     const CAPS: Caps =
         Caps { range_limit: (1 << 21) + 1, shootdown: Shootdown::Broadcast, ..Caps::IDEAL };
 }
 
 impl Arch for Riscv64 {
     const FLUSH: FlushPolicy = FlushPolicy::RISCV;
-    /// With Svadu; more than 64 pages become a full flush [7.1.5].
+    /// With Svadu; more than 64 pages become a full flush [7.3.4].
     const CAPS: Caps = Caps { range_limit: 65, shootdown: Shootdown::Ipi, ..Caps::IDEAL };
 }
 

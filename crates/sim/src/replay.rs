@@ -27,8 +27,8 @@ use crate::walker::{Touch, touch};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::{
-    Aging, CpuCtx, FolioFlags, FolioId, LruGenLoop, MapAs, MappingId, MappingKind, MmId, NewFolio,
-    NewVma, VmFlags, VmaId, map_folio, zap_folio,
+    Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
+    VmFlags, VmaId, map_folio, zap_folio,
 };
 use pageout_record::schema::{Better, Ground as RecordGround, Labels, Metric, Record};
 use std::collections::BTreeMap;
@@ -133,18 +133,18 @@ impl Replay {
     ) -> Result<Box<dyn Cell>, ReplayError> {
         let order = self.order.in_format(self.format);
         let limited = Limited::plan::<F>(&self.source, limit, order)?;
-        let mut first: Vec<(Lru, LruGenLoop, Decisions)> = Vec::new();
+        let mut first: Vec<(Lru, Decisions)> = Vec::new();
         let mut record = |variant: &Variant| {
             let (decisions, counts) = limited.run::<F>(*variant)?;
-            let Variant { lru, lru_gen, .. } = *variant;
-            let like = first.iter().find(|first| (first.0, first.1) == (lru, lru_gen));
+            let lru = variant.lru;
+            let like = first.iter().find(|first| first.0 == lru);
             // Batches of entries are weighed by generations, where folios have several.
             if lru == Lru::Classic || order == 0 {
-                let expected = like.map_or(decisions, |first| first.2);
+                let expected = like.map_or(decisions, |first| first.1);
                 assert_eq!(decisions, expected, "variants on the same lists decide alike");
             }
             if like.is_none() {
-                first.push((lru, lru_gen, decisions));
+                first.push((lru, decisions));
             }
             let metrics = limited.metrics(&decisions).into_iter().chain(counts).collect();
             Ok(self.record(*variant, Axes::Reclaim, metrics))

@@ -4,7 +4,7 @@ use crate::formats::FormatName;
 use crate::metrics::labels;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
-use pageout_reclaim::{Aging, LruGenLoop, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+use pageout_reclaim::{Aging, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use pageout_record::schema::Labels;
 use std::fmt;
 use std::str::FromStr;
@@ -22,8 +22,6 @@ pub struct Variant {
     pub flush: Option<YoungFlush>,
     /// By which lists folios age.
     pub lru: Lru,
-    /// How reclaim goes through generations: nothing to the classic lists, which have its default.
-    pub lru_gen: LruGenLoop,
 }
 
 /// By which lists folios age.
@@ -51,11 +49,8 @@ pub enum VariantError {
     #[error("variant part `{0}`: expected AXIS=CHOICE, such as young=line")]
     NotAPair(String),
     /// An axis that is not there.
-    #[error("variant axis `{0}`: expected young, unmap, shootdown, flush, lru or aging")]
+    #[error("variant axis `{0}`: expected young, unmap, shootdown, flush or lru")]
     UnknownAxis(String),
-    /// A loop through generations, where there are none.
-    #[error("variant axis `aging`: expected it with lru=mglru alone")]
-    NoGenerations,
     /// A choice that the axis does not have.
     #[error("variant axis `{axis}`: found `{found}`, expected {accepted}")]
     UnknownChoice {
@@ -112,13 +107,6 @@ const fn lru_name(lru: Lru) -> &'static str {
     }
 }
 
-const fn loop_name(lru_gen: LruGenLoop) -> &'static str {
-    match lru_gen {
-        LruGenLoop::V7_1 => "7.1",
-        LruGenLoop::Mm => "mm",
-    }
-}
-
 /// What the choice `architecture` of the flush axis is on each format, in words.
 pub fn architecture_flush() -> String {
     let one = |format: FormatName| {
@@ -159,7 +147,6 @@ impl Variant {
             shootdown: ShootdownWhen::Deferred,
             flush: None,
             lru: Lru::Classic,
-            lru_gen: LruGenLoop::V7_1,
         }
     }
 
@@ -181,9 +168,6 @@ impl Variant {
             all.insert("unmap".to_owned(), unmap_name(self.unmap).to_owned());
             all.insert("shootdown".to_owned(), shootdown_name(self.shootdown).to_owned());
             all.insert("lru".to_owned(), lru_name(self.lru).to_owned());
-            if self.lru == Lru::Mglru {
-                all.insert("aging".to_owned(), loop_name(self.lru_gen).to_owned());
-            }
         }
         all
     }
@@ -196,7 +180,7 @@ impl Variant {
     /// What reclaim is told, likewise.
     pub fn tuning(self, default: FlushPolicy) -> Tuning {
         let unmapping = Unmapping { by: self.unmap, shootdown: self.shootdown };
-        Tuning { aging: self.aging(default), unmapping, lru_gen: self.lru_gen, thp: Thp::Never }
+        Tuning { aging: self.aging(default), unmapping, thp: Thp::Never }
     }
 }
 
@@ -226,11 +210,7 @@ impl fmt::Display for Variant {
             shootdown_name(self.shootdown),
             flush_name(self.flush),
             lru_name(self.lru)
-        )?;
-        match self.lru {
-            Lru::Classic => Ok(()),
-            Lru::Mglru => write!(f, ",aging={}", loop_name(self.lru_gen)),
-        }
+        )
     }
 }
 
@@ -249,16 +229,12 @@ impl FromStr for Variant {
                 "shootdown" => variant.shootdown = SHOOTDOWN.choice(choice)?,
                 "flush" => variant.flush = FLUSH.choice(choice)?,
                 "lru" => variant.lru = LRU.choice(choice)?,
-                "aging" => variant.lru_gen = LOOP.choice(choice)?,
                 _ => return Err(VariantError::UnknownAxis(axis.to_owned())),
             }
             if seen.contains(&axis) {
                 return Err(VariantError::Twice(axis.to_owned()));
             }
             seen.push(axis);
-        }
-        if seen.contains(&"aging") && variant.lru == Lru::Classic {
-            return Err(VariantError::NoGenerations);
         }
         Ok(variant)
     }
@@ -292,8 +268,6 @@ const FLUSH: Axis<Option<YoungFlush>> = Axis {
 
 const LRU: Axis<Lru> =
     Axis { name: "lru", choices: &[Lru::Classic, Lru::Mglru], name_of: lru_name };
-const LOOP: Axis<LruGenLoop> =
-    Axis { name: "aging", choices: &[LruGenLoop::V7_1, LruGenLoop::Mm], name_of: loop_name };
 
 impl<T: Copy> Axis<T> {
     fn choice(&self, name: &str) -> Result<T, VariantError> {
@@ -322,9 +296,7 @@ mod tests {
                     for flush in FLUSH.choices {
                         let (unmap, shootdown, flush) = (*unmap, *shootdown, *flush);
                         let classic = Variant { unmap, shootdown, flush, ..Variant::of(young) };
-                        let mglru = classic.on(Lru::Mglru);
-                        let mm = Variant { lru_gen: LruGenLoop::Mm, ..mglru };
-                        for variant in [classic, mglru, mm] {
+                        for variant in [classic, classic.on(Lru::Mglru)] {
                             assert_eq!(variant.to_string().parse(), Ok(variant));
                         }
                     }
@@ -334,13 +306,11 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_told_where_reclaim_is_and_loops_where_there_are_generations() {
+    fn lists_are_told_where_reclaim_is() {
         let axes = |variant: Variant, axes| variant.labels(axes).into_keys().collect::<Vec<_>>();
         assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Aging), ["flush", "young"]);
-        let classic = ["flush", "lru", "shootdown", "unmap", "young"];
-        assert_eq!(axes(Variant::BEFORE, Axes::Reclaim), classic);
-        let generations = [&["aging"], &classic[..]].concat();
-        assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Reclaim), generations);
+        let all = ["flush", "lru", "shootdown", "unmap", "young"];
+        assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Reclaim), all);
     }
 
     #[test]
@@ -349,22 +319,19 @@ mod tests {
         assert_eq!("young=per-entry,unmap=per-entry".parse(), Ok(Variant::BEFORE));
         assert_eq!("flush=architecture".parse(), Ok(Variant::of(Family::Line)));
         assert_eq!("young=per-entry,lru=mglru".parse(), Ok(Variant::MGLRU_BEFORE));
-        assert_eq!("lru=mglru,aging=7.1".parse(), Ok(Variant::MGLRU_STEPS[1]));
+        assert_eq!("lru=mglru".parse(), Ok(Variant::MGLRU_STEPS[1]));
     }
 
     #[test]
     fn bad_variants_name_what_is_accepted() {
         let message = |text: &str| text.parse::<Variant>().unwrap_err().to_string();
         assert!(message("young=fast").contains("per-entry, batched or line"));
-        assert!(message("colour=red").contains("young, unmap, shootdown, flush, lru or aging"));
+        assert!(message("colour=red").contains("young, unmap, shootdown, flush or lru"));
         assert!(
             message("shootdown=late")
                 .contains("immediate, deferred, deferred-4cpus or deferred-8cpus")
         );
         assert!(message("lru=2q").contains("classic or mglru"));
-        assert!(message("aging=6.1,lru=mglru").contains("7.1 or mm"));
-        assert!(message("aging=mm").contains("with lru=mglru alone"));
-        assert!(message("lru=classic,aging=7.1").contains("with lru=mglru alone"));
         assert!(message("young").contains("AXIS=CHOICE"));
         assert!(message("young=line,young=line").contains("given twice"));
         assert!(message("").contains("AXIS=CHOICE"));

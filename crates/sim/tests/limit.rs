@@ -1,7 +1,7 @@
 //! Programs under a memory limit: the engine never beats the bound, and variants decide alike.
 
 use pageout_paging::young::Family;
-use pageout_reclaim::{LruGenLoop, ShootdownWhen, UnmapBy};
+use pageout_reclaim::{ShootdownWhen, UnmapBy};
 use pageout_record::schema::Record;
 use pageout_sim::replay::Replay;
 use pageout_sim::residency::ReplayError;
@@ -289,8 +289,7 @@ proptest! {
         let trace = trace(|_, _| events);
         let fields = format!("limit={}KiB order={order} format=x86-64,arm64-4k", pages * 4);
         let [batched, line] = Variant::MGLRU_STEPS;
-        let mm = Variant { lru_gen: LruGenLoop::Mm, ..batched };
-        let variants = [Variant::BEFORE, Variant::of(Family::Line), line, batched, mm];
+        let variants = [Variant::BEFORE, Variant::of(Family::Line), line, batched];
         match run(&trace, &fields, &variants) {
             Ok(records) => {
                 for record in records {

@@ -5,19 +5,22 @@ use anyhow::{Context, Result};
 use pageout_record::render::{Align, Grid};
 use pageout_record::schema::{Record, RecordSet};
 
-use super::begin;
-use super::call::Call;
+use super::call::{self, Call};
 use super::checks::value;
+use super::{begin, none};
 
-/// A kernel, and the family that does what it does.
-const PAIRS: [(&str, &str); 2] = [("stock", "per-entry"), ("s1", "batched")];
+/// A kernel, and the variant that does what it does.
+const PAIRS: [(&str, &str); 2] =
+    [("no-batch", "young=per-entry,unmap=per-entry"), ("stock", "young=batched,unmap=batched")];
 
-/// Entries of a contiguous block: what one gathering read loads beside the entry itself.
+/// Entries of a contiguous block: what one gathering read of a clean one loads beside the entry
+/// itself.
 const BLOCK: f64 = 16.0;
 
 const RECLAIM: Call = Call {
     name: "engine-reclaim",
-    words: "lab run --kernel 6.12 stock s1 reclaim-file order=4 lru=classic --runs 1",
+    words: "lab run --kernel 7.3 no-batch stock reclaim-file order=0,4,8,9 lru=classic,mglru \
+        --runs 1",
 };
 
 /// What is counted a reclaimed page, in [`COUNTED`]'s order.
@@ -26,6 +29,17 @@ type Counts = [f64; 3];
 const COUNTED: [&str; 3] =
     ["entries read through the getter", "compare-and-swaps", "invalidations"];
 
+/// Decisions of a reclaim: the kernel's name and the engine's. The last four are of generations.
+const DECIDED: [(&str, &str); 7] = [
+    ("pgscan", "pages examined"),
+    ("pgsteal", "pages reclaimed"),
+    ("pgactivate", "pages activated"),
+    ("walk: entries", "walk: entries"),
+    ("walk: young", "walk: young"),
+    ("walk: tables", "walk: tables"),
+    ("walk: tables added", "walk: tables added"),
+];
+
 /// How often `folio_referenced` asks a page for each page that is reclaimed: while it is young, and
 /// when it is old.
 struct Checks {
@@ -33,16 +47,63 @@ struct Checks {
     old: f64,
 }
 
-/// Prints both, a line a count.
+/// Prints both, a line a count, and fails if they decide otherwise.
 pub(super) fn beside() -> Result<()> {
-    begin("the engine's counts beside the kernel's: arm64-4k, order 4, classic LRU");
+    begin("the engine's counts beside the kernel's: arm64-4k");
     let reclaimed = RECLAIM.records()?;
+    decisions(&reclaimed)?;
+    referenced(&reclaimed)
+}
+
+/// What each order and each kind of lists came to.
+fn decisions(reclaimed: &RecordSet) -> Result<()> {
+    let columns = ["kernel", "lru", "order", "count", "kernel", "engine"];
+    let columns = columns.map(|name| (name.to_owned(), Align::Right));
+    let mut grid = Grid::new(columns.to_vec());
+    let mut otherwise = Vec::new();
+    for record in &reclaimed.records {
+        let field = |name: &str| record.fields.get(name).map_or("", String::as_str);
+        let (order, lru) = (field("order"), field("lru"));
+        let kernel = record.variant.get("kernel").map_or("", String::as_str);
+        let variant = PAIRS.iter().find(|(name, _)| *name == kernel);
+        let (_, variant) = variant.with_context(|| format!("kernel {kernel} has a variant"))?;
+        let engine = engine_reclaim(order, lru, variant)?;
+        let engine = engine.records.first().context("no record of the engine")?;
+        let decided = if lru == "classic" { &DECIDED[..3] } else { &DECIDED[..] };
+        for (theirs, ours) in decided {
+            let (there, here) = (value(record, theirs)?, value(engine, ours)?);
+            grid.row(
+                [kernel, lru, order, theirs]
+                    .map(str::to_owned)
+                    .into_iter()
+                    .chain([format!("{there:.0}"), format!("{here:.0}")]),
+            );
+            if there != here {
+                otherwise.push(format!("{kernel} {lru} order={order} {theirs}: {there} → {here}"));
+            }
+        }
+    }
+    println!("{grid}");
+    none(&otherwise, "the engine decides otherwise than the kernel")
+}
+
+fn engine_reclaim(order: &str, lru: &str, variant: &str) -> Result<RecordSet> {
+    let words = format!(
+        "run reclaim-file order={order} lru={lru} format=arm64-4k size=1GiB \
+         --variant {variant} --runs 1"
+    );
+    call::records(&format!("engine-{lru}-{order}-{}", variant.len()), &words)
+}
+
+/// What runs under `folio_referenced`, order 4, on the classic lists.
+fn referenced(reclaimed: &RecordSet) -> Result<()> {
     let mut columns = vec![("under folio_referenced, per reclaimed page".to_owned(), Align::Left)];
     let mut counts = Vec::new();
     let mut checks = Vec::new();
-    for (kernel, family) in PAIRS {
-        let record = of_kernel(&reclaimed, kernel)?;
+    for (kernel, variant) in PAIRS {
+        let record = of_kernel(reclaimed, kernel)?;
         let asked = Checks::of(record)?;
+        let family = variant.split(['=', ',']).nth(1).context("a variant names its family")?;
         columns.push((format!("{kernel} (kernel)"), Align::Right));
         counts.push(of_the_kernel(kernel)?);
         columns.push((format!("{family} (engine)"), Align::Right));
@@ -69,24 +130,30 @@ impl Checks {
 }
 
 fn of_kernel<'a>(set: &'a RecordSet, kernel: &str) -> Result<&'a Record> {
-    let is = |record: &&Record| record.variant.get("kernel").is_some_and(|name| name == kernel);
+    let is = |record: &&Record| {
+        let of = |name: &str| record.fields.get(name).map(String::as_str);
+        let named = record.variant.get("kernel").is_some_and(|found| found == kernel);
+        named && of("order") == Some("4") && of("lru") == Some("classic")
+    };
     set.records.iter().find(is).with_context(|| format!("no record of {kernel}"))
 }
 
 /// Instructions of each kind that ran under `folio_referenced`.
 fn of_the_kernel(kernel: &str) -> Result<Counts> {
     let words = format!(
-        "lab profile --kernel 6.12 {kernel} reclaim-file order=4 lru=classic \
+        "lab profile --kernel 7.3 {kernel} reclaim-file order=4 lru=classic \
          --root folio_referenced --runs 1"
     );
-    let set = super::call::records(&format!("engine-profile-{kernel}"), &words)?;
+    let set = call::records(&format!("engine-profile-{kernel}"), &words)?;
     let function = |name: &str| {
         let is = |record: &&Record| record.fields.get("function").is_some_and(|f| f == name);
         set.records.iter().find(is)
     };
     let root = function("folio_referenced").context("folio_referenced was not profiled")?;
-    let gathers = function("contpte_ptep_get").map_or(Ok(0.0), |record| value(record, "calls"))?;
-    let read = gathers * (1.0 + BLOCK);
+    let getters = ["contpte_ptep_get", "contpte_ptep_get_lockless"];
+    let calls = getters.map(|name| function(name).map_or(Ok(0.0), |of| value(of, "calls")));
+    let calls: Result<Vec<f64>> = calls.into_iter().collect();
+    let read = calls?.iter().sum::<f64>() * (1.0 + BLOCK);
     Ok([read, value(root, "compare-and-swaps")?, value(root, "invalidations")?])
 }
 
@@ -97,7 +164,7 @@ fn of_the_engine(family: &str, asked: &Checks) -> Result<Counts> {
             "run age-file order=4 format=arm64-4k size=1GiB young={young} \
              --variant young={family} --runs 1"
         );
-        let set = super::call::records(&format!("engine-{family}-{young}"), &words)?;
+        let set = call::records(&format!("engine-{family}-{young}"), &words)?;
         let record = set.records.first().context("no record of the engine")?;
         let helper = value(record, "entries visited by the helper alone")?;
         let read = value(record, "entries visited")? - helper;

@@ -170,7 +170,7 @@ fn scenarios_of_reclaim() {
 #[test]
 fn variants() {
     for option in ["compare age-file --base", "compare age-file --new", "run age-file --variant"] {
-        refused(&format!("{option} colour=red"), &["`colour`", "shootdown, flush, lru or aging"]);
+        refused(&format!("{option} colour=red"), &["`colour`", "shootdown, flush or lru"]);
         refused(&format!("{option} young=fast"), &["`fast`", "per-entry, batched or line"]);
         refused(&format!("{option} flush=maybe"), &["`maybe`", "sync, nosync or none"]);
         refused(&format!("{option} young"), &["`young`", "AXIS=CHOICE"]);
@@ -181,8 +181,6 @@ fn variants() {
             &["`late`", "immediate, deferred, deferred-4cpus"],
         );
         refused(&format!("{option} lru=2q"), &["lru", "`2q`", "classic or mglru"]);
-        refused(&format!("{option} lru=mglru,aging=6"), &["aging", "`6`", "7.1 or mm"]);
-        refused(&format!("{option} aging=mm"), &["aging", "with lru=mglru alone"]);
     }
     let twice = ["young=line,", "flush=architecture", "compared with itself"];
     refused("compare age-file --base young=line --new young=line", &twice);

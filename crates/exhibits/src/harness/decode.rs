@@ -1,4 +1,4 @@
-//! Entries read by the bit numbers of the manuals and kernel headers (Linux 7.1.5), not by the
+//! Entries read by the bit numbers of the manuals and kernel headers (Linux 7.3.4), not by the
 //! formats' own code: what the oracle trusts.
 
 use pageout_paging::pte::{Arm64, Riscv, X86};

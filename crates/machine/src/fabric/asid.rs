@@ -18,7 +18,7 @@ pub(crate) struct Identifiers {
 
 impl<F: Format> Machine<'_, F> {
     /// Loads an address space, giving it an identifier if it has none of this generation; a core
-    /// that has not flushed since the generation began does so (Linux 7.1.5,
+    /// that has not flushed since the generation began does so (Linux 7.3.4,
     /// check_and_switch_context).
     pub(super) fn load_broadcast(&self, core: &Core<'_, F>, shape: Broadcast, asid: Asid) {
         let identifiers = &self.identifiers;

@@ -1,4 +1,4 @@
-//! Invalidations by interprocessor interrupts (x86, riscv), as Linux 7.1.5 does on x86:
+//! Invalidations by interprocessor interrupts (x86, riscv), as Linux 7.3.4 does on x86:
 //! generations, sets of cores, lazy cores, tags.
 
 use super::{Loaded, Machine};

@@ -9,7 +9,7 @@ pub(super) const MAX_RANGE_PAGES: usize = 32 << 16;
 
 /// Pages that each of the instructions covers, in order, which together invalidate `pages` pages:
 /// (num + 1) · 2^(5·scale + 1) with num 0 to 31, scale from 3 down, and one of a single page where
-/// the number is odd (Linux 7.1.5, __flush_tlb_range_op).
+/// the number is odd (Linux 7.3.4, __flush_tlb_range_op).
 ///
 /// # Panics
 /// If there are more than [`MAX_RANGE_PAGES`].

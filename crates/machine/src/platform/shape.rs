@@ -35,7 +35,7 @@ impl Shape {
             range_limit: match self.invalidation {
                 // One operation covers at most 2^21 entries: 32 · 2^(5·3+1).
                 Invalidation::Broadcast(Broadcast { range_operations: true, .. }) => (1 << 21) + 1,
-                // MAX_DVM_OPS [Linux 7.1.5, arm64 tlbflush.h]: the entries of one table.
+                // MAX_DVM_OPS [Linux 7.3.4, arm64 tlbflush.h]: the entries of one table.
                 Invalidation::Broadcast(_) => 1 << F::TABLE_SHIFT,
                 Invalidation::Ipi(ipi) => ipi.full_flush_ceiling as usize + 1,
             },
@@ -88,10 +88,10 @@ pub struct Broadcast {
 /// Invalidations as interrupts to the cores that may hold translations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ipi {
-    /// Address spaces that a core keeps apart by tags (Linux 7.1.5 on x86: 6, TLB_NR_DYN_ASIDS).
+    /// Address spaces that a core keeps apart by tags (Linux 7.3.4 on x86: 6, TLB_NR_DYN_ASIDS).
     /// 0: every switch flushes all but global translations.
     pub tag_slots: u8,
-    /// The most entries flushed one by one; more flush the address space (Linux 7.1.5: x86 33,
+    /// The most entries flushed one by one; more flush the address space (Linux 7.3.4: x86 33,
     /// tlb_single_page_flush_ceiling; riscv 64).
     pub full_flush_ceiling: u32,
     /// Idle cores keep their address space loaded, are not interrupted, and flush when they leave

@@ -83,7 +83,7 @@ impl<'a, F: Format> Machine<'a, F> {
         }
     }
 
-    /// arm64 completes the core's own invalidations at every switch (Linux 7.1.5, __switch_to).
+    /// arm64 completes the core's own invalidations at every switch (Linux 7.3.4, __switch_to).
     fn barrier_of_switch(&self, core: &Core<'a, F>, wait: bool) {
         if let Invalidation::Broadcast(shape) = self.setup.shape.invalidation
             && let InvalidationPrices::Broadcast(prices) = &self.setup.prices.invalidation

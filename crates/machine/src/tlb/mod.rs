@@ -29,7 +29,7 @@ pub enum Found {
     /// a permission that it holds and software has loosened since; here it looks at the table.
     Miss,
     /// What is held is that nothing is mapped here. It is forgotten with this answer, as software
-    /// does in the fault that follows (Linux 7.1.5, flush_tlb_fix_spurious_fault of riscv).
+    /// does in the fault that follows (Linux 7.3.4, flush_tlb_fix_spurious_fault of riscv).
     Fault,
 }
 

@@ -1,7 +1,7 @@
 //! Setting access flags in software: where hardware sets none, and where a write fault ends.
 
 use super::change::change;
-use super::{block, convert, gather_early};
+use super::{block, convert, gather};
 use crate::env::{Env, LockedTable};
 use crate::mmu::{Asid, Invalidate, Mmu};
 use crate::pte::{Format, Level, Pte};
@@ -31,7 +31,7 @@ impl AccessFlags {
     }
 }
 
-/// Grants `flags` to the entry that maps `addr`; whether that changed anything (Linux 7.1.5,
+/// Grants `flags` to the entry that maps `addr`; whether that changed anything (Linux 7.3.4,
 /// ptep_set_access_flags). In a contiguous block every entry gets them, since a walker that sets no
 /// flags looks at one entry only; becoming writable unfolds the block, for it concerns one page.
 ///
@@ -73,6 +73,6 @@ fn nothing_to_do<E: Env>(table: E::Table, i: usize, run: Range<usize>, flags: Ac
     let has = |pte| flags.grant::<E::Format>(pte) == pte;
     match E::Rules::access_flags_of_each_entry() {
         true => run.into_iter().all(|k| has(table.load(k))),
-        false => has(gather_early::<E::Format, _>(table, i)),
+        false => has(gather::<E::Format, _>(table, i)),
     }
 }

@@ -9,7 +9,7 @@ use crate::pte::{Format, Level, Pte};
 use crate::table::Table;
 
 /// Takes out `nr` entries from the one that maps `addr` on; the first as it was, young and dirty if
-/// any of them was (Linux 7.1.5, get_and_clear_ptes). TLBs still hold them: the flush is the
+/// any of them was (Linux 7.3.4, get_and_clear_ptes). TLBs still hold them: the flush is the
 /// caller's. Precondition: they are present and lie in this table.
 pub fn get_and_clear_ptes<E: Env>(
     env: &E,
@@ -26,7 +26,7 @@ pub fn get_and_clear_ptes<E: Env>(
 }
 
 /// Write-protects `nr` entries from the one that maps `addr` on; dirty ones stay dirty (Linux
-/// 7.1.5, wrprotect_ptes). TLBs may still permit writes, which make entries dirty no more: the
+/// 7.3.4, wrprotect_ptes). TLBs may still permit writes, which make entries dirty no more: the
 /// flush is the caller's. Precondition: they are present and lie in this table.
 pub fn wrprotect_ptes<E: Env>(
     env: &E,

@@ -21,7 +21,7 @@ pub(super) fn unfold<E: Env>(env: &E, pt: &LockedTable<'_, E>, asid: Asid, addr:
 }
 
 /// Unfolds the blocks that `nr` entries from `addr` cover only in part: at most the first's and the
-/// last's (Linux 7.1.5, contpte_try_unfold_partial).
+/// last's (Linux 7.3.4, contpte_try_unfold_partial).
 pub(super) fn unfold_edges<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,
@@ -43,7 +43,7 @@ pub(super) fn unfold_edges<E: Env>(
 }
 
 /// Rewrites the block of `addr` as `kind` makes its entries, all young or dirty if one was (Linux
-/// 7.1.5, contpte_convert). A TLB must not hold the block's old translations beside its new ones
+/// 7.3.4, contpte_convert). A TLB must not hold the block's old translations beside its new ones
 /// (Arm ARM, break-before-make): so the entries are taken out, forgotten everywhere, and only then
 /// written anew. Hardware that never faults on the mixture may skip the flush; callers' own flush
 /// then ends it.

@@ -1,5 +1,5 @@
 //! Contiguous blocks: aligned runs of 2^`CONT_SHIFT` entries that one TLB entry may cache, in any
-//! of which hardware may set young and dirty for the whole (Linux 7.1.5, contpte.c).
+//! of which hardware may set young and dirty for the whole (Linux 7.3.4, contpte.c).
 //!
 //! That an entry is contiguous is this module's own affair: callers set plain entries, and what
 //! they read may or may not say so. All of it works under the table's lock. Nothing here flushes
@@ -13,7 +13,7 @@ mod set;
 
 pub use access::{AccessFlags, set_access_flags};
 pub use change::{get_and_clear_ptes, wrprotect_ptes};
-pub use get::{Getter, batch_hint, gather, gather_early};
+pub use get::{Getter, batch_hint, gather};
 pub use set::{set_pte, set_ptes};
 
 use crate::pte::{Format, Pte};

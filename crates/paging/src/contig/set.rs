@@ -9,7 +9,7 @@ use crate::{Pfn, VirtAddr};
 use core::ops::Range;
 
 /// Stores `nr` entries from index `i` on that map consecutive frames from `pte`'s, setting the
-/// contiguous bit on each whole block aligned in both address and frame (Linux 7.1.5,
+/// contiguous bit on each whole block aligned in both address and frame (Linux 7.3.4,
 /// contpte_set_ptes). A single entry is never contiguous. Precondition: the entries are not
 /// present, lie in the table, and map pages of one folio in one VMA.
 pub fn set_ptes<F: Format, T: Table>(table: T, i: usize, pte: Pte, nr: usize) {
@@ -28,7 +28,7 @@ pub fn set_ptes<F: Format, T: Table>(table: T, i: usize, pte: Pte, nr: usize) {
 }
 
 /// Stores the entry that maps `addr`, which was not present, and folds its block if this was the
-/// last that missed (Linux 7.1.5, set_pte and contpte_try_fold). `folio` is the frames of the
+/// last that missed (Linux 7.3.4, set_pte and contpte_try_fold). `folio` is the frames of the
 /// folio that `pte` maps a page of: a block is never more than one folio. A fold flushes, as any
 /// conversion does.
 pub fn set_pte<E: Env>(

@@ -1,4 +1,4 @@
-//! arm64 stage-1 entries (bits as Linux 7.1.5 defines them in pgtable-hwdef.h and pgtable-prot.h).
+//! arm64 stage-1 entries (bits as Linux 7.3.4 defines them in pgtable-hwdef.h and pgtable-prot.h).
 
 use super::{Entry, Format, Level, Prot, Pte, SwapEntry, SwapKind, YoungClear};
 use crate::Pfn;

@@ -165,7 +165,7 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// A leaf that maps `pfn` at `level` ([`Level::Pte`] or [`Level::Pmd`]): old, clean, user.
     fn leaf(level: Level, pfn: Pfn, prot: Prot) -> Pte;
     /// An entry that leads to the table in frame `pfn`: young where such entries can be, as kernels
-    /// install them (Linux 7.1.5, `_PAGE_TABLE` of x86, `PMD_TABLE_AF` of arm64).
+    /// install them (Linux 7.3.4, `_PAGE_TABLE` of x86, `PMD_TABLE_AF` of arm64).
     fn table(pfn: Pfn) -> Pte;
     /// A swap entry. See [`SwapEntry`] for what fits.
     fn swap(entry: SwapEntry) -> Pte;

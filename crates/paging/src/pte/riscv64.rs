@@ -1,4 +1,4 @@
-//! riscv64 entries (bits as Linux 7.1.5 defines them in pgtable-bits.h and pgtable-64.h, and the
+//! riscv64 entries (bits as Linux 7.3.4 defines them in pgtable-bits.h and pgtable-64.h, and the
 //! privileged specification with Svnapot, Svpbmt and Svrsw60t59b).
 
 use super::{Entry, Format, Level, Prot, Pte, SwapEntry, SwapKind, YoungClear};

@@ -21,7 +21,7 @@ pub enum SwapKind {
 }
 
 /// What a migration entry keeps of the entry in whose place it stands, besides the flags that every
-/// swap entry has (Linux 7.1.5, leafops.h: bits of the offset above the frame).
+/// swap entry has (Linux 7.3.4, leafops.h: bits of the offset above the frame).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Moving {
     /// Writable.

@@ -1,4 +1,4 @@
-//! x86-64 entries (bits as Linux 7.1.5 defines them in pgtable_types.h).
+//! x86-64 entries (bits as Linux 7.3.4 defines them in pgtable_types.h).
 
 use super::{Entry, Format, Level, Prot, Pte, SwapEntry, SwapKind, YoungClear};
 use crate::Pfn;

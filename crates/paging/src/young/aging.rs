@@ -3,7 +3,7 @@
 use super::line::{self, Known};
 use super::{After, Family, YoungCheck};
 use crate::batch::{BatchFlags, YoungRun, folio_pte_batch_flags};
-use crate::contig::gather_early;
+use crate::contig::gather;
 use crate::env::{Env, LockedTable};
 use crate::pte::{Format, Level, Pte};
 use crate::{Rules, VirtAddr};
@@ -11,7 +11,7 @@ use core::ops::Range;
 
 /// The entries of one table that an aging walk has to check, in address order.
 ///
-/// Kernels read entry after entry through the gathering getter (Linux 7.1.5, walk_pte_range); the
+/// Kernels read entry after entry through the gathering getter (Linux 7.3.4, walk_pte_range); the
 /// line family skips eight old ones at a time and finds the same.
 pub struct Candidates<'c, 'e, E: Env> {
     check: &'c YoungCheck<'e, E>,
@@ -83,7 +83,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     }
 
     /// Checks the run of one folio that begins with the candidate `pte`, which maps `addr`, as far
-    /// as this family's walk looks at once, or-ed with the secondary MMUs' answer (Linux 7.1.5,
+    /// as this family's walk looks at once, or-ed with the secondary MMUs' answer (Linux 7.3.4,
     /// test_and_clear_young_ptes_notify after folio_pte_batch_flags): the next entry to look at is
     /// the one after it. Per entry, that is the entry itself, or its contiguous block.
     ///
@@ -130,7 +130,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     fn is_dirty(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, pte: Pte) -> bool {
         let raw_of_block = self.family == Family::Line && E::Format::is_cont(pte);
         E::Format::is_dirty(match raw_of_block {
-            true => gather_early::<E::Format, _>(pt.table(), E::Format::index(Level::Pte, addr)),
+            true => gather::<E::Format, _>(pt.table(), E::Format::index(Level::Pte, addr)),
             false => pte,
         })
     }

@@ -1,4 +1,4 @@
-//! One call a run: the check as merged (Linux 7.1.5).
+//! One call a run: the check as merged (Linux 7.3.4).
 
 use super::{entry, per_entry, widened};
 use crate::env::Env;

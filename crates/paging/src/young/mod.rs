@@ -1,7 +1,7 @@
 //! Young checks: read and clear the accessed bit of one entry, of a run, or of a PMD leaf, with the
 //! architecture's flush and with the secondary MMUs' answer.
 //!
-//! The kernel's names are kept (Linux 7.1.5): `test_and_clear` never flushes, `clear_flush` follows
+//! The kernel's names are kept (Linux 7.3.4): `test_and_clear` never flushes, `clear_flush` follows
 //! a [`FlushPolicy`], `_notify` asks the secondary MMUs as well. Three families check a run:
 //! [`per_entry`] as kernels did, [`batched`] as they do, [`line`](mod@line) as we do.
 //!

@@ -1,5 +1,5 @@
 //! Compaction: folios move from the bottom of memory to free frames at its top, until a free block
-//! of the order that is wanted has come together (Linux 7.1.5, compaction.c).
+//! of the order that is wanted has come together (Linux 7.3.4, compaction.c).
 //!
 //! It lives beside reclaim, since a fault that finds no large run turns to both, and asks the
 //! supply of frames for little: [`FreeBlocks`]. One zone; every block of pages may be scanned:
@@ -111,7 +111,7 @@ impl Maps<'_> {
         Compaction::new(self, world, blocks, None, tuning.unmapping).run(cpu)
     }
 
-    /// Frames for a large folio, by direct compaction and reclaim if need be (Linux 7.1.5,
+    /// Frames for a large folio, by direct compaction and reclaim if need be (Linux 7.3.4,
     /// __alloc_pages_slowpath for a costly order): compaction, reclaim until there is enough free
     /// memory for another, and that one.
     pub(crate) fn alloc_costly<W: World>(

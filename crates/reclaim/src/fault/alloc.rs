@@ -9,7 +9,7 @@ use crate::rmap::MappingId;
 use crate::world::World;
 use pageout_paging::{Order, Pfn};
 
-/// Rounds of direct reclaim before an allocation of single pages fails (Linux 7.1.5,
+/// Rounds of direct reclaim before an allocation of single pages fails (Linux 7.3.4,
 /// MAX_RECLAIM_RETRIES).
 const RETRIES: u32 = 16;
 

@@ -11,7 +11,7 @@ use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Table, VirtAddr};
 
 impl<W: World> At<'_, '_, W> {
     /// Maps a new folio of zeros, the largest that the variant and the mapping ask for and that
-    /// finds its whole range empty and inside the VMA (Linux 7.1.5, do_anonymous_page). There is no
+    /// finds its whole range empty and inside the VMA (Linux 7.3.4, do_anonymous_page). There is no
     /// shared page of zeros: a first load gets a folio as well.
     pub(super) fn anon_fault(&self, cpu: &mut CpuCtx, table: Pfn) -> Outcome {
         let mapping = self.anon_mapping(cpu)?;
@@ -63,7 +63,7 @@ impl<W: World> At<'_, '_, W> {
     }
 
     /// A folio of zeros for all that the page table maps, and the first address it maps, where that
-    /// is asked for and the VMA has room (Linux 7.1.5, do_huge_pmd_anonymous_page).
+    /// is asked for and the VMA has room (Linux 7.3.4, do_huge_pmd_anonymous_page).
     fn huge_folio(
         &self,
         cpu: &mut CpuCtx,

@@ -13,7 +13,7 @@ const BATCH: usize = 16;
 
 impl<'a, W: World> At<'a, '_, W> {
     /// Maps what the index has around the page, the page's own folio with it, so that whole blocks
-    /// become contiguous; or the page alone. None permits stores (Linux 7.1.5, do_fault_around and
+    /// become contiguous; or the page alone. None permits stores (Linux 7.3.4, do_fault_around and
     /// filemap_map_pages).
     pub(super) fn map_around(
         &self,

@@ -9,7 +9,7 @@ use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, tlb};
 
 impl<'a, W: World> At<'a, '_, W> {
     /// A store through `pte`, which forbids it, in a private VMA: the page becomes writable if no
-    /// one else can see it, and is copied if someone may (Linux 7.1.5, do_wp_page).
+    /// one else can see it, and is copied if someone may (Linux 7.3.4, do_wp_page).
     pub(super) fn copy_on_write(
         &self,
         cpu: &mut CpuCtx,

@@ -10,7 +10,7 @@ use pageout_paging::contig::set_pte;
 use pageout_paging::{Format, Order, Pfn};
 
 impl<W: World> At<'_, '_, W> {
-    /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.1.5,
+    /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.3.4,
     /// do_read_fault, do_cow_fault and do_shared_fault).
     pub(super) fn file_fault(&self, cpu: &mut CpuCtx, table: Pfn, file: MappingId) -> Outcome {
         let index = self.index();
@@ -97,7 +97,7 @@ impl<W: World> At<'_, '_, W> {
             return false;
         };
         if let Some(shadow) = shadow {
-            self.maps.workingset_refault(self.world, cpu, id, shadow);
+            self.maps.workingset_refault(cpu, id, shadow);
         }
         self.maps.lru_add(self.world, cpu, id);
         true

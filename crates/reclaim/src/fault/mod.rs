@@ -25,7 +25,7 @@ use crate::vmstat::Counter;
 use crate::world::World;
 use crate::{CpuCtx, FolioId, Rank};
 use core::sync::atomic::Ordering::Relaxed;
-use pageout_paging::contig::gather_early;
+use pageout_paging::contig::gather;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Entry, Prot, SwapKind};
 use pageout_paging::walk::{self, Descent, TableFrames};
@@ -93,7 +93,7 @@ struct At<'a, 'm, W: World> {
     marker: Option<Pte>,
 }
 
-/// Resolves the fault of an access to `addr` (Linux 7.1.5, handle_mm_fault). Nothing waits for
+/// Resolves the fault of an access to `addr` (Linux 7.3.4, handle_mm_fault). Nothing waits for
 /// I/O. On [`Fault::Done`] the access may fault again: what the entry said has changed meanwhile,
 /// or a second fault makes the copy that the first could not.
 pub fn handle_fault<W: World>(
@@ -192,7 +192,7 @@ impl<'a, 'm, W: World> At<'a, 'm, W> {
 
     /// The page's entry, young and dirty gathered over its block.
     fn read(&self, pt: &LockedTable<'a, W>) -> Pte {
-        gather_early::<W::Format, _>(pt.table(), self.entry_index())
+        gather::<W::Format, _>(pt.table(), self.entry_index())
     }
 
     /// Whether nothing is mapped yet: empty, or still the marker that this fault found.
@@ -233,7 +233,7 @@ impl<'a, 'm, W: World> At<'a, 'm, W> {
         }
     }
 
-    /// Waits until the page that `pte` stands for has moved, or is there no more (Linux 7.1.5,
+    /// Waits until the page that `pte` stands for has moved, or is there no more (Linux 7.3.4,
     /// migration_entry_wait). Whoever moves it needs nothing that a fault holds.
     fn await_migration(&self, table: Pfn, pte: Pte) -> Outcome {
         while self.world.table(table).load(self.entry_index()) == pte {

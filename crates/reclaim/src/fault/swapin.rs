@@ -11,7 +11,7 @@ use pageout_paging::pte::SwapEntry;
 use pageout_paging::{Format, Order, Pfn, Pte};
 
 impl<W: World> At<'_, '_, W> {
-    /// Brings the page of the swap entry `pte` back and maps it (Linux 7.1.5, do_swap_page).
+    /// Brings the page of the swap entry `pte` back and maps it (Linux 7.3.4, do_swap_page).
     pub(super) fn swap_fault(
         &self,
         cpu: &mut CpuCtx,
@@ -94,7 +94,7 @@ impl<W: World> At<'_, '_, W> {
             return Err(Fault::Done(FaultKind::Minor));
         };
         if let Some(shadow) = shadow {
-            self.maps.workingset_refault(self.world, cpu, id, shadow);
+            self.maps.workingset_refault(cpu, id, shadow);
         }
         self.maps.lru_add(self.world, cpu, id);
         self.submit_read(cpu, id, Place::Swap(slot))

@@ -1,7 +1,7 @@
 //! Commands written to `lru_gen`, as text.
 
 use crate::errno::Errno;
-use crate::scan::{MAX_SWAPPINESS, SWAPPINESS_ANON_ONLY};
+use crate::scan::SWAPPINESS_ANON_ONLY;
 use crate::text::{is_space, kstrtouint};
 
 /// What a command does to a cgroup's generations.
@@ -31,9 +31,10 @@ pub(crate) struct Command {
 
 impl Command {
     /// Reads a command without its separator and blanks before it, as `sscanf` with
-    /// `%c %llu %u %lu %n %4s %n %lu %n` does and what looks at its results (Linux 7.1.5,
+    /// `%c %llu %u %lu %n %4s %n %lu %n` does and what looks at its results (Linux 7.3.4,
     /// `lru_gen_seq_write`): blanks between fields are optional, numbers are decimal and wrap
-    /// around, and swappiness is four characters at most, in C's bases or `max`.
+    /// around, and swappiness is four characters at most, in C's bases or `max`, which is
+    /// 201.
     ///
     /// # Errors
     /// [`Errno::EINVAL`] if a field before swappiness is missing, anything is no number that should
@@ -62,7 +63,7 @@ fn swappiness(word: &[u8]) -> Result<u8, Errno> {
         return Ok(SWAPPINESS_ANON_ONLY);
     }
     let number = core::str::from_utf8(word).ok().and_then(kstrtouint);
-    let number = number.filter(|n| *n <= u32::from(MAX_SWAPPINESS));
+    let number = number.filter(|n| *n <= u32::from(SWAPPINESS_ANON_ONLY));
     number.map(|n| n as u8).ok_or(Errno::EINVAL)
 }
 
@@ -144,6 +145,7 @@ mod tests {
             ("+ 1 0 3 200 1 ", (1, 0, 3, Some(200), 1)),
             ("- 1 0 3 max 64", (1, 0, 3, Some(201), 64)),
             ("- 1 0 3 max", (1, 0, 3, Some(201), ABSENT)),
+            ("- 1 0 3 201", (1, 0, 3, Some(201), ABSENT)),
             ("+ 1 0 3max", (1, 0, 3, Some(201), ABSENT)),
             ("+ 1 0 3 0x3c", (1, 0, 3, Some(60), ABSENT)),
             ("+ 1 0 3 074", (1, 0, 3, Some(60), ABSENT)),

@@ -14,7 +14,7 @@ const BOTH_TYPES: u8 = 100;
 impl Maps<'_> {
     /// Writes what `/sys/kernel/debug/lru_gen` says of these cgroups, or if `full`, what
     /// `lru_gen_full` says: of each generation its number, its age in milliseconds and its pages,
-    /// anonymous and of files (Linux 7.1.5, `lru_gen_seq_show`, with the history of one
+    /// anonymous and of files (Linux 7.3.4, `lru_gen_seq_show`, with the history of one
     /// generation). A cgroup's id is its [`MemcgId`], and there is node 0. What changes meanwhile
     /// is seen before or after, line by line.
     ///

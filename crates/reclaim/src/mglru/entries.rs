@@ -6,11 +6,12 @@ use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::referenced::max_batch;
+use crate::vma::VmFlags;
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Rules, VirtRange, table};
 
 /// Whether a table is worth walking: on average, each of its cache lines looked at holds a young
-/// entry (Linux 7.1.5, `suitable_to_scan`). Both are entries.
+/// entry (Linux 7.3.4, `suitable_to_scan`). Both are entries.
 pub(crate) const fn suitable_to_scan(total: usize, young: usize) -> bool {
     young * table::LINE >= total
 }
@@ -26,7 +27,7 @@ pub(crate) struct Look<'a, 'e, 'm, E: Env> {
 
 impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
     /// The folio of a frame that a present entry maps, if it is in a generation of the cgroup
-    /// (Linux 7.1.5, `get_pfn_folio`). The lock of the entry's table keeps it in being.
+    /// (Linux 7.3.4, `get_pfn_folio`). The lock of the entry's table keeps it in being.
     #[inline]
     pub(crate) fn folio(&self, pfn: Pfn) -> Option<(FolioId, &'m Folio)> {
         let id = self.maps.folio_of(pfn)?;
@@ -93,10 +94,16 @@ pub(crate) fn note_dirty(folio: &Folio) {
 }
 
 impl MmWalk {
-    /// Moves a folio that was used to the youngest generation, if it is the second time
-    /// (Linux 7.1.5, `walk_update_folio`).
-    pub(crate) fn promote<R: Rules>(&mut self, maps: &Maps<'_>, folio: &Folio, youngest: usize) {
-        let before = folio_update_gen(folio, youngest);
+    /// Moves a folio that was used, through a VMA with such flags, to the youngest generation, if
+    /// it is the second time or a file's executable page (Linux 7.3.4, `walk_update_folio`).
+    pub(crate) fn promote<R: Rules>(
+        &mut self,
+        maps: &Maps<'_>,
+        folio: &Folio,
+        youngest: usize,
+        vm_flags: VmFlags,
+    ) {
+        let before = folio_update_gen(folio, youngest, vm_flags);
         if let Some(before) = before.filter(|before| *before != youngest) {
             let nr = R::pages_moved(folio.nr_pages());
             self.moved(kind_of(folio), maps.zone_of(folio), nr, before, youngest);

@@ -1,5 +1,5 @@
 //! Eviction: folios of the oldest generation are reclaimed, or move on to where they belong (Linux
-//! 7.1.5, vmscan.c).
+//! 7.3.4, vmscan.c).
 
 use super::generation::{End, kind_of};
 use super::seq::evictable_types;
@@ -14,7 +14,6 @@ use crate::memcg::MemcgId;
 use crate::recency::Recency;
 use crate::scan::{ANON, FILE, ScanControl};
 use crate::shrink::{ReclaimStat, shrink_folio_list};
-use crate::tuning::LruGenLoop;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
@@ -36,21 +35,6 @@ struct Scan {
     scanned: u64,
     /// Pages isolated.
     isolated: u64,
-    /// It stopped because it had looked at as many folios as it was to.
-    full: bool,
-}
-
-impl Scan {
-    /// What it counts as in Linux 7.1.5: nothing, if it met no folio of use and no end of others.
-    fn progress(self) -> u64 {
-        if self.isolated > 0 || self.full { self.scanned } else { 0 }
-    }
-}
-
-/// Whether a type that gave nothing is given up for the other: if it had nothing, or nothing else
-/// helps.
-fn may_fall_back(scan: Scan, priority: u8) -> bool {
-    scan.scanned == 0 || priority == 0
 }
 
 /// Whether what the folio holds is not what backs it, for all that is known without its lock.
@@ -60,20 +44,19 @@ fn may_be_dirty(folio: &Folio) -> bool {
 
 impl Maps<'_> {
     /// Moves a folio of the oldest generation's list to where it belongs, if that is elsewhere;
-    /// false if it is to be evicted (`sort_folio`).
+    /// false if it is to be evicted, or is locked into memory, which is seen to where evicted
+    /// folios are put back (`sort_folio`).
     fn sort_folio(
         &self,
         guard: &LruGuard<'_>,
         id: FolioId,
-        sc: &mut ScanControl,
+        sc: &ScanControl,
         tier_idx: usize,
     ) -> bool {
         let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
         let (kind, recency) = (kind_of(folio), folio.recency());
         if folio.flags().contains(FolioFlags::MLOCKED) {
-            self.lru_unlink(guard, id);
-            self.lru_link(guard, id);
-            return true;
+            return false;
         }
         let generation = recency.generation().expect("what is on a generation's list is in one");
         if generation != gen_from_seq(lrugen.min_seq(kind)) {
@@ -81,18 +64,16 @@ impl Maps<'_> {
             return true;
         }
         let (tier, lazily) = (tier_of(recency), is_lazily_promoted(recency));
-        let (reclaiming, end) = if tier > tier_idx || lazily {
+        let end = if tier > tier_idx || lazily {
             let nr = if lazily { 0 } else { folio.nr_pages() as u64 };
             lrugen.protected[kind][tier].fetch_add(nr, Relaxed);
-            (false, End::Head)
+            End::Head
         } else if self.zone_of(folio) > sc.reclaim_idx {
-            (false, End::Tail)
-        } else if sc.tuning.lru_gen == LruGenLoop::V7_1 && waits_for_writeback(folio, sc) {
-            (true, End::Head)
+            End::Tail
         } else {
             return false;
         };
-        let generation = self.folio_inc_gen(guard, id, reclaiming);
+        let generation = self.folio_inc_gen(guard, id);
         self.lru_gen_move(guard, id, generation, end);
         true
     }
@@ -100,26 +81,15 @@ impl Maps<'_> {
     /// Takes a folio off its generation's list, with a reference: which classic list it counted as,
     /// whose sizes are left to the caller; none if it is on its way to being freed
     /// (`isolate_folio`).
-    fn isolate_folio(
-        &self,
-        guard: &LruGuard<'_>,
-        id: FolioId,
-        sc: &ScanControl,
-    ) -> Option<LruList> {
+    fn isolate_folio(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<LruList> {
         let folio = self.folio(id);
         if !folio.try_get() {
             return None;
         }
-        let reclaim = match sc.tuning.lru_gen {
-            LruGenLoop::V7_1 => Recency::RECLAIM,
-            LruGenLoop::Mm => Recency::NONE,
-        };
         // A counter of uses without the first is a refault's memory, which has served.
         let _ = folio.update_recency(|now| {
-            let refs =
-                if now.contains(Recency::REFERENCED) { Recency::NONE } else { Recency::REFS };
-            let new = now.with(Recency::NONE, refs.union(reclaim));
-            (new != now).then_some(new)
+            let served = !now.contains(Recency::REFERENCED) && now.intersects(Recency::REFS);
+            served.then(|| now.with(Recency::NONE, Recency::REFS))
         });
         let from = self.lru_gen_del(guard, id, true);
         folio.update_lru(LruFlags::empty(), LruFlags::LRU);
@@ -131,7 +101,7 @@ impl Maps<'_> {
     fn scan_folios(
         &self,
         guard: &LruGuard<'_>,
-        sc: &mut ScanControl,
+        sc: &ScanControl,
         nr_to_scan: u64,
         kind: usize,
         out: &mut FolioList,
@@ -156,7 +126,7 @@ impl Maps<'_> {
                 remaining -= 1;
                 if self.sort_folio(guard, id, sc, tier_idx) {
                     sorted += nr;
-                } else if let Some(from) = self.isolate_folio(guard, id, sc) {
+                } else if let Some(from) = self.isolate_folio(guard, id) {
                     out.push(self, id);
                     scan.isolated += nr;
                     taken[from as usize] += nr;
@@ -167,7 +137,6 @@ impl Maps<'_> {
                 }
             }
         }
-        scan.full = remaining == 0;
         for (list, nr) in LruList::ALL.into_iter().zip(taken).filter(|(_, nr)| *nr > 0) {
             self.resize(guard, list, u64::wrapping_neg(nr));
         }
@@ -179,7 +148,7 @@ impl Maps<'_> {
     fn count_scan(
         &self,
         memcg: MemcgId,
-        sc: &mut ScanControl,
+        sc: &ScanControl,
         kind: usize,
         isolated: u64,
         sorted: u64,
@@ -188,17 +157,15 @@ impl Maps<'_> {
         vmstat.add(sc.agent.pgscan(), isolated);
         vmstat.add([Counter::PgscanAnon, Counter::PgscanFile][kind], isolated);
         vmstat.add(Counter::Pgrefill, sorted);
-        if kind == FILE {
-            sc.state.file_taken += isolated;
-        }
     }
 
-    /// Isolates folios of the type that comes back less, or of the other: pages looked at
-    /// (`isolate_folios`).
+    /// Isolates folios of the type that comes back less, or if it had none to look at, of the
+    /// other: pages looked at. One that had some, but none of use, is tried again, not given up,
+    /// which would upset the balance of the two (`isolate_folios`).
     fn isolate_folios(
         &self,
         guard: &LruGuard<'_>,
-        sc: &mut ScanControl,
+        sc: &ScanControl,
         nr_to_scan: u64,
         swappiness: u8,
         out: &mut Isolated,
@@ -208,17 +175,11 @@ impl Maps<'_> {
         for _ in evictable_types(swappiness) {
             let scan = self.scan_folios(guard, sc, nr_to_scan, out.kind, &mut out.folios);
             out.nr = scan.isolated;
-            let (progress, enough, other) = match sc.tuning.lru_gen {
-                LruGenLoop::V7_1 => (scan.progress(), scan.progress() > 0, true),
-                LruGenLoop::Mm => {
-                    (scan.scanned, scan.isolated > 0, may_fall_back(scan, sc.priority))
-                }
-            };
-            total += progress;
-            if enough {
+            total += scan.scanned;
+            if scan.isolated > 0 {
                 break;
             }
-            if other {
+            if scan.scanned == 0 {
                 out.kind = ANON + FILE - out.kind;
             }
         }
@@ -226,8 +187,7 @@ impl Maps<'_> {
     }
 
     /// Reclaims from the oldest generations of a cgroup, up to `nr_to_scan` folios of one type:
-    /// pages looked at, 0 if there is no more to be had before a new generation is opened
-    /// (`evict_folios`).
+    /// pages looked at, 0 if there are none before a new generation is opened (`evict_folios`).
     ///
     /// # Panics
     /// In debug builds, if `nr_to_scan` is 0.
@@ -244,23 +204,12 @@ impl Maps<'_> {
         world.enter(Stage::Isolate);
         let mut isolated = Isolated::default();
         let guard = self.lock_lruvec(world, cpu, memcg);
-        let scanned = match sc.tuning.lru_gen {
-            LruGenLoop::V7_1 => {
-                let seen = self.isolate_folios(&guard, sc, nr_to_scan, swappiness, &mut isolated);
-                let retired = self.try_to_inc_min_seq(&guard, swappiness);
-                let left = self.evictable_min_seq(memcg, swappiness) + MIN_NR_GENS
-                    <= self.lru_gen(memcg).max_seq();
-                if left { seen + u64::from(retired) } else { 0 }
-            }
-            LruGenLoop::Mm => {
-                self.try_to_inc_min_seq(&guard, swappiness);
-                let seen = self.isolate_folios(&guard, sc, nr_to_scan, swappiness, &mut isolated);
-                if seen > 0 {
-                    self.try_to_inc_min_seq(&guard, swappiness);
-                }
-                seen
-            }
-        };
+        // Folios that were freed may have left old generations empty, and so may the scan.
+        self.try_to_inc_min_seq(&guard, swappiness);
+        let scanned = self.isolate_folios(&guard, sc, nr_to_scan, swappiness, &mut isolated);
+        if scanned > 0 {
+            self.try_to_inc_min_seq(&guard, swappiness);
+        }
         self.unlock_lruvec(cpu, guard);
         world.enter(Stage::Other);
         self.shrink_isolated(world, cpu, memcg, isolated, sc);
@@ -278,15 +227,15 @@ impl Maps<'_> {
         sc: &mut ScanControl,
     ) {
         let Isolated { kind, mut folios, nr } = isolated;
-        let mut retry = true;
+        let (mut retry, mut total) = (true, 0);
         while folios.len > 0 {
             let mut stat = ReclaimStat::default();
             let (nr_reclaimed, rejects) =
                 shrink_folio_list(self, world, cpu, folios, sc, &mut stat);
             sc.nr_reclaimed += nr_reclaimed;
-            sc.state.unqueued_dirty += stat.nr_unqueued_dirty;
-            let all_dirty = retry && stat.nr_unqueued_dirty == nr;
-            if sc.tuning.lru_gen == LruGenLoop::Mm && all_dirty {
+            total += nr_reclaimed;
+            // Nothing but dirty folios that no one writes: the flushers are behind.
+            if retry && stat.nr_unqueued_dirty == nr {
                 cpu.events.wakeup_flusher += 1;
             }
             let (clean, mut settled) = self.sort_rejects(memcg, kind, rejects, retry);
@@ -298,6 +247,8 @@ impl Maps<'_> {
             vmstat.add(Counter::Pgactivate, stat.nr_activate);
             (folios, retry) = (clean, false);
         }
+        let rotated = [Counter::PgrotateAnon, Counter::PgrotateFile][kind];
+        self.memcg(memcg).vmstat.add(rotated, nr.saturating_sub(total));
     }
 
     /// Parts rejects into those worth another try, if there is to be one, and the others; those of
@@ -330,19 +281,6 @@ impl Maps<'_> {
         }
         (clean, settled)
     }
-}
-
-/// Whether a folio cannot be reclaimed before it was written out: one that is being written, and a
-/// dirty one of a file, which waits for its flushers. Notes the latter.
-fn waits_for_writeback(folio: &Folio, sc: &mut ScanControl) -> bool {
-    let writeback = folio.flags().contains(FolioFlags::WRITEBACK);
-    let dirty = kind_of(folio) == FILE && may_be_dirty(folio);
-    if dirty {
-        let nr = folio.nr_pages() as u64;
-        sc.state.file_taken += nr;
-        sc.state.unqueued_dirty += if writeback { 0 } else { nr };
-    }
-    writeback || dirty
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The generations of one cgroup: their lists, sizes, and where a folio belongs.
 
 use super::{MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS, PerGeneration, gen_from_seq};
+use crate::decision::is_executable;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::Ends;
 use crate::lruvec::{LruGuard, LruList};
@@ -8,6 +9,7 @@ use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
 use crate::scan::{ANON, FILE};
+use crate::vma::VmFlags;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// Pages refaulted, or examined, of each type and tier.
@@ -88,6 +90,7 @@ impl LruGen {
     pub(crate) fn folio_seq(&self, folio: &Folio, reclaiming: bool) -> u64 {
         let (flags, recency) = (folio.flags(), folio.recency());
         let workingset = u64::from(recency.contains(Recency::WORKINGSET));
+        let used = recency.intersects(Recency::WORKINGSET.union(Recency::REFERENCED));
         let unwritten = flags.intersects(FolioFlags::DIRTY | FolioFlags::WRITEBACK)
             && recency.contains(Recency::RECLAIM);
         let anon = flags & (FolioFlags::SWAPBACKED | FolioFlags::SWAPCACHE);
@@ -98,7 +101,7 @@ impl LruGen {
         } else if anon == FolioFlags::SWAPBACKED || unwritten {
             MIN_NR_GENS
         } else {
-            MAX_NR_GENS as u64 - workingset
+            MAX_NR_GENS as u64 - u64::from(used)
         };
         (self.max_seq() + 1).saturating_sub(from_youngest).max(self.min_seq(kind_of(folio)))
     }
@@ -247,21 +250,15 @@ impl Maps<'_> {
     }
 
     /// Moves a folio of the oldest generation to the next, as if no one had used it, unless a walk
-    /// has moved it already: the generation it is in then, to whose list the caller moves it. One
-    /// that is `reclaiming` is to be reclaimed as soon as its write-out ends (`folio_inc_gen`).
-    pub(crate) fn folio_inc_gen(
-        &self,
-        guard: &LruGuard<'_>,
-        id: FolioId,
-        reclaiming: bool,
-    ) -> usize {
+    /// has moved it already: the generation it is in then, to whose list the caller moves it
+    /// (`folio_inc_gen`).
+    pub(crate) fn folio_inc_gen(&self, guard: &LruGuard<'_>, id: FolioId) -> usize {
         let folio = self.folio(id);
         let oldest = gen_from_seq(self.lru_gen(guard.memcg).min_seq(kind_of(folio)));
         let next = (oldest + 1) % MAX_NR_GENS;
-        let mark = if reclaiming { Recency::RECLAIM } else { Recency::NONE };
         let changed = folio.update_recency(|now| {
             let there = now.generation() == Some(oldest);
-            there.then(|| now.with(mark, Recency::USES).in_generation(Some(next)))
+            there.then(|| now.with(Recency::NONE, Recency::USES).in_generation(Some(next)))
         });
         match changed {
             Ok(_) => {
@@ -289,19 +286,26 @@ impl Maps<'_> {
     }
 }
 
-/// A walk found the folio young: the first sighting marks it as referenced, the next moves it to
-/// `generation`; the generation it was in, or none if it stays where it is
-/// (`folio_update_gen`). Needs no lock but the page table's, which keeps the folio in being.
-pub(crate) fn folio_update_gen(folio: &Folio, generation: usize) -> Option<usize> {
+/// A walk found the folio young through a VMA with such flags: the first sighting marks it as
+/// referenced, the next, or the first of a file's executable page, moves it to `generation`; the
+/// generation it was in, or none if it stays where it is (`folio_update_gen`). Needs no lock but
+/// the page table's, which keeps the folio in being.
+pub(crate) fn folio_update_gen(
+    folio: &Folio,
+    generation: usize,
+    vm_flags: VmFlags,
+) -> Option<usize> {
     let seen = Recency::REFERENCED.union(Recency::WORKINGSET);
+    let executable = is_executable(folio, vm_flags);
+    let moves = |now: Recency| now.intersects(seen) || executable;
     let changed = folio.update_recency(|now| {
-        if !now.intersects(seen) {
+        if !moves(now) {
             return Some(now.with(Recency::REFERENCED, Recency::REFS));
         }
         now.generation()?;
         Some(now.with(Recency::WORKINGSET, Recency::USES).in_generation(Some(generation)))
     });
-    changed.ok().filter(|before| before.intersects(seen)).and_then(Recency::generation)
+    changed.ok().filter(|before| moves(*before)).and_then(Recency::generation)
 }
 
 /// Counts a use through a file descriptor (`lru_gen_inc_refs`).
@@ -309,24 +313,32 @@ pub(crate) fn lru_gen_inc_refs(folio: &Folio) {
     if folio.lru().contains(LruFlags::UNEVICTABLE) {
         return;
     }
-    let _ = folio.update_recency(|now| {
-        if !now.contains(Recency::REFERENCED) {
-            return Some(now.with(Recency::REFERENCED, Recency::REFS));
-        }
-        let full = now.with(Recency::WORKINGSET, Recency::NONE);
-        now.counted().or((full != now).then_some(full))
-    });
+    let _ = folio.update_recency(one_more_use);
 }
 
-/// Notes a use of a folio that no walk batches: whether it was the second, which is to activate it
-/// (`lru_gen_set_refs`).
-pub(crate) fn lru_gen_set_refs(folio: &Folio) -> bool {
+/// With one more use: the first is marked, the next three are counted, the fifth makes it part of a
+/// working set. `None` if that changes nothing.
+fn one_more_use(now: Recency) -> Option<Recency> {
+    if !now.contains(Recency::REFERENCED) {
+        return Some(now.with(Recency::REFERENCED, Recency::REFS));
+    }
+    let full = now.with(Recency::WORKINGSET, Recency::NONE);
+    now.counted().or((full != now).then_some(full))
+}
+
+/// Notes a use of a folio, through VMAs with such flags, that no walk batches: whether it is to be
+/// activated, which the second use is for, or the first of a file's executable page. The third
+/// makes it part of a working set (`lru_gen_set_refs`).
+pub(crate) fn lru_gen_set_refs(folio: &Folio, vm_flags: VmFlags) -> bool {
     let seen = Recency::REFERENCED.union(Recency::WORKINGSET);
+    let executable = is_executable(folio, vm_flags);
     let changed = folio.update_recency(|now| match now.intersects(seen) {
+        false if executable => Some(now.with(Recency::WORKINGSET, Recency::USES)),
         false => Some(now.with(Recency::REFERENCED, Recency::REFS)),
-        true => Some(now.with(Recency::WORKINGSET, Recency::USES)),
+        true if now.refs() > 1 => Some(now.with(Recency::WORKINGSET, Recency::USES)),
+        true => one_more_use(now),
     });
-    changed.unwrap_or_else(|same| same).intersects(seen)
+    executable || changed.unwrap_or_else(|same| same).intersects(seen)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use pageout_paging::{Env, Format, Level, Pte, Rules, Stage, VirtAddr, VirtRange}
 /// Checks the run of an isolated folio that begins at `addr` without a flush, where `walk` stands,
 /// and if any of it was young looks around it in the table and the VMA: entries done, and whether
 /// any was young. What is near is promoted as by a walk: at once where there is a walk to batch it,
-/// otherwise by moving it on its lists (Linux 7.1.5, `lru_gen_look_around`; whether others wait for
+/// otherwise by moving it on its lists (Linux 7.3.4, `lru_gen_look_around`; whether others wait for
 /// the table's lock is not known here).
 #[expect(clippy::too_many_arguments, reason = "where the rmap walk stands, and what it asks for")]
 #[inline(never)] // what the classic lists ask is not to pay for it
@@ -49,8 +49,8 @@ pub(crate) fn lru_gen_look_around<'e, E: Env>(
                     note_dirty(near);
                 }
                 if let Some(walk) = cpu.walk.as_mut().filter(|_| batches) {
-                    walk.promote::<E::Rules>(maps, near, youngest);
-                } else if lru_gen_set_refs(near) {
+                    walk.promote::<E::Rules>(maps, near, youngest, vma.flags());
+                } else if lru_gen_set_refs(near, vma.flags()) {
                     let generation = near.recency().generation();
                     if generation.is_some_and(|generation| generation != youngest) {
                         maps.activate(env, cpu, id);

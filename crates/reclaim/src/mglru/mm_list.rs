@@ -129,7 +129,7 @@ impl Maps<'_> {
     }
 
     /// Notes that a CPU begins to run in an address space: what a context switch says, so that the
-    /// next walk visits it (Linux 7.1.5, `lru_gen_use_mm`).
+    /// next walk visits it (Linux 7.3.4, `lru_gen_use_mm`).
     #[inline]
     pub fn lru_gen_use_mm(&self, id: MmId) {
         let ran = &self.mm(id).walked.ran;
@@ -139,7 +139,7 @@ impl Maps<'_> {
         }
     }
 
-    /// Lists an address space in its cgroup (Linux 7.1.5, `lru_gen_add_mm`).
+    /// Lists an address space in its cgroup (Linux 7.3.4, `lru_gen_add_mm`).
     pub(crate) fn lru_gen_add_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
         let mm = self.mm(id);
         let list = &self.memcg(mm.memcg()).mm_list;
@@ -154,7 +154,7 @@ impl Maps<'_> {
         self.unlock_mm_list(cpu, guard);
     }
 
-    /// Takes an address space off the list it may be on (Linux 7.1.5, `lru_gen_del_mm`).
+    /// Takes an address space off the list it may be on (Linux 7.3.4, `lru_gen_del_mm`).
     fn lru_gen_del_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
         let place = &self.mm(id).walked;
         let memcg = MemcgId(place.memcg.swap(MemcgId::NONE.0, Relaxed));
@@ -188,7 +188,7 @@ impl Maps<'_> {
     }
 
     /// Gives a walk the next address space after the one it has `walked`, which it leaves; walks of
-    /// the same generation share the iteration (Linux 7.1.5, `iterate_mm_list`).
+    /// the same generation share the iteration (Linux 7.3.4, `iterate_mm_list`).
     pub(crate) fn iterate_mm_list<E: Env>(
         &self,
         env: &E,
@@ -241,7 +241,7 @@ impl Maps<'_> {
         }
     }
 
-    /// An iteration without a walk: whether this call ended it (Linux 7.1.5,
+    /// An iteration without a walk: whether this call ended it (Linux 7.3.4,
     /// `iterate_mm_list_nowalk`).
     pub(crate) fn iterate_mm_list_nowalk<E: Env>(
         &self,

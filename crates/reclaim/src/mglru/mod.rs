@@ -1,4 +1,4 @@
-//! The multi-generational LRU (Linux 7.1.5, `CONFIG_LRU_GEN`).
+//! The multi-generational LRU (Linux 7.3.4, `CONFIG_LRU_GEN`).
 //!
 //! Folios of each type stand in two to four generations, numbered by sequence: the youngest is
 //! `max_seq`, the oldest of a type `min_seq`. Aging opens a new generation and moves what was used

@@ -1,5 +1,5 @@
 //! Ways into the multi-generational LRU: reclaim of the whole machine, and of one cgroup (Linux
-//! 7.1.5, vmscan.c).
+//! 7.3.4, vmscan.c).
 
 use super::MIN_LRU_BATCH;
 use super::batch::MmWalk;

@@ -8,7 +8,7 @@ use core::cmp::{max, min};
 use pageout_paging::VirtRange;
 
 /// Whether walks pass a VMA: its pages cannot be evicted, accesses to it say nothing about the
-/// next, or its type may not be evicted now (Linux 7.1.5, `should_skip_vma`; there are no
+/// next, or its type may not be evicted now (Linux 7.3.4, `should_skip_vma`; there are no
 /// huge-page, device or gate VMAs here).
 fn should_skip_vma(vma: &Vma, swappiness: u8) -> bool {
     let flags = vma.flags();
@@ -33,8 +33,13 @@ impl<'a, 'm> Parts<'a, 'm> {
         Self { maps, swappiness, vma: maps.vma_at(&mm.head) }
     }
 
+    /// The flags of the VMA of the part found last.
+    pub(crate) fn vm_flags(&self) -> VmFlags {
+        self.vma.map_or(VmFlags::empty(), Vma::flags)
+    }
+
     /// The first part of a VMA in `range`, which begins no earlier than the range asked for before
-    /// (Linux 7.1.5, `get_next_vma`).
+    /// (Linux 7.3.4, `get_next_vma`).
     pub(crate) fn next_in(&mut self, range: VirtRange) -> Option<VirtRange> {
         while let Some(vma) = self.vma {
             let part = max(vma.start(), range.start)..min(vma.end(), range.end);

@@ -1,5 +1,5 @@
 //! What an evicted folio leaves in the multi-generational LRU, and what that says when it comes
-//! back (Linux 7.1.5, workingset.c).
+//! back (Linux 7.3.4, workingset.c).
 
 use super::MAX_NR_GENS;
 use super::generation::kind_of;
@@ -55,11 +55,11 @@ impl Maps<'_> {
         let uses = (shadow.age() & ((1 << REFS_WIDTH) - 1)) as u32;
         let tier = tier_from_refs(uses + 1, shadow.was_workingset());
         lrugen.refaulted[kind][tier].fetch_add(nr, Relaxed);
-        if cpu.in_fault {
-            // It is active as soon as it is listed.
-            count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
-        }
         if shadow.was_workingset() {
+            if cpu.in_fault {
+                // It is active as soon as it is listed.
+                count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
+            }
             folio.note_use(Recency::WORKINGSET, Recency::NONE);
             count(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile);
         } else {
@@ -73,6 +73,7 @@ mod tests {
     extern crate std;
 
     use super::*;
+    use crate::folio::FolioFlags;
     use crate::memcg::MemcgId;
     use crate::mglru::bare::Ground;
     use crate::scan::ANON;
@@ -137,21 +138,56 @@ mod tests {
             cpu.in_fault = in_fault;
             let [old, recent, late] = [(); 3].map(|()| ground.folio(FILE, 0, 1, child));
             let elsewhere = ground.folio(FILE, 0, 1, ROOT);
-            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            let (maps, cpu) = (&ground.maps, &ground.cpu);
             if workingset {
                 maps.folio(old).note_use(Recency::WORKINGSET, Recency::NONE);
             }
             let shadow = maps.workingset_eviction(maps.folio(old), None);
-            maps.workingset_refault(world, cpu, elsewhere, shadow);
-            maps.workingset_refault(world, cpu, recent, shadow);
-            let wanted = [2, 2 * u64::from(in_fault), 2 * u64::from(workingset)];
+            maps.workingset_refault(cpu, elsewhere, shadow);
+            maps.workingset_refault(cpu, recent, shadow);
+            let active = u64::from(in_fault && workingset);
+            let wanted = [2, 2 * active, 2 * u64::from(workingset)];
             assert_eq!(counters(&ground, child), wanted);
             assert_eq!(counters(&ground, ROOT), [0; 3]);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             assert!(maps.inc_max_seq(world, cpu, child, 3, 60));
-            maps.workingset_refault(world, cpu, late, shadow);
+            maps.workingset_refault(cpu, late, shadow);
             assert_eq!(counters(&ground, child), [4, wanted[1], wanted[2]], "long ago");
             assert_eq!(ground.maps.folio(late).recency(), Recency::NONE);
+        }
+    }
+
+    /// By a read, it joins the oldest generation, or the next as part of a working set; by a fault,
+    /// it is marked as used and joins the next, or as part of a working set the youngest, active.
+    /// What is mlocked joins none.
+    #[test]
+    fn what_comes_back_joins_a_generation_by_what_is_known_of_it() {
+        let (marked, set) = (Recency::REFERENCED, Recency::WORKINGSET);
+        for (in_fault, workingset, wanted) in [
+            (false, false, (0, Recency::NONE)),
+            (false, true, (1, set)),
+            (true, false, (1, marked)),
+            (true, true, (3, set)),
+        ] {
+            let mut ground = Ground::new(3);
+            let [old, new, locked] = [(); 3].map(|()| ground.folio(FILE, 0, 0, ROOT));
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            if workingset {
+                maps.folio(old).note_use(set, Recency::NONE);
+            }
+            let shadow = maps.workingset_eviction(maps.folio(old), None);
+            cpu.in_fault = in_fault;
+            for id in [new, locked] {
+                maps.workingset_refault(cpu, id, shadow);
+            }
+            maps.folio(locked).update_flags(FolioFlags::MLOCKED, FolioFlags::empty());
+            maps.lru_add(world, cpu, new);
+            maps.lru_add(world, cpu, locked);
+            let (generation, marks) = wanted;
+            let joined = marks.in_generation(Some(generation));
+            assert_eq!(maps.folio(new).recency(), joined, "{in_fault} {workingset}");
+            let unlisted = maps.folio(locked).recency();
+            assert_eq!(unlisted, if workingset { set } else { Recency::NONE });
         }
     }
 

@@ -14,7 +14,7 @@ impl Maps<'_> {
     /// write.
     ///
     /// Kernels join generations of the same place of four instead, whatever their age there, and
-    /// open generations of the parent until it has them all (Linux 7.1.5,
+    /// open generations of the parent until it has them all (Linux 7.3.4,
     /// `lru_gen_reparent_memcg`): that takes no look at any folio, which this must take anyhow.
     pub(crate) fn reparent_generations<W: World>(
         &self,

@@ -61,7 +61,7 @@ impl Maps<'_> {
 
     /// Opens the generation after `seq`, if that is still the youngest: whether it did. A type that
     /// has four gives up its oldest, 4096 folios under a hold of the lock; what may not be evicted
-    /// stays where it is and becomes the youngest (Linux 7.1.5, `inc_max_seq`).
+    /// stays where it is and becomes the youngest (Linux 7.3.4, `inc_max_seq`).
     pub(crate) fn inc_max_seq<W: World>(
         &self,
         world: &W,
@@ -118,7 +118,7 @@ impl Maps<'_> {
     }
 
     /// Gives up the oldest generation of a type, whose folios go on to the next one's tail; false
-    /// if there are too many for one hold of the lock (Linux 7.1.5, `inc_min_seq`).
+    /// if there are too many for one hold of the lock (Linux 7.3.4, `inc_min_seq`).
     fn inc_min_seq(&self, guard: &LruGuard<'_>, kind: usize, swappiness: u8) -> bool {
         let lrugen = self.lru_gen(guard.memcg);
         let oldest = lrugen.min_seq(kind);
@@ -142,7 +142,7 @@ impl Maps<'_> {
     fn carry_on(&self, guard: &LruGuard<'_>, id: FolioId, kind: usize) {
         let folio = self.folio(id);
         let recency = folio.recency();
-        let to = self.folio_inc_gen(guard, id, false);
+        let to = self.folio_inc_gen(guard, id);
         self.lru_gen_move(guard, id, to, End::Tail);
         if !is_lazily_promoted(recency) {
             let protected = &self.lru_gen(guard.memcg).protected[kind][tier_of(recency)];
@@ -152,8 +152,8 @@ impl Maps<'_> {
 
     /// Gives up oldest generations that list nothing, of the types that may be evicted, but leaves
     /// two, and while both types may, neither more than one generation ahead of the other's
-    /// oldest that can be evicted: whether it gave up any (Linux 7.1.5, `try_to_inc_min_seq`).
-    pub(crate) fn try_to_inc_min_seq(&self, guard: &LruGuard<'_>, swappiness: u8) -> bool {
+    /// oldest that can be evicted (Linux 7.3.4, `try_to_inc_min_seq`).
+    pub(crate) fn try_to_inc_min_seq(&self, guard: &LruGuard<'_>, swappiness: u8) {
         let lrugen = self.lru_gen(guard.memcg);
         lrugen.assert_valid();
         let types = evictable_types(swappiness);
@@ -172,12 +172,9 @@ impl Maps<'_> {
                 oldest[FILE] = newest - 1;
             }
         }
-        let mut moved = false;
         for kind in types.filter(|kind| oldest[*kind] > lrugen.min_seq(*kind)) {
             lrugen.retire_below(oldest[kind], kind);
-            moved = true;
         }
-        moved
     }
 }
 

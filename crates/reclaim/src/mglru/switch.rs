@@ -57,7 +57,7 @@ impl Maps<'_> {
 
     /// Switches parts of the multi-generational LRU on and off. If that is generations as a whole,
     /// the folios of every cgroup are moved from one kind of list to the other, 4096 under a hold
-    /// of a lock, while all else goes on (Linux 7.1.5, `lru_gen_change_state`).
+    /// of a lock, while all else goes on (Linux 7.3.4, `lru_gen_change_state`).
     pub fn set_lru_gen_caps<W: World>(&self, world: &W, cpu: &mut CpuCtx, caps: LruGenCaps) {
         let state = &self.lru_gen_state;
         // One at a time.

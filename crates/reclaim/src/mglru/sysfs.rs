@@ -12,7 +12,7 @@ use pageout_paging::{Env, Mmu};
 
 impl Maps<'_> {
     /// Writes what `enabled` says: `0x0007` and a line end if all is switched on that hardware can
-    /// (Linux 7.1.5, `enabled_show`).
+    /// (Linux 7.3.4, `enabled_show`).
     ///
     /// # Errors
     /// Those of `out`.
@@ -29,7 +29,7 @@ impl Maps<'_> {
     }
 
     /// Writes to `enabled`: a number whose bits are those of [`LruGenCaps`], others ignored; or
-    /// anything that begins with `y`, all of it, or `n`, nothing (Linux 7.1.5, `enabled_store`).
+    /// anything that begins with `y`, all of it, or `n`, nothing (Linux 7.3.4, `enabled_store`).
     ///
     /// # Errors
     /// [`Errno::EINVAL`] for anything else; nothing is changed then.
@@ -64,7 +64,7 @@ impl Maps<'_> {
         writeln!(out, "{}", self.lru_gen_state.min_ttl_ms.load(Relaxed))
     }
 
-    /// Writes to `min_ttl_ms`: a number of 32 bits (Linux 7.1.5, `min_ttl_ms_store`).
+    /// Writes to `min_ttl_ms`: a number of 32 bits (Linux 7.3.4, `min_ttl_ms_store`).
     ///
     /// # Errors
     /// [`Errno::EINVAL`] for anything else; nothing is changed then.

@@ -2,7 +2,7 @@
 //! their like came back more often, and of two types the one is evicted that comes back less.
 //!
 //! Both are one comparison of how many pages of each came back of those examined: in the oldest
-//! generation and, halved with each that goes by, in those before it (Linux 7.1.5, vmscan.c).
+//! generation and, halved with each that goes by, in those before it (Linux 7.3.4, vmscan.c).
 
 use super::generation::{LruGen, PerTier};
 use super::{MAX_NR_TIERS, MIN_LRU_BATCH};

@@ -13,6 +13,7 @@ use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::mm::Mm;
 use crate::referenced::Aging;
+use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::mmu::Mmu;
 use pageout_paging::walk::{next_boundary, pmd_table, table_after};
@@ -26,7 +27,7 @@ impl Maps<'_> {
     /// no CPU ran in only with `force_scan`: whether it did. Other CPUs may walk some of them, and
     /// whoever is the last opens it. At swappiness 0 anonymous memory is not walked, at 201 files'
     /// pages are not. Where hardware sets no accessed bits, or walks are switched off, nothing is
-    /// walked (Linux 7.1.5, `try_to_inc_max_seq`).
+    /// walked (Linux 7.3.4, `try_to_inc_max_seq`).
     ///
     /// The caller keeps the cgroup from being removed.
     ///
@@ -85,7 +86,7 @@ impl Maps<'_> {
     }
 
     /// Walks one address space, with pauses in which others get its mmap lock, unless that is held
-    /// for writing or the generation is over (Linux 7.1.5, `walk_mm`).
+    /// for writing or the generation is over (Linux 7.3.4, `walk_mm`).
     fn walk_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, mm: &Mm, walk: &mut MmWalk, aging: Aging) {
         walk.next_addr = VirtAddr::new(0);
         let mut goes_on = true;
@@ -128,7 +129,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         Self { maps, env, mm, check, walk, parts, secondary, by_nonleaf }
     }
 
-    /// Walks on from where the walk stands: whether there is more, after a pause (Linux 7.1.5,
+    /// Walks on from where the walk stands: whether there is more, after a pause (Linux 7.3.4,
     /// `walk_pud_range`).
     fn run(mut self) -> bool {
         let top = VirtAddr::new(u64::MAX);
@@ -148,13 +149,15 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
     }
 
     /// Walks what one PMD table maps. PTE tables are walked without its lock; entries of its own
-    /// that are to be cleared are collected, and cleared under one hold of it (Linux 7.1.5,
+    /// that are to be cleared are collected, and cleared under one hold of it (Linux 7.3.4,
     /// `walk_pmd_range`).
     fn walk_pmd_range(&mut self, table: Pfn, range: VirtRange) {
         let entries = self.env.table(table);
         let mut addr = range.start;
         while let Some(part) = self.parts.next_in(addr..range.end) {
             let mut queue = Queue::default();
+            // A PTE table that is walked may end in another VMA.
+            let vm_flags = self.parts.vm_flags();
             addr = part.start;
             loop {
                 if self.by_nonleaf {
@@ -169,7 +172,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
                 // The rest of a table in which a VMA ended was seen with it, or passed with it.
                 addr = next;
             }
-            self.clear_queued(table, part.start, queue.take());
+            self.clear_queued(table, part.start, queue.take(), vm_flags);
         }
     }
 
@@ -186,7 +189,8 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
             false => E::Rules::is_candidate::<E::Format>(pmd, self.secondary),
         };
         if queues && let Some(full) = queue.push(entry.index) {
-            self.clear_queued(table, range.start, full);
+            let vm_flags = self.parts.vm_flags();
+            self.clear_queued(table, range.start, full, vm_flags);
         }
         let MmWalk { memcg, seq, force_scan, .. } = *self.walk;
         if !leads_on || !(force_scan || self.maps.filter_contains(memcg, seq, entry)) {
@@ -200,7 +204,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
     }
 
     /// Walks a PTE table from `range` on, through all VMAs that have pages in it: whether it is
-    /// worth walking next time. So it counts if someone else holds its lock (Linux 7.1.5,
+    /// worth walking next time. So it counts if someone else holds its lock (Linux 7.3.4,
     /// `walk_pte_range`).
     fn walk_pte_range(&mut self, frame: Pfn, pmd_table: Pfn, range: VirtRange) -> bool {
         let Some(pt) = LockedTable::try_lock(self.env, frame) else {
@@ -216,8 +220,9 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         let mut part = Some(range);
         while let Some(range) = part {
             total += entries::<E::Format>(&range);
+            let vm_flags = self.parts.vm_flags();
             young += look.clear_young(&pt, &range, |_, folio, dirty| {
-                used::<E::Rules>(self.walk, maps, folio, youngest, dirty);
+                used::<E::Rules>(self.walk, maps, folio, youngest, (vm_flags, dirty));
             });
             part = self.parts.next_in(range.end..table_end);
         }
@@ -234,9 +239,16 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         frame.map(|frame| self.env.table(frame))
     }
 
-    /// Clears collected entries of the PMD table, all within the one that `addr` lies in, unless
-    /// someone else holds its lock (Linux 7.1.5, `walk_pmd_range_locked`).
-    fn clear_queued(&mut self, table: Pfn, addr: VirtAddr, queued: impl Iterator<Item = usize>) {
+    /// Clears collected entries of the PMD table, all within the one that `addr` lies in and in a
+    /// VMA with such flags, unless someone else holds its lock (Linux 7.3.4,
+    /// `walk_pmd_range_locked`).
+    fn clear_queued(
+        &mut self,
+        table: Pfn,
+        addr: VirtAddr,
+        queued: impl Iterator<Item = usize>,
+        vm_flags: VmFlags,
+    ) {
         let mut queued = queued.peekable();
         if queued.peek().is_none() {
             return;
@@ -264,7 +276,8 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
             let young = |_: &_| check.pmdp_test_and_clear_young_notify(&pt, addr);
             if let Some((_, folio)) = folio.filter(young) {
                 self.walk.stats.leaf_young += 1;
-                used::<E::Rules>(self.walk, maps, folio, youngest, E::Format::is_dirty(pmd));
+                let seen = (vm_flags, E::Format::is_dirty(pmd));
+                used::<E::Rules>(self.walk, maps, folio, youngest, seen);
             }
         }
     }
@@ -289,12 +302,19 @@ fn after_unused<F: Format>(entries: impl Table, addr: VirtAddr, end: VirtAddr) -
     }
 }
 
-/// A walk found a folio used (Linux 7.1.5, `walk_update_folio`).
-fn used<R: Rules>(walk: &mut MmWalk, maps: &Maps<'_>, folio: &Folio, youngest: usize, dirty: bool) {
+/// A walk found a folio used, through a VMA with such flags and maybe dirty entries (Linux 7.3.4,
+/// `walk_update_folio`).
+fn used<R: Rules>(
+    walk: &mut MmWalk,
+    maps: &Maps<'_>,
+    folio: &Folio,
+    youngest: usize,
+    (vm_flags, dirty): (VmFlags, bool),
+) {
     if dirty {
         note_dirty(folio);
     }
-    walk.promote::<R>(maps, folio, youngest);
+    walk.promote::<R>(maps, folio, youngest, vm_flags);
 }
 
 /// Indices of PMD entries to clear under one hold of the table's lock: the first, and those of the

@@ -15,7 +15,7 @@ use crate::world::World;
 impl Maps<'_> {
     /// Carries out what one call of write(2) writes to `/sys/kernel/debug/lru_gen`: commands
     /// separated by `,`, `;` or a line end, in order, up to the first that is refused; what was
-    /// done before stays done (Linux 7.1.5, `lru_gen_seq_write`). A cgroup's id is its
+    /// done before stays done (Linux 7.3.4, `lru_gen_seq_write`). A cgroup's id is its
     /// [`MemcgId`], and there is node 0.
     ///
     /// - `+ ID NODE SEQ [SWAPPINESS [FORCE]]` opens a new generation, moving to it what was used;

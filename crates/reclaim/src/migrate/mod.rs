@@ -2,7 +2,7 @@
 //!
 //! A folio is unmapped, each entry leaving a migration entry that whoever meets it waits on; the
 //! flush owed is completed; the content is copied; the folio gets its new frames, and its entries
-//! back (Linux 7.1.5, migrate_pages). What makes it safe is what makes reclaim safe: a folio to
+//! back (Linux 7.3.4, migrate_pages). What makes it safe is what makes reclaim safe: a folio to
 //! which there is a reference more than is known of stays where it is.
 //!
 //! In kernels a folio is its frames' own descriptor, so what names the old one has to be pointed to
@@ -28,7 +28,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use pageout_paging::{Order, Pfn, Rules, Stage};
 use restore::remove_migration_ptes;
 
-/// Folios that move after one flush (Linux 7.1.5, COMPACT_CLUSTER_MAX).
+/// Folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
 pub(crate) const BATCH: usize = 32;
 
 /// Where folios move to.
@@ -110,7 +110,7 @@ impl Maps<'_> {
     }
 
     /// Moves isolated folios, at most [`BATCH`], and puts all of them back on their lists. They
-    /// keep what is known of their use (Linux 7.1.5, migrate_pages_batch; in one pass, waiting for
+    /// keep what is known of their use (Linux 7.3.4, migrate_pages_batch; in one pass, waiting for
     /// no transfer and no other holder of a folio's lock).
     pub(crate) fn migrate_folios<W: World>(
         &self,
@@ -187,7 +187,7 @@ struct Migration<'a, 'm, W> {
 }
 
 impl<'m, W: World> Migration<'_, 'm, W> {
-    /// Locks and unmaps a folio; none, and nothing changed, if it cannot move now (Linux 7.1.5,
+    /// Locks and unmaps a folio; none, and nothing changed, if it cannot move now (Linux 7.3.4,
     /// migrate_folio_unmap).
     fn begin(
         &mut self,
@@ -209,7 +209,7 @@ impl<'m, W: World> Migration<'_, 'm, W> {
     }
 
     /// Copies the folio to its new frames and maps it there, or in the old ones again; whether it
-    /// moved (Linux 7.1.5, migrate_folio_move).
+    /// moved (Linux 7.3.4, migrate_folio_move).
     fn end(&mut self, cpu: &mut CpuCtx, moving: Moving<'_>) -> bool {
         let Moving { id, guard, to, unmapped } = moving;
         let (maps, world, folio) = (self.maps, self.world, guard.folio());

@@ -13,7 +13,7 @@ use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, VirtAddr};
 /// Makes the migration entries that name a locked folio's frames from `from` on map its pages where
 /// they are now: young, dirty and writable as before, but as the VMA permits now; blocks that are
 /// whole again are contiguous. Whether a VMA that is locked into memory has one of them (Linux
-/// 7.1.5, remove_migration_ptes).
+/// 7.3.4, remove_migration_ptes).
 pub(super) fn remove_migration_ptes<E: Env>(
     maps: &Maps<'_>,
     env: &E,

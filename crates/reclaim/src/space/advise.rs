@@ -51,7 +51,7 @@ fn hint(advice: Advice) -> Option<VmFlags> {
 }
 
 impl Maps<'_> {
-    /// Takes advice about a range (Linux 7.1.5, madvise_vma_behavior). Advice about pages leaves
+    /// Takes advice about a range (Linux 7.3.4, madvise_vma_behavior). Advice about pages leaves
     /// out large folios that the range maps only a part of.
     ///
     /// # Errors
@@ -134,7 +134,7 @@ impl Maps<'_> {
         Ok(())
     }
 
-    /// Makes a range's folios old and inactive (Linux 7.1.5, madvise_cold_or_pageout_pte_range).
+    /// Makes a range's folios old and inactive (Linux 7.3.4, madvise_cold_or_pageout_pte_range).
     fn make_cold<W: World>(&self, world: &W, cpu: &mut CpuCtx, mm: &Mm, range: &VirtRange) {
         rewrite_old(self, world, cpu, mm, range, is_mapped_once, W::Format::mkold);
         self.each_forgotten(world, cpu, mm, range, |cpu, id| {
@@ -143,7 +143,7 @@ impl Maps<'_> {
     }
 
     /// Reclaims a range's folios, used or not; their entries stay young until they are taken out
-    /// (Linux 7.1.5, madvise_cold_or_pageout_pte_range and reclaim_pages).
+    /// (Linux 7.3.4, madvise_cold_or_pageout_pte_range and reclaim_pages).
     fn page_out<W: World>(
         &self,
         world: &W,
@@ -195,7 +195,7 @@ impl Maps<'_> {
     }
 
     /// Gives up a range's anonymous pages lazily: swapped ones now, the others when reclaim finds
-    /// them clean (Linux 7.1.5, madvise_free_pte_range).
+    /// them clean (Linux 7.3.4, madvise_free_pte_range).
     fn free_lazily<W: World>(
         &self,
         world: &W,

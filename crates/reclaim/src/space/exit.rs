@@ -10,7 +10,7 @@ use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr};
 
 impl Maps<'_> {
     /// Removes all that an address space maps, its page tables but for the root, which was the
-    /// caller's and is empty then, and the address space (Linux 7.1.5, exit_mmap). No CPU runs in
+    /// caller's and is empty then, and the address space (Linux 7.3.4, exit_mmap). No CPU runs in
     /// it any more.
     pub fn exit_mm<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: MmId) {
         let mm = self.mm(id);

@@ -26,7 +26,7 @@ const COPY: BatchFlags = BatchFlags {
 };
 
 impl Maps<'_> {
-    /// A copy of an address space, over an empty root table (Linux 7.1.5, dup_mmap and
+    /// A copy of an address space, over an empty root table (Linux 7.3.4, dup_mmap and
     /// copy_page_range). Entries are copied only where there are anonymous pages: those of files
     /// are faulted in. Private pages become read-only in both.
     ///

@@ -14,7 +14,7 @@ use pageout_paging::{Format, LockedTable, VirtRange};
 
 impl Maps<'_> {
     /// Locks a range into memory: what is there now, at once, and what comes, when reclaim finds it
-    /// (Linux 7.1.5, mlock2 with MLOCK_ONFAULT). Large folios of which the range maps a part only
+    /// (Linux 7.3.4, mlock2 with MLOCK_ONFAULT). Large folios of which the range maps a part only
     /// stay reclaimable.
     ///
     /// # Errors

@@ -149,7 +149,7 @@ impl Maps<'_> {
 /// Entry `addr` of the locked table, young and dirty gathered over its block.
 fn read<W: World>(pt: &LockedTable<'_, W>, addr: VirtAddr) -> Pte {
     let i = W::Format::index(Level::Pte, addr);
-    pageout_paging::contig::gather_early::<W::Format, _>(pt.table(), i)
+    pageout_paging::contig::gather::<W::Format, _>(pt.table(), i)
 }
 
 /// Stores an entry that maps nothing, over one that maps nothing.

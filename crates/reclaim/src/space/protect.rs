@@ -29,7 +29,7 @@ struct Change<V, P, S> {
 
 impl Maps<'_> {
     /// Changes what a range permits to `prot`, of READ, WRITE and EXEC; none of them is PROT_NONE
-    /// (Linux 7.1.5, mprotect_fixup and change_protection). What may be written from now on faults
+    /// (Linux 7.3.4, mprotect_fixup and change_protection). What may be written from now on faults
     /// once more before it is, since its page may be shared.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Maps<'_> {
         self.change_vmas(world, cpu, mm, range, &change)
     }
 
-    /// Lets userfaultfd write-protect a range, or ends that (Linux 7.1.5, mwriteprotect_range).
+    /// Lets userfaultfd write-protect a range, or ends that (Linux 7.3.4, mwriteprotect_range).
     /// Only pages that are there, or swapped out, are protected: there are no marks over holes.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, 
 
 impl Maps<'_> {
     /// Moves what is mapped in `old`, a part of one VMA, to `new`, or shrinks or grows it where it
-    /// is if both begin alike (Linux 7.1.5, mremap and move_page_tables). Pages keep their place in
+    /// is if both begin alike (Linux 7.3.4, mremap and move_page_tables). Pages keep their place in
     /// their mappings.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ struct Batch {
 
 impl Maps<'_> {
     /// Removes what is mapped in `range`, and what only a part of lies there keeps the other part
-    /// (Linux 7.1.5, do_munmap). Page tables stay until the address space ends.
+    /// (Linux 7.3.4, do_munmap). Page tables stay until the address space ends.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
@@ -194,7 +194,7 @@ fn zap_leaf<W: World>(
 }
 
 /// Counts one entry less for a slot, and lets go of the folio that the swap cache keeps for no one
-/// (Linux 7.1.5, free_swap_and_cache).
+/// (Linux 7.3.4, swap_put_entries_direct).
 pub(super) fn free_slot<W: World>(maps: &Maps<'_>, world: &W, cpu: &mut CpuCtx, slot: SwapSlot) {
     swap::free_entries(maps, world, cpu, slot, 1);
     if maps.slot_entries(slot) > 0 {

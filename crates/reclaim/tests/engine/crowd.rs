@@ -7,8 +7,8 @@ use pageout_paging::Order;
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Agent, CpuCtx, FolioFlags, Frames, Limits, LruGenLoop, LruList, MappingId, Maps, MemcgId,
-    NewFolio, ReclaimOptions, Tuning, cache,
+    Agent, CpuCtx, FolioFlags, Frames, Limits, LruList, MappingId, Maps, MemcgId, NewFolio,
+    ReclaimOptions, cache,
 };
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -34,7 +34,7 @@ fn access(maps: &Maps<'_>, env: &Env<'_>, cpu: &mut CpuCtx, file: MappingId, at:
         && let Ok(shadow) = cache::add(maps, env, cpu, folio)
     {
         if let Some(shadow) = shadow {
-            maps.workingset_refault(env, cpu, folio, shadow);
+            maps.workingset_refault(cpu, folio, shadow);
         }
         maps.lru_add(env, cpu, folio);
     }
@@ -104,9 +104,8 @@ fn crowd(lists: Lists) {
         });
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
-            let loops = [LruGenLoop::V7_1, LruGenLoop::Mm].into_iter().cycle();
-            for lru_gen in loops.take_while(|_| running.load(Relaxed) > 0) {
-                maps.try_to_free_pages(env, cpu, Tuning { lru_gen, ..tuning() });
+            while running.load(Relaxed) > 0 {
+                maps.try_to_free_pages(env, cpu, tuning());
                 std::thread::yield_now();
             }
         });

@@ -1,22 +1,22 @@
 //! `folio_check_references` against the whole table of cases.
 
 use crate::world::{Arena, LIMITS};
-use FolioRef::{Activate, Keep, Reclaim, ReclaimClean};
+use FolioRef::{Activate, Keep, Reclaim};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
     FolioFlags, FolioRef, Recency, Referenced, Refs, VmFlags, folio_check_references,
 };
 
 /// Vmas that referenced, REFERENCED before, executable, swap-backed: decision, REFERENCED after.
-/// Written from the classic branch of Linux 7.1's folio_check_references, row by row.
+/// Written from the classic branch of Linux 7.3's folio_check_references, row by row.
 const ROWS: [(u32, bool, bool, bool, FolioRef, bool); 24] = [
     (0, false, false, false, Reclaim, false),
     (0, false, false, true, Reclaim, false),
     (0, false, true, false, Reclaim, false),
     (0, false, true, true, Reclaim, false),
-    (0, true, false, false, ReclaimClean, false),
+    (0, true, false, false, Reclaim, false),
     (0, true, false, true, Reclaim, false),
-    (0, true, true, false, ReclaimClean, false),
+    (0, true, true, false, Reclaim, false),
     (0, true, true, true, Reclaim, false),
     (1, false, false, false, Keep, true),
     (1, false, false, true, Keep, true),

@@ -34,13 +34,14 @@ fn around<F: Format>(
     (mm, target.expect("one is isolated"), near)
 }
 
-fn neighbours_are_cleared_and_promoted_at_second_sight<F: Format>(family: Family) {
+fn neighbours_are_cleared_and_promoted_from_the_second_sight_on<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     world.use_generations();
     let (mm, target, near) = around(&mut world, 0, 8..16, 11);
     let old = near[1];
-    for generation in [2, 3] {
+    // Marked; active, as anonymous memory begins; part of a working set.
+    for generation in [2, 2, 3] {
         [8, 11, 14].into_iter().for_each(|page| world.touch(mm, page));
         world.forget();
         assert_eq!(world.referenced(target, family).refs, Refs::Vmas(1));
@@ -89,7 +90,7 @@ fn the_table_and_the_vma_end_what_is_looked_at<F: Format>(family: Family) {
 }
 
 on_every_format!(
-    neighbours_are_cleared_and_promoted_at_second_sight,
+    neighbours_are_cleared_and_promoted_from_the_second_sight_on,
     around_an_old_page_nothing_is_looked_at,
     the_classic_lists_look_at_the_folio_alone,
     the_table_and_the_vma_end_what_is_looked_at,
@@ -143,14 +144,17 @@ fn notes<F: Format>(family: Family, order: u8, pages: u64, young: u64, isolated:
 }
 
 #[test]
-fn the_folio_asked_for_counts_as_one_young_entry_whatever_its_size() {
+fn the_folio_asked_for_counts_as_many_young_entries_as_were_checked_at_once() {
     for family in Family::ALL {
         // Eight pages, one young: the target. A ninth takes one more.
         assert!(notes::<X86_64>(family, 0, 8, 0, 7));
         assert!(!notes::<X86_64>(family, 0, 9, 0, 7));
         assert!(notes::<X86_64>(family, 0, 9, 1, 7));
-        // Four young pages of sixteen, but all the target's.
-        assert!(!notes::<X86_64>(family, 2, 16, 0, 8), "{family:?}");
+        // One young page of sixteen, but of a target of four.
+        let at_once = family != Family::PerEntry;
+        assert_eq!(notes::<X86_64>(family, 2, 16, 0, 8), at_once, "{family:?}");
+        assert_eq!(notes::<X86_64>(family, 2, 32, 0, 8), at_once, "{family:?}");
+        assert!(!notes::<X86_64>(family, 2, 36, 0, 8), "{family:?}");
         // 64 pages and more: 8 of 64.
         assert!(!notes::<X86_64>(family, 0, 80, 6, 20), "{family:?}");
         assert!(notes::<X86_64>(family, 0, 80, 7, 20), "{family:?}");

@@ -37,7 +37,7 @@ fn try_read(
     }
     let guard = maps.folio(id).try_lock().expect("no one else knows it");
     if let Some(shadow) = cache::add(maps, env, cpu, id).expect("nothing is there") {
-        maps.workingset_refault(env, cpu, id, shadow);
+        maps.workingset_refault(cpu, id, shadow);
     }
     guard.set(FolioFlags::UPTODATE);
     drop(guard);
@@ -140,12 +140,14 @@ fn a_signal_ends_a_request() {
 }
 
 #[test]
-fn without_swap_a_request_for_anonymous_memory_takes_files() {
+fn without_swap_a_request_for_anonymous_memory_alone_takes_nothing() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: W<'_> = arena.world();
     let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
     read(&mut world, file, 100, group);
-    let got = ask(&mut world, group, "128K swappiness=max").expect("enough is there");
+    assert_eq!(ask(&mut world, group, "128K swappiness=max"), Err(Errno::EAGAIN));
+    assert_eq!(usage(&world, group), 100);
+    let got = ask(&mut world, group, "128K swappiness=200").expect("enough is there");
     assert_eq!(usage(&world, group), 100 - got);
 }
 

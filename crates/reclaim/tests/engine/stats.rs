@@ -99,6 +99,8 @@ pgscan_direct 0
 pgscan_proactive 0
 pgscan_anon 0
 pgscan_file 0
+pgrotate_anon 0
+pgrotate_file 0
 pgrefill 0
 pswpin 0
 pswpout 0

@@ -177,12 +177,14 @@ fn where_most_of_a_file_is_active_both_give_by_swappiness() {
 }
 
 #[test]
-fn when_swap_is_full_files_are_taken() {
-    let limits = Limits { slots: 32, ..ROOM };
-    let mut arena = Arena::new::<SmallX86>(&limits);
-    let mut both = both(&mut arena, 128);
-    assert_eq!(both.ask("1M swappiness=max"), Err(Errno::EAGAIN));
-    assert_eq!(both.stolen(), [32, 128]);
+fn when_swap_is_full_files_are_taken_unless_swap_alone_was_asked_for() {
+    for (swappiness, files) in [("max", 0), ("200", 128)] {
+        let limits = Limits { slots: 32, ..ROOM };
+        let mut arena = Arena::new::<SmallX86>(&limits);
+        let mut both = both(&mut arena, 128);
+        assert_eq!(both.ask(&format!("1M swappiness={swappiness}")), Err(Errno::EAGAIN));
+        assert_eq!(both.stolen(), [32, files], "{swappiness}");
+    }
 }
 
 #[test]

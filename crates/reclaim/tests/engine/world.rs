@@ -11,8 +11,8 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Aging, CpuCtx, Folio, FolioFlags, FolioId, Frames, Limits, Lock, LruGenLoop, MapAs, MapError,
-    Mapping, MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
+    Aging, CpuCtx, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, Mapping,
+    MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
     Referenced, ShadowEntry, ShootdownWhen, Sizes, Slot, SpaceError, Thp, Tuning, UnmapBy,
     Unmapping, VmFlags, Vma, VmaId, Zapped, folio_referenced, map_folio, zap_folio,
 };
@@ -131,7 +131,7 @@ pub(crate) const fn aging(family: Family) -> Aging {
 /// What kernels do now, where nothing else is asked for.
 pub(crate) const fn tuning() -> Tuning {
     let unmapping = Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred };
-    Tuning { aging: aging(Family::Batched), unmapping, lru_gen: LruGenLoop::V7_1, thp: Thp::Never }
+    Tuning { aging: aging(Family::Batched), unmapping, thp: Thp::Never }
 }
 
 pub(crate) fn page<F: Format>(number: u64) -> VirtAddr {

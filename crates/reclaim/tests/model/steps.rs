@@ -6,9 +6,7 @@ use pageout_paging::mmu::Shootdown;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{
-    Advice, Aging, LruGenLoop, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping, VmFlags,
-};
+use pageout_reclaim::{Advice, Aging, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping, VmFlags};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -215,7 +213,7 @@ impl Step {
 }
 
 /// Variants there are.
-pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2 * 2;
+pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2;
 
 /// A variant by number: family, unmap and shootdown first; what comes after them, the flush, may
 /// change what is found young.
@@ -225,9 +223,8 @@ pub(crate) fn tuning(number: usize) -> Tuning {
     let shootdown = [ShootdownWhen::Deferred, ShootdownWhen::Immediate][number / 6 % 2];
     let flush = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None][number / 12 % 3];
     let aging = Aging { family, flush: FlushPolicy::forced(flush) };
-    let lru_gen = [LruGenLoop::V7_1, LruGenLoop::Mm][number / 36 % 2];
-    let thp = [Thp::Never, Thp::Always][number / 72 % 2];
-    Tuning { aging, unmapping: Unmapping { by, shootdown }, lru_gen, thp }
+    let thp = [Thp::Never, Thp::Always][number / 36 % 2];
+    Tuning { aging, unmapping: Unmapping { by, shootdown }, thp }
 }
 
 fn process() -> impl Strategy<Value = usize> {

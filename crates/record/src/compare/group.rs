@@ -6,7 +6,7 @@ use super::CompareError;
 use crate::schema::{Ground, Labels, Metric, Record};
 
 /// The axes in the order a change passes through them; others follow by name.
-const AXIS_ORDER: [&str; 6] = ["young", "unmap", "shootdown", "flush", "lru", "aging"];
+const AXIS_ORDER: [&str; 5] = ["young", "unmap", "shootdown", "flush", "lru"];
 
 /// Stands for the choice of an axis a variant does not name.
 const UNNAMED: &str = "-";

@@ -25,7 +25,7 @@ use crate::variant::{Axes, Lru, Variant};
 use pageout_machine::platform::Platform;
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::Family;
-use pageout_reclaim::{LruGenLoop, ShootdownWhen, UnmapBy};
+use pageout_reclaim::{ShootdownWhen, UnmapBy};
 use pageout_record::schema::{Ground, Labels, Record};
 
 /// The scenario's name in records.
@@ -89,7 +89,6 @@ const fn policy(flush: YoungFlush) -> Variant {
         shootdown: ShootdownWhen::Immediate,
         flush: Some(flush),
         lru: Lru::Classic,
-        lru_gen: LruGenLoop::V7_1,
     }
 }
 

@@ -262,7 +262,7 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
 
     /// Before a fault on a page is handled: notes who comes back, and reads ahead if the file is
     /// used in order. A page that is not there is read with those that follow; where one is used
-    /// that was read ahead last, so are the next (Linux 7.1.5, page_cache_sync_ra and
+    /// that was read ahead last, so are the next (Linux 7.3.4, page_cache_sync_ra and
     /// page_cache_async_ra, once their window has its full size).
     fn read_around(&mut self, env: &ModelEnv<'_, 'a, F>, page: u64) {
         let there = self.is_there(env, page);
@@ -309,7 +309,7 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
         maps.charge(env, cpu, id, MemcgId::ROOT, tuning).expect("there is no limit");
         let shadow = cache::add(maps, env, cpu, id).expect("no one else reads the file");
         if let Some(shadow) = shadow {
-            maps.workingset_refault(env, cpu, id, shadow);
+            maps.workingset_refault(cpu, id, shadow);
         }
         maps.lru_add(env, cpu, id);
         // The reference that it was made with is the transfer's.

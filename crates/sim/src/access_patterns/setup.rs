@@ -11,7 +11,7 @@ use pageout_reclaim::{CpuCtx, Limits, MapAs, MappingId, MappingKind, MmId, NewVm
 
 const SIZED: &str = "the arena is sized for the scenario";
 
-/// Bytes around a fault that are mapped with it if they are in memory (Linux 7.1.5,
+/// Bytes around a fault that are mapped with it if they are in memory (Linux 7.3.4,
 /// fault_around_bytes).
 const FAULT_AROUND: u32 = 64 << 10;
 
@@ -38,7 +38,7 @@ pub(super) struct Setup<'a, F> {
 }
 
 impl AccessPatterns {
-    /// As Linux sets them for so much memory (7.1.5, init_per_zone_wmark_min and
+    /// As Linux sets them for so much memory (7.3.4, init_per_zone_wmark_min and
     /// __setup_per_zone_wmarks): a reserve of 4 · √KiB KiB, and quarters of it above that, or a
     /// thousandth of memory if that is more. But at least four times what is read ahead at once,
     /// which on the thread's machine they are 32 times: with less, in a small memory, each request

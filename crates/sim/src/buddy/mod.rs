@@ -1,5 +1,5 @@
 //! A buddy allocator, for scenarios where memory gets fragmented: free blocks of 2^order frames,
-//! split and merged (Linux 7.1.5, page_alloc.c; one zone, one kind of mobility, no per-CPU lists).
+//! split and merged (Linux 7.3.4, page_alloc.c; one zone, one kind of mobility, no per-CPU lists).
 
 use pageout_paging::{Order, Pfn};
 
@@ -26,7 +26,7 @@ struct Frame {
     next: u32,
 }
 
-/// Free memory below which allocations reclaim, pages (Linux 7.1.5, `__setup_per_zone_wmarks`).
+/// Free memory below which allocations reclaim, pages (Linux 7.3.4, `__setup_per_zone_wmarks`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Watermarks {
     /// Ordinary allocations fail rather than go below.

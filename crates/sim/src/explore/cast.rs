@@ -11,8 +11,8 @@ use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
 use pageout_reclaim::{
-    Advice, Aging, CpuCtx, Fault, Frames, LruGenLoop, MappingId, MappingKind, Maps, MemcgId, MmId,
-    NewVma, Place, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
+    Advice, Aging, CpuCtx, Fault, Frames, MappingId, MappingKind, Maps, MemcgId, MmId, NewVma,
+    Place, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
 };
 use std::marker::PhantomData;
 
@@ -27,7 +27,6 @@ const CHILD: Asid = Asid(2);
 pub const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Batched, flush: FlushPolicy::forced(YoungFlush::None) },
     unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
-    lru_gen: LruGenLoop::V7_1,
     thp: Thp::Never,
 };
 

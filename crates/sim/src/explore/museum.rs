@@ -10,7 +10,7 @@ use pageout_exhibits::harness::{
 };
 use pageout_exhibits::{
     BatchPastEnd, BatchPastFolio, ByteLength, CopyBeforeFlush, FilterNotedHere, FirstEntryAlone,
-    FoldedEdges, FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation, LookAroundRun,
+    FoldedEdges, FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation, LookAroundOne,
     MapcountOnce, PendingFlushMissed, UffdWpBatched, WriteOutBeforeFlush,
 };
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
@@ -166,7 +166,7 @@ pub const EXHIBITS: &[Exhibit] = &[
     Exhibit {
         name: "uffd-wp-batched",
         origin: Origin::Known,
-        what: "several entries that userfaultfd write-protects are unmapped as one",
+        what: "several entries that userfaultfd write-protects are unmapped, and one is marked",
         finding: Finding::Cases(
             Property::Batch,
             &[
@@ -245,12 +245,12 @@ pub const EXHIBITS: &[Exhibit] = &[
         ),
     },
     Exhibit {
-        name: "look-around-run",
-        origin: Origin::Constructed,
-        what: "a look-around counts every entry of the folio asked for, not one",
+        name: "look-around-one",
+        origin: Origin::Known,
+        what: "a look-around counts one entry of the folio asked for, not its run",
         finding: Finding::Cases(
             Property::Aging,
-            &[("x86-64", looking_around::<LookAroundRun, X86_64>)],
+            &[("x86-64", looking_around::<LookAroundOne, X86_64>)],
         ),
     },
 ];

@@ -9,7 +9,7 @@ use crate::layout::Ground;
 use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
 use crate::trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange, Permissions};
 use crate::walker::{Touch, touch};
-use pageout_paging::contig::gather_early;
+use pageout_paging::contig::gather;
 use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Env, Level, Order, Pfn, VirtAddr, VirtRange};
@@ -262,7 +262,7 @@ impl<'a, F: Arch> Program<'a, F> {
             unreachable!("faults map single pages");
         };
         let i = F::index(Level::Pte, addr);
-        F::pfn(gather_early::<F, _>(self.hardware.table(table), i))
+        F::pfn(gather::<F, _>(self.hardware.table(table), i))
     }
 
     fn map<W: World<Format = F>>(

@@ -10,7 +10,7 @@ use pageout_paging::{Order, VirtAddr};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Access, CpuCtx, Fault, FolioFlags, Limits, MappingId, MappingKind, MemcgId, MmId, NewFolio,
-    NewVma, Tuning, VmFlags, cache, handle_fault,
+    NewVma, Recency, Tuning, VmFlags, cache, handle_fault,
 };
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -186,6 +186,11 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         self.access(mm, FILLED_AT, 0..pages, Access::Read);
         let Ground { env, maps, supply } = &self.ground;
         make_young(env, root, range, |_| false);
+        for index in (0..pages).step_by(order.nr_pages()) {
+            let id = cache::find(maps, env, &mut self.cpu, mapping, index).expect("it was read");
+            maps.folio(id).note_use(Recency::NONE, Recency::REFERENCED);
+            maps.release(env, &mut self.cpu, id, 1);
+        }
         maps.exit_mm(env, &mut self.cpu, mm);
         supply.free_table(root);
         maps.mapping(mapping).set_order(Order::default());
@@ -202,7 +207,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let id = maps.add_folio(env, cpu, new).expect(SIZED);
         maps.charge(env, cpu, id, self.memcgs[memcg], self.tuning).expect("it has no limit");
         if let Some(shadow) = cache::add(maps, env, cpu, id).expect("the page was not there") {
-            maps.workingset_refault(env, cpu, id, shadow);
+            maps.workingset_refault(cpu, id, shadow);
         }
         maps.lru_add(env, cpu, id);
         maps.release(env, cpu, id, 1);

@@ -94,7 +94,7 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
     }
 
     /// A run of the zone's. When memory gets low, who reclaims in the background is woken, but not
-    /// for huge pages: who asks for those reclaims alone (Linux 7.1.5, vma_thp_gfp_mask with
+    /// for huge pages: who asks for those reclaims alone (Linux 7.3.4, vma_thp_gfp_mask with
     /// `defrag=madvise`).
     fn alloc_in_zone(&self, order: Order) -> Option<Pfn> {
         let zone = self.zone();

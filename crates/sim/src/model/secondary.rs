@@ -95,7 +95,7 @@ impl Vm {
 
     /// Maps the page of `at`, young, as the primary does, page by page; whether the primary lets
     /// the access pass. Writable only what is dirty there, so that nothing written is lost with an
-    /// entry here (Linux 7.1.5, kvm_mmu_faultin_pfn and user_mem_abort, with their retry).
+    /// entry here (Linux 7.3.4, kvm_mmu_faultin_pfn and user_mem_abort, with their retry).
     ///
     /// # Panics
     /// If there is no frame for a table.

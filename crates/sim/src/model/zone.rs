@@ -11,7 +11,7 @@ use pageout_reclaim::FreeBlocks;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
-/// A zone of frames for folios (Linux 7.1.5, `struct zone`; without per-CPU lists and kinds of
+/// A zone of frames for folios (Linux 7.3.4, `struct zone`; without per-CPU lists and kinds of
 /// mobility).
 #[derive(Debug)]
 pub struct Zone {

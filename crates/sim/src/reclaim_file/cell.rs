@@ -11,6 +11,7 @@ use crate::rounds::{Cell, turns};
 use crate::sampler::{self, sampled};
 use crate::variant::{Axes, Lru, Variant};
 use pageout_paging::Stage;
+use pageout_reclaim::mglru::MmStats;
 use pageout_reclaim::{Counter as VmCounter, Errno};
 use pageout_record::schema::{Better, Ground, Metric, Record};
 use std::marker::PhantomData;
@@ -26,11 +27,12 @@ const SAMPLING_ERROR: &str = "sampling error";
 pub const ABOUT_SAMPLING: [&str; 2] = [WHILE_SAMPLED, SAMPLING_ERROR];
 
 /// What the cgroup's counters say of it.
-const VMSTAT: [(&str, VmCounter, Better); 4] = [
+const VMSTAT: [(&str, VmCounter, Better); 5] = [
     ("pages examined", VmCounter::PgscanProactive, Better::Lower),
     ("pages reclaimed, files", VmCounter::PgstealFile, Better::Neither),
     ("pages reclaimed, anonymous", VmCounter::PgstealAnon, Better::Neither),
     ("pages swapped out", VmCounter::Pswpout, Better::Neither),
+    ("pages activated", VmCounter::Pgactivate, Better::Neither),
 ];
 
 /// What was measured of one variant, in nanoseconds a 4K page, a sample a round.
@@ -124,10 +126,11 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
     fn count(&mut self, variant: Variant) -> Vec<Metric> {
         let tuning = variant.tuning(F::FLUSH);
         let counter = Counter::of::<F>();
-        let (pages, of_vmstat) = self.run(variant, |setup, bytes| {
+        let (pages, (of_vmstat, walks)) = self.run(variant, |setup, bytes| {
             let env = CountingEnv::new(setup.ground.env, &counter);
             let reclaimed = setup.reclaim(&env, bytes, tuning);
-            (reclaimed, VMSTAT.map(|(name, of, better)| (name, setup.vmstat().get(of), better)))
+            let of_vmstat = VMSTAT.map(|(name, of, better)| (name, setup.vmstat().get(of), better));
+            (reclaimed, (of_vmstat, setup.walks()))
         });
         let pages_of =
             |name: &str, pages: u64, better| counted(name, "4K pages", pages as f64, better);
@@ -138,8 +141,21 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
             .extend(of_vmstat.map(|(name, pages, better)| {
                 pages_of(name, pages << (F::PAGE_SHIFT - 12), better)
             }));
+        metrics.extend(walks.into_iter().flat_map(of_walks));
         metrics
     }
+}
+
+/// What walks counted, under the names that the lab has for it.
+fn of_walks(walks: MmStats) -> [Metric; 4] {
+    let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = walks;
+    [
+        ("walk: entries", "entries", leaf_total),
+        ("walk: young", "entries", leaf_young),
+        ("walk: tables", "tables", nonleaf_found),
+        ("walk: tables added", "tables", nonleaf_added),
+    ]
+    .map(|(name, unit, nr)| counted(name, unit, nr as f64, Better::Neither))
 }
 
 impl<F: Arch> Cell for ReclaimCell<'_, F> {

@@ -8,9 +8,10 @@ use crate::variant::{Lru, Variant};
 use crate::walker::make_young;
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
+use pageout_reclaim::mglru::{LruGenCaps, MmStats};
 use pageout_reclaim::{
     Access, Advice, CpuCtx, Errno, Fault, FaultKind, FolioFlags, FolioId, Limits, MappingId,
-    MappingKind, MemcgId, MmId, NewFolio, NewVma, Tuning, VmFlags, VmStat, World, cache,
+    MappingKind, MemcgId, MmId, NewFolio, NewVma, Recency, Tuning, VmFlags, VmStat, World, cache,
     handle_fault, map_folio,
 };
 
@@ -271,7 +272,9 @@ impl<'a, F: Arch> Setup<'a, F> {
         }
     }
 
-    /// Puts the folios on the inactive list, and gives up the references they were made with.
+    /// Puts the folios on the inactive list, or in the generation that a fault brings them to, and
+    /// gives up the references they were made with. As in the lab, that they were used to bring
+    /// them in is taken back.
     fn list(&self, order: ListOrder, mut folios: Vec<FolioId>, seed: u64) {
         let Ground { env, maps, .. } = &self.ground;
         let cpu = &mut CpuCtx::new();
@@ -279,9 +282,17 @@ impl<'a, F: Arch> Setup<'a, F> {
             fastrand::Rng::with_seed(seed).shuffle(&mut folios);
         }
         for folio in folios {
+            maps.mark_accessed(env, cpu, folio);
             maps.lru_add(env, cpu, folio);
+            maps.folio(folio).note_use(Recency::NONE, Recency::REFERENCED);
             maps.release(env, cpu, folio, 1);
         }
+    }
+
+    /// What walks of page tables counted, if the folios are in generations.
+    pub(super) fn walks(&self) -> Option<MmStats> {
+        let Ground { maps, .. } = &self.ground;
+        maps.lru_gen_caps().contains(LruGenCaps::CORE).then(|| maps.mm_stats(self.memcg))
     }
 
     /// What the engine counted of the cgroup.

@@ -10,7 +10,7 @@ use crate::variant::{Lru, Variant};
 use pageout_paging::Pfn;
 use pageout_paging::pte::X86_64;
 use pageout_paging::young::Family;
-use pageout_reclaim::{Counter as VmCounter, LruGenLoop, MapAs, ShootdownWhen};
+use pageout_reclaim::{Counter as VmCounter, MapAs, ShootdownWhen};
 
 const SEED: u64 = 7;
 
@@ -91,7 +91,7 @@ fn also_where_the_mapping_is_an_awkward_one() {
 /// at a time; entry by entry, other folios are found used on the way.
 #[test]
 fn generations_give_up_the_same_by_lines_as_by_batches() {
-    let mms = Variant::MGLRU_STEPS.map(|step| Variant { lru_gen: LruGenLoop::Mm, ..step });
+    let [batched, line] = Variant::MGLRU_STEPS;
     for format in FormatName::ALL {
         let plain = ReclaimFile { young_percent: 30, ..small(format, ORDER_4) };
         for scenario in [
@@ -102,13 +102,11 @@ fn generations_give_up_the_same_by_lines_as_by_batches() {
             ReclaimFile { mapped: Mapped::Half, ..plain },
             ReclaimFile { orders: Orders::Mixed, anon_percent: 25, ..plain },
         ] {
-            for [batched, line] in [Variant::MGLRU_STEPS, mms] {
-                with_format!(format, F => {
-                    let of = |variant| run::<F>(&scenario, variant).0;
-                    assert!(of(batched) == of(line), "{scenario:?}, {batched}");
-                    of(Variant { young: Family::PerEntry, ..batched });
-                });
-            }
+            with_format!(format, F => {
+                let of = |variant| run::<F>(&scenario, variant).0;
+                assert!(of(batched) == of(line), "{scenario:?}, {batched}");
+                of(Variant { young: Family::PerEntry, ..batched });
+            });
         }
     }
 }

@@ -100,7 +100,7 @@ const BARRIER_ALONE: &[Method] = &[Not(
      and no variant here",
 )];
 const NO_ANON: &[Method] = &[Not(
-    "folios that leave swap entries are unmapped entry by entry here, as in Linux 7.1.5, which \
+    "folios that leave swap entries are unmapped entry by entry here, as in Linux 7.3.4, which \
      lacks the series",
 )];
 const NO_MREMAP: &[Method] =
@@ -345,7 +345,9 @@ const LISTS: &[Figure] = &[
         "MGLRU reclaim loop reworked (Kairui Song): up to about 30 % more",
         throughput(0.0, 30.0),
         Claimed,
-        &[Not("YCSB on MongoDB does not run here; the loop itself is the variant aging=mm")],
+        &[Not(
+            "YCSB on MongoDB does not run here; the loop itself is the engine's, since Linux 7.3 has it",
+        )],
     ),
     figure(
         (Lists, "lists-anon-unmap-m3"),

@@ -12,7 +12,7 @@ use pageout_reclaim::{
 };
 use std::cell::RefCell;
 
-/// Pages that a kernel reads ahead of a program that reads in order: 128 KiB (Linux 7.1.5,
+/// Pages that a kernel reads ahead of a program that reads in order: 128 KiB (Linux 7.3.4,
 /// VM_READAHEAD_PAGES).
 const AHEAD: u64 = 128 << 10;
 
@@ -140,7 +140,7 @@ impl<'r, 't, 'a, F: Arch> Thread<'r, 't, 'a, F> {
         }
     }
 
-    /// Reads some bytes of the file into the page cache, and waits for them (Linux 7.1.5,
+    /// Reads some bytes of the file into the page cache, and waits for them (Linux 7.3.4,
     /// page_cache_ra_unbounded; the engine itself reads what is asked for alone). Where memory is
     /// short the rest is left to faults.
     fn read_ahead(&mut self, from: u64, bytes: u64) {

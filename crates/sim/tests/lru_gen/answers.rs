@@ -1,6 +1,6 @@
 //! What a transcript says, number by number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a number is of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -81,6 +81,15 @@ pub(crate) fn numbers(answer: &[&str]) -> Numbers {
         add(Kind::Generations, "generations".to_owned(), &format!("{first} to {seq}"));
     }
     numbers
+}
+
+/// The differences between two answers: what, there, here.
+pub(crate) fn differences(there: &Numbers, here: &Numbers) -> Vec<(Kind, String, String, String)> {
+    let keys: BTreeSet<_> = there.keys().chain(here.keys()).collect();
+    let value = |of: &Numbers, key| of.get(key).map_or("0", String::as_str).to_owned();
+    let both = keys.into_iter().map(|key| (key, value(there, key), value(here, key)));
+    let other = both.filter(|(_, there, here)| there != here);
+    other.map(|((kind, what), there, here)| (*kind, what.clone(), there, here)).collect()
 }
 
 /// A line but for its numbers: where what stands.

@@ -11,13 +11,11 @@ use pageout_paging::young::Family;
 use std::vec::Vec;
 
 const ROOT: MemcgId = MemcgId::ROOT;
-const LOOPS: [LruGenLoop; 2] = [LruGenLoop::V7_1, LruGenLoop::Mm];
 
-fn control(lru_gen: LruGenLoop) -> ScanControl {
+fn control() -> ScanControl {
     let tuning = Tuning {
         aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
         unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
-        lru_gen,
         thp: Thp::Never,
     };
     ScanControl::new(None, 32, Agent::Direct, tuning)
@@ -34,7 +32,6 @@ struct Met {
     tier_idx: usize,
     too_high: bool,
     flags: FolioFlags,
-    lru_gen: LruGenLoop,
 }
 
 fn all_met() -> impl Iterator<Item = Met> {
@@ -46,7 +43,7 @@ fn all_met() -> impl Iterator<Item = Met> {
         dirty | FolioFlags::WRITEBACK,
         FolioFlags::MLOCKED,
     ];
-    (0..2 * 2 * 5 * 2 * MAX_NR_TIERS * 2 * 5 * 2).map(move |number| {
+    (0..2 * 2 * 5 * 2 * MAX_NR_TIERS * 2 * 5).map(move |number| {
         let mut rest = number;
         let mut next = |of: usize| {
             let n = rest % of;
@@ -61,7 +58,6 @@ fn all_met() -> impl Iterator<Item = Met> {
             tier_idx: next(MAX_NR_TIERS),
             too_high: next(2) == 1,
             flags: states[next(5)],
-            lru_gen: LOOPS[next(2)],
         }
     })
 }
@@ -69,32 +65,27 @@ fn all_met() -> impl Iterator<Item = Met> {
 /// What becomes of a folio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sorted {
-    Unevictable,
     /// In this generation, at this end of its list.
     In(usize, End),
     Stays,
 }
 
-/// The sheet's rules: what becomes of it, pages protected, and whether it is to be reclaimed as
-/// soon as it was written.
-fn expected(met: Met, is_protected: fn(usize, usize) -> bool) -> (Sorted, u64, bool) {
+/// The sheet's rules: what becomes of it, and pages protected. Dirty ones, those being written and
+/// those locked into memory are sorted out where they are reclaimed.
+fn expected(met: Met, is_protected: fn(usize, usize) -> bool) -> (Sorted, u64) {
     let tier = [0, 0, 1, 2, 2][met.refs as usize];
     let tier = if met.workingset { 3 } else { tier };
     let lazily = met.refs == 4 && met.workingset;
-    let [dirty, writeback] =
-        [FolioFlags::DIRTY, FolioFlags::WRITEBACK].map(|flag| met.flags.contains(flag));
     if met.flags.contains(FolioFlags::MLOCKED) {
-        (Sorted::Unevictable, 0, false)
+        (Sorted::Stays, 0)
     } else if met.promoted {
-        (Sorted::In(2, End::Head), 0, false)
+        (Sorted::In(2, End::Head), 0)
     } else if is_protected(tier, met.tier_idx) || lazily {
-        (Sorted::In(1, End::Head), if lazily { 0 } else { 2 }, false)
+        (Sorted::In(1, End::Head), if lazily { 0 } else { 2 })
     } else if met.too_high {
-        (Sorted::In(1, End::Tail), 0, false)
-    } else if met.lru_gen == LruGenLoop::V7_1 && (writeback || dirty && met.kind == FILE) {
-        (Sorted::In(1, End::Head), 0, true)
+        (Sorted::In(1, End::Tail), 0)
     } else {
-        (Sorted::Stays, 0, false)
+        (Sorted::Stays, 0)
     }
 }
 
@@ -145,16 +136,15 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
         ground.folio_in(seq, kind, zone, 0);
     }
     for met in all_met() {
-        let mut sc = ScanControl { reclaim_idx: 1, ..control(met.lru_gen) };
+        let sc = ScanControl { reclaim_idx: 1, ..control() };
         let id = meet(&mut ground, met);
         let folio = ground.maps.folio(id);
         let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
-        let moved = ground.maps.sort_folio(&guard, id, &mut sc, met.tier_idx);
+        let moved = ground.maps.sort_folio(&guard, id, &sc, met.tier_idx);
         ground.maps.unlock_lruvec(&mut ground.cpu, guard);
         let lrugen = ground.maps.lru_gen(ROOT);
         let found = match (folio.recency().generation(), folio.listed_in()) {
-            (None, None) => Sorted::Unevictable,
-            (Some(0), Some(0)) => Sorted::Stays,
+            (Some(_), Some(0)) => Sorted::Stays,
             (Some(generation), Some(listed)) => {
                 assert_eq!(generation, listed, "{met:?}");
                 let list = &lrugen.lists[generation][met.kind][ground.maps.zone_of(folio)];
@@ -167,15 +157,9 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
             mixed => panic!("{met:?}: {mixed:?}"),
         };
         let protected: u64 = lrugen.protected[met.kind].iter().map(|n| n.swap(0, Relaxed)).sum();
-        let reclaim = folio.recency().contains(Recency::RECLAIM);
-        let (sorted, nr, later) = expected(met, is_protected);
-        let rules = (sorted, nr, later);
-        assert_eq!((found, protected, reclaim), rules, "{met:?} goes where the rules say");
+        let rules = expected(met, is_protected);
+        assert_eq!((found, protected), rules, "{met:?} goes where the rules say");
         assert_eq!(moved, found != Sorted::Stays, "{met:?}");
-        let put_off = later && met.kind == FILE && met.flags.contains(FolioFlags::DIRTY);
-        let unqueued = put_off && !met.flags.contains(FolioFlags::WRITEBACK);
-        let counted = (sc.state.file_taken, sc.state.unqueued_dirty);
-        assert_eq!(counted, (2 * u64::from(put_off), 2 * u64::from(unqueued)), "{met:?}");
         ground.check(ROOT);
         ground.remove(id);
     }
@@ -189,7 +173,7 @@ fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioId> {
 }
 
 /// Scans a type with all tiers open: what that did, and the folios isolated, first to last.
-fn scan(ground: &mut Ground, sc: &mut ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioId>) {
+fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioId>) {
     let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
     let mut out = FolioList::default();
     let scan = ground.maps.scan_folios(&guard, sc, nr, kind, &mut out);
@@ -211,24 +195,19 @@ fn a_scan_ends_with_64_pages_or_so_many_folios() {
         (2, 4096, 16),
     ];
     for (order, nr_to_scan, isolated) in table {
-        for lru_gen in LOOPS {
-            let mut ground = Ground::new(100);
-            let made = oldest(&mut ground, 100, order);
-            let mut sc = control(lru_gen);
-            let (seen, taken) = scan(&mut ground, &mut sc, nr_to_scan, FILE);
-            assert_eq!(taken, made[..isolated], "the oldest, oldest first");
-            let pages = (isolated as u64) << order;
-            assert_eq!((seen.scanned, seen.isolated), (pages, pages));
-            assert_eq!(seen.full, isolated as u64 == nr_to_scan);
-            assert_eq!(sc.state.file_taken, pages);
-            let stat = &ground.maps.memcg(ROOT).vmstat;
-            let counted = [Counter::PgscanDirect, Counter::PgscanFile, Counter::Pgrefill];
-            assert_eq!(counted.map(|counter| stat.get(counter)), [pages, pages, 0]);
-            for id in taken {
-                let folio = ground.maps.folio(id);
-                assert_eq!((folio.refs(), folio.recency().generation()), (2, None));
-                assert_eq!(folio.lru(), LruFlags::empty(), "not active, wherever it was");
-            }
+        let mut ground = Ground::new(100);
+        let made = oldest(&mut ground, 100, order);
+        let (seen, taken) = scan(&mut ground, &control(), nr_to_scan, FILE);
+        assert_eq!(taken, made[..isolated], "the oldest, oldest first");
+        let pages = (isolated as u64) << order;
+        assert_eq!((seen.scanned, seen.isolated), (pages, pages));
+        let stat = &ground.maps.memcg(ROOT).vmstat;
+        let counted = [Counter::PgscanDirect, Counter::PgscanFile, Counter::Pgrefill];
+        assert_eq!(counted.map(|counter| stat.get(counter)), [pages, pages, 0]);
+        for id in taken {
+            let folio = ground.maps.folio(id);
+            assert_eq!((folio.refs(), folio.recency().generation()), (2, None));
+            assert_eq!(folio.lru(), LruFlags::empty(), "not active, wherever it was");
         }
     }
 }
@@ -240,8 +219,8 @@ fn zones_are_scanned_from_the_highest_wanted_one_downwards() {
         let made: Vec<_> = (0..9).map(|n| ground.folio_in(0, FILE, n / 3, 0)).collect();
         // Each was put behind the others.
         let zone = |zone: usize| made[3 * zone..3 * zone + 3].iter().rev();
-        let mut sc = ScanControl { reclaim_idx, ..control(LruGenLoop::V7_1) };
-        let (seen, taken) = scan(&mut ground, &mut sc, 100, FILE);
+        let sc = ScanControl { reclaim_idx, ..control() };
+        let (seen, taken) = scan(&mut ground, &sc, 100, FILE);
         let wanted = (0..=reclaim_idx).rev().flat_map(zone);
         assert!(taken.iter().eq(wanted), "up to zone {reclaim_idx}: {taken:?}");
         assert_eq!(seen.scanned, 9);
@@ -258,10 +237,9 @@ fn two_generations_are_left_alone() {
         ground.folio_in(seq, ANON, 0, 0);
     });
     ground.maps.lru_gen(ROOT).min_seq[ANON].store(2, Relaxed);
-    let mut sc = control(LruGenLoop::V7_1);
     let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
     let mut out = FolioList::default();
-    let seen = ground.maps.scan_folios(&guard, &mut sc, 100, ANON, &mut out);
+    let seen = ground.maps.scan_folios(&guard, &control(), 100, ANON, &mut out);
     assert_eq!((seen.scanned, out.len), (0, 0));
     ground.maps.unlock_lruvec(&mut ground.cpu, guard);
 }
@@ -273,67 +251,60 @@ fn folios_about_to_be_freed_are_passed_over_once() {
     for id in made.iter().step_by(2) {
         assert!(ground.maps.folio(*id).freeze(1));
     }
-    let mut sc = control(LruGenLoop::V7_1);
-    let (seen, taken) = scan(&mut ground, &mut sc, 100, FILE);
+    let (seen, taken) = scan(&mut ground, &control(), 100, FILE);
     assert!(taken.iter().eq(made.iter().skip(1).step_by(2)));
-    assert_eq!((seen.scanned, seen.isolated, seen.full), (10, 5, false), "each of them once");
+    assert_eq!((seen.scanned, seen.isolated), (10, 5), "each of them once");
     assert_eq!(ground.listed(ROOT, 0, FILE).len(), 5, "on the list they were on");
-    let (again, none) = scan(&mut ground, &mut sc, 3, FILE);
+    let (again, none) = scan(&mut ground, &control(), 3, FILE);
     assert!(none.is_empty());
-    assert_eq!((again.scanned, again.progress()), (3, 3), "as many as asked for: there is more");
-    let (end, _) = scan(&mut ground, &mut sc, 100, FILE);
-    assert_eq!((end.scanned, end.progress()), (5, 0), "all, and none of use");
+    assert_eq!(again.scanned, 3, "as many as asked for");
+    let (end, _) = scan(&mut ground, &control(), 100, FILE);
+    assert_eq!((end.scanned, end.isolated), (5, 0), "all, and none of use");
 }
 
 #[test]
 fn isolation_forgets_uses_that_no_first_one_marks() {
-    for (word, v7_1, mm) in [
-        (Recency::REFS, Recency::NONE, Recency::NONE),
-        (Recency::USES, Recency::USES, Recency::USES),
-        (Recency::REFERENCED, Recency::REFERENCED, Recency::REFERENCED),
-        (Recency::RECLAIM, Recency::NONE, Recency::RECLAIM),
-        (Recency::REFS.union(Recency::WORKINGSET), Recency::WORKINGSET, Recency::WORKINGSET),
+    for (word, left) in [
+        (Recency::REFS, Recency::NONE),
+        (Recency::USES, Recency::USES),
+        (Recency::REFERENCED, Recency::REFERENCED),
+        (Recency::RECLAIM, Recency::RECLAIM),
+        (Recency::REFS.union(Recency::WORKINGSET), Recency::WORKINGSET),
     ] {
-        for (lru_gen, left) in LOOPS.into_iter().zip([v7_1, mm]) {
-            let mut ground = Ground::new(1);
-            let id = ground.folio_in(0, ANON, 0, 0);
-            let folio = ground.maps.folio(id);
-            let _ = folio.update_recency(|_| Some(word.in_generation(Some(0))));
-            let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
-            let from = ground.maps.isolate_folio(&guard, id, &control(lru_gen));
-            assert_eq!(from, Some(LruList::InactiveAnon));
-            assert_eq!(folio.recency(), left, "{word:?} {lru_gen:?}");
-            ground.maps.unlock_lruvec(&mut ground.cpu, guard);
-        }
+        let mut ground = Ground::new(1);
+        let id = ground.folio_in(0, ANON, 0, 0);
+        let folio = ground.maps.folio(id);
+        let _ = folio.update_recency(|_| Some(word.in_generation(Some(0))));
+        let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+        let from = ground.maps.isolate_folio(&guard, id);
+        assert_eq!(from, Some(LruList::InactiveAnon));
+        assert_eq!(folio.recency(), left, "{word:?}");
+        ground.maps.unlock_lruvec(&mut ground.cpu, guard);
     }
 }
 
+/// What has folios, if only such as are of no use now, is tried again instead.
 #[test]
-fn the_other_type_is_tried_when_the_first_has_nothing_of_use() {
-    // (loop, priority, what the file folios are, whether anonymous memory is taken instead)
-    let frozen = |ground: &Ground, id| assert!(ground.maps.folio(id).freeze(1));
-    for (lru_gen, priority, files, other) in [
-        (LruGenLoop::V7_1, DEF_PRIORITY, 0, true),
-        (LruGenLoop::V7_1, DEF_PRIORITY, 5, true),
-        (LruGenLoop::V7_1, DEF_PRIORITY, 50, false),
-        (LruGenLoop::Mm, DEF_PRIORITY, 0, true),
-        (LruGenLoop::Mm, DEF_PRIORITY, 5, false),
-        (LruGenLoop::Mm, 0, 5, true),
-    ] {
-        let mut ground = Ground::new(100);
-        for _ in 0..files {
-            let id = ground.folio_in(0, FILE, 0, 0);
-            frozen(&ground, id);
+fn the_other_type_is_tried_when_the_first_has_nothing_at_all() {
+    for priority in [DEF_PRIORITY, 0] {
+        for (files, other) in [(0, true), (1, false), (5, false), (50, false)] {
+            let mut ground = Ground::new(100);
+            for _ in 0..files {
+                let id = ground.folio_in(0, FILE, 0, 0);
+                assert!(ground.maps.folio(id).freeze(1));
+            }
+            ground.folio_in(0, ANON, 0, 0);
+            let sc = ScanControl { priority, ..control() };
+            let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+            let mut out = Isolated::default();
+            let scanned = ground.maps.isolate_folios(&guard, &sc, 20, 60, &mut out);
+            ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+            let taken = (out.nr, out.folios.len as u64);
+            assert_eq!(taken, if other { (1, 1) } else { (0, 0) }, "{priority} {files}");
+            assert_eq!(out.kind, if other { ANON } else { FILE });
+            let looked_at = if other { 1 } else { 2 * files.min(20) };
+            assert_eq!(scanned, looked_at, "{files}: twice");
         }
-        ground.folio_in(0, ANON, 0, 0);
-        let mut sc = ScanControl { priority, ..control(lru_gen) };
-        let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
-        let mut out = Isolated::default();
-        ground.maps.isolate_folios(&guard, &mut sc, 20, 60, &mut out);
-        ground.maps.unlock_lruvec(&mut ground.cpu, guard);
-        let taken = (out.nr, out.folios.len as u64);
-        assert_eq!(taken, if other { (1, 1) } else { (0, 0) }, "{lru_gen:?} {priority} {files}");
-        assert!(!other || out.kind == ANON);
     }
 }
 
@@ -346,7 +317,8 @@ fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
         let [active, mapped, dirty, writeback, mlocked, retry] = [0, 1, 2, 3, 4, 5].map(bit);
         let id = ground.folio(FILE, 0, 0, ROOT);
         let folio = ground.maps.folio(id);
-        let word = Recency::USES;
+        // Not used first, so that it would join the oldest generation.
+        let word = Recency::REFS;
         let _ = folio.update_recency(|_| Some(word));
         let flags = [
             (dirty, FolioFlags::DIRTY),
@@ -374,11 +346,13 @@ fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
 
 #[test]
 fn rejects_that_join_a_younger_generation_stay_as_they_are() {
-    let mut ground = Ground::new(2);
+    let mut ground = Ground::new(3);
     let maps = &ground.maps;
     maps.lru_gen(ROOT).max_seq.store(4, Relaxed);
     maps.lru_gen(ROOT).min_seq.iter().for_each(|seq| seq.store(1, Relaxed));
-    for (word, raised) in [(Recency::NONE, true), (Recency::WORKINGSET, false)] {
+    for (word, raised) in
+        [(Recency::NONE, true), (Recency::REFERENCED, false), (Recency::WORKINGSET, false)]
+    {
         let id = ground.folio(FILE, 0, 0, ROOT);
         let folio = ground.maps.folio(id);
         let _ = folio.update_recency(|_| Some(word));
@@ -386,6 +360,6 @@ fn rejects_that_join_a_younger_generation_stay_as_they_are() {
         rejects.push(&ground.maps, id);
         ground.maps.sort_rejects(ROOT, FILE, rejects, false);
         assert_eq!(folio.lru().contains(LruFlags::ACTIVE), raised, "{word:?}");
-        assert_eq!(MAX_NR_GENS, 4, "a folio of a working set joins the next generation");
+        assert_eq!(MAX_NR_GENS, 4, "what was used joins the next generation");
     }
 }

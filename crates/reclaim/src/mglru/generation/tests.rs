@@ -130,7 +130,7 @@ impl Model {
         let youngest = gen_from_seq(maps.lru_gen(memcg).max_seq());
         let walk = self.ground.cpu.walk.as_mut().expect("there is one");
         walk.memcg = memcg;
-        if let Some(from) = folio_update_gen(folio, youngest) {
+        if let Some(from) = folio_update_gen(folio, youngest, VmFlags::EXEC) {
             let nr = folio.nr_pages() as i64;
             walk.moved(kind_of(folio), maps.zone_of(folio), nr, from, youngest);
         }
