@@ -346,7 +346,7 @@ const LISTS: &[Figure] = &[
         throughput(0.0, 30.0),
         Claimed,
         &[Not(
-            "YCSB on MongoDB does not run here; the loop itself is the engine's, since Linux 7.3 has it",
+            "YCSB on MongoDB does not run here; the loop itself is Linux 7.3's, and the engine's",
         )],
     ),
     figure(
