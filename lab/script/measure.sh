@@ -101,7 +101,9 @@ clean_up() {
         wait "$bench" || true
     fi
     for left in "$cgroup" "$cgroup-flush"; do
-        [ -n "$cgroup" ] && [ -d "$left" ] || continue
+        if [ -z "$cgroup" ] || ! [ -d "$left" ]; then
+            continue
+        fi
         echo 1 >"$left/cgroup.kill" 2>/dev/null || true
         sleep 1
         rmdir "$left" || say "could not remove the cgroup $left"

@@ -30,39 +30,39 @@ const LINUX_7_3: Figures = Figures {
     stored: "linux-7.3",
     leading: Call {
         name: "7.3-arm64-4k-order-4",
-        words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+        words: "lab compare no-batch no-young no-mglru no-unmap stock \
             reclaim-file order=4 lru=classic,mglru,mglru-no-walks",
     },
     calls: &[
         Call {
             name: "7.3-arm64-4k",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock \
                 reclaim-file order=0,5,8,9 lru=classic,mglru,mglru-no-walks --runs 1",
         },
         Call {
             name: "7.3-running",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock \
                 reclaim-file order=0,4 lru=classic,mglru process=running --runs 1",
         },
         Call {
             name: "7.3-two-cpus",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
-                reclaim-file order=0,4 lru=classic,mglru cpus=2 --config arm64-4k,x86-64 \
-                --runs 1",
+            words: "lab compare no-batch no-young no-mglru no-unmap stock \
+                reclaim-file order=0,4 lru=classic,mglru cpus=2 process=running \
+                --config arm64-4k,x86-64 --runs 1",
         },
         Call {
             name: "7.3-arm64-64k",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock \
                 reclaim-file order=0,5 lru=classic,mglru --config arm64-64k --runs 1",
         },
         Call {
             name: "7.3-x86-64",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock \
                 reclaim-file order=0,4,9 lru=classic,mglru --config x86-64 --runs 1",
         },
         Call {
             name: "7.3-aging",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock 6.12:s3 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock \
                 age-file order=0,4,8 young=none,all,1/256 --config arm64-4k,x86-64 --runs 1",
         },
     ],
@@ -124,12 +124,28 @@ const LINUX_6_12: Figures = Figures {
     ],
 };
 
+/// Two releases in one table: the batches as merged, and our backport of them.
+const BESIDE: Call = Call {
+    name: "7.3-beside-6.12",
+    words: "lab compare 7.3:no-batch 7.3:stock 6.12:stock 6.12:s3 reclaim-file order=0,4 \
+        lru=classic,mglru --runs 1",
+};
+
 /// Runs all of them, prints the tables and compares with what is stored.
 pub(super) fn run(update: bool) -> Result<()> {
     for figures in [LINUX_7_3, LINUX_6_12] {
         figures.run(update)?;
     }
+    begin("two releases beside each other");
+    println!("{}", table(&BESIDE.records()?, BESIDE.name, "kernel=7.3:no-batch")?);
     Ok(())
+}
+
+/// The table of records against a base.
+fn table(set: &RecordSet, name: &str, base: &str) -> Result<String> {
+    let path = results().join(format!("{name}-instructions.json"));
+    fs::write(&path, instructions(set).to_json()?)?;
+    cmd::output(&mut pageout(&format!("compare {} --base {base}", path.display())))
 }
 
 impl Figures {
@@ -148,10 +164,10 @@ impl Figures {
         fs::write(&path, all.to_json()?).context("the records of all figures")?;
         let mut tables = String::new();
         for (belong, base) in self.tables {
-            let path = results().join(base).with_extension("json");
-            fs::write(&path, instructions(&all, *belong).to_json()?)?;
-            let words = format!("compare {} --base {base}", path.display());
-            tables += &(cmd::output(&mut pageout(&words))? + "\n");
+            let mut shown = all.clone();
+            let kernel = |record: &Record| record.variant.get("kernel").cloned();
+            shown.records.retain(|record| kernel(record).is_some_and(|name| belong(&name)));
+            tables += &(table(&shown, self.stored, base)? + "\n");
         }
         println!("{tables}");
         let stored = self.stored();
@@ -173,10 +189,9 @@ impl Figures {
     }
 }
 
-/// What the tables show: instructions, of kernels whose names `belong`.
-fn instructions(all: &RecordSet, belong: fn(&str) -> bool) -> RecordSet {
+/// What the tables show.
+fn instructions(all: &RecordSet) -> RecordSet {
     let mut set = all.clone();
-    set.records.retain(|record| record.variant.get("kernel").is_some_and(|name| belong(name)));
     for record in &mut set.records {
         record.metrics.retain(|metric| metric.unit.starts_with("instructions"));
     }
