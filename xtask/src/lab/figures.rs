@@ -23,8 +23,11 @@ struct Figures {
     leading: Call,
     calls: &'static [Call],
     /// Each table's kernels, and the one that the others are compared with.
-    tables: &'static [(fn(&str) -> bool, &'static str)],
+    tables: &'static [(Kernels, &'static str)],
 }
+
+/// Whether a table has the kernel of a name.
+type Kernels = fn(&str) -> bool;
 
 const LINUX_7_3: Figures = Figures {
     stored: "linux-7.3",

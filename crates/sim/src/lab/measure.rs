@@ -1,6 +1,7 @@
 //! Machines booted with a plan, and what they bring home.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -188,12 +189,15 @@ impl Lab<'_> {
         let mut items = Vec::new();
         for (place, Wanted { kernel, config, .. }) in wanted.iter().enumerate() {
             let arch = config.arch();
-            if !hosts.contains_key(&arch) {
-                let guest = Guest::open(arch, &self.cache, self.progress)?;
-                hosts.insert(arch, Host { guest, emulator: version(arch.qemu())? });
-            }
+            let host = match hosts.entry(arch) {
+                Entry::Occupied(host) => host.into_mut(),
+                Entry::Vacant(place) => {
+                    let guest = Guest::open(arch, &self.cache, self.progress)?;
+                    place.insert(Host { guest, emulator: version(arch.qemu())? })
+                }
+            };
             for cpu in cpus.iter().filter(|cpu| cpu.runs(arch)) {
-                let jobs = each(kernel, *config, *cpu, &hosts[&arch]);
+                let jobs = each(kernel, *config, *cpu, host);
                 items.extend(jobs.into_iter().map(|job| (place, job)));
             }
         }
