@@ -40,6 +40,11 @@ const DECIDED: [(&str, &str); 7] = [
     ("walk: tables added", "walk: tables added"),
 ];
 
+/// By how much counts differ for reasons that docs/kernel-map.md names: the kernel's mapping begins
+/// in the middle of a table, and pages wait on their CPU for their list.
+const NAMED: [(&str, f64); 3] =
+    [("walk: tables", 1.0), ("walk: tables added", 1.0), ("walk: young", 38.0)];
+
 /// How often `folio_referenced` asks a page for each page that is reclaimed: while it is young, and
 /// when it is old.
 struct Checks {
@@ -78,7 +83,8 @@ fn decisions(reclaimed: &RecordSet) -> Result<()> {
                     .into_iter()
                     .chain([format!("{there:.0}"), format!("{here:.0}")]),
             );
-            if there != here {
+            let named = NAMED.iter().find(|(name, _)| name == theirs).map_or(0.0, |(_, by)| *by);
+            if (there - here).abs() > named {
                 otherwise.push(format!("{kernel} {lru} order={order} {theirs}: {there} → {here}"));
             }
         }
