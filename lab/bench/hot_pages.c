@@ -3,18 +3,17 @@
  * takes by mistake. One CPU uses them and does nothing else, so that its TLB keeps what nobody
  * invalidates; the other brings in as much of the stream in each round as it reclaims.
  */
-#define _GNU_SOURCE /* sched_setaffinity */
 #include "cache.h"
 #include "cgroup.h"
 #include "fail.h"
 #include "folios.h"
 #include "lru.h"
+#include "mapper.h"
 #include "mapping.h"
 #include "record.h"
 #include "scenarios.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,16 +42,6 @@ struct plan {
 	struct cache stream[MAX_ROUNDS + 1]; /* a file a round, and one before them */
 };
 
-static void run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		fail("two CPUs expected", "hot-pages");
-}
-
 static void add_faults(struct shared *shared, int sign)
 {
 	struct rusage usage;
@@ -71,7 +60,7 @@ static void use_hot_pages(struct plan *plan)
 	mapping_create(&mapping, &plan->hot, plan->hot.offset, plan->hot.size);
 	mapping_touch(&mapping, 1);
 	shared->address = (uint64_t)mapping.at;
-	run_on(1);
+	mapper_pin(1);
 	add_faults(shared, -1);
 	for (; !shared->stop; shared->passes++)
 		mapping_touch(&mapping, 1);
@@ -207,7 +196,7 @@ void hot_pages(const struct options *options)
 	for (uint64_t i = 0; i <= plan.rounds; i++)
 		plan.stream[i].size = size;
 	lru_select(lru);
-	run_on(0);
+	mapper_pin(0);
 	for (int run = 0; run < options->runs; run++)
 		sample(&plan);
 	record_print();

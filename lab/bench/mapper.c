@@ -82,7 +82,7 @@ void mapper_pin(int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
-		fail("cannot run on the second CPU", "cpus=2");
+		fail("cannot stay on a CPU", "two CPUs expected");
 }
 
 void mapper_start(struct mapper *mapper, const char *cgroup, enum mapper_life life, int cpu,

@@ -1,8 +1,7 @@
 //! Calls of `pageout lab` whose records are kept: a run that was stopped goes on where it was.
 
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -75,14 +74,7 @@ fn program_key() -> Result<&'static str> {
         return Ok(key);
     }
     let path = binary();
-    let mut file = File::open(&path).with_context(|| path.display().to_string())?;
     let mut hasher = DefaultHasher::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            n => hasher.write(&buffer[..n]),
-        }
-    }
+    hasher.write(&fs::read(&path).with_context(|| path.display().to_string())?);
     Ok(KEY.get_or_init(|| format!("{:016x}", hasher.finish())))
 }

@@ -156,10 +156,8 @@ impl Building {
 
     /// The kernels that words name and patches make; where neither does, the default ones.
     fn kernels(&self, words: &[String], default: &[&str]) -> Result<Vec<Kernel>, KernelError> {
-        let sets = PatchSet::read(&self.patches)?;
-        let default = if words.is_empty() && sets.is_empty() { default } else { &[] };
-        let words = words.iter().cloned().chain(default.iter().map(|name| (*name).to_owned()));
-        Kernel::resolve(&words.collect::<Vec<_>>(), &sets, &self.source())
+        let is_named = !words.is_empty() || !self.patches.is_empty();
+        self.resolve(words, if is_named { &[] } else { default })
     }
 
     /// The kernels that are compared. Without words, patches are compared with what they are
@@ -171,7 +169,11 @@ impl Building {
             ([], ..) => &["stock"],
             _ => &[],
         };
-        let words = words.iter().cloned().chain(default.iter().map(|name| (*name).to_owned()));
+        self.resolve(words, default)
+    }
+
+    fn resolve(&self, words: &[String], more: &[&str]) -> Result<Vec<Kernel>, KernelError> {
+        let words = words.iter().cloned().chain(more.iter().map(|name| (*name).to_owned()));
         let sets = PatchSet::read(&self.patches)?;
         Kernel::resolve(&words.collect::<Vec<_>>(), &sets, &self.source())
     }

@@ -118,7 +118,12 @@ impl World {
     }
 
     fn command(&self, words: &str) -> Command {
-        let mut command = command(&format!("lab {words} --cache cache --tree tree --jobs 2"));
+        self.plain(&format!("{words} --cache cache --tree tree --jobs 2"))
+    }
+
+    /// A command without the tree and the cache.
+    fn plain(&self, words: &str) -> Command {
+        let mut command = command(&format!("lab {words}"));
         let path = std::env::var("PATH").expect("a path");
         command
             .current_dir(self.0.path())
@@ -225,11 +230,7 @@ fn every_patch_set_is_a_kernel_and_nothing_is_built_twice() {
 #[test]
 fn a_cache_in_the_tree_is_refused() {
     let world = World::new();
-    let mut command = command("lab build --tree tree --cache tree/cache");
-    let path = std::env::var("PATH").expect("a path");
-    command
-        .current_dir(world.0.path())
-        .env("PATH", format!("{}:{path}", world.path("bin").display()));
+    let mut command = world.plain("build --tree tree --cache tree/cache");
     assert_failed(&command.output().expect("it runs"), &["is in the tree", "--cache"]);
 }
 
@@ -250,13 +251,8 @@ fn a_source_without_a_network_is_told_how_to_come_by() {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the mode");
     }
     let keys = world.file("keys.gpg", "");
-    let words = format!("lab source --mirror http://x --keyring {} --cache cache", keys.display());
-    let mut source = command(&words);
-    let path = std::env::var("PATH").expect("a path");
-    source
-        .current_dir(world.0.path())
-        .env("PATH", format!("{}:{path}", world.path("bin").display()));
-    let output = source.output().expect("it runs");
+    let words = format!("source --mirror http://x --keyring {} --cache cache", keys.display());
+    let output = world.plain(&words).output().expect("it runs");
     let parts =
         ["http://x trixie-backports cannot be had", "Could not resolve", "--mirror DIRECTORY"];
     assert_failed(&output, &parts);

@@ -103,8 +103,8 @@ impl Drop for Emulator {
 }
 
 impl Boot<'_> {
-    /// Runs the machine to its end, telling the runs that are done and what it says.
-    pub(super) fn run(&self, tell: &dyn Fn(usize, &str)) -> Result<Ended, BootError> {
+    /// Runs the machine to its end, telling what it says.
+    pub(super) fn run(&self, tell: &dyn Fn(&str)) -> Result<Ended, BootError> {
         let failed = |source| BootError::Log { log: self.log.to_owned(), source };
         let mut log = File::create(self.log).map_err(failed)?;
         let (reader, emulator) = self.start()?;
@@ -125,7 +125,7 @@ impl Boot<'_> {
                         last.push(shown(line));
                     }
                     transcript.take(line);
-                    tell(transcript.runs_done(), line);
+                    tell(line);
                     if transcript.is_over() && !over {
                         over = true;
                         deadline = deadline.min(Instant::now() + GRACE);
@@ -220,7 +220,7 @@ mod tests {
             let plan = ["x".to_owned()];
             let stop = AtomicBool::new(self.stopped);
             let boot = Boot { title: "s1", command, plan: &plan, log: &log, limit, stop: &stop };
-            boot.run(&|_, _| {})
+            boot.run(&|_| {})
         }
 
         fn fault(&self, script: &str, limit: Duration) -> (Fault, String) {

@@ -50,8 +50,8 @@ impl Built {
     }
 
     /// The same image, booted as this kernel.
-    pub(super) fn booted_as(self, kernel: &Kernel) -> Self {
-        Self { kernel: kernel.clone(), ..self }
+    pub(super) fn booted_as(&self, kernel: &Kernel) -> Self {
+        Self { kernel: kernel.clone(), ..self.clone() }
     }
 
     /// Whether it is the same image, though it may be booted otherwise.

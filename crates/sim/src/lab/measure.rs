@@ -63,8 +63,6 @@ pub struct Measured {
 pub struct Profiled {
     /// What the machine is called: `s1, arm64-4k, cpu max`.
     pub title: String,
-    /// Its kernel.
-    pub kernel: String,
     /// What it brought home.
     pub records: Vec<Record>,
     /// Where its instructions went.
@@ -103,8 +101,6 @@ pub(super) struct Host {
 /// What a machine brought home.
 pub(super) struct Brought {
     title: String,
-    kernel: String,
-    config: Config,
     emulator: String,
     records: Vec<Record>,
     /// A session's answers, line by line.
@@ -169,10 +165,7 @@ impl Lab<'_> {
         };
         let mut measured = Measured::default();
         for (built, brought) in self.build_for(kernels, configs, jobs, boot)? {
-            if !measured.built.contains(&built) {
-                measured.built.push(built);
-            }
-            measured.add(brought, runs.profile.is_some())?;
+            measured.add(built, brought, runs.profile.is_some())?;
         }
         RecordSet::new(this_run(), measured.records.clone()).validate()?;
         Ok(measured)
@@ -246,9 +239,8 @@ impl Lab<'_> {
         };
         let command = emulated.command();
         let task = self.progress.begin_piece(&format!("running {title}: {}", job.words()));
-        let tell = |line: &str| task.tell(0, None, line);
         let boot = Boot { title: &title, command, plan: &plan, log: &log, limit: job.limit, stop };
-        let ended = match boot.run(&|_, line| tell(line)) {
+        let ended = match boot.run(&|line| task.tell(0, None, line)) {
             Ok(ended) => ended,
             Err(error) => {
                 // The message names the log.
@@ -259,23 +251,26 @@ impl Lab<'_> {
         let profile = job.plugin.is_some().then(|| read_profile(&title, &out)).transpose()?;
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
         let (records, answers) = (ended.records, ended.answers);
-        let (kernel, emulator) = (built.kernel.name.clone(), job.host.emulator.clone());
-        Ok(Brought { title, kernel, config, emulator, records, answers, profile, warned })
+        let emulator = job.host.emulator.clone();
+        Ok(Brought { title, emulator, records, answers, profile, warned })
     }
 }
 
 impl Measured {
-    fn add(&mut self, brought: Brought, is_profile: bool) -> Result<(), LabError> {
-        let Brought { title, kernel, config, emulator, records, profile, warned, .. } = brought;
+    fn add(&mut self, built: Built, brought: Brought, is_profile: bool) -> Result<(), LabError> {
+        let Brought { title, emulator, records, profile, warned, .. } = brought;
         self.warned.extend(warned.map(|log| (title.clone(), log)));
         self.records.extend(records.iter().cloned());
         if !self.emulators.contains(&emulator) {
             self.emulators.push(emulator);
         }
         if let Some(profile) = profile.filter(|_| is_profile) {
-            let pages = pages(config, &records)
+            let pages = pages(built.config, &records)
                 .ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
-            self.profiles.push(Profiled { title, kernel, records, profile, pages });
+            self.profiles.push(Profiled { title, records, profile, pages });
+        }
+        if !self.built.contains(&built) {
+            self.built.push(built);
         }
         Ok(())
     }

@@ -17,13 +17,12 @@ const WORK_TREE: u64 = 300 * MIB;
 /// What is kept of a kernel: its image, symbols, configuration and log.
 const KERNEL: u64 = 12 * MIB;
 
-/// Says what building the kernels takes that are not there.
+/// Says what building the kernels takes that are missing.
 pub(super) fn to_build(
     cache: &Cache,
-    plans: &[Planned<'_>],
+    missing: &[&Planned<'_>],
     progress: &dyn Progress,
 ) -> Result<(), CacheError> {
-    let missing: Vec<_> = plans.iter().filter(|plan| !plan.built.is_there()).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -155,8 +155,9 @@ impl Lab<'_> {
     ) -> Result<Vec<R>, LabError> {
         let sources = self.sources(kernels)?;
         let (plans, wanted) = self.plan(kernels, configs, &sources)?;
-        room::to_build(&self.cache, &plans, self.progress)?;
-        self.progress.expect(plans.iter().filter(|plan| !plan.built.is_there()).count());
+        let missing: Vec<_> = plans.iter().filter(|plan| !plan.built.is_there()).collect();
+        room::to_build(&self.cache, &missing, self.progress)?;
+        self.progress.expect(missing.len());
         let Work { items, at_once } = work_of(&wanted)?;
         // Kernels that are there come first, so that nothing waits while it could be done.
         let mut order: Vec<usize> = (0..plans.len()).collect();
@@ -174,8 +175,10 @@ impl Lab<'_> {
                 let (place, item) = &items[*item];
                 let Wanted { plan, kernel, .. } = &wanted[*place];
                 // Why it is not there the builder tells.
-                let Some(built) = under_way.wait(*plan) else { return Ok(None) };
-                work(built.booted_as(kernel), item, &stop).map(Some)
+                if !under_way.wait(*plan) {
+                    return Ok(None);
+                }
+                work(plans[*plan].built.booted_as(kernel), item, &stop).map(Some)
             });
             builder.join().expect("the builder does not panic")?;
             done
@@ -187,6 +190,7 @@ impl Lab<'_> {
         Ok(results.into_iter().map(|(_, result)| result).collect())
     }
 
+    /// Builds what is not there, in this order; until the first failure, or until others failed.
     fn make(
         &self,
         plans: &[Planned<'_>],
@@ -194,24 +198,18 @@ impl Lab<'_> {
         under_way: &UnderWay,
         stop: &AtomicBool,
     ) -> Result<(), LabError> {
-        for plan in order {
-            let made = if stop.load(Ordering::Relaxed) {
-                under_way.failed();
-                return Ok(());
-            } else if plans[*plan].built.is_there() {
+        let made =
+            order.iter().take_while(|_| !stop.load(Ordering::Relaxed)).try_for_each(|plan| {
+                if !plans[*plan].built.is_there() {
+                    self.builder().make(&plans[*plan], stop)?;
+                }
+                under_way.is_there(*plan);
                 Ok(())
-            } else {
-                self.builder().make(&plans[*plan], stop)
-            };
-            if let Err(error) = made {
-                // What follows is of our own making.
-                let is_first = !stop.swap(true, Ordering::Relaxed);
-                under_way.failed();
-                return if is_first { Err(error.into()) } else { Ok(()) };
-            }
-            under_way.is_there(*plan, plans[*plan].built.clone());
-        }
-        Ok(())
+            });
+        // What fails after another failure is of our own making.
+        let is_first = made.is_err() && !stop.swap(true, Ordering::Relaxed);
+        under_way.is_over();
+        if is_first { made } else { Ok(()) }
     }
 
     fn builder(&self) -> Builder<'_> {

@@ -148,11 +148,6 @@ impl Transcript {
         self.done || self.panic.is_some()
     }
 
-    /// Runs of the benchmark that ended.
-    pub(super) fn runs_done(&self) -> usize {
-        self.runs.len()
-    }
-
     /// Lines in which the kernel warns.
     pub(super) fn warnings(&self) -> usize {
         self.warnings

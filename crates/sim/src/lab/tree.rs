@@ -94,7 +94,7 @@ pub(super) fn content(
 }
 
 /// A name for all that the file system says of a tree's files: it changes whenever one is written.
-pub(super) fn state(tree: &Path) -> Result<String, TreeError> {
+fn state(tree: &Path) -> Result<String, TreeError> {
     let mut name = Name::default().part(tree.as_os_str().as_encoded_bytes());
     for entry in walk(tree, true) {
         let entry = entry?;

@@ -2,18 +2,16 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::build::Built;
-
 /// What has become of the kernels so far.
 pub(super) struct UnderWay {
     states: Mutex<Vec<State>>,
     changed: Condvar,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     ToCome,
-    There(Built),
+    There,
     /// It was not built, and will not be.
     Failed,
 }
@@ -25,31 +23,25 @@ impl UnderWay {
     }
 
     /// A kernel is there.
-    pub(super) fn is_there(&self, kernel: usize, built: Built) {
-        self.change(|states| states[kernel] = State::There(built));
+    pub(super) fn is_there(&self, kernel: usize) {
+        self.change(|states| states[kernel] = State::There);
     }
 
-    /// Those that are not there yet will not be.
-    pub(super) fn failed(&self) {
+    /// Those that are not there by now will not be.
+    pub(super) fn is_over(&self) {
         self.change(|states| {
-            for state in states.iter_mut().filter(|state| matches!(state, State::ToCome)) {
+            for state in states.iter_mut().filter(|state| **state == State::ToCome) {
                 *state = State::Failed;
             }
         });
     }
 
-    /// Waits for a kernel; `None` where it will not be there.
-    pub(super) fn wait(&self, kernel: usize) -> Option<Built> {
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match &states[kernel] {
-                State::There(built) => return Some(built.clone()),
-                State::Failed => return None,
-                State::ToCome => {
-                    states = self.changed.wait(states).unwrap_or_else(PoisonError::into_inner);
-                }
-            }
-        }
+    /// Waits for a kernel: whether it is there.
+    pub(super) fn wait(&self, kernel: usize) -> bool {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let to_come = |states: &mut Vec<State>| states[kernel] == State::ToCome;
+        let states = self.changed.wait_while(states, to_come);
+        states.unwrap_or_else(PoisonError::into_inner)[kernel] == State::There
     }
 
     fn change(&self, change: impl FnOnce(&mut [State])) {

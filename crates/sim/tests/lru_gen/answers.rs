@@ -83,6 +83,17 @@ pub(crate) fn numbers(answer: &[&str]) -> Numbers {
     numbers
 }
 
+/// The steps of two answers to one session, counted from 1, with the numbers of each.
+pub(crate) fn side_by_side(name: &str, there: &str, here: &str) -> Vec<(usize, Numbers, Numbers)> {
+    let (there, here) = (steps(there), steps(here));
+    assert_eq!(there.len(), here.len(), "{name}: as many steps");
+    let both = (1..).zip(there.into_iter().zip(here)).map(|(step, (there, here))| {
+        assert_eq!(there.0, here.0, "{name}: step {step}");
+        (step, numbers(&there.1), numbers(&here.1))
+    });
+    both.collect()
+}
+
 /// The differences between two answers: what, there, here.
 pub(crate) fn differences(there: &Numbers, here: &Numbers) -> Vec<(Kind, String, String, String)> {
     let keys: BTreeSet<_> = there.keys().chain(here.keys()).collect();

@@ -1,6 +1,6 @@
 //! Where the engine answers otherwise than Linux 7.3 did, and why.
 
-use super::answers::{Kind, differences, numbers, shape, steps};
+use super::answers::{Kind, differences, shape, side_by_side};
 use super::{KERNELS, capture_7_3, compare_with_kept, session};
 use pageout_sim::formats::FormatName;
 use pageout_sim::lru_gen::{SHIPPED, run};
@@ -45,13 +45,9 @@ fn differences_of(
     for (kernel, variant) in KERNELS {
         let there = capture_7_3(name, kernel, format);
         let here = run(&session, format, variant);
-        let (there, here) = (steps(&there), steps(&here));
-        assert_eq!(there.len(), here.len(), "{name}: as many steps");
-        for (step, (there, here)) in (1..).zip(there.into_iter().zip(here)) {
-            assert_eq!(there.0, here.0, "{name}: step {step}");
-            let there = numbers(&there.1);
+        for (step, there, here) in side_by_side(name, &there, &here) {
             compared += there.len();
-            for (kind, what, there, here) in differences(&there, &numbers(&here.1)) {
+            for (kind, what, there, here) in differences(&there, &here) {
                 let line = format!("{name} {kernel} {step} {what}: {there} -> {here}");
                 found.push((line, name_of(name, step, kind)));
             }

@@ -1,6 +1,6 @@
 //! What Linux 7.3 answers otherwise than 6.12 did, kept as a list.
 
-use super::answers::{differences, numbers, steps};
+use super::answers::{differences, side_by_side};
 use super::{capture, capture_7_3, compare_with_kept};
 use pageout_sim::formats::FormatName;
 use pageout_sim::lru_gen::SHIPPED;
@@ -15,12 +15,8 @@ fn what_changed_since_6_12_is_kept() {
         for (name, _) in SHIPPED {
             for (old, new) in LIKE {
                 let (before, after) = (capture(name, old, format), capture_7_3(name, new, format));
-                let both = steps(&before).into_iter().zip(steps(&after));
-                for (step, (before, after)) in (1..).zip(both) {
-                    assert_eq!(before.0, after.0, "{name}: step {step}");
-                    for (_, what, before, after) in
-                        differences(&numbers(&before.1), &numbers(&after.1))
-                    {
+                for (step, before, after) in side_by_side(name, &before, &after) {
+                    for (_, what, before, after) in differences(&before, &after) {
                         lines += &format!("{name} {new} {step} {what}: {before} -> {after}\n");
                     }
                 }
