@@ -2,13 +2,13 @@
 //! enters the tables that were worth it. Every small case of one table.
 
 use super::cast::{ASID, FIRST_PAGE, TUNING};
-use super::format::Small;
+use super::format::{INTERRUPTS, Small};
+use super::registers::Kind;
 use super::seat::{Ground, Seat};
 use super::story;
 use super::tables::EngineTables;
 use super::world::World;
 use pageout_exhibits::harness::{Counterexample, Subject};
-use pageout_paging::mmu::Shootdown;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Table};
 use pageout_reclaim::mglru::LruGenCaps;
@@ -109,12 +109,12 @@ fn cases() -> impl Iterator<Item = Case> {
 /// Walks a case twice: what the first walk leaves and has the second do, with the start and the
 /// steps of the first.
 fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>, Vec<String>) {
-    let world = World::<F>::new(1, F::SHOOTDOWN, FIRST_PAGE);
+    let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
     let mut tables = EngineTables::new();
     let maps = tables.maps();
     let cpu = &mut CpuCtx::new();
     let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, case, family);
-    let start = world.describe(&["walker"]);
+    let start = world.describe();
     world.begin_story();
     stage.age(cpu, true);
     let steps = story::lines(&world.story(), &["walker"]);
@@ -135,7 +135,7 @@ pub(super) fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counter
             let young = (1 << used) - 1;
             let isolated = true;
             let case = Case { order: 3, folios: 1, pages: 16, split: 16, young, isolated };
-            let world = World::<F>::new(1, Shootdown::Ipi, FIRST_PAGE);
+            let world = World::<F>::new(1, INTERRUPTS, Kind::File, FIRST_PAGE);
             let mut tables = EngineTables::new();
             let maps = tables.maps();
             let cpu = &mut CpuCtx::new();
@@ -143,7 +143,7 @@ pub(super) fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counter
             stage.set_young(0);
             stage.age(cpu, true);
             stage.set_young(young);
-            let start = world.describe(&["reclaimer"]);
+            let start = world.describe();
             world.begin_story();
             folio_referenced(&maps, &stage.env, cpu, stage.folios[0], None, None, stage.aging());
             let steps = story::lines(&world.story(), &["reclaimer"]);

@@ -1,14 +1,17 @@
 //! A batch leaves what its entries would one by one: every small state of a file's folio is
 //! unmapped in both ways, and what is left is compared.
 
+use super::access::{Access, Accessed};
 use super::cast::{ASID, FIRST_PAGE};
 use super::format::Small;
+use super::registers::Kind;
 use super::seat::{Ground, Seat};
 use super::story;
 use super::tables::EngineTables;
-use super::world::{Access, Accessed, World};
+use super::world::World;
 use crate::variant::shootdown_name;
 use pageout_exhibits::harness::{Counterexample, Subject};
+use pageout_paging::mmu::Invalidate;
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::{Format, Order, Pfn, Pte, Table};
 use pageout_reclaim::{
@@ -113,13 +116,13 @@ fn unmap<S: Subject, F: Small>(
     by: UnmapBy,
     told: bool,
 ) -> (Left, Vec<String>, Vec<String>) {
-    let world = World::<F>::new(1, F::SHOOTDOWN, FIRST_PAGE);
+    let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
     let mut tables = EngineTables::new();
     let maps = tables.maps();
     let env = Ground::<S, F>::new(Seat { world: &world, baton: None, cpu: 0 });
     let cpu = &mut CpuCtx::new();
     let pfn = set_up(&world, &maps, &env, cpu, case);
-    let start = if told { world.describe(&["reclaimer"]) } else { Vec::new() };
+    let start = if told { world.describe() } else { Vec::new() };
     if told {
         world.begin_story();
     }
@@ -162,13 +165,19 @@ fn set_up<S: Subject, F: Small>(
     let new = NewFolio { pfn, order, mapping, index: 0, flags: FolioFlags::UPTODATE };
     let id = maps.add_folio(env, cpu, new).expect("there is room");
     map_folio(maps, env, cpu, vma, id, MapAs::Ptes, &mut Supply(world)).expect("it is not mapped");
-    for page in from..to {
-        let (table, i, pte) = world.entry(ASID, world.addr(page)).expect("it is mapped");
-        let state = state::<F>(pte, case, page as usize);
-        world.table(table).swap(i, F::encode(state));
+    let states: Vec<_> = (from..to)
+        .map(|page| {
+            let (table, i, pte) = world.entry(ASID, world.addr(page)).expect("it is mapped");
+            (page, table, i, F::encode(state::<F>(pte, case, page as usize)))
+        })
+        .collect();
+    states.iter().for_each(|(_, table, i, state)| world.table(*table).set(*i, *state));
+    world.invalidate(0, Invalidate::Everything);
+    world.complete(0);
+    for (page, table, i, state) in states {
         // So that a missing flush shows.
-        let _: Accessed = world.access(0, ASID, world.addr(page), Access::Load);
-        world.table(table).swap(i, F::encode(state));
+        let _: Accessed = env.seat().access(ASID, page, Access::Load, &|_| true);
+        world.table(table).set(i, state);
     }
     pfn
 }

@@ -1,27 +1,31 @@
 //! Those who act: each runs the real engine on a CPU of its own.
 
+use super::access::{Access, Accessed};
 use super::memory::FIRST_FRAME;
-use super::scenario::{Agent, Kind, Op, Scenario};
+use super::registers::Kind;
+use super::scenario::{Agent, Before, Op, Scenario};
 use super::schedule::Body;
 use super::seat::{Ground, Seat};
-use super::world::{Access, Accessed, FRAMES, World};
+use super::world::{FRAMES, World};
 use pageout_exhibits::harness::Subject;
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
 use pageout_reclaim::{
-    Advice, Aging, CpuCtx, Fault, Frames, MappingId, MappingKind, Maps, MemcgId, MmId, NewVma,
-    Place, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags, handle_fault,
+    Advice, Aging, CpuCtx, Fault, FolioFlags, Frames, MappingId, MappingKind, Maps, MemcgId, MmId,
+    NewVma, Place, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags, cache,
+    handle_fault,
 };
 use std::marker::PhantomData;
 
 /// The number of the scenario's first page: the first entry of a table.
 pub const FIRST_PAGE: u64 = 1 << 12;
 
-/// The process, and the child it forks.
+/// The process, the child it forks, and another that maps the same file.
 pub const ASID: Asid = Asid(1);
 const CHILD: Asid = Asid(2);
+const NEIGHBOUR: Asid = Asid(3);
 
 /// What kernels do now, but for the flush after a young bit was cleared: none is the least.
 pub const TUNING: Tuning = Tuning {
@@ -43,7 +47,9 @@ pub struct Cast<'a, S: Subject, F: Format> {
     pub scenario: &'a Scenario,
     /// The process.
     pub mm: MmId,
-    /// Its cgroup.
+    /// The other that maps the same file, if there is one.
+    neighbour: Option<MmId>,
+    /// Their cgroup.
     pub memcg: MemcgId,
     /// What it maps.
     pub mapping: MappingId,
@@ -51,39 +57,66 @@ pub struct Cast<'a, S: Subject, F: Format> {
 }
 
 impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
-    /// A process that has mapped the scenario's pages, and whose program has done what it did
-    /// before.
+    /// A process that has mapped the scenario's pages, and has done what it did before.
     pub fn set_up(world: &'a World<F>, maps: &'a Maps<'a>, scenario: &'a Scenario) -> Self {
         let env = Ground::<S, F>::new(Seat { world, baton: None, cpu: scenario.agents.len() });
         let cpu = &mut CpuCtx::new();
-        let (kind, shared) = match scenario.kind {
-            Kind::File => (MappingKind::File, VmFlags::SHARED),
-            Kind::Anon => (MappingKind::Anon, VmFlags::empty()),
+        let kind = match scenario.kind {
+            Kind::File | Kind::Private => MappingKind::File,
+            Kind::Anon => MappingKind::Anon,
         };
-        let root = world.add_root(ASID);
         let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect("there is room");
         let mapping = maps.add_mapping(&env, cpu, kind).expect("there is room");
         maps.mapping(mapping).set_order(scenario.order());
-        let mm = maps.add_mm(&env, cpu, root, ASID).expect("there is room");
-        maps.set_memcg(&env, cpu, mm, memcg);
-        maps.mm(mm).set_fault_around(F::PAGE_SIZE as u32 * F::PTES as u32);
-        let nr = scenario.order().nr_pages() as u64;
-        let flags = VmFlags::READ | VmFlags::WRITE | shared;
-        let range = world.addr(0)..world.addr(nr);
-        let new = NewVma { mm, range, flags, mapping, pgoff: FIRST_PAGE };
-        maps.mmap(&env, cpu, &new).expect("the range is free");
-        for page in 0..nr {
-            let content = if scenario.kind == Kind::File { 100 + page } else { 0 };
+        for page in 0..scenario.order().nr_pages() as u64 {
+            let content = if kind == MappingKind::File { 100 + page } else { 0 };
             let place = Place::File(mapping, FIRST_PAGE + page);
             world.memory.borrow_mut().put_stored(place, 0, content);
             world.expect(ASID, page, content);
         }
-        let cast = Self { world, maps, scenario, mm, memcg, mapping, subject: PhantomData };
-        let first = scenario.agents.iter().position(|agent| matches!(agent, Agent::Program(_)));
-        let seat = Seat { world, baton: None, cpu: first.unwrap_or(scenario.agents.len()) };
-        cast.run_program(&Ground::new(seat), scenario.before);
+        let mut flags = VmFlags::READ | VmFlags::WRITE;
+        flags.set(VmFlags::SHARED, scenario.kind == Kind::File);
+        let mut process = |asid| {
+            let root = world.add_root(asid);
+            let mm = maps.add_mm(&env, cpu, root, asid).expect("there is room");
+            maps.set_memcg(&env, cpu, mm, memcg);
+            maps.mm(mm).set_fault_around(F::PAGE_SIZE as u32 * F::PTES as u32);
+            let range = world.addr(0)..world.addr(scenario.order().nr_pages() as u64);
+            let new = NewVma { mm, range, flags, mapping, pgoff: FIRST_PAGE };
+            maps.mmap(&env, cpu, &new).expect("the range is free");
+            mm
+        };
+        let mm = process(ASID);
+        let has_neighbour = scenario.agents.iter().any(|a| matches!(a, Agent::Neighbour(_)));
+        let neighbour = has_neighbour.then(|| process(NEIGHBOUR));
+        let cast =
+            Self { world, maps, scenario, mm, neighbour, memcg, mapping, subject: PhantomData };
+        scenario.before.iter().for_each(|before| cast.before(&env, *before));
         cast.grow_old();
         cast
+    }
+
+    fn all_pages(&self) -> VirtRange {
+        self.range(0, self.scenario.order().nr_pages() as u64)
+    }
+
+    fn before(&self, env: &Ground<'_, S, F>, before: Before) {
+        let (maps, cpu) = (self.maps, &mut CpuCtx::new());
+        match before {
+            Before::Did(op) => self.run_program(env, (self.mm, ASID), &[op]),
+            Before::Split(from, to) => {
+                for flags in [VmFlags::empty(), VmFlags::READ | VmFlags::WRITE] {
+                    let done = maps.mprotect(env, cpu, self.mm, &self.range(from, to), flags);
+                    done.expect("there is room for VMAs");
+                }
+            }
+            Before::Freed => {
+                let done = maps.madvise(env, cpu, self.mm, &self.all_pages(), Advice::Free, TUNING);
+                done.expect("anonymous pages may be given up");
+                let pages = 0..self.scenario.order().nr_pages() as u64;
+                pages.for_each(|page| self.world.forget_content(ASID, page));
+            }
+        }
     }
 
     /// An aging pass without a flush.
@@ -100,7 +133,12 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         Box::new(move |baton| {
             let env = Ground::<S, F>::new(Seat { world: self.world, baton: Some(baton), cpu });
             match agent {
-                Agent::Program(ops) => self.run_program(&env, ops),
+                Agent::Program(ops) => self.run_program(&env, (self.mm, ASID), ops),
+                Agent::Neighbour(ops) => {
+                    let mm = self.neighbour.expect("the neighbour was set up");
+                    self.run_program(&env, (mm, NEIGHBOUR), ops);
+                }
+                Agent::Flusher => self.flush(&env),
                 Agent::Reclaim => self.reclaim(&env),
                 Agent::Munmap(from, to) => self.munmap(&env, from, to),
                 Agent::Mprotect(from, to) => self.mprotect(&env, from, to),
@@ -115,9 +153,9 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         self.world.addr(from)..self.world.addr(to)
     }
 
-    fn run_program(&self, env: &Ground<'_, S, F>, ops: &[Op]) {
+    fn run_program(&self, env: &Ground<'_, S, F>, (mm, asid): (MmId, Asid), ops: &[Op]) {
         for Op(page, access) in ops {
-            self.access(env, self.mm, ASID, *page, *access);
+            self.access(env, mm, asid, *page, *access);
         }
     }
 
@@ -138,7 +176,7 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         };
         for _ in 0..PATIENCE {
             seat.pause();
-            if let Accessed::Done(value) = self.world.access(seat.cpu, asid, addr, access) {
+            if let Accessed::Done(value) = seat.access(asid, page, access, &|pfn| self.keeps(pfn)) {
                 return Some(value);
             }
             seat.tell(|event| event.of_pages(page, 1), "faults on");
@@ -154,6 +192,22 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         let found = format!("the access to page {page} faulted {PATIENCE} times");
         self.world.fail(super::property::Property::Progress, found);
         None
+    }
+
+    /// Whether the folio of a frame is dirty, or is about to be read for write-out.
+    fn keeps(&self, pfn: Pfn) -> bool {
+        let written = FolioFlags::DIRTY | FolioFlags::WRITEBACK;
+        let folio = self.maps.folio_of(pfn).map(|id| self.maps.folio(id));
+        folio.is_some_and(|folio| folio.flags().intersects(written))
+    }
+
+    fn flush(&self, env: &Ground<'_, S, F>) {
+        let cpu = &mut CpuCtx::new();
+        if let Some(id) = cache::find(self.maps, env, cpu, self.mapping, FIRST_PAGE) {
+            // A folio that is clean, or on its way to storage, stays as it is.
+            let _ = self.maps.write_back(env, cpu, id);
+            self.maps.release(env, cpu, id, 1);
+        }
     }
 
     /// Asks for all of the cgroup's memory back.

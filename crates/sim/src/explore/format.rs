@@ -1,5 +1,6 @@
 //! The small formats that are searched.
 
+use super::tlb::Machine;
 use pageout_exhibits::harness::Decode;
 use pageout_paging::mmu::Shootdown;
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
@@ -8,26 +9,32 @@ use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
 pub trait Small: Decode {
     /// What tables of results call it.
     const LABEL: &'static str;
-    /// How its CPUs make others forget.
-    const SHOOTDOWN: Shootdown;
+    /// What its hardware does by itself.
+    const MACHINE: Machine;
 }
+
+/// x86 and RISC-V: a CPU interrupts the others.
+pub(super) const INTERRUPTS: Machine = Machine { shootdown: Shootdown::Ipi, one_size: false };
+
+/// arm64, without FEAT_BBM at level 2.
+const BROADCASTS: Machine = Machine { shootdown: Shootdown::Broadcast, one_size: true };
 
 impl Small for SmallX86 {
     const LABEL: &'static str = "x86-small";
-    const SHOOTDOWN: Shootdown = Shootdown::Ipi;
+    const MACHINE: Machine = INTERRUPTS;
 }
 
 impl Small for SmallArm2 {
     const LABEL: &'static str = "arm64-small-2";
-    const SHOOTDOWN: Shootdown = Shootdown::Broadcast;
+    const MACHINE: Machine = BROADCASTS;
 }
 
 impl Small for SmallArm4 {
     const LABEL: &'static str = "arm64-small-4";
-    const SHOOTDOWN: Shootdown = Shootdown::Broadcast;
+    const MACHINE: Machine = BROADCASTS;
 }
 
 impl Small for SmallRiscv {
     const LABEL: &'static str = "riscv-small";
-    const SHOOTDOWN: Shootdown = Shootdown::Ipi;
+    const MACHINE: Machine = INTERRUPTS;
 }

@@ -1,6 +1,7 @@
 //! `check`: small worlds searched for a wrong schedule. Agents are coroutines on modelled CPUs with
 //! TLBs; they run the real engine, which is suspended before each operation that others can see.
 
+pub mod access;
 mod aging;
 mod batches;
 pub mod cast;
@@ -11,6 +12,7 @@ pub mod memory;
 pub mod museum;
 mod panics;
 pub mod property;
+pub mod registers;
 pub mod scenario;
 pub mod schedule;
 pub mod search;

@@ -7,8 +7,12 @@ use std::fmt;
 pub enum Property {
     /// No access through a stale translation reaches a freed or reused frame.
     StaleTranslation,
-    /// What was stored last is what is loaded, now or after write-out and read.
+    /// Every load, on any CPU and through any mapping, finds what was stored last.
+    StaleRead,
+    /// No store is lost: the page holds it, now or after write-out and read.
     LostWrite,
+    /// No TLB may hold a page's single entry beside a block of it, where hardware forbids that.
+    TlbConflict,
     /// Once mprotect or munmap has returned, nothing it forbids succeeds.
     Protection,
     /// In the end mapcounts, references and lists add up.
@@ -27,9 +31,11 @@ pub enum Property {
 
 impl Property {
     /// Every property.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::StaleTranslation,
+        Self::StaleRead,
         Self::LostWrite,
+        Self::TlbConflict,
         Self::Protection,
         Self::Accounts,
         Self::Progress,
@@ -43,7 +49,9 @@ impl Property {
     pub const fn name(self) -> &'static str {
         match self {
             Self::StaleTranslation => "stale-translation",
+            Self::StaleRead => "stale-read",
             Self::LostWrite => "lost-write",
+            Self::TlbConflict => "tlb-conflict",
             Self::Protection => "protection",
             Self::Accounts => "accounts",
             Self::Progress => "progress",
@@ -58,7 +66,9 @@ impl Property {
     pub const fn says(self) -> &'static str {
         match self {
             Self::StaleTranslation => "no access reaches a frame that is freed or someone else's",
-            Self::LostWrite => "what was stored last is what is loaded, and what write-out keeps",
+            Self::StaleRead => "a load finds what was stored last, whatever the TLB still holds",
+            Self::LostWrite => "what was stored last is what the page holds, and write-out keeps",
+            Self::TlbConflict => "no TLB may hold a page's own entry and its block's at once",
             Self::Protection => "once mprotect or munmap has returned, nothing it forbids succeeds",
             Self::Accounts => "in the end mapcounts, references, lists and frames add up",
             Self::Progress => "every call comes to its end",

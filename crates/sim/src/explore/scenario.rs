@@ -1,23 +1,19 @@
 //! Scenarios: what is in memory at the start, and what each agent then does.
 
+use super::access::Access;
 use super::property::Property;
-use super::world::Access;
+use super::registers::Kind;
 use pageout_paging::Order;
-
-/// What the pages are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Pages of a file, mapped shared.
-    File,
-    /// Anonymous memory.
-    Anon,
-}
 
 /// What one agent does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Agent {
-    /// A program on a CPU of its own: its accesses, in order.
+    /// A thread of the program, on a CPU of its own: its accesses, in order.
     Program(&'static [Op]),
+    /// A thread of another program that maps the same file.
+    Neighbour(&'static [Op]),
+    /// Writes the first page's folio out if it is dirty, as flushers and fsync do.
+    Flusher,
     /// Asks the cgroup for all of its memory back, shootdown deferred.
     Reclaim,
     /// Removes pages from the first to the second from the address space.
@@ -36,7 +32,9 @@ impl Agent {
     /// What the story calls it.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Program(_) => "program",
+            Self::Program(_) => "thread",
+            Self::Neighbour(_) => "neighbour",
+            Self::Flusher => "flusher",
             Self::Reclaim => "reclaimer",
             Self::Munmap(..) => "munmap",
             Self::Mprotect(..) => "mprotect",
@@ -50,6 +48,26 @@ impl Agent {
 /// An access to a page, counted from the scenario's first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Op(pub u64, pub Access);
+
+/// What was done before the agents start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Before {
+    /// The program accessed a page.
+    Did(Op),
+    /// It forbade all access to pages from the first to the second, and allowed it again: their
+    /// entries are single ones then.
+    Split(u64, u64),
+    /// It gave all pages up lazily (MADV_FREE).
+    Freed,
+}
+
+const fn loaded(page: u64) -> Before {
+    Before::Did(load(page))
+}
+
+const fn stored(page: u64, value: u64) -> Before {
+    Before::Did(store(page, value))
+}
 
 /// A load of a page.
 const fn load(page: u64) -> Op {
@@ -74,9 +92,9 @@ pub struct Scenario {
     pub kind: Kind,
     /// log2 of the pages of the one folio that is mapped.
     pub order: u8,
-    /// What the first program did before, so that its TLB is warm. An aging pass has since cleared
+    /// What was done before: TLBs may hold what entries offered since. An aging pass then cleared
     /// the young bits, without a flush.
-    pub before: &'static [Op],
+    pub before: &'static [Before],
     /// Who acts.
     pub agents: &'static [Agent],
 }
@@ -87,9 +105,17 @@ impl Scenario {
         SCENARIOS.iter().find(|scenario| scenario.name == name)
     }
 
-    /// The agents' names.
-    pub fn agents_named(&self) -> Vec<&'static str> {
-        self.agents.iter().map(|agent| agent.name()).collect()
+    /// The agents' names; those of one kind are numbered.
+    pub fn agents_named(&self) -> Vec<String> {
+        let named = |k: usize| {
+            let name = self.agents[k].name();
+            let alike = |agents: &[Agent]| agents.iter().filter(|a| a.name() == name).count();
+            match alike(self.agents) {
+                1 => name.to_owned(),
+                _ => format!("{name} {}", alike(&self.agents[..=k])),
+            }
+        };
+        (0..self.agents.len()).map(named).collect()
     }
 
     /// The folio's size.
@@ -106,7 +132,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::StaleTranslation,
         kind: Kind::File,
         order: 2,
-        before: &[load(0)],
+        before: &[loaded(0)],
         agents: &[Agent::Reclaim, Agent::Program(&[load(0), load(3)])],
     },
     Scenario {
@@ -115,7 +141,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::LostWrite,
         kind: Kind::Anon,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8), load(0)])],
     },
     Scenario {
@@ -124,7 +150,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::LostWrite,
         kind: Kind::Anon,
         order: 2,
-        before: &[store(0, 7), store(3, 6)],
+        before: &[stored(0, 7), stored(3, 6)],
         agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8), load(3)])],
     },
     Scenario {
@@ -133,7 +159,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Protection,
         kind: Kind::Anon,
         order: 2,
-        before: &[load(0), store(3, 7)],
+        before: &[loaded(0), stored(3, 7)],
         agents: &[Agent::Munmap(0, 1), Agent::Program(&[load(2), load(0), store(3, 8)])],
     },
     Scenario {
@@ -142,7 +168,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Protection,
         kind: Kind::Anon,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Reclaim, Agent::Mprotect(0, 1), Agent::Program(&[store(0, 8)])],
     },
     Scenario {
@@ -151,7 +177,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Protection,
         kind: Kind::File,
         order: 1,
-        before: &[load(0)],
+        before: &[loaded(0)],
         agents: &[Agent::Reclaim, Agent::Munmap(0, 2), Agent::Program(&[load(0)])],
     },
     Scenario {
@@ -173,7 +199,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::LostWrite,
         kind: Kind::Anon,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[
             Agent::Reclaim,
             Agent::Program(&[store(0, 8)]),
@@ -186,7 +212,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Accounts,
         kind: Kind::Anon,
         order: 1,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Reclaim, Agent::DontNeed(0, 1)],
     },
     Scenario {
@@ -195,7 +221,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::LostWrite,
         kind: Kind::Anon,
         order: 1,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Fork, Agent::Program(&[store(0, 8), store(1, 9), load(0)])],
     },
     Scenario {
@@ -204,7 +230,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Accounts,
         kind: Kind::Anon,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Fork, Agent::Reclaim],
     },
     Scenario {
@@ -213,7 +239,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Accounts,
         kind: Kind::Anon,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Reclaim, Agent::Reclaim, Agent::Program(&[store(0, 8)])],
     },
     Scenario {
@@ -222,7 +248,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::LostWrite,
         kind: Kind::Anon,
         order: 1,
-        before: &[store(0, 7), store(1, 6)],
+        before: &[stored(0, 7), stored(1, 6)],
         agents: &[Agent::Migrate, Agent::Program(&[store(0, 8), load(1), store(0, 9)])],
     },
     Scenario {
@@ -231,7 +257,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::LostWrite,
         kind: Kind::File,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[
             Agent::Migrate,
             Agent::Program(&[store(0, 8)]),
@@ -244,7 +270,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Accounts,
         kind: Kind::Anon,
         order: 2,
-        before: &[store(0, 7), store(3, 6)],
+        before: &[stored(0, 7), stored(3, 6)],
         agents: &[Agent::Migrate, Agent::Munmap(0, 1), Agent::Program(&[store(3, 8)])],
     },
     Scenario {
@@ -253,7 +279,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Protection,
         kind: Kind::Anon,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Migrate, Agent::Mprotect(0, 1), Agent::Program(&[store(0, 8)])],
     },
     Scenario {
@@ -262,7 +288,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::Accounts,
         kind: Kind::Anon,
         order: 1,
-        before: &[store(0, 7), load(1)],
+        before: &[stored(0, 7), loaded(1)],
         agents: &[Agent::Migrate, Agent::Fork, Agent::Program(&[store(1, 8)])],
     },
     Scenario {
@@ -271,7 +297,7 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::LostWrite,
         kind: Kind::Anon,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Migrate, Agent::Reclaim, Agent::Program(&[store(0, 8)])],
     },
     Scenario {
@@ -280,7 +306,105 @@ pub const SCENARIOS: &[Scenario] = &[
         property: Property::LostWrite,
         kind: Kind::Anon,
         order: 0,
-        before: &[store(0, 7)],
+        before: &[stored(0, 7)],
         agents: &[Agent::Migrate, Agent::Migrate, Agent::Program(&[store(0, 8)])],
+    },
+    Scenario {
+        name: "reclaim-threads",
+        about: "a file's page is reclaimed while one thread writes to it and another reads it",
+        property: Property::StaleRead,
+        kind: Kind::File,
+        order: 0,
+        before: &[loaded(0)],
+        agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8)]), Agent::Program(&[load(0)])],
+    },
+    Scenario {
+        name: "reclaim-processes",
+        about: "a file's page is reclaimed while one process writes to it and another reads it",
+        property: Property::StaleRead,
+        kind: Kind::File,
+        order: 0,
+        before: &[loaded(0)],
+        agents: &[Agent::Reclaim, Agent::Neighbour(&[store(0, 8)]), Agent::Program(&[load(0)])],
+    },
+    Scenario {
+        name: "reclaim-private",
+        about: "a file's page, mapped private, is reclaimed while a thread makes its own copy",
+        property: Property::StaleRead,
+        kind: Kind::Private,
+        order: 0,
+        before: &[loaded(0)],
+        agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8)]), Agent::Program(&[load(0)])],
+    },
+    Scenario {
+        name: "reclaim-lazyfree",
+        about: "a page given up lazily is reclaimed while one thread writes and another reads",
+        property: Property::StaleRead,
+        kind: Kind::Anon,
+        order: 0,
+        before: &[stored(0, 7), Before::Freed, loaded(0)],
+        agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8)]), Agent::Program(&[load(0)])],
+    },
+    Scenario {
+        name: "reclaim-lazyfree-split",
+        about: "a folio given up lazily, whose block is split, was written to and is put back",
+        property: Property::TlbConflict,
+        kind: Kind::Anon,
+        order: 2,
+        before: &[stored(0, 7), Before::Freed, Before::Split(1, 2), stored(1, 9)],
+        agents: &[Agent::Reclaim, Agent::Program(&[load(1)])],
+    },
+    Scenario {
+        name: "reclaim-fault-around",
+        about: "a file's folio, whose block is split, is reclaimed while a thread faults on it",
+        property: Property::TlbConflict,
+        kind: Kind::File,
+        order: 2,
+        before: &[loaded(0), Before::Split(1, 2), loaded(1)],
+        agents: &[Agent::Reclaim, Agent::Program(&[load(3)])],
+    },
+    Scenario {
+        name: "reclaim-flusher",
+        about: "a file's dirty page is reclaimed and written out while a thread writes to it",
+        property: Property::LostWrite,
+        kind: Kind::File,
+        order: 0,
+        before: &[stored(0, 7)],
+        agents: &[Agent::Reclaim, Agent::Flusher, Agent::Program(&[store(0, 8)])],
+    },
+    Scenario {
+        name: "flusher",
+        about: "a file's dirty folio is written out while one thread writes and another reads",
+        property: Property::LostWrite,
+        kind: Kind::File,
+        order: 1,
+        before: &[stored(0, 7)],
+        agents: &[
+            Agent::Flusher,
+            Agent::Program(&[store(0, 8), store(1, 9)]),
+            Agent::Program(&[load(0), load(1)]),
+        ],
+    },
+    Scenario {
+        name: "copy-on-write",
+        about: "a thread makes its own copy of a file's page while another reads it",
+        property: Property::StaleRead,
+        kind: Kind::Private,
+        order: 0,
+        before: &[loaded(0)],
+        agents: &[Agent::Program(&[store(0, 8)]), Agent::Program(&[load(0), load(0)])],
+    },
+    Scenario {
+        name: "fork-copy",
+        about: "a process forks while one of its threads writes and another reads",
+        property: Property::StaleRead,
+        kind: Kind::Anon,
+        order: 1,
+        before: &[stored(0, 7)],
+        agents: &[
+            Agent::Fork,
+            Agent::Program(&[store(0, 8), load(0)]),
+            Agent::Program(&[load(0), store(1, 9)]),
+        ],
     },
 ];

@@ -11,10 +11,12 @@ pub enum Pause {
     Step,
     /// It waits for what another must do first.
     Blocked,
+    /// It goes on in one of so many ways, which is hardware's to say.
+    Choice(u8),
 }
 
-/// By what an agent hands over.
-pub type Baton = Yielder<(), Pause>;
+/// By what an agent hands over; it gets back which way it goes on.
+pub type Baton = Yielder<u8, Pause>;
 
 /// What an agent does from beginning to end.
 pub type Body<'a> = Box<dyn FnOnce(&Baton) + 'a>;
@@ -50,12 +52,8 @@ pub struct Trace {
     pub missed: Option<Deviation>,
 }
 
-/// What the world adds to the agents' own steps.
-pub trait Hardware {
-    /// Things that hardware could do now.
-    fn options(&self) -> usize;
-    /// Does one of them.
-    fn act(&self, option: usize);
+/// Who looks at the agents' steps.
+pub trait Watch {
     /// Told that an agent panicked: an assertion of the engine's.
     fn panicked(&self, message: String);
     /// Whether the execution has failed, so that no more needs to be seen.
@@ -82,18 +80,18 @@ impl Stacks {
     }
 }
 
-type Agent<'x, 's> = ScopedCoroutineRef<'x, (), Pause, (), &'s mut DefaultStack>;
+type Agent<'x, 's> = ScopedCoroutineRef<'x, u8, Pause, (), &'s mut DefaultStack>;
 
 /// Runs the agents to their ends under the choices `deviations`, in order of steps.
 pub fn execute(
     stacks: &mut Stacks,
     bodies: Vec<Body<'_>>,
-    hardware: &dyn Hardware,
+    watch: &dyn Watch,
     deviations: &[Deviation],
 ) -> Trace {
     let mut stacks: Vec<&mut DefaultStack> = stacks.0.iter_mut().collect();
     stacks.truncate(bodies.len());
-    nest(bodies, stacks, Vec::new(), &mut |agents| run(agents, hardware, deviations))
+    nest(bodies, stacks, Vec::new(), &mut |agents| run(agents, watch, deviations))
 }
 
 /// Opens the scope of each agent inside the former's, and runs in the innermost.
@@ -108,7 +106,7 @@ fn nest<'s>(
         agents.reverse();
         return run(&mut agents);
     };
-    let coroutine = ScopedCoroutine::with_stack(stack, move |baton: &Baton, ()| body(baton));
+    let coroutine = ScopedCoroutine::with_stack(stack, move |baton: &Baton, _| body(baton));
     coroutine.scope(|agent| {
         let mut agents: Vec<Agent<'_, 's>> = agents;
         agents.push(agent);
@@ -116,18 +114,18 @@ fn nest<'s>(
     })
 }
 
-fn run(agents: &mut [Agent<'_, '_>], hardware: &dyn Hardware, deviations: &[Deviation]) -> Trace {
+fn run(agents: &mut [Agent<'_, '_>], watch: &dyn Watch, deviations: &[Deviation]) -> Trace {
     let mut trace = Trace::default();
     let mut deviations = deviations.iter().copied().peekable();
-    let mut turns = Turns { running: None, states: vec![State::Ready; agents.len()] };
-    while !hardware.failed() && trace.choices.len() < ENDLESS {
+    let mut turns = Turns { running: None, states: vec![State::Ready; agents.len()], ways: None };
+    while !watch.failed() && trace.choices.len() < ENDLESS {
         let (order, costs) = turns.order(agents);
-        if order.is_empty() {
+        let options = turns.ways.map_or(order.len(), usize::from);
+        if options == 0 {
             trace.ended = agents.iter().all(|agent| agent.done());
             break;
         }
         let step = trace.choices.len() as u32;
-        let options = order.len() + hardware.options();
         trace.choices.push(Choice { options: options as u8, costs });
         let asked = deviations.next_if(|next| next.step == step);
         trace.missed = asked.filter(|asked| usize::from(asked.option) >= options);
@@ -135,13 +133,13 @@ fn run(agents: &mut [Agent<'_, '_>], hardware: &dyn Hardware, deviations: &[Devi
             break;
         }
         let option = asked.map_or(0, |asked| asked.option);
-        match order.get(usize::from(option)) {
-            Some(agent) => turns.resume(agents, *agent, hardware),
-            None => hardware.act(usize::from(option) - order.len()),
+        match turns.ways.take() {
+            Some(_) => turns.resume(agents, order[0], option, watch),
+            None => turns.resume(agents, order[usize::from(option)], 0, watch),
         }
     }
     finish(agents);
-    if !hardware.failed() {
+    if !watch.failed() {
         trace.missed = trace.missed.or_else(|| deviations.next());
     }
     trace
@@ -161,6 +159,8 @@ enum State {
 struct Turns {
     running: Option<usize>,
     states: Vec<State>,
+    /// The one that runs goes on in one of so many ways.
+    ways: Option<u8>,
 }
 
 impl Turns {
@@ -170,20 +170,20 @@ impl Turns {
         let ready: Vec<_> = (0..agents.len()).filter(can).collect();
         let first = self.running.unwrap_or(0);
         let turn = ready.iter().position(|i| *i >= first).unwrap_or(0);
-        let costs = self.running.is_some_and(|running| ready.contains(&running));
+        let goes_on = self.running.is_some_and(|running| ready.contains(&running));
+        let costs = goes_on && self.ways.is_none();
         (ready[turn..].iter().chain(&ready[..turn]).copied().collect(), costs)
     }
 
-    fn resume(&mut self, agents: &mut [Agent<'_, '_>], agent: usize, hardware: &dyn Hardware) {
+    fn resume(&mut self, agents: &mut [Agent<'_, '_>], agent: usize, way: u8, watch: &dyn Watch) {
         self.running = Some(agent);
-        let resumed = caught(|| agents[agent].resume(()));
-        let blocked = match resumed {
-            Ok(result) => matches!(result, CoroutineResult::Yield(Pause::Blocked)),
-            Err(message) => {
-                hardware.panicked(message);
-                false
-            }
-        };
+        let mut blocked = false;
+        match caught(|| agents[agent].resume(way)) {
+            Ok(CoroutineResult::Yield(Pause::Choice(ways))) => self.ways = Some(ways),
+            Ok(CoroutineResult::Yield(Pause::Blocked)) => blocked = true,
+            Ok(CoroutineResult::Yield(Pause::Step) | CoroutineResult::Return(())) => {}
+            Err(message) => watch.panicked(message),
+        }
         // Whoever finds the same lock taken once more has moved nothing.
         if !(blocked && self.states[agent] == State::Again) {
             for state in self.states.iter_mut().filter(|state| **state == State::Waits) {
@@ -203,7 +203,7 @@ fn finish(agents: &mut [Agent<'_, '_>]) {
             return;
         }
         for agent in going {
-            let _ = caught(|| agent.resume(()));
+            let _ = caught(|| agent.resume(0));
         }
     }
 }

@@ -33,10 +33,16 @@ impl<F: Format> Seat<'_, F> {
         self.hand_over(Pause::Step);
     }
 
-    fn hand_over(&self, pause: Pause) {
-        if let Some(baton) = self.baton {
-            baton.suspend(pause);
+    /// One of so many things that hardware may do next.
+    pub fn choose(&self, options: usize) -> usize {
+        match options {
+            1 => 0,
+            _ => self.hand_over(Pause::Choice(options as u8)).into(),
         }
+    }
+
+    fn hand_over(&self, pause: Pause) -> u8 {
+        self.baton.map_or(0, |baton| baton.suspend(pause))
     }
 
     /// Tells what this CPU does.
@@ -65,7 +71,7 @@ impl<'a, S: Subject, F: Format> Ground<'a, S, F> {
 
 impl<F: Format> Mmu for Seat<'_, F> {
     fn caps(&self) -> Caps {
-        Caps { shootdown: self.world.shootdown, ..Caps::IDEAL }
+        Caps { shootdown: self.world.machine.shootdown, ..Caps::IDEAL }
     }
 
     fn invalidate(&self, what: Invalidate) {
@@ -110,6 +116,7 @@ impl<F: Format> SeatTable<'_, F> {
         let new = self.table.load(i);
         if old != new {
             self.seat.world.tell_change(self.seat.cpu, self.frame, i, old, new);
+            self.seat.world.offer(self.frame, i);
         }
         result
     }

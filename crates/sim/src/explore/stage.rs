@@ -1,16 +1,17 @@
 //! One execution of a scenario: the world is built, the agents act, the end is looked at.
 
+use super::access::Access;
 use super::cast::{ASID, Cast, FIRST_PAGE};
 use super::format::Small;
 use super::memory::FIRST_FRAME;
 use super::panics::caught;
 use super::property::{Property, Violation};
 use super::scenario::Scenario;
-use super::schedule::{Deviation, Hardware, Stacks, Trace, execute};
+use super::schedule::{Deviation, Stacks, Trace, Watch, execute};
 use super::seat::{Ground, Seat};
 use super::story::Event;
 use super::tables::{EngineTables, SLOTS};
-use super::world::{Access, FRAMES, World};
+use super::world::{FRAMES, World};
 use pageout_exhibits::audit::{Books, audit};
 use pageout_exhibits::harness::Subject;
 use pageout_reclaim::Frames;
@@ -34,11 +35,12 @@ pub fn perform<S: Subject, F: Small>(
     deviations: &[Deviation],
     told: bool,
 ) -> Outcome {
-    let world = World::<F>::new(scenario.agents.len() + 1, F::SHOOTDOWN, FIRST_PAGE);
+    let cpus = scenario.agents.len() + 1;
+    let world = World::<F>::new(cpus, F::MACHINE, scenario.kind, FIRST_PAGE);
     let mut tables = EngineTables::new();
     let maps = tables.maps();
     let cast = Cast::<S, F>::set_up(&world, &maps, scenario);
-    let start = if told { world.describe(&scenario.agents_named()) } else { Vec::new() };
+    let start = if told { world.describe() } else { Vec::new() };
     if told {
         world.begin_story();
     }

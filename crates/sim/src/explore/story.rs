@@ -86,8 +86,8 @@ impl Event {
 }
 
 /// The events as lines, in order.
-pub fn lines(events: &[Event], agents: &[&str]) -> Vec<String> {
-    let agents: Vec<&str> = agents.iter().copied().chain(["afterwards"]).collect();
+pub fn lines(events: &[Event], agents: &[impl AsRef<str>]) -> Vec<String> {
+    let agents: Vec<_> = agents.iter().map(AsRef::as_ref).chain(["afterwards"]).collect();
     let mut merged: Vec<Event> = Vec::new();
     for event in events {
         if !merged.last_mut().is_some_and(|last| last.absorb(event)) {

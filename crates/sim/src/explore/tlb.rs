@@ -1,9 +1,20 @@
-//! One CPU's TLB: a translation stays until an invalidation takes effect.
+//! One CPU's TLB, at its laziest: it may hold every translation that an entry has offered since an
+//! invalidation of it last took effect, and use any of them.
 
-use pageout_paging::mmu::{Asid, Invalidate};
-use pageout_paging::{Format, Level, Pfn, Pte, VirtAddr};
+use pageout_paging::mmu::{Asid, Invalidate, Shootdown};
+use pageout_paging::{Format, Level, Pfn, Pte};
 
-/// A cached translation of one page, or of a contiguous block.
+/// What hardware does by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// How invalidations reach other CPUs.
+    pub shootdown: Shootdown,
+    /// No TLB may hold a page's single entry beside a block that covers it (Arm ARM DDI 0487,
+    /// D8.17, TLB conflict abort). Where it may, either is used.
+    pub one_size: bool,
+}
+
+/// A translation of one page, or of a contiguous block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Translation {
     /// The address space.
@@ -16,14 +27,13 @@ pub struct Translation {
     pub pfn: Pfn,
     /// Stores are permitted, and need no walk: the entry is dirty.
     pub stores: bool,
-    /// When it was cached.
+    /// When an entry last offered it.
     pub cached: u64,
 }
 
 impl Translation {
-    /// What a walk of `addr` through the entry `pte` caches. Precondition: the entry is valid.
-    pub fn of<F: Format>(asid: Asid, addr: VirtAddr, pte: Pte, cached: u64) -> Self {
-        let page = addr.get() >> F::PAGE_SHIFT;
+    /// What the entry `pte` of `page` offers. Precondition: it is valid and young.
+    pub fn of<F: Format>(asid: Asid, page: u64, pte: Pte, cached: u64) -> Self {
         let nr = if F::is_cont(pte) { F::CONT_PTES as u64 } else { 1 };
         let inside = page % nr;
         Self {
@@ -41,8 +51,19 @@ impl Translation {
         self.pfn.add(page - self.page)
     }
 
+    /// Whether both translate alike.
+    pub fn is_like(&self, other: &Self) -> bool {
+        *self == Self { cached: self.cached, ..*other }
+    }
+
     fn translates(&self, asid: Asid, page: u64) -> bool {
         self.asid == asid && (self.page..self.page + self.nr).contains(&page)
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        self.asid == other.asid
+            && self.page < other.page + other.nr
+            && other.page < self.page + self.nr
     }
 
     fn is_hit<F: Format>(&self, what: Invalidate) -> bool {
@@ -58,33 +79,35 @@ impl Translation {
     }
 }
 
-/// A TLB that forgets only what it must.
+/// What one CPU's TLB may hold, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Tlb(Vec<Translation>);
 
 impl Tlb {
-    /// The translation of a page.
-    pub fn find(&self, asid: Asid, page: u64) -> Option<Translation> {
-        self.0.iter().find(|cached| cached.translates(asid, page)).copied()
+    /// All that may translate a page.
+    pub fn of_page(&self, asid: Asid, page: u64) -> Vec<Translation> {
+        self.0.iter().filter(|held| held.translates(asid, page)).copied().collect()
     }
 
-    /// Adds a translation in place of what translated its pages.
-    pub fn fill(&mut self, new: Translation) {
-        let replaced = |old: &Translation| {
-            old.asid == new.asid && old.page < new.page + new.nr && new.page < old.page + old.nr
-        };
-        self.0.retain(|old| !replaced(old));
-        self.0.push(new);
+    /// An entry offers a translation.
+    pub fn offer(&mut self, new: Translation) {
+        match self.0.iter_mut().find(|held| held.is_like(&new)) {
+            Some(held) => held.cached = new.cached,
+            None => self.0.push(new),
+        }
     }
 
-    /// Forgets what an invalidation names; whether there was any.
-    pub fn forget<F: Format>(&mut self, what: Invalidate) -> bool {
-        let before = self.0.len();
-        self.0.retain(|cached| !cached.is_hit::<F>(what));
-        self.0.len() < before
+    /// What may be held of another size than `new`, for one of its pages.
+    pub fn of_other_size(&self, new: &Translation) -> Option<Translation> {
+        self.0.iter().find(|held| held.nr != new.nr && held.overlaps(new)).copied()
     }
 
-    /// What is cached.
+    /// Forgets what an invalidation names.
+    pub fn forget<F: Format>(&mut self, what: Invalidate) {
+        self.0.retain(|held| !held.is_hit::<F>(what));
+    }
+
+    /// All that may be held.
     pub fn translations(&self) -> &[Translation] {
         &self.0
     }

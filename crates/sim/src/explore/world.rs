@@ -1,16 +1,17 @@
 //! What the agents share: page tables, memory, TLBs, and what must hold of them.
 
-use super::memory::{Freed, Memory};
+use super::access::Access;
+use super::memory::Memory;
 use super::property::{Property, Violation};
-use super::schedule::Hardware;
+use super::registers::{Kind, Registers};
+use super::schedule::Watch;
 use super::story::{self, Event};
-use super::tlb::{Tlb, Translation, pages_of};
+use super::tlb::{Machine, Tlb, Translation, pages_of};
 use pageout_paging::mmu::{Asid, Invalidate, Shootdown};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -44,10 +45,10 @@ pub struct World<F> {
     tlbs: RefCell<Vec<Tlb>>,
     /// Invalidations issued by each CPU that need not have taken effect.
     issued: RefCell<Vec<Vec<Invalidate>>>,
-    /// How invalidations reach other CPUs.
-    pub shootdown: Shootdown,
-    /// What each page holds, for those who store and load.
-    expected: RefCell<BTreeMap<(u32, u64), u64>>,
+    /// What hardware does by itself.
+    pub machine: Machine,
+    /// What each page must hold.
+    pub(super) registers: RefCell<Registers>,
     forbidden: RefCell<Vec<Forbidden>>,
     violation: RefCell<Option<Violation>>,
     /// Events, when they are to be told.
@@ -59,8 +60,8 @@ pub struct World<F> {
 }
 
 impl<F: Format> World<F> {
-    /// An empty world of so many CPUs.
-    pub fn new(cpus: usize, shootdown: Shootdown, first_page: u64) -> Self {
+    /// An empty world of so many CPUs, in which pages of this kind are mapped.
+    pub fn new(cpus: usize, machine: Machine, kind: Kind, first_page: u64) -> Self {
         Self {
             tables: (0..TABLES * F::PTES).map(|_| AtomicU64::new(0)).collect(),
             locks: vec![Cell::new(false); TABLES].into(),
@@ -70,8 +71,8 @@ impl<F: Format> World<F> {
             memory: RefCell::new(Memory::new(FRAMES)),
             tlbs: RefCell::new(vec![Tlb::default(); cpus]),
             issued: RefCell::new(vec![Vec::new(); cpus]),
-            shootdown,
-            expected: RefCell::default(),
+            machine,
+            registers: RefCell::new(Registers::new(kind)),
             forbidden: RefCell::default(),
             violation: RefCell::default(),
             story: RefCell::default(),
@@ -146,12 +147,12 @@ impl<F: Format> World<F> {
 
     /// An invalidation is issued: told to every CPU, or by interrupts obeyed at once.
     pub fn invalidate(&self, cpu: usize, what: Invalidate) {
-        let (verb, note) = match self.shootdown {
+        let (verb, note) = match self.machine.shootdown {
             Shootdown::Broadcast => ("tells all TLBs to forget", ", and does not wait"),
             Shootdown::Ipi => ("interrupts all CPUs, whose TLBs forget", ""),
         };
         self.tell(|| self.of_pages(Event::plain(Some(cpu), verb), what).noting(note));
-        match self.shootdown {
+        match self.machine.shootdown {
             Shootdown::Broadcast => self.issued.borrow_mut()[cpu].push(what),
             Shootdown::Ipi => self.forget(what),
         }
@@ -185,124 +186,95 @@ impl<F: Format> World<F> {
         }
     }
 
-    /// A load or a store of one CPU's, as far as its TLB and hardware alone bring it.
-    pub fn access(&self, cpu: usize, asid: Asid, addr: VirtAddr, access: Access) -> Accessed {
-        let page = addr.get() >> F::PAGE_SHIFT;
-        let cached = self.tlbs.borrow()[cpu].find(asid, page);
-        match cached.filter(|cached| cached.stores || !access.is_store()) {
-            Some(cached) => Accessed::Done(self.reach(cpu, &cached, page, access, true)),
-            None => match self.walk(cpu, asid, addr, access) {
-                Some(new) => Accessed::Done(self.reach(cpu, &new, page, access, false)),
-                None => Accessed::Fault,
-            },
-        }
+    /// Says what a page holds at the start.
+    pub fn expect(&self, asid: Asid, page: u64, value: u64) {
+        self.registers.borrow_mut().begin(asid, self.first_page + page, value);
     }
 
-    /// Whether a CPU's TLB translates a page of the scenario's.
-    pub fn is_cached(&self, cpu: usize, asid: Asid, page: u64) -> bool {
-        self.tlbs.borrow()[cpu].find(asid, self.first_page + page).is_some()
+    /// What a page holds is known no more, until the next store.
+    pub fn forget_content(&self, asid: Asid, page: u64) {
+        self.registers.borrow_mut().forget(asid, self.first_page + page);
     }
 
-    /// The hardware walk: sets young, and dirty for a store, in one atomic operation, and caches
-    /// the translation. None where it faults.
-    fn walk(&self, cpu: usize, asid: Asid, addr: VirtAddr, access: Access) -> Option<Translation> {
-        let (frame, i, pte) = self.entry(asid, addr)?;
-        if !F::is_valid(pte) {
-            return None;
-        }
-        let used = if access.is_store() { F::hardware_dirty(pte)? } else { pte };
-        let used = F::mkyoung(used);
-        self.table(frame).swap(i, F::encode(used));
-        let now = self.memory.borrow_mut().tick();
-        let new = Translation::of::<F>(asid, addr, used, now);
-        self.tlbs.borrow_mut()[cpu].fill(new);
-        Some(new)
-    }
-
-    /// Uses a translation: the value loaded or stored.
-    fn reach(&self, cpu: usize, by: &Translation, page: u64, access: Access, hit: bool) -> u64 {
-        let frame = by.frame(page);
-        self.tell(|| self.told_access(cpu, frame, page, access, hit));
-        let shown = page.wrapping_sub(self.first_page);
-        self.check_permitted(by.asid, page, access);
-        let freed = self.memory.borrow().freed_since(frame, by.cached);
-        if let Some(freed) = freed {
-            let what = match freed {
-                Freed::Free => "which is free",
-                Freed::Reused => "which was freed and is someone else's now",
-                Freed::NeverMemory => "which is no memory",
-            };
-            let found = format!("the access to page {shown} reached frame {}, {what}", frame.get());
-            self.fail(Property::StaleTranslation, found);
-            return 0;
-        }
-        let key = (by.asid.0, page);
-        match access {
-            Access::Store(value) => {
-                self.expected.borrow_mut().insert(key, value);
-                if self.memory.borrow_mut().store(frame, value, self.records(by.asid, page, frame))
-                {
-                    let found = format!(
-                        "{value} was stored to page {shown} after the content of frame {} was \
-                         taken for write-out, and no entry is dirty to have it written again",
-                        frame.get()
-                    );
-                    self.fail(Property::LostWrite, found);
-                }
-                value
-            }
-            Access::Load => {
-                let value = self.memory.borrow().content(frame);
-                self.check_value(key, value);
-                value
-            }
-        }
-    }
-
-    /// Whether a dirty entry maps the page to the frame: its removal will tell of the store.
-    fn records(&self, asid: Asid, page: u64, frame: Pfn) -> bool {
-        let entry = self.entry(asid, VirtAddr::new(page << F::PAGE_SHIFT));
-        entry.is_some_and(|(_, _, pte)| {
-            F::is_present(pte) && F::is_dirty(pte) && F::pfn(pte) == frame
-        })
-    }
-
-    fn check_permitted(&self, asid: Asid, page: u64, access: Access) {
+    /// Whether an access may not succeed any more, and why.
+    pub(super) fn forbidden_by(
+        &self,
+        asid: Asid,
+        page: u64,
+        access: Access,
+    ) -> Option<(Property, String)> {
         let forbidden = self.forbidden.borrow();
         let by = forbidden.iter().find(|no| {
             no.asid == asid && no.pages.contains(&page) && (access.is_store() || !no.stores)
-        });
-        if let Some(by) = by {
-            let what = if access.is_store() { "store to" } else { "load of" };
-            let page = page.wrapping_sub(self.first_page);
-            let found = format!("the {what} page {page} succeeded after {} had returned", by.by);
-            self.fail(Property::Protection, found);
+        })?;
+        let what = if access.is_store() { "store to" } else { "load of" };
+        let page = page.wrapping_sub(self.first_page);
+        let found = format!("the {what} page {page} succeeded after {} had returned", by.by);
+        Some((Property::Protection, found))
+    }
+
+    /// What a CPU's TLB may hold of a page.
+    pub(super) fn held(&self, cpu: usize, asid: Asid, page: u64) -> Vec<Translation> {
+        self.tlbs.borrow()[cpu].of_page(asid, page)
+    }
+
+    /// Whether a CPU's TLB may translate a page of the scenario's.
+    pub fn is_cached(&self, cpu: usize, asid: Asid, page: u64) -> bool {
+        !self.held(cpu, asid, self.first_page + page).is_empty()
+    }
+
+    /// An entry was written: each CPU's TLB may hold what it offers from now on.
+    pub(super) fn offer(&self, table: Pfn, i: usize) {
+        let pte = F::decode(self.table(table).load(i), i);
+        let offers = F::is_valid(pte) && F::is_young(pte);
+        let Some((asid, first)) = offers.then(|| self.mapped_by(table)).flatten() else {
+            return;
+        };
+        let now = self.memory.borrow_mut().tick();
+        let new = Translation::of::<F>(asid, first + i as u64, pte, now);
+        for tlb in self.tlbs.borrow_mut().iter_mut() {
+            let other = tlb.of_other_size(&new).filter(|_| self.machine.one_size);
+            if let Some(other) = other {
+                self.conflict(&new, &other);
+            }
+            tlb.offer(new);
         }
     }
 
-    /// Holds what was found on a page against what was stored there last.
-    pub fn check_value(&self, key: (u32, u64), found: u64) {
-        let expected = self.expected.borrow().get(&key).copied();
-        if let Some(expected) = expected.filter(|expected| *expected != found) {
-            let page = key.1.wrapping_sub(self.first_page);
-            let found = format!("page {page} holds {found}, where {expected} was stored last");
-            self.fail(Property::LostWrite, found);
-        }
+    fn conflict(&self, new: &Translation, held: &Translation) {
+        let words = |by: &Translation| {
+            let first = by.page.wrapping_sub(self.first_page);
+            match by.nr {
+                1 => format!("the entry of page {first}"),
+                nr => format!("the block of pages {first}–{}", first + nr - 1),
+            }
+        };
+        let found = format!("a TLB may hold {} beside {}", words(new), words(held));
+        self.fail(Property::TlbConflict, found);
     }
 
-    /// Says what a page holds.
-    pub fn expect(&self, asid: Asid, page: u64, value: u64) {
-        self.expected.borrow_mut().insert((asid.0, self.first_page + page), value);
+    /// The address space that a table of the last level belongs to, and the first page it maps.
+    fn mapped_by(&self, table: Pfn) -> Option<(Asid, u64)> {
+        let roots = self.roots.borrow();
+        let found =
+            |(asid, root): &(Asid, Pfn)| Some((*asid, self.below(*root, Level::Pgd, table)?));
+        let (asid, page) = roots.iter().find_map(found)?;
+        // Small tables map less than the scenario's first page: its number above that is lost.
+        let all = 1 << (F::shift(Level::Pgd) + F::TABLE_SHIFT - F::PAGE_SHIFT);
+        Some((asid, self.first_page / all * all + page))
     }
 
-    /// What a page holds is known no more.
-    pub fn forget_content(&self, asid: Asid, page: u64) {
-        self.expected.borrow_mut().remove(&(asid.0, self.first_page + page));
-    }
-
-    /// What pages hold.
-    pub fn expectations(&self) -> Vec<((u32, u64), u64)> {
-        self.expected.borrow().iter().map(|(key, value)| (*key, *value)).collect()
+    /// The first page that `table`, of the last level, maps below `frame`, a table of `level`.
+    fn below(&self, frame: Pfn, level: Level, table: Pfn) -> Option<u64> {
+        let Some(below) = level.below() else {
+            return (frame == table).then_some(0);
+        };
+        (0..F::PTES).find_map(|i| {
+            let entry = self.table(frame).load(i);
+            let next = F::is_table(entry).then(|| F::pfn(entry))?;
+            let first = self.below(next, below, table)?;
+            Some(first + ((i as u64) << (F::shift(level) - F::PAGE_SHIFT)))
+        })
     }
 
     /// From now on no access to these pages of the scenario's succeeds, or no store.
@@ -348,19 +320,8 @@ impl<F: Format> World<F> {
         }
     }
 
-    fn told_access(&self, cpu: usize, frame: Pfn, page: u64, access: Access, hit: bool) -> Event {
-        let how =
-            if hit { ", by its cached translation" } else { ", which it walks to and caches" };
-        let (verb, note) = match access {
-            Access::Store(value) => ("stores to", format!(": {value}{how}")),
-            Access::Load => ("loads", how.to_owned()),
-        };
-        let page = page.wrapping_sub(self.first_page);
-        Event::plain(Some(cpu), verb).of_pages(page, 1).of_frames(frame, 1).noting(note)
-    }
-
     /// What is mapped and what is cached, in lines.
-    pub fn describe(&self, agents: &[&str]) -> Vec<String> {
+    pub fn describe(&self) -> Vec<String> {
         let silent = &[""];
         let mut mapped = Vec::new();
         for page in 0..2 * F::PTES as u64 {
@@ -379,14 +340,11 @@ impl<F: Format> World<F> {
             mapped.push(event.of_frames(F::pfn(pte), 1).noting(note));
         }
         let mut lines = story::lines(&mapped, silent);
-        for (tlb, agent) in self.tlbs.borrow().iter().zip(agents) {
-            for cached in tlb.translations() {
-                let event = Event::plain(Some(0), "").of_frames(cached.pfn, cached.nr);
-                let event = event.of_pages(cached.page - self.first_page, cached.nr);
-                let event = event.noting(if cached.stores { ", dirty" } else { "" });
-                let line = &story::lines(&[event], silent)[0];
-                lines.push(format!("the TLB of the {agent}'s CPU holds{line}"));
-            }
+        for held in self.tlbs.borrow()[0].translations() {
+            let event = Event::plain(Some(0), "").of_frames(held.pfn, held.nr);
+            let event = event.of_pages(held.page - self.first_page, held.nr);
+            let event = event.noting(if held.stores { ", dirty" } else { "" });
+            lines.push(format!("each TLB may hold{}", story::lines(&[event], silent)[0]));
         }
         lines
     }
@@ -444,20 +402,7 @@ fn told_change<F: Format>(cpu: usize, old: Pte, new: Pte, child: bool) -> Event 
     if was || is { event.of_frames(F::pfn(shown), 1) } else { event }
 }
 
-impl<F: Format> Hardware for World<F> {
-    fn options(&self) -> usize {
-        self.issued.borrow().iter().filter(|issued| !issued.is_empty()).count()
-    }
-
-    fn act(&self, option: usize) {
-        let cpus = self.issued.borrow().len();
-        let owing = |cpu: &usize| !self.issued.borrow()[*cpu].is_empty();
-        let cpu = (0..cpus).filter(owing).nth(option).expect("the option was counted");
-        self.tell(|| Event::plain(None, "the TLBs forget what they were told to"));
-        let issued = std::mem::take(&mut self.issued.borrow_mut()[cpu]);
-        issued.into_iter().for_each(|what| self.forget(what));
-    }
-
+impl<F: Format> Watch for World<F> {
     fn panicked(&self, message: String) {
         self.fail(Property::Assertions, message);
     }
@@ -465,29 +410,4 @@ impl<F: Format> Hardware for World<F> {
     fn failed(&self) -> bool {
         self.violation.borrow().is_some()
     }
-}
-
-/// What a program does to a page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
-    /// Reads its content.
-    Load,
-    /// Replaces it.
-    Store(u64),
-}
-
-impl Access {
-    /// Whether it is a store.
-    pub const fn is_store(self) -> bool {
-        matches!(self, Self::Store(_))
-    }
-}
-
-/// How far hardware brought an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Accessed {
-    /// To its end: the value loaded or stored.
-    Done(u64),
-    /// To a fault.
-    Fault,
 }

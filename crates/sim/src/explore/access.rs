@@ -1,0 +1,198 @@
+//! Loads and stores: through any translation that the CPU's TLB may hold, or through a walk.
+
+use super::memory::Freed;
+use super::property::Property;
+use super::seat::Seat;
+use super::story::Event;
+use super::tlb::Translation;
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Format, Pfn, Pte, Table, VirtAddr};
+
+/// What a program does to a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Reads its content.
+    Load,
+    /// Replaces it.
+    Store(u64),
+}
+
+impl Access {
+    /// Whether it is a store.
+    pub const fn is_store(self) -> bool {
+        matches!(self, Self::Store(_))
+    }
+}
+
+/// How far hardware brought an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Accessed {
+    /// To its end: the value loaded or stored.
+    Done(u64),
+    /// To a fault.
+    Fault,
+}
+
+/// What a walk finds.
+struct Found {
+    table: Pfn,
+    i: usize,
+    /// The entry as the walk leaves it: young, and dirty after a store.
+    used: Pte,
+    changes: bool,
+}
+
+impl<F: Format> Seat<'_, F> {
+    /// An access to a page of the scenario's, as far as TLB and hardware alone bring it. A load is
+    /// held against its register through each translation that the TLB may hold; a store goes
+    /// through one of them, or a walk, whichever is chosen. `kept` says whether what a frame holds
+    /// will be written out, though no entry is dirty.
+    pub fn access(
+        &self,
+        asid: Asid,
+        page: u64,
+        access: Access,
+        kept: &dyn Fn(Pfn) -> bool,
+    ) -> Accessed {
+        let page = self.world.first_page + page;
+        let usable = |held: &Translation| held.stores || !access.is_store();
+        let mut held = self.world.held(self.cpu, asid, page);
+        held.retain(usable);
+        if access == Access::Load {
+            // What follows is the same, whichever of them it is.
+            held.iter().for_each(|by| self.check(by, page, access));
+            held.truncate(1);
+        }
+        let found = self.look(asid, page, access);
+        let walks = held.is_empty() || found.as_ref().is_none_or(|found| found.changes);
+        let chosen = self.choose(held.len() + usize::from(walks));
+        let (by, is_hit) = match (held.get(chosen), found) {
+            (Some(by), _) => (*by, true),
+            (None, Some(found)) => (self.walk(asid, page, &found), false),
+            (None, None) => return Accessed::Fault,
+        };
+        self.check(&by, page, access);
+        self.world.tell(|| self.told_access(&by, page, access, is_hit));
+        Accessed::Done(self.reach(&by, page, access, kept))
+    }
+
+    /// What a walk for this access would find; none where it faults.
+    fn look(&self, asid: Asid, page: u64, access: Access) -> Option<Found> {
+        let addr = VirtAddr::new(page << F::PAGE_SHIFT);
+        let (table, i, pte) = self.world.entry(asid, addr)?;
+        if !F::is_valid(pte) {
+            return None;
+        }
+        let used = if access.is_store() { F::hardware_dirty(pte)? } else { pte };
+        let used = F::mkyoung(used);
+        Some(Found { table, i, used, changes: used != pte })
+    }
+
+    /// The walk: sets young, and dirty for a store, in one atomic operation.
+    fn walk(&self, asid: Asid, page: u64, found: &Found) -> Translation {
+        let world = self.world;
+        world.table(found.table).swap(found.i, F::encode(found.used));
+        world.offer(found.table, found.i);
+        Translation::of::<F>(asid, page, found.used, world.memory.borrow_mut().tick())
+    }
+
+    /// Holds an access through a translation against what it may reach.
+    fn check(&self, by: &Translation, page: u64, access: Access) {
+        let world = self.world;
+        let found = world
+            .forbidden_by(by.asid, page, access)
+            .or_else(|| self.freed(by, page))
+            .or_else(|| self.stale(by, page, access));
+        if let Some((property, found)) = found {
+            world.tell(|| self.told_access(by, page, access, true));
+            world.fail(property, found);
+        }
+    }
+
+    fn freed(&self, by: &Translation, page: u64) -> Option<(Property, String)> {
+        let frame = by.frame(page);
+        let what = match self.world.memory.borrow().freed_since(frame, by.cached)? {
+            Freed::Free => "which is free",
+            Freed::Reused => "which was freed and is someone else's now",
+            Freed::NeverMemory => "which is no memory",
+        };
+        let (page, frame) = (page.wrapping_sub(self.world.first_page), frame.get());
+        let found = format!("the access to page {page} reached frame {frame}, {what}");
+        Some((Property::StaleTranslation, found))
+    }
+
+    /// Whether a load finds something else than what was stored last.
+    fn stale(&self, by: &Translation, page: u64, access: Access) -> Option<(Property, String)> {
+        let (world, frame) = (self.world, by.frame(page));
+        let expected = world.registers.borrow().expected(by.asid, page)?;
+        let found = world.memory.borrow().content(frame);
+        if access.is_store() || found == expected {
+            return None;
+        }
+        let shown = page.wrapping_sub(world.first_page);
+        let entry = world.entry(by.asid, VirtAddr::new(page << F::PAGE_SHIFT));
+        let maps = |(_, _, pte): &(Pfn, usize, Pte)| F::is_present(*pte) && F::pfn(*pte) == frame;
+        Some(match entry.filter(maps) {
+            Some(_) => {
+                let found = format!("page {shown} holds {found}, where {expected} was stored last");
+                (Property::LostWrite, found)
+            }
+            None => {
+                let found = format!(
+                    "the load of page {shown} found {found} in frame {}, which no longer is the \
+                     page's, where {expected} was stored last",
+                    frame.get()
+                );
+                (Property::StaleRead, found)
+            }
+        })
+    }
+
+    /// Uses a translation: the value loaded or stored.
+    fn reach(
+        &self,
+        by: &Translation,
+        page: u64,
+        access: Access,
+        kept: &dyn Fn(Pfn) -> bool,
+    ) -> u64 {
+        let (world, frame) = (self.world, by.frame(page));
+        let Access::Store(value) = access else {
+            return world.memory.borrow().content(frame);
+        };
+        world.registers.borrow_mut().store(by.asid, page, value);
+        let recorded = self.is_recorded(by.asid, page, frame) || kept(frame);
+        if world.memory.borrow_mut().store(frame, value, recorded) {
+            let found = format!(
+                "{value} was stored to page {} after the content of frame {} was taken for \
+                 write-out, and no entry is dirty to have it written again",
+                page.wrapping_sub(world.first_page),
+                frame.get()
+            );
+            world.fail(Property::LostWrite, found);
+        }
+        value
+    }
+
+    /// Whether a dirty entry maps the page to the frame: its removal will tell of the store.
+    fn is_recorded(&self, asid: Asid, page: u64, frame: Pfn) -> bool {
+        let entry = self.world.entry(asid, VirtAddr::new(page << F::PAGE_SHIFT));
+        entry.is_some_and(|(_, _, pte)| {
+            F::is_present(pte) && F::is_dirty(pte) && F::pfn(pte) == frame
+        })
+    }
+
+    fn told_access(&self, by: &Translation, page: u64, access: Access, is_hit: bool) -> Event {
+        let how = match is_hit {
+            true => ", by a translation that its TLB may hold",
+            false => ", which it walks to",
+        };
+        let (verb, note) = match access {
+            Access::Store(value) => ("stores to", format!(": {value}{how}")),
+            Access::Load => ("loads", how.to_owned()),
+        };
+        let shown = page.wrapping_sub(self.world.first_page);
+        let event = Event::plain(Some(self.cpu), verb).of_pages(shown, 1);
+        event.of_frames(by.frame(page), 1).noting(note)
+    }
+}

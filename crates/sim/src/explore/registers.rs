@@ -1,0 +1,67 @@
+//! What each page must hold: a register that every load reads and every store replaces.
+
+use pageout_paging::mmu::Asid;
+use std::collections::BTreeMap;
+
+/// What the pages are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Pages of a file, mapped shared: one register for all who map it.
+    File,
+    /// Pages of a file, mapped private: the file's until the process stores to its own copy.
+    Private,
+    /// Anonymous memory: one register for each process.
+    Anon,
+}
+
+/// Whose register it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Owner {
+    File,
+    Process(u32),
+}
+
+/// The latest store to each page, by number. A page that is not here may hold anything.
+#[derive(Debug)]
+pub(super) struct Registers {
+    kind: Kind,
+    latest: BTreeMap<(Owner, u64), u64>,
+}
+
+impl Registers {
+    pub(super) const fn new(kind: Kind) -> Self {
+        Self { kind, latest: BTreeMap::new() }
+    }
+
+    fn owner(&self, asid: Asid, page: u64) -> Owner {
+        let own = Owner::Process(asid.0);
+        match self.kind {
+            Kind::Anon => own,
+            Kind::Private if self.latest.contains_key(&(own, page)) => own,
+            Kind::File | Kind::Private => Owner::File,
+        }
+    }
+
+    /// What storage holds of a page at the start.
+    pub(super) fn begin(&mut self, asid: Asid, page: u64, value: u64) {
+        self.latest.insert((self.owner(asid, page), page), value);
+    }
+
+    pub(super) fn store(&mut self, asid: Asid, page: u64, value: u64) {
+        let owner = match self.kind {
+            Kind::File => Owner::File,
+            Kind::Private | Kind::Anon => Owner::Process(asid.0),
+        };
+        self.latest.insert((owner, page), value);
+    }
+
+    /// The page may hold anything until the next store.
+    pub(super) fn forget(&mut self, asid: Asid, page: u64) {
+        self.latest.remove(&(self.owner(asid, page), page));
+    }
+
+    /// What a load must find, if that is known.
+    pub(super) fn expected(&self, asid: Asid, page: u64) -> Option<u64> {
+        self.latest.get(&(self.owner(asid, page), page)).copied()
+    }
+}
