@@ -119,6 +119,49 @@ pub trait Rules {
         true
     }
 
+    /// Whether deferred invalidations are completed before the index or the swap cache lets go of a
+    /// folio: a fault that no longer finds it maps another frame while CPUs may still use the old
+    /// one. Kernels complete them afterwards (Linux 7.3.4, shrink_folio_list). Who frees before the
+    /// flush lets go before it.
+    #[inline]
+    fn flush_before_remove() -> bool {
+        Self::flush_before_free()
+    }
+
+    /// Whether nothing is owed for a folio that reclaim keeps and unlocks: a file's dirty folio is
+    /// not unmapped at all, and one that was dirty in its entries alone stays locked until the
+    /// flush. Else whoever locks it next takes it for unmapped, and writes it out while a CPU may
+    /// still store to it. Kernels unmap both, and flush afterwards (Linux 7.3.4,
+    /// shrink_folio_list).
+    #[inline]
+    fn flush_before_unlock() -> bool {
+        true
+    }
+
+    /// Whether deferred invalidations are completed before the lock of a table goes in which a page
+    /// given up lazily left nothing: a fault maps zeros there while CPUs may still use the old
+    /// frame. Kernels complete them afterwards (Linux 7.3.4, try_to_unmap_one).
+    #[inline]
+    fn flush_before_zeros() -> bool {
+        true
+    }
+
+    /// Whether deferred invalidations are completed before entries that have to stay after all are
+    /// put back, which may make single ones a contiguous block. Kernels complete them afterwards
+    /// (Linux 7.3.4, try_to_unmap_one).
+    #[inline]
+    fn flush_before_restore() -> bool {
+        true
+    }
+
+    /// Whether a fault holds the lock of a file's folio while it maps or copies it: reclaim keeps
+    /// it locked for as long as an invalidation of its entries is owed (Linux 7.3.4, filemap_fault
+    /// and next_uptodate_folio).
+    #[inline]
+    fn faults_lock_folios() -> bool {
+        true
+    }
+
     /// Whether deferred invalidations are completed before the frames are freed (Linux 7.3.4,
     /// try_to_unmap_flush).
     #[inline]

@@ -120,14 +120,11 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
         self.waiting += 1;
     }
 
-    /// Frees a folio once nothing is owed for its entries: it is frozen (without references), off
-    /// every list and index. The caller holds no lock. A full batch is freed at once.
-    pub(crate) fn free_after(&mut self, cpu: &mut CpuCtx, frozen: FolioId) {
+    /// Frees a folio once nothing is owed for its entries, by [`Gather::settle`]: it is frozen
+    /// (without references), off every list and index.
+    pub(crate) fn free_after(&mut self, frozen: FolioId) {
         debug_assert_eq!(self.maps.folio(frozen).refs(), 0, "a frozen folio");
         self.frozen.push(self.maps, frozen);
-        if self.frozen.len == FREE_BATCH {
-            self.settle(cpu);
-        }
     }
 
     /// Starts to write out a locked dirty folio, clean from here on; what is owed for entries
@@ -162,8 +159,8 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
         mmu.barrier(Barrier::Complete);
     }
 
-    /// Flushes, then releases all that waited.
-    fn settle(&mut self, cpu: &mut CpuCtx) {
+    /// Flushes, then releases all that waited. The caller holds no lock.
+    pub(crate) fn settle(&mut self, cpu: &mut CpuCtx) {
         if <W::Rules as Rules>::flush_before_free() {
             self.flush();
         }

@@ -2,7 +2,7 @@
 
 use crate::decision::FolioRef;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
-use crate::gather::Gather;
+use crate::gather::{FREE_BATCH, Gather};
 use crate::list::FolioList;
 use crate::lru::Isolate;
 use crate::lruvec::LruList;
@@ -11,12 +11,12 @@ use crate::memcg::MemcgId;
 use crate::recency::Recency;
 use crate::referenced::{Refs, folio_referenced};
 use crate::scan::ScanControl;
-use crate::unmap::try_to_unmap;
+use crate::unmap::{Unmapped, try_to_unmap};
 use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Submitted, World};
 use crate::{CpuCtx, Rank, cache, swap};
-use pageout_paging::Stage;
+use pageout_paging::{Rules, Stage};
 
 /// What [`shrink_folio_list`] met, in pages (the kernel's `struct reclaim_stat`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,6 +37,9 @@ enum Fate {
     Activated,
 }
 
+/// Folios that are unmapped before one flush, and stay locked until it is complete.
+const ROUND: usize = FREE_BATCH;
+
 /// Reclaims what can be reclaimed of isolated folios (Linux 7.3.4): pages freed, and the rejects,
 /// which the caller puts back. Nothing is owed for them any more.
 pub(crate) fn shrink_folio_list<W: World>(
@@ -47,38 +50,14 @@ pub(crate) fn shrink_folio_list<W: World>(
     sc: &mut ScanControl,
     stat: &mut ReclaimStat,
 ) -> (u64, FolioList) {
-    let mut rejects = FolioList::default();
-    let mut nr_reclaimed = 0;
-    let mut shrink = Shrink { maps, world, sc, stat, gather: Gather::new(maps, world) };
-    while let Some(id) = list.pop(maps) {
-        let folio = maps.folio(id);
-        let nr = folio.nr_pages() as u64;
-        cpu.enter(Rank::Folio);
-        let fate = match folio.try_lock() {
-            Some(guard) => shrink.locked(cpu, &guard, id),
-            None => Fate::Kept,
-        };
-        cpu.leave(Rank::Folio);
-        match fate {
-            Fate::Freed => {
-                nr_reclaimed += nr;
-                world.enter(Stage::Free);
-                shrink.gather.free_after(cpu, id);
-            }
-            Fate::Kept => rejects.push(maps, id),
-            Fate::Activated => {
-                if !folio.flags().contains(FolioFlags::MLOCKED) {
-                    folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
-                    shrink.stat.nr_activate += nr;
-                }
-                rejects.push(maps, id);
-            }
-        }
+    let (gather, rejects) = (Gather::new(maps, world), FolioList::default());
+    let mut shrink = Shrink { maps, world, sc, stat, gather, rejects, nr_reclaimed: 0 };
+    while list.len > 0 {
+        shrink.round(cpu, &mut list);
     }
-    world.enter(Stage::Flush);
     shrink.gather.finish(cpu);
     world.enter(Stage::Other);
-    (nr_reclaimed, rejects)
+    (shrink.nr_reclaimed, shrink.rejects)
 }
 
 struct Shrink<'a, 'm, W: World> {
@@ -87,26 +66,97 @@ struct Shrink<'a, 'm, W: World> {
     sc: &'a mut ScanControl,
     stat: &'a mut ReclaimStat,
     gather: Gather<'a, 'm, W>,
+    rejects: FolioList,
+    nr_reclaimed: u64,
 }
 
-impl<W: World> Shrink<'_, '_, W> {
-    /// Decides on a locked folio and carries it out.
-    fn locked(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> Fate {
+/// How far the first half of a round brought a folio.
+enum Begun<'m> {
+    Decided(Fate),
+    /// It is to be freed, and no entry maps it any more, or as few as could be. It is locked.
+    Unmapped(FolioGuard<'m>, Unmapped),
+}
+
+impl<'m, W: World> Shrink<'_, 'm, W> {
+    /// Locks and unmaps folios, and then, with one flush, lets go of them. Until that flush is
+    /// complete a CPU may use their entries: so they stay locked and where they can be found, no
+    /// one starts to write them out, and no fault maps another page in their place. The second half
+    /// waits for no other folio's lock. Kernels unlock each folio, and forget those that they will
+    /// free, with the flush still owed (Linux 7.3.4, shrink_folio_list).
+    fn round(&mut self, cpu: &mut CpuCtx, list: &mut FolioList) {
+        let mut round = [const { None }; ROUND];
+        cpu.enter(Rank::Folio);
+        for slot in &mut round {
+            let Some(id) = list.pop(self.maps) else {
+                break;
+            };
+            *slot = Some((id, self.begin(cpu, id)));
+        }
+        for (id, begun) in round.into_iter().flatten() {
+            let fate = match begun {
+                Begun::Decided(fate) => fate,
+                Begun::Unmapped(guard, unmapped) => self.end(cpu, guard, id, unmapped),
+            };
+            self.sort(id, fate);
+        }
+        cpu.leave(Rank::Folio);
+        self.world.enter(Stage::Free);
+        self.gather.settle(cpu);
+        self.world.enter(Stage::Other);
+    }
+
+    fn begin(&mut self, cpu: &mut CpuCtx, id: FolioId) -> Begun<'m> {
+        let Some(guard) = self.maps.folio(id).try_lock() else {
+            return Begun::Decided(Fate::Kept);
+        };
+        if let Some(fate) = self.judge(cpu, &guard, id) {
+            return Begun::Decided(fate);
+        }
+        let how = self.sc.tuning.unmapping;
+        let unmapped = match guard.folio().mapcount() {
+            0 => Unmapped { all: true, refs: 0 },
+            _ => try_to_unmap(self.maps, self.world, cpu, &guard, how, &mut self.gather),
+        };
+        Begun::Unmapped(guard, unmapped)
+    }
+
+    /// Puts a folio where its fate has it.
+    fn sort(&mut self, id: FolioId, fate: Fate) {
+        let folio = self.maps.folio(id);
+        let nr = folio.nr_pages() as u64;
+        match fate {
+            Fate::Freed => {
+                self.nr_reclaimed += nr;
+                self.gather.free_after(id);
+            }
+            Fate::Kept => self.rejects.push(self.maps, id),
+            Fate::Activated => {
+                if !folio.flags().contains(FolioFlags::MLOCKED) {
+                    folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
+                    self.stat.nr_activate += nr;
+                }
+                self.rejects.push(self.maps, id);
+            }
+        }
+    }
+
+    /// Decides on a locked folio; none if it is to be unmapped and freed.
+    fn judge(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> Option<Fate> {
         let folio = guard.folio();
         let flags = folio.flags();
         self.sc.nr_scanned += folio.nr_pages() as u64;
         if flags.contains(FolioFlags::MLOCKED) {
-            return Fate::Activated;
+            return Some(Fate::Activated);
         }
         let untouchable = !self.sc.may_unmap && folio.mapcount() > 0;
         if untouchable || flags.contains(FolioFlags::READING) {
-            return Fate::Kept;
+            return Some(Fate::Kept);
         }
         if flags.contains(FolioFlags::WRITEBACK) {
             // It comes back to the tail when its write-out ends; until then it is out of the way
             // among the active. Waiting for it is no reclaim's business.
             folio.note_use(Recency::RECLAIM, Recency::NONE);
-            return Fate::Activated;
+            return Some(Fate::Activated);
         }
         let flushed = !flags.intersects(FolioFlags::ANON | FolioFlags::SWAPBACKED);
         if flushed && guard.is_dirty() {
@@ -117,9 +167,14 @@ impl<W: World> Shrink<'_, '_, W> {
             false => self.check_references(cpu, guard, id),
         };
         match decision {
-            FolioRef::Activate => Fate::Activated,
-            FolioRef::Keep => Fate::Kept,
-            FolioRef::Reclaim => self.reclaim(cpu, guard, id),
+            FolioRef::Activate => Some(Fate::Activated),
+            FolioRef::Keep => Some(Fate::Kept),
+            FolioRef::Reclaim
+                if flushed && guard.is_dirty() && <W::Rules as Rules>::flush_before_unlock() =>
+            {
+                Some(self.leave_to_flusher(folio))
+            }
+            FolioRef::Reclaim => self.prepare(cpu, guard, id),
         }
     }
 
@@ -130,48 +185,70 @@ impl<W: World> Shrink<'_, '_, W> {
         self.maps.check_references(guard, found)
     }
 
-    /// Unmaps the folio, writes it if it must be, and takes it out of its index.
-    fn reclaim(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> Fate {
+    /// Gives anonymous memory its place in swap; what becomes of the folio if it is not to be
+    /// unmapped.
+    fn prepare(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> Option<Fate> {
         let folio = guard.folio();
         let anon = FolioFlags::ANON | FolioFlags::SWAPBACKED;
-        if folio.flags() & (anon | FolioFlags::SWAPCACHE) == anon {
-            if folio.freeze(1) {
-                return Fate::Freed; // its process gave it up meanwhile
-            }
-            if !self.sc.may_swap || self.maps.free_slots() == 0 {
-                return Fate::Kept;
-            }
-            if !swap::add_to_swap(self.maps, self.world, cpu, guard, id) {
-                return Fate::Activated;
-            }
+        if folio.flags() & (anon | FolioFlags::SWAPCACHE) != anon {
+            return None;
         }
-        let mut refs = 0;
-        let mut fate = None;
-        if folio.mapcount() > 0 {
-            let how = self.sc.tuning.unmapping;
-            let done = try_to_unmap(self.maps, self.world, cpu, guard, how, &mut self.gather);
-            refs = done.refs;
-            fate = (!done.all).then_some(Fate::Activated);
+        if folio.freeze(1) {
+            return Some(Fate::Freed); // its process gave it up meanwhile
         }
+        if !self.sc.may_swap || self.maps.free_slots() == 0 {
+            return Some(Fate::Kept);
+        }
+        let added = swap::add_to_swap(self.maps, self.world, cpu, guard, id);
+        (!added).then_some(Fate::Activated)
+    }
+
+    /// Writes an unmapped folio if it must be, takes it out of its index, and unlocks it.
+    fn end(
+        &mut self,
+        cpu: &mut CpuCtx,
+        guard: FolioGuard<'_>,
+        id: FolioId,
+        unmapped: Unmapped,
+    ) -> Fate {
+        let Unmapped { all, refs } = unmapped;
+        let mut fate = (!all).then_some(Fate::Activated);
         if fate.is_none() && guard.is_dirty() {
-            fate = self.clean(guard, id, refs);
+            fate = self.clean(&guard, id, refs);
         }
-        let fate = fate.unwrap_or_else(|| self.remove(cpu, guard, id, refs));
-        if !matches!(fate, Fate::Freed) && refs > 0 {
-            let last = folio.put(refs);
-            debug_assert!(!last, "whoever isolated the folio holds a reference");
+        let fate = fate.unwrap_or_else(|| self.remove(cpu, &guard, id, refs));
+        if !matches!(fate, Fate::Freed) {
+            if refs > 0 {
+                let last = guard.folio().put(refs);
+                debug_assert!(!last, "whoever isolated the folio holds a reference");
+            }
+            if <W::Rules as Rules>::flush_before_unlock() {
+                self.flush();
+            }
         }
         fate
     }
 
-    /// Gets a dirty folio written out; what becomes of it if it is not clean then. Files are left
-    /// to their flushers: reclaim writes what swap backs, one folio at a time.
+    /// Completes what is owed for the folios of this round.
+    fn flush(&mut self) {
+        self.world.enter(Stage::Flush);
+        self.gather.flush();
+        self.world.enter(Stage::Other);
+    }
+
+    /// Files are left to their flushers: a dirty folio waits for them among the active.
+    fn leave_to_flusher(&self, folio: &Folio) -> Fate {
+        self.count(folio, Counter::NrVmscanImmediateReclaim);
+        folio.note_use(Recency::RECLAIM, Recency::NONE);
+        Fate::Activated
+    }
+
+    /// Gets a dirty folio written out; what becomes of it if it is not clean then. Reclaim writes
+    /// what swap backs, one folio at a time.
     fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Option<Fate> {
         let folio = guard.folio();
         if is_file(folio) {
-            self.count(folio, Counter::NrVmscanImmediateReclaim);
-            folio.note_use(Recency::RECLAIM, Recency::NONE);
-            return Some(Fate::Activated);
+            return Some(self.leave_to_flusher(folio));
         }
         // Someone who holds a reference may write to it again: it would not be freed anyhow.
         if !self.sc.may_writepage || folio.refs() != 2 + refs {
@@ -190,6 +267,9 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Takes a clean, unmapped folio from whoever could still find it, unless someone holds it.
     fn remove(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
+        if <W::Rules as Rules>::flush_before_remove() {
+            self.flush();
+        }
         self.world.enter(Stage::CacheRemoval);
         let folio = guard.folio();
         let lazyfree = folio.flags() & (FolioFlags::ANON | FolioFlags::SWAPBACKED);

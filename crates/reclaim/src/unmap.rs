@@ -12,6 +12,8 @@ use crate::vma::{VmFlags, Vma};
 use crate::world::World;
 use crate::{CpuCtx, Rank};
 use core::ops::ControlFlow;
+use core::sync::atomic::Ordering::Acquire;
+use core::sync::atomic::fence;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{self, Getter};
 use pageout_paging::pte::{Moving, SwapEntry, SwapKind};
@@ -203,8 +205,18 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let i = W::Format::index(Level::Pte, addr);
         let left = match self.leaves {
             Leaves::Nothing => marker::<W::Format>(was),
-            Leaves::NothingIfClean if self.may_discard() => Pte::NONE,
+            Leaves::NothingIfClean if self.may_discard() => {
+                // No index leads to the folio: a fault maps zeros once the table's lock is free.
+                if <W::Rules as Rules>::flush_before_zeros() {
+                    self.gather.flush();
+                }
+                Pte::NONE
+            }
             Leaves::NothingIfClean => {
+                // A run of single entries comes back as a block.
+                if <W::Rules as Rules>::flush_before_restore() {
+                    self.gather.flush();
+                }
                 contig::set_ptes::<W::Format, _>(pt.table(), i, was, nr);
                 return None;
             }
@@ -245,11 +257,15 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     /// entries and whoever isolated it. One that was written to is backed by swap again.
     fn may_discard(&self) -> bool {
         let folio = self.guard.folio();
+        let refs = folio.refs();
+        // Whoever held a reference and wrote through it made the folio dirty before dropping it
+        // (Linux 6c8e2a256915).
+        fence(Acquire);
         if self.guard.is_dirty() {
             self.guard.set(FolioFlags::SWAPBACKED);
             return false;
         }
-        folio.refs() == 1 + folio.mapcount() + self.refs
+        refs == 1 + folio.mapcount() + self.refs
     }
 
     /// The entry that names the slot of the page that `was` mapped, counted. `None` if no more can

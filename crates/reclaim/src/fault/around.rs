@@ -1,7 +1,7 @@
 //! Fault-around: pages of a file that are in memory already are mapped before they are asked for.
 
+use super::At;
 use super::file::frames;
-use super::{At, MINOR, Outcome};
 use crate::folio::{FolioFlags, FolioId};
 use crate::world::World;
 use crate::{CpuCtx, cache};
@@ -13,17 +13,11 @@ const BATCH: usize = 16;
 
 impl<'a, W: World> At<'a, '_, W> {
     /// Maps what the index has around the page, the page's own folio with it, so that whole blocks
-    /// become contiguous; or the page alone. None permits stores (Linux 7.3.4, do_fault_around and
-    /// filemap_map_pages).
-    pub(super) fn map_around(
-        &self,
-        cpu: &mut CpuCtx,
-        table: Pfn,
-        id: FolioId,
-        pfn: Pfn,
-    ) -> Outcome {
+    /// become contiguous; or the page alone. None permits stores. The folio is locked; others that
+    /// are locked are passed over (Linux 7.3.4, do_fault_around and filemap_map_pages).
+    pub(super) fn map_around(&self, cpu: &mut CpuCtx, table: Pfn, id: FolioId, pfn: Pfn) {
         if self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none() {
-            self.map_window(cpu, table);
+            self.map_window(cpu, table, id);
         }
         let pt = self.lock(cpu, table);
         if self.is_vacant(self.read(&pt)) {
@@ -33,7 +27,6 @@ impl<'a, W: World> At<'a, '_, W> {
             set_pte(self.world, &pt, self.asid(), self.addr, pte, &folio);
         }
         self.unlock(cpu, pt);
-        MINOR
     }
 
     /// The window around the page: aligned, inside the VMA and the table.
@@ -44,7 +37,7 @@ impl<'a, W: World> At<'a, '_, W> {
         start.max(self.vma.start())..end.min(self.vma.end())
     }
 
-    fn map_window(&self, cpu: &mut CpuCtx, table: Pfn) {
+    fn map_window(&self, cpu: &mut CpuCtx, table: Pfn, own: FolioId) {
         let Some(file) = self.vma.file() else {
             return;
         };
@@ -67,7 +60,10 @@ impl<'a, W: World> At<'a, '_, W> {
             }
             let pt = self.lock(cpu, table);
             for (id, start) in found.iter().flatten() {
-                self.map_present(&pt, *id, *start, window.end);
+                let lock = if *id == own { None } else { self.maps.folio(*id).try_lock() };
+                if *id == own || lock.is_some() {
+                    self.map_present(&pt, *id, *start, window.end);
+                }
             }
             self.unlock(cpu, pt);
             for (id, _) in found.iter().flatten() {

@@ -28,7 +28,7 @@ impl<'a, W: World> At<'a, '_, W> {
         let outcome = if anon && folio.nr_pages() == 1 && self.is_alone(cpu, id) {
             self.reuse(cpu, table, pte)
         } else {
-            self.copy(cpu, table, pfn, Some(pte))
+            self.copy(cpu, table, id, pfn, Some(pte))
         };
         self.release(cpu, id, 1);
         outcome
@@ -66,12 +66,13 @@ impl<'a, W: World> At<'a, '_, W> {
         W::Format::is_valid(now) && W::Format::pfn(now) == pfn && !W::Format::is_write(now)
     }
 
-    /// Maps a copy of the page in frame `from`, of whose folio the caller holds a reference: in
-    /// place of an entry that maps it, or of none.
+    /// Maps a copy of the page in frame `from` of a folio, to which the caller has a reference,
+    /// in place of an entry that maps it, or of none.
     pub(super) fn copy(
         &self,
         cpu: &mut CpuCtx,
         table: Pfn,
+        source: FolioId,
         from: Pfn,
         instead: Option<Pte>,
     ) -> Outcome {
@@ -81,6 +82,8 @@ impl<'a, W: World> At<'a, '_, W> {
         let folio = self.maps.folio(id);
         self.world.copy(from, folio.pfn(), 1);
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
+        // An entry that is there is taken out below, and forgotten at once.
+        let lock = if instead.is_none() { self.lock_folio(cpu, source) } else { None };
         let pt = self.lock(cpu, table);
         let unchanged = match instead {
             Some(_) => self.still_maps(&pt, from),
@@ -88,7 +91,7 @@ impl<'a, W: World> At<'a, '_, W> {
         };
         if unchanged {
             if instead.is_some() {
-                self.take_out(&pt, from);
+                self.take_out(&pt, source);
             }
             self.maps.set_anon_exclusive(folio.pfn(), 1, true);
             folio.add_mappings(1);
@@ -96,23 +99,22 @@ impl<'a, W: World> At<'a, '_, W> {
             set_ptes::<W::Format, _>(pt.table(), self.entry_index(), pte, 1);
         }
         self.unlock(cpu, pt);
+        self.unlock_folio(cpu, lock);
         if unchanged {
             self.maps.lru_add(self.world, cpu, id);
-            let old = instead.and_then(|_| self.maps.folio_of(from));
-            if let Some(old) = old {
-                self.release(cpu, old, 1);
+            if instead.is_some() {
+                self.release(cpu, source, 1);
             }
         }
         self.release(cpu, id, 1);
         MINOR
     }
 
-    /// Takes out the entry that maps frame `from`, makes every TLB forget it, and counts one
-    /// mapping less; the mapping's reference passes to the caller.
-    fn take_out(&self, pt: &LockedTable<'a, W>, from: Pfn) {
+    /// Takes out the entry that maps a page of the folio `old`, makes every TLB forget it, and
+    /// counts one mapping less; the mapping's reference passes to the caller.
+    fn take_out(&self, pt: &LockedTable<'a, W>, old: FolioId) {
         let was = get_and_clear_ptes(self.world, pt, self.asid(), self.addr, 1);
         tlb::forget(self.world, self.asid(), self.addr, 1, Level::Pte);
-        let old = self.maps.folio_of(from).expect("a folio that is referenced has its frames");
         if W::Format::is_dirty(was) {
             self.maps.folio(old).note_dirty();
         }

@@ -1,15 +1,15 @@
 //! The first access to a page of a file: found in its index, or read.
 
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
-use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
 use crate::rmap::MappingId;
 use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
 use crate::{CpuCtx, Rank, cache};
 use pageout_paging::contig::set_pte;
-use pageout_paging::{Format, Order, Pfn};
+use pageout_paging::{Format, Order, Pfn, Rules};
 
-impl<W: World> At<'_, '_, W> {
+impl<'a, W: World> At<'a, '_, W> {
     /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.3.4,
     /// do_read_fault, do_cow_fault and do_shared_fault).
     pub(super) fn file_fault(&self, cpu: &mut CpuCtx, table: Pfn, file: MappingId) -> Outcome {
@@ -21,12 +21,35 @@ impl<W: World> At<'_, '_, W> {
         let folio = self.maps.folio(id);
         let pfn = folio.pfn().add(index - folio.index());
         let outcome = match self.access {
-            Access::Write if self.vma.is_private() => self.copy(cpu, table, pfn, None),
-            Access::Write => self.map_written(cpu, table, id, pfn),
-            Access::Read | Access::Exec => self.map_around(cpu, table, id, pfn),
+            Access::Write if self.vma.is_private() => self.copy(cpu, table, id, pfn, None),
+            Access::Write => {
+                let lock = self.lock_folio(cpu, id);
+                self.map_written(cpu, table, id, pfn);
+                self.unlock_folio(cpu, lock);
+                MINOR
+            }
+            Access::Read | Access::Exec => {
+                let lock = self.lock_folio(cpu, id);
+                self.map_around(cpu, table, id, pfn);
+                self.unlock_folio(cpu, lock);
+                MINOR
+            }
         };
         self.release(cpu, id, 1);
         outcome.map(|_| kind)
+    }
+
+    /// The lock of a file's folio that is to be mapped or copied: what is owed for its entries is
+    /// complete then.
+    pub(super) fn lock_folio(&self, cpu: &mut CpuCtx, id: FolioId) -> Option<FolioGuard<'a>> {
+        cpu.enter(Rank::Folio);
+        let locks = <W::Rules as Rules>::faults_lock_folios();
+        locks.then(|| self.maps.lock_folio(self.world, id))
+    }
+
+    pub(super) fn unlock_folio(&self, cpu: &mut CpuCtx, lock: Option<FolioGuard<'a>>) {
+        drop(lock);
+        cpu.leave(Rank::Folio);
     }
 
     fn place_of(&self, id: FolioId) -> Place {
@@ -35,7 +58,7 @@ impl<W: World> At<'_, '_, W> {
     }
 
     /// Maps one page of a folio for a store in a shared VMA: the folio is dirty from now on.
-    fn map_written(&self, cpu: &mut CpuCtx, table: Pfn, id: FolioId, pfn: Pfn) -> Outcome {
+    fn map_written(&self, cpu: &mut CpuCtx, table: Pfn, id: FolioId, pfn: Pfn) {
         let folio = self.maps.folio(id);
         let pt = self.lock(cpu, table);
         if self.is_vacant(self.read(&pt)) {
@@ -45,7 +68,6 @@ impl<W: World> At<'_, '_, W> {
             set_pte(self.world, &pt, self.asid(), self.addr, pte, &frames(folio));
         }
         self.unlock(cpu, pt);
-        MINOR
     }
 
     /// Makes a folio for the page, the largest of the file's order that lies in what the VMA maps

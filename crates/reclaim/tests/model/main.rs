@@ -13,6 +13,7 @@ mod lists;
 mod memory;
 mod mistakes;
 mod model;
+mod nested;
 mod owed;
 mod property;
 mod reclaims;

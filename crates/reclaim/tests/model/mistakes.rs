@@ -1,13 +1,21 @@
 //! The property fails when a rule of soundness is broken, one rule at a time: what is owed and
 //! dropped is seen.
 
-use crate::property::search;
+use crate::model::Machine;
+use crate::property::{hold, quietly, search};
+use crate::steps::{Meanwhile, Op, Race, Span, Step, What, crowded, step};
 use pageout_paging::pte::{SmallArm4, SmallX86};
-use pageout_paging::{Format, Rules, VirtAddr};
+use pageout_paging::{Format, Rules, Sound, VirtAddr};
+use pageout_reclaim::{Advice, VmFlags};
+use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{RngAlgorithm, TestRng};
+use std::panic::catch_unwind;
 
 /// Scenarios searched before a mistake counts as not found.
 const SCENARIOS: u32 = 4000;
+
+/// A variant that batches and defers, and flushes nothing when a young bit is cleared.
+const NO_YOUNG_FLUSH: usize = 24;
 
 /// Rules with one of them broken.
 macro_rules! mistake {
@@ -24,6 +32,11 @@ macro_rules! mistake {
 
 mistake!(FreesBeforeTheFlush, flush_before_free() -> bool, false);
 mistake!(WritesBeforeTheFlush, flush_before_write_out() -> bool, false);
+mistake!(RemovesBeforeTheFlush, flush_before_remove() -> bool, false);
+mistake!(UnlocksBeforeTheFlush, flush_before_unlock() -> bool, false);
+mistake!(RestoresBeforeTheFlush, flush_before_restore() -> bool, false);
+mistake!(LeavesZerosBeforeTheFlush, flush_before_zeros() -> bool, false);
+mistake!(FaultsWithoutTheLock, faults_lock_folios() -> bool, false);
 mistake!(CopiesBeforeTheFlush, flush_before_copy() -> bool, false);
 mistake!(ForgetsWhatIsPending, flush_pending_before_change() -> bool, false);
 mistake!(MarksTheFirstAlone, entries_marked(_nr: usize) -> usize, 1);
@@ -45,10 +58,19 @@ impl Rules for BatchesPastTheTable {
 }
 
 /// Looks in the same scenarios each time: what is found does not depend on luck.
-fn found<F: Format, R: Rules>() {
+fn found_in<F: Format, R: Rules>(step: BoxedStrategy<Step>) {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let failure = search::<F, R>(SCENARIOS, rng).expect("the mistake is found");
+    let failure = search::<F, R>(step, SCENARIOS, rng).expect("the mistake is found");
     println!("{failure}");
+}
+
+fn found<F: Format, R: Rules>() {
+    found_in::<F, R>(step(true));
+}
+
+/// Among threads of one process with few pages.
+fn found_in_a_crowd<F: Format, R: Rules>() {
+    found_in::<F, R>(crowded());
 }
 
 #[test]
@@ -61,6 +83,54 @@ fn frames_freed_before_the_flush_are_reached() {
 fn what_is_written_out_before_the_flush_is_lost() {
     found::<SmallX86, WritesBeforeTheFlush>();
     found::<SmallArm4, WritesBeforeTheFlush>();
+}
+
+#[test]
+fn what_is_removed_before_the_flush_is_read_stale() {
+    found_in_a_crowd::<SmallX86, RemovesBeforeTheFlush>();
+    found_in_a_crowd::<SmallArm4, RemovesBeforeTheFlush>();
+}
+
+#[test]
+fn what_is_unlocked_before_the_flush_loses_a_store() {
+    found_in_a_crowd::<SmallX86, UnlocksBeforeTheFlush>();
+    found_in_a_crowd::<SmallArm4, UnlocksBeforeTheFlush>();
+}
+
+/// A split block is given up lazily, written to, and comes back whole. Too much has to come
+/// together for a random scenario.
+#[test]
+fn entries_restored_before_the_flush_are_a_conflict() {
+    let span = Span::new(0, 0, 4);
+    let page = Span::new(0, 1, 1);
+    let protect = |prot| Step::alone(Op::Protect { span: page, prot });
+    let race = What::Race { cpu: 1, holder: 0, race: Race::LoadBeside };
+    let inside = vec![Meanwhile { after: 0, what: race }];
+    let steps = [
+        Step::alone(Op::MapAnonymous { span, order: 2 }),
+        Step::alone(Op::Fill(span)),
+        Step::alone(Op::Advise { span, advice: Advice::Free }),
+        protect(VmFlags::empty()),
+        protect(VmFlags::READ | VmFlags::WRITE),
+        Step::alone(Op::Store { process: 0, page: 1 }),
+        Step { cpu: 0, op: Op::ReclaimAll, meanwhile: inside },
+    ];
+    hold::<SmallArm4, Sound>(Machine::IDEAL, NO_YOUNG_FLUSH, &steps);
+    let wrong =
+        || hold::<SmallArm4, RestoresBeforeTheFlush>(Machine::IDEAL, NO_YOUNG_FLUSH, &steps);
+    quietly(|| catch_unwind(wrong)).expect_err("the mistake is found");
+}
+
+#[test]
+fn zeros_left_before_the_flush_are_read_stale() {
+    found_in_a_crowd::<SmallX86, LeavesZerosBeforeTheFlush>();
+    found_in_a_crowd::<SmallArm4, LeavesZerosBeforeTheFlush>();
+}
+
+#[test]
+fn a_fault_without_the_folios_lock_is_seen() {
+    found_in_a_crowd::<SmallX86, FaultsWithoutTheLock>();
+    found_in_a_crowd::<SmallArm4, FaultsWithoutTheLock>();
 }
 
 #[test]

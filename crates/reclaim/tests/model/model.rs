@@ -3,7 +3,7 @@
 
 use crate::hardware::{CPUS, Hardware, Translation};
 use crate::memory::FIRST_TABLE;
-use crate::steps::{Meanwhile, Op, What};
+use crate::steps::{Meanwhile, Race, What};
 use crate::truth::{Process, Protected, Truth};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
 use pageout_paging::pte::YoungClear;
@@ -149,43 +149,44 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
         loop {
             let mut script = self.script.borrow_mut();
-            let nested = |next: &Meanwhile| matches!(next.what, What::Op { .. });
+            let calm = calm && script.interruptible;
             let Some(next) = script.next.front() else {
                 return;
             };
-            if script.passed < next.after || (nested(next) && !(calm && script.interruptible)) {
+            let waits = match next.what {
+                What::Access { .. } | What::Held { .. } => false,
+                What::Op { .. } => !calm,
+                What::Race { race, .. } => !calm && race != Race::LoadBeside,
+            };
+            if script.passed < next.after || waits {
                 script.passed = script.passed.saturating_add(1);
                 return;
             }
             let next = script.next.pop_front().expect("the one just seen");
-            script.passed = 0;
+            let passed = std::mem::take(&mut script.passed);
             drop(script);
             match next.what {
                 What::Access { cpu, process, page, store } => {
                     self.touch(cpu % CPUS, process, page, store);
                 }
                 What::Held { cpu, pick, store } => self.touch_held(cpu % CPUS, pick, store),
-                What::Op { cpu, op } => self.interrupt(cpu % CPUS, &op),
+                What::Op { cpu, ref op } => {
+                    self.interrupt(cpu % CPUS, op);
+                }
+                What::Race { cpu, holder, race } => {
+                    if !self.race(cpu, holder, race) {
+                        let mut script = self.script.borrow_mut();
+                        script.passed = passed;
+                        script.next.push_front(next);
+                        return;
+                    }
+                }
             }
         }
     }
 
-    /// Another CPU runs an operation inside of the one that goes on.
-    fn interrupt(&self, cpu: usize, op: &Op) {
-        let outer = self.cpu.get();
-        if cpu == outer || self.cpus[cpu].try_borrow_mut().is_err() {
-            return;
-        }
-        let interruptible = std::mem::take(&mut self.script.borrow_mut().interruptible);
-        self.cpu.set(cpu);
-        self.run(op);
-        self.audit_tlbs();
-        self.cpu.set(outer);
-        self.script.borrow_mut().interruptible = interruptible;
-    }
-
     /// An access that hardware makes if it can, without a fault.
-    fn touch(&self, cpu: usize, process: usize, page: u64, store: bool) {
+    pub(crate) fn touch(&self, cpu: usize, process: usize, page: u64, store: bool) {
         let changing = self.script.borrow().changing == Some(process);
         if !changing || self.permits(process, page, store) {
             self.access(cpu, process, page, store);

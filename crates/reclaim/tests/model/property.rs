@@ -2,10 +2,11 @@
 
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Machine, Model};
-use crate::steps::{self, Step, machine, step};
+use crate::steps::{self, Step, crowded, machine, step};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::{Format, Rules, Sound};
 use proptest::collection::vec;
+use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use std::cell::Cell;
 use std::panic;
@@ -91,9 +92,13 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Looks for a scenario under which something is lost.
-pub(crate) fn search<F: Format, R: Rules>(scenarios: u32, rng: TestRng) -> Option<Failure> {
-    let scenario = (machine(), 0..steps::TUNINGS, vec(step(true), 1..2 * STEPS));
+/// Looks for a scenario of such steps under which something is lost.
+pub(crate) fn search<F: Format, R: Rules>(
+    step: BoxedStrategy<Step>,
+    scenarios: u32,
+    rng: TestRng,
+) -> Option<Failure> {
+    let scenario = (machine(), 0..steps::TUNINGS, vec(step, 1..2 * STEPS));
     let config = Config {
         cases: scenarios,
         max_shrink_iters: shrinking(),
@@ -114,8 +119,11 @@ pub(crate) fn search<F: Format, R: Rules>(scenarios: u32, rng: TestRng) -> Optio
 }
 
 fn property<F: Format>() {
-    if let Some(failure) = search::<F, Sound>(scenarios(), TestRunner::default().new_rng()) {
-        panic!("{failure}");
+    for step in [step(true), crowded()] {
+        let rng = TestRunner::default().new_rng();
+        if let Some(failure) = search::<F, Sound>(step, scenarios(), rng) {
+            panic!("{failure}");
+        }
     }
 }
 

@@ -8,13 +8,10 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Order, Pfn, Rules, Table, VirtRange};
 use pageout_reclaim::{
-    Advice, Compacted, CpuCtx, FolioFlags, Frames, Gather, MappingKind, MemcgId, MmapError, NewVma,
-    SpaceError, VmFlags, cache,
+    Advice, Compacted, CpuCtx, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError,
+    VmFlags, cache,
 };
 use std::ops::Range;
-
-/// Files there are.
-const FILES: usize = 3;
 
 fn range_of(span: Span) -> Range<u64> {
     span.at..span.at + span.nr
@@ -25,7 +22,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     pub(crate) fn begin(&self) {
         self.with_cpu(|cpu| {
             let make = |cpu: &mut CpuCtx, kind| self.maps.add_mapping(self, cpu, kind);
-            for _ in 0..FILES {
+            for _ in 0..steps::FILES {
                 let file = make(cpu, MappingKind::File).expect("room for the files");
                 self.files.borrow_mut().push(file);
             }
@@ -84,7 +81,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     /// The run of mapped pages that a span stands for: it is moved up to the first there is, and
     /// ends with it. Longer spans are taken as they are, and refused where there are holes.
-    fn aim(&self, span: Span) -> Span {
+    pub(crate) fn aim(&self, span: Span) -> Span {
         let process = self.living(span.process);
         let found = self.alive(process).map(|process| process.pages).unwrap_or_default();
         let ahead = found.range(span.at..).next().or(found.iter().next());
@@ -519,19 +516,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn write_file(&self, file: usize, page: u64) {
         let file = self.files.borrow()[file];
         self.with_cpu(|cpu| {
-            let Some(id) = cache::find(self.maps, self, cpu, file, page) else {
-                return;
-            };
-            let folio = self.maps.folio(id);
-            let guard = folio.try_lock().expect("no one holds the folio");
-            let flags = folio.flags() & (FolioFlags::WRITEBACK | FolioFlags::UPTODATE);
-            if flags == FolioFlags::UPTODATE && guard.is_dirty() {
-                let mut gather = Gather::new(self.maps, self);
-                let _ = gather.write_out(&guard, id);
-                gather.finish(cpu);
+            if let Some(id) = cache::find(self.maps, self, cpu, file, page) {
+                // What is clean, or on its way, stays as it is.
+                let _ = self.maps.write_back(self, cpu, id);
+                self.maps.release(self, cpu, id, 1);
             }
-            drop(guard);
-            self.maps.release(self, cpu, id, 1);
         });
     }
 

@@ -14,6 +14,8 @@ use proptest::prelude::*;
 pub(crate) const SPACE: u64 = 40;
 /// Processes at once.
 pub(crate) const PROCESSES: usize = 4;
+/// Files there are.
+pub(crate) const FILES: usize = 3;
 /// Pages of each file.
 pub(crate) const FILE: u64 = 32;
 
@@ -182,6 +184,19 @@ pub(crate) enum What {
     Held { cpu: usize, pick: usize, store: bool },
     /// Another CPU runs an operation, where the one that goes on holds no lock.
     Op { cpu: usize, op: Op },
+    /// The same, and what a third CPU then makes of an entry that is gone and that it still holds.
+    Race { cpu: usize, holder: usize, race: Race },
+}
+
+/// What CPUs do about a page as soon as one of them holds what its entry no longer says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Race {
+    /// The entry is gone: one stores to the page, and the holder loads it.
+    StoreAndLoad,
+    /// The entry is gone: one writes the page out, and the holder stores to it.
+    WriteOutAndStore,
+    /// The entry is of a contiguous block now: the holder of a single one loads the next page.
+    LoadBeside,
 }
 
 /// Something that happens so many calls of the ground after what happened before.
@@ -252,13 +267,20 @@ fn access() -> impl Strategy<Value = (usize, u64)> {
     (process(), 0..SPACE)
 }
 
-fn accesses() -> BoxedStrategy<Op> {
+fn accesses_alone() -> BoxedStrategy<Op> {
     prop_oneof![
-        4 => access().prop_map(|(process, page)| Op::Load { process, page }),
-        4 => access().prop_map(|(process, page)| Op::Store { process, page }),
-        1 => span().prop_map(Op::Fill),
+        access().prop_map(|(process, page)| Op::Load { process, page }),
+        access().prop_map(|(process, page)| Op::Store { process, page }),
     ]
     .boxed()
+}
+
+fn accesses() -> BoxedStrategy<Op> {
+    prop_oneof![8 => accesses_alone(), 1 => span().prop_map(Op::Fill)].boxed()
+}
+
+fn flusher() -> BoxedStrategy<Op> {
+    (0..FILES, 0..FILE).prop_map(|(file, page)| Op::WriteFile { file, page }).boxed()
 }
 
 /// What changes one address space and waits for no folio's lock.
@@ -402,7 +424,7 @@ fn storage() -> BoxedStrategy<Op> {
         2 => (answer(), answer()).prop_map(|(reads, writes)| Op::Storage { reads, writes }),
         3 => (1..9_usize, prop_oneof![4 => Just(true), 1 => Just(false)])
             .prop_map(|(nr, ok)| Op::Finish { nr, ok }),
-        3 => (0..3_usize, 0..FILE).prop_map(|(file, page)| Op::WriteFile { file, page }),
+        3 => flusher(),
         1 => Just(Op::Evict),
         1 => (0..TUNINGS).prop_map(Op::Tune),
     ]
@@ -425,6 +447,17 @@ fn op() -> BoxedStrategy<Op> {
     .boxed()
 }
 
+fn race() -> BoxedStrategy<What> {
+    let race = prop_oneof![
+        2 => Just(Race::StoreAndLoad),
+        1 => Just(Race::WriteOutAndStore),
+        1 => Just(Race::LoadBeside),
+    ];
+    (0..CPUS, 0..CPUS, race)
+        .prop_map(|(cpu, holder, race)| What::Race { cpu, holder, race })
+        .boxed()
+}
+
 fn meanwhile() -> BoxedStrategy<Meanwhile> {
     let touch = (0..3_usize, access(), any::<bool>())
         .prop_map(|(cpu, (process, page), store)| What::Access { cpu, process, page, store });
@@ -434,6 +467,8 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
         store,
     });
     let nested = prop_oneof![
+        4 => accesses_alone(),
+        1 => flusher(),
         4 => changes(),
         1 => switch(),
         1 => age(),
@@ -443,7 +478,7 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
     ];
     let nested = (0..3_usize, nested).prop_map(|(cpu, op)| What::Op { cpu, op });
     let after = prop_oneof![0..4_u8, 0..24_u8];
-    (after, prop_oneof![1 => touch, 4 => held, 1 => nested])
+    (after, prop_oneof![2 => touch, 8 => held, 2 => nested, 1 => race()])
         .prop_map(|(after, what)| Meanwhile { after, what })
         .boxed()
 }
@@ -452,6 +487,50 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
 pub(crate) fn step(busy: bool) -> BoxedStrategy<Step> {
     let inside = if busy { vec(meanwhile(), 0..5).boxed() } else { Just(Vec::new()).boxed() };
     (0..3_usize, op(), inside).prop_map(|(cpu, op, meanwhile)| Step { cpu, op, meanwhile }).boxed()
+}
+
+/// Pages of the one process that [`crowded`] steps are about.
+const CROWDED: u64 = 4;
+
+/// A step of one process with few pages, which are reclaimed while its threads use them.
+pub(crate) fn crowded() -> BoxedStrategy<Step> {
+    let span = Span { process: 0, at: 0, nr: CROWDED };
+    let page = || 0..CROWDED;
+    let access = (page(), any::<bool>()).prop_map(|(page, store)| match store {
+        true => Op::Store { process: 0, page },
+        false => Op::Load { process: 0, page },
+    });
+    let file = (0..3_u8, any::<bool>()).prop_map(move |(order, shared)| Op::MapFile {
+        span,
+        file: 0,
+        pgoff: 0,
+        order,
+        shared,
+        write: true,
+    });
+    let prot = prop_oneof![Just(VmFlags::empty()), Just(VmFlags::READ | VmFlags::WRITE)];
+    let protect = (page(), prot)
+        .prop_map(move |(at, prot)| Op::Protect { span: Span { at, nr: 1, ..span }, prot });
+    let op = prop_oneof![
+        12 => access,
+        1 => file,
+        1 => (0..3_u8).prop_map(move |order| Op::MapAnonymous { span, order }),
+        3 => Just(Op::Advise { span, advice: Advice::Free }),
+        3 => protect,
+        1 => Just(Op::FaultAround { process: 0, pages: 8 }),
+        8 => Just(Op::ReclaimAll),
+    ];
+    let touch = (0..CPUS, page()).prop_map(|(cpu, page)| What::Access {
+        cpu,
+        process: 0,
+        page,
+        store: false,
+    });
+    let inside = (0..16_u8, prop_oneof![race(), touch.boxed()])
+        .prop_map(|(after, what)| Meanwhile { after, what });
+    (0..CPUS, op, vec(inside, 0..4))
+        .prop_map(|(cpu, op, meanwhile)| Step { cpu, op, meanwhile })
+        .boxed()
 }
 
 /// What of the multi-generational LRU is on: all of it, nothing, or any parts.

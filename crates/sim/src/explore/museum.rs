@@ -9,9 +9,10 @@ use pageout_exhibits::harness::{
     each_small_case, try_every_access,
 };
 use pageout_exhibits::{
-    BatchPastEnd, BatchPastFolio, ByteLength, CopyBeforeFlush, FilterNotedHere, FirstEntryAlone,
-    FoldedEdges, FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation, LookAroundOne,
-    MapcountOnce, PendingFlushMissed, UffdWpBatched, WriteOutBeforeFlush,
+    BatchPastEnd, BatchPastFolio, ByteLength, CopyBeforeFlush, FaultWithoutLock, FilterNotedHere,
+    FirstEntryAlone, FoldedEdges, FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation,
+    LookAroundOne, MakeBeforeBreak, MapcountOnce, PendingFlushMissed, RemoveBeforeFlush,
+    RestoreBeforeFlush, UffdWpBatched, UnlockBeforeFlush, WriteOutBeforeFlush, ZerosBeforeFlush,
 };
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
 use pageout_paging::tlb::YoungFlush;
@@ -143,6 +144,87 @@ pub const EXHIBITS: &[Exhibit] = &[
                 Stage::of::<PendingFlushMissed, SmallArm4>(),
                 Stage::of::<PendingFlushMissed, SmallX86>(),
             ],
+        ),
+    },
+    Exhibit {
+        name: "remove-before-flush",
+        origin: Origin::Known,
+        what: "the index lets go of a folio while the invalidation of its entries is owed",
+        finding: Finding::Schedule(
+            "reclaim-threads",
+            &[
+                Stage::of::<RemoveBeforeFlush, SmallArm4>(),
+                Stage::of::<RemoveBeforeFlush, SmallX86>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "unlock-before-flush",
+        origin: Origin::Known,
+        what: "a folio found dirty is unlocked while the invalidation of its entry is owed",
+        finding: Finding::Schedule(
+            "reclaim-flusher",
+            &[
+                Stage::of::<UnlockBeforeFlush, SmallArm4>(),
+                Stage::of::<UnlockBeforeFlush, SmallX86>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "zeros-before-flush",
+        origin: Origin::Known,
+        what: "zeros are mapped while the invalidation of a page given up lazily is owed",
+        finding: Finding::Schedule(
+            "reclaim-lazyfree",
+            &[
+                Stage::of::<ZerosBeforeFlush, SmallArm4>(),
+                Stage::of::<ZerosBeforeFlush, SmallX86>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "restore-before-flush",
+        origin: Origin::Known,
+        what: "entries are put back as a block while their own invalidation is owed",
+        finding: Finding::Schedule(
+            "reclaim-lazyfree-split",
+            &[
+                Stage::of::<RestoreBeforeFlush, SmallArm2>(),
+                Stage::of::<RestoreBeforeFlush, SmallArm4>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "copy-while-unmapped",
+        origin: Origin::Constructed,
+        what: "a fault copies a folio that reclaim has unmapped and not yet flushed",
+        finding: Finding::Schedule(
+            "reclaim-private",
+            &[
+                Stage::of::<FaultWithoutLock, SmallArm4>(),
+                Stage::of::<FaultWithoutLock, SmallX86>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "fault-while-unmapped",
+        origin: Origin::Constructed,
+        what: "fault-around maps a folio that reclaim has unmapped and not yet flushed",
+        finding: Finding::Schedule(
+            "reclaim-fault-around",
+            &[
+                Stage::of::<FaultWithoutLock, SmallArm2>(),
+                Stage::of::<FaultWithoutLock, SmallArm4>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "make-before-break",
+        origin: Origin::Constructed,
+        what: "a contiguous block is split, and TLBs are not made to forget it first",
+        finding: Finding::Schedule(
+            "munmap-part",
+            &[Stage::of::<MakeBeforeBreak, SmallArm2>(), Stage::of::<MakeBeforeBreak, SmallArm4>()],
         ),
     },
     Exhibit {

@@ -1,0 +1,14 @@
+use pageout_paging::Rules;
+
+/// Constructed: a contiguous block is split without making TLBs forget it in between.
+///
+/// What Arm's break-before-make forbids (Arm ARM DDI 0487, D8.17; Linux 7.3.4, `contpte_convert`):
+/// a TLB may hold the block beside an entry of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct MakeBeforeBreak;
+
+impl Rules for MakeBeforeBreak {
+    fn break_before_make() -> bool {
+        false
+    }
+}

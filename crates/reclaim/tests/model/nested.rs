@@ -1,0 +1,146 @@
+//! Operations of other CPUs inside of one that goes on.
+
+use crate::hardware::Translation;
+use crate::model::Model;
+use crate::steps::{Op, Race, Span};
+use crate::truth::{Home, Process};
+use pageout_paging::pte::{Entry, SwapKind};
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
+use pageout_reclaim::{FolioId, SwapSlot, cache, swap};
+
+impl<F: Format, R: Rules> Model<'_, '_, F, R> {
+    /// Another CPU runs an operation inside of the one that goes on; whether it could.
+    pub(crate) fn interrupt(&self, cpu: usize, op: &Op) -> bool {
+        let outer = self.cpu.get();
+        if cpu == outer || self.cpus[cpu].try_borrow_mut().is_err() {
+            return false;
+        }
+        let interruptible = std::mem::take(&mut self.script.borrow_mut().interruptible);
+        self.cpu.set(cpu);
+        let runs = !self.would_wait(op);
+        if runs {
+            self.run(op);
+            self.audit_tlbs();
+        }
+        self.cpu.set(outer);
+        self.script.borrow_mut().interruptible = interruptible;
+        runs
+    }
+
+    /// A page, by its process, of which a CPU holds something and whose entry is now as asked.
+    fn held(&self, cpu: usize, is: impl Fn(&Translation, Pte) -> bool) -> Option<(usize, u64)> {
+        let (truth, hardware) = (self.truth.borrow(), self.hardware.borrow());
+        hardware.tlbs[cpu].iter().find_map(|held| {
+            let of = |of: &Option<Process>| of.as_ref().is_some_and(|of| of.asid == held.asid);
+            let number = truth.processes.iter().position(of)?;
+            let root = truth.processes[number].as_ref()?.root;
+            is(held, self.raw_entry(root, held.page)).then_some((number, held.page))
+        })
+    }
+
+    /// Does as [`Race`] says; whether that could be done now.
+    pub(crate) fn race(&self, cpu: usize, holder: usize, race: Race) -> bool {
+        let found = self.held(holder, |held, raw| match race {
+            Race::StoreAndLoad | Race::WriteOutAndStore => raw.is_none(),
+            Race::LoadBeside => held.nr == 1 && F::is_present(raw) && F::is_cont(raw),
+        });
+        let Some((process, page)) = found else {
+            return false;
+        };
+        match race {
+            Race::StoreAndLoad => {
+                let before = self.truth.borrow().processes[..process].iter().flatten().count();
+                let done = self.interrupt(cpu, &Op::Store { process: before, page });
+                self.touch(holder, process, page, false);
+                done
+            }
+            Race::WriteOutAndStore => {
+                let home = self.truth.borrow().page(process, page).map(|page| page.home);
+                let Some(Home::Shared(of, index)) = home else {
+                    return false;
+                };
+                let file = self.files.borrow().iter().position(|file| *file == of);
+                let file = file.expect("a file there is");
+                let done = self.interrupt(cpu, &Op::WriteFile { file, page: index });
+                self.touch(holder, process, page, true);
+                done
+            }
+            Race::LoadBeside => {
+                self.touch(holder, process, page ^ 1, false);
+                true
+            }
+        }
+    }
+
+    fn raw_entry(&self, root: Pfn, page: u64) -> Pte {
+        let addr = Self::page(page);
+        match descend(self, root, addr) {
+            Descent::PteTable(frame, _) => {
+                self.tables.table(frame).load(F::index(Level::Pte, addr))
+            }
+            _ => Pte::NONE,
+        }
+    }
+
+    /// Whether the operation would wait for a folio, which the one that goes on has locked, or is
+    /// moving: here it would wait for ever.
+    fn would_wait(&self, op: &Op) -> bool {
+        match *op {
+            Op::Load { process, page } | Op::Store { process, page } => {
+                let at = self.aim(Span { process, at: page, nr: 1 });
+                self.fault_would_wait(at.process, at.at)
+            }
+            Op::WriteFile { file, page } => {
+                let file = self.files.borrow()[file];
+                let found = self.with_cpu(|cpu| cache::find(self.maps, self, cpu, file, page));
+                self.is_locked(found)
+            }
+            _ => false,
+        }
+    }
+
+    fn fault_would_wait(&self, process: usize, page: u64) -> bool {
+        let Some(alive) = self.alive(process) else {
+            return false;
+        };
+        let addr = Self::page(page);
+        let raw = match descend(self, alive.root, addr) {
+            Descent::PteTable(frame, _) => {
+                self.tables.table(frame).load(F::index(Level::Pte, addr))
+            }
+            _ => Pte::NONE,
+        };
+        match F::entry(raw) {
+            Entry::Swap(entry) if entry.kind == SwapKind::Migration => true,
+            Entry::Swap(entry) if entry.kind != SwapKind::Marker => {
+                let slot = SwapSlot::named_by(entry).expect("an entry of a swap slot");
+                let found = self.with_cpu(|cpu| swap::find(self.maps, self, cpu, slot));
+                self.is_locked(found)
+            }
+            Entry::Present | Entry::ProtNone => false,
+            Entry::None | Entry::Swap(_) => match alive.pages.get(&page).map(|page| page.home) {
+                Some(Home::Private(file, index) | Home::Shared(file, index)) => {
+                    let found = self.with_cpu(|cpu| cache::find(self.maps, self, cpu, file, index));
+                    self.keeps_faults(found)
+                }
+                Some(Home::Anonymous) | None => false,
+            },
+        }
+    }
+
+    /// Whether a file's folio that was found keeps a fault waiting.
+    fn keeps_faults(&self, found: Option<FolioId>) -> bool {
+        self.is_locked(found) && R::faults_lock_folios()
+    }
+
+    /// Whether a folio that was found, with a reference, is locked.
+    fn is_locked(&self, found: Option<FolioId>) -> bool {
+        let Some(id) = found else {
+            return false;
+        };
+        let locked = self.maps.folio(id).try_lock().is_none();
+        self.with_cpu(|cpu| self.maps.release(self, cpu, id, 1));
+        locked
+    }
+}
