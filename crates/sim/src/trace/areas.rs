@@ -62,50 +62,51 @@ impl Areas {
         PageRange::new(start, end).filter(|gap| gap.contains(page))
     }
 
-    /// Takes a mapping event into account; accesses and epoch ends change nothing.
+    /// Takes a mapping event into account, and says how many areas it was about; accesses and epoch
+    /// ends change nothing.
     ///
     /// # Errors
     ///
     /// [`Fault::Overlap`] and [`Fault::NotMapped`] where the event does not fit the areas,
     /// [`Fault::Range`] where a move leaves the address space, [`Fault::TooManyAreas`]. The areas
     /// are as before then.
-    pub fn apply(&mut self, event: &Event) -> Result<(), Fault> {
+    pub fn apply(&mut self, event: &Event) -> Result<u64, Fault> {
         match *event {
             Event::Map(mapping) => self.map(mapping),
             Event::Unmap(pages) => {
-                self.all_mapped(pages)?;
+                let areas = self.all_mapped(pages)?;
                 self.remove(pages);
-                Ok(())
+                Ok(areas)
             }
             Event::Protect { pages, permissions } => self.protect(pages, permissions),
             Event::Remap { pages, to } => self.remap(pages, to),
             Event::Discard(pages) => self.all_mapped(pages),
-            Event::Access { .. } | Event::EpochEnd { .. } => Ok(()),
+            Event::Access { .. } | Event::EpochEnd { .. } => Ok(0),
         }
     }
 
-    fn map(&mut self, mapping: Mapping) -> Result<(), Fault> {
+    fn map(&mut self, mapping: Mapping) -> Result<u64, Fault> {
         if self.within(mapping.pages).next().is_some() {
             return Err(Fault::Overlap(mapping.pages));
         }
         self.room_for(1)?;
         self.insert(mapping);
-        Ok(())
+        Ok(1)
     }
 
-    fn protect(&mut self, pages: PageRange, permissions: Permissions) -> Result<(), Fault> {
-        self.all_mapped(pages)?;
+    fn protect(&mut self, pages: PageRange, permissions: Permissions) -> Result<u64, Fault> {
+        let areas = self.all_mapped(pages)?;
         self.room_for(2)?;
         for area in self.remove(pages) {
             self.insert(Mapping { permissions, ..area });
         }
-        Ok(())
+        Ok(areas)
     }
 
-    fn remap(&mut self, pages: PageRange, to: u64) -> Result<(), Fault> {
+    fn remap(&mut self, pages: PageRange, to: u64) -> Result<u64, Fault> {
         let out = Fault::Range { start: to, nr_pages: pages.nr_pages() };
         let target = pages.moved_to(to).ok_or(out)?;
-        self.all_mapped(pages)?;
+        let areas = self.all_mapped(pages)?;
         if self.within(target).next().is_some() {
             return Err(Fault::Overlap(target));
         }
@@ -115,7 +116,7 @@ impl Areas {
             let moved = area.pages.moved_to(start).ok_or(out)?;
             self.insert(Mapping { pages: moved, ..area });
         }
-        Ok(())
+        Ok(areas)
     }
 
     /// Adds an area, as one with its neighbours where they continue each other, as kernels do.
@@ -157,9 +158,14 @@ impl Areas {
         removed
     }
 
-    fn all_mapped(&self, pages: PageRange) -> Result<(), Fault> {
-        let mapped: u64 = self.within(pages).map(|part| part.pages.nr_pages()).sum();
-        if mapped == pages.nr_pages() { Ok(()) } else { Err(Fault::NotMapped(pages)) }
+    /// How many areas have all of these pages.
+    fn all_mapped(&self, pages: PageRange) -> Result<u64, Fault> {
+        let (mut areas, mut mapped) = (0, 0);
+        for part in self.within(pages) {
+            areas += 1;
+            mapped += part.pages.nr_pages();
+        }
+        if mapped == pages.nr_pages() { Ok(areas) } else { Err(Fault::NotMapped(pages)) }
     }
 
     fn room_for(&self, more: usize) -> Result<(), Fault> {

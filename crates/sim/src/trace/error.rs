@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::event::{PAGE_LIMIT, PageRange};
 use super::filter::{FilterShape, MAX_FILTER};
 use super::header::MAX_EPOCH_REFERENCES;
-use super::wire::{MAX_ARGUMENTS, MAX_STRING, MAX_STRINGS, VERSION};
+use super::rules::{STEPS, STEPS_PER_AREA, STEPS_PER_BYTE};
+use super::wire::{MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS, VERSION};
 
 /// Why a trace cannot be read. Offsets are bytes of the file consumed when the fault was met.
 #[derive(Debug, thiserror::Error)]
@@ -135,6 +136,15 @@ pub enum Fault {
     /// All strings together are too long.
     #[error("strings of more than {MAX_STRINGS} bytes in all")]
     Strings,
+    /// More files than a trace may name.
+    #[error("more than {MAX_FILES} files")]
+    TooManyFiles,
+    /// More to do than so small a file may ask for.
+    #[error(
+        "more than {STEPS} steps, and {STEPS_PER_BYTE} for each byte so far; \
+         a record is one, and each area that it is about {STEPS_PER_AREA}"
+    )]
+    Steps,
     /// A command with too many arguments.
     #[error("{0} arguments; up to {MAX_ARGUMENTS} are accepted")]
     Arguments(u64),

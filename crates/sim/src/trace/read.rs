@@ -130,12 +130,7 @@ impl<R: BufRead> TraceReader<R> {
     /// Takes records until one is an event; `None` at the trailer.
     fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
         loop {
-            let record = match self.stream.take_lead() {
-                Ok(Lead::Access { place, store }) => self.access(place, store),
-                Ok(Lead::Record(tag)) => self.record(tag),
-                Err(broken) => Err(broken),
-            };
-            match record {
+            match self.next_record() {
                 Ok(Record::Event(event)) => return Ok(Some(event)),
                 Ok(Record::Name) => {}
                 Ok(Record::Trailer(totals)) => {
@@ -144,6 +139,17 @@ impl<R: BufRead> TraceReader<R> {
                 }
                 Err(broken) => return Err(self.explain(broken)),
             }
+        }
+    }
+
+    #[inline]
+    fn next_record(&mut self) -> Result<Record, Broken> {
+        let lead = self.stream.take_lead()?;
+        let Self { rules, stream, .. } = self;
+        rules.step(|| stream.get_ref().get_ref().offset())?;
+        match lead {
+            Lead::Access { place, store } => self.access(place, store),
+            Lead::Record(tag) => self.record(tag),
         }
     }
 
@@ -162,7 +168,7 @@ impl<R: BufRead> TraceReader<R> {
             Tag::EpochEnd => Event::EpochEnd { references: stream.take_number()? },
             Tag::File => {
                 let name = stream.take_string()?;
-                self.rules.string(&name)?;
+                self.rules.file(&name)?;
                 self.files.push(name);
                 return Ok(Record::Name);
             }

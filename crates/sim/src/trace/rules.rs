@@ -5,7 +5,14 @@ use super::areas::Areas;
 use super::error::Fault;
 use super::event::{Event, Page, PageRange};
 use super::header::{Ending, Header, MAX_EPOCH_REFERENCES, Totals};
-use super::wire::{MAX_ARGUMENTS, MAX_STRING, MAX_STRINGS};
+use super::wire::{MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS};
+
+/// Steps that any trace may ask for: a record is one, and each area that it is about has its own.
+pub(crate) const STEPS: u64 = 1 << 26;
+/// Steps more for each byte of the file: real programs' traces have about one.
+pub(crate) const STEPS_PER_BYTE: u64 = 256;
+/// Steps for each area that a change of mappings is about: each is looked up, some are split.
+pub(crate) const STEPS_PER_AREA: u64 = 16;
 
 /// How many pages are known to be mapped without a search; a power of two.
 const KNOWN: usize = 1024;
@@ -25,6 +32,10 @@ pub(crate) struct Rules {
     accesses_of_reference: u64,
     after_short_epoch: bool,
     string_bytes: u64,
+    files: usize,
+    steps: u64,
+    /// How many there may be, when that was last looked up.
+    most_steps: u64,
     references: u64,
     epochs: u64,
     accesses: u64,
@@ -55,6 +66,9 @@ impl Rules {
             accesses_of_reference: 0,
             after_short_epoch: false,
             string_bytes: 0,
+            files: 0,
+            steps: 0,
+            most_steps: STEPS,
             references: 0,
             epochs: 0,
             accesses: 0,
@@ -66,8 +80,29 @@ impl Rules {
         Ok(rules)
     }
 
+    /// Counts a record against what a file of which `bytes` have passed may ask for. Compression
+    /// makes of a few bytes as many records as one likes.
+    #[inline]
+    pub(crate) fn step(&mut self, bytes: impl FnOnce() -> u64) -> Result<(), Fault> {
+        self.steps += 1;
+        if self.steps > self.most_steps {
+            self.most_steps = STEPS.saturating_add(bytes().saturating_mul(STEPS_PER_BYTE));
+        }
+        if self.steps > self.most_steps { Err(Fault::Steps) } else { Ok(()) }
+    }
+
+    /// Counts a file, which has this path.
+    pub(crate) fn file(&mut self, path: &str) -> Result<(), Fault> {
+        if self.files == MAX_FILES {
+            return Err(Fault::TooManyFiles);
+        }
+        self.string(path)?;
+        self.files += 1;
+        Ok(())
+    }
+
     /// Counts a string against the trace's allowance.
-    pub(crate) fn string(&mut self, string: &str) -> Result<(), Fault> {
+    fn string(&mut self, string: &str) -> Result<(), Fault> {
         let length = string.len() as u64;
         if length > MAX_STRING {
             return Err(Fault::LongString(length));
@@ -86,8 +121,10 @@ impl Rules {
             Event::EpochEnd { references } => self.epoch_end(references),
             _ if !self.mappings => Err(Fault::NoMappings),
             _ => {
-                self.areas.apply(event)?;
-                self.known.fill(NONE);
+                self.steps += STEPS_PER_AREA * self.areas.apply(event)?;
+                if matches!(event, Event::Unmap(_) | Event::Remap { .. }) {
+                    self.known.fill(NONE);
+                }
                 Ok(())
             }
         }

@@ -17,6 +17,8 @@ pub(crate) const VERSION: u16 = 2;
 pub(crate) const MAX_STRING: u64 = 128 << 10;
 /// All strings of a trace together, in bytes.
 pub(crate) const MAX_STRINGS: u64 = 16 << 20;
+/// The most files that a trace names.
+pub(crate) const MAX_FILES: usize = 1 << 18;
 /// The most arguments of a command.
 pub(crate) const MAX_ARGUMENTS: u64 = 1 << 16;
 /// log2 of the decompressor's window in bytes: what a reader must be ready to hold.

@@ -92,8 +92,9 @@ impl<W: Write> TraceWriter<W> {
         if let Some(id) = self.files.get(path) {
             return Ok(*id);
         }
-        let id = FileId(u32::try_from(self.files.len()).map_err(|_| Fault::Strings)?);
-        self.rules.string(path)?;
+        let id = FileId(u32::try_from(self.files.len()).map_err(|_| Fault::TooManyFiles)?);
+        self.step()?;
+        self.rules.file(path)?;
         self.files.insert(path.to_owned(), id);
         self.begin(Tag::File);
         put_string(&mut self.record, path);
@@ -115,6 +116,13 @@ impl<W: Write> TraceWriter<W> {
             let (found, named) = (file.0.into(), self.files.len() as u64);
             return Err(Fault::UnknownFile { found, named }.into());
         }
+        if let Event::Access { page, .. } = event
+            && self.places.get(*page).is_none()
+        {
+            // It has to be named first.
+            self.step()?;
+        }
+        self.step()?;
         self.rules.event(event)?;
         match *event {
             Event::Access { page, store, after } => self.access(page, store, after)?,
@@ -146,6 +154,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// [`WriteError::Fault`] if accesses follow the last epoch end, [`WriteError::Write`].
     pub fn finish(mut self, ending: Ending) -> Result<(W, Totals), WriteError> {
+        self.step()?;
         let totals = self.rules.end(self.places.distinct_pages(), ending)?;
         self.begin(Tag::Trailer);
         let Totals { references, epochs, accesses, distinct_pages, ending } = totals;
@@ -174,6 +183,12 @@ impl<W: Write> TraceWriter<W> {
         Lead::Access { place, store }.put(&mut self.record);
         put_number(&mut self.record, after);
         Ok(())
+    }
+
+    /// Counts a record, as the reader will.
+    fn step(&mut self) -> Result<(), Fault> {
+        let Self { rules, stream, .. } = self;
+        rules.step(|| stream.get_ref().offset())
     }
 
     fn name(&mut self, page: Page) -> Result<u64, WriteError> {
