@@ -29,6 +29,7 @@ pub(crate) fn compare(
     let model = model_of(common)?;
     let all = scenarios(scenario, fields, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
+    all.check_memory(variants.len(), &model)?;
     output::check(&common.output)?;
     let set = RecordSet::new(this_run(), all.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &RunArgs, fields: &[String], variant: Variant) -> Result
     }
     let model = model_of(common)?;
     let all = scenarios(Some(&args.scenario), fields, common, &model)?;
+    all.check_memory(1, &model)?;
     output::check(&common.output)?;
     if let Some(path) = &args.folded {
         output::check_path(path)?;
@@ -137,6 +139,19 @@ impl Scenarios {
         };
         bar.finish_and_clear();
         records
+    }
+
+    /// Refuses what memory is not there for; of a trace that is known when it has been read.
+    fn check_memory(&self, variants: usize, model: &Model) -> Result<(), CliError> {
+        match self {
+            Self::ReclaimFile(all) => Priced::check_memory(all, variants, model)?,
+            Self::AccessPatterns(all) => AccessPatterns::check_memory(all, variants, model)?,
+            Self::Thpscale(all) => Thpscale::check_memory(all, variants, model)?,
+            Self::PageoutShared(all) => PageoutShared::check_memory(all, variants, model)?,
+            Self::ForkHeavy(all) => ForkHeavy::check_memory(all, variants, model)?,
+            Self::Trace(..) => {}
+        }
+        Ok(())
     }
 
     fn folded(&self, model: &Model, variant: Variant) -> Result<String, CliError> {

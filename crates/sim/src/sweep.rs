@@ -75,6 +75,9 @@ impl FlushSweep {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<Record>, FieldError> {
         let machines = self.machines();
+        for (platform, cores, processes) in &machines {
+            self.check_memory(platform, *cores, *processes)?;
+        }
         let steps = machines.len();
         let mut all = Vec::new();
         for (k, (platform, cores, processes)) in machines.into_iter().enumerate() {
@@ -94,6 +97,26 @@ impl FlushSweep {
             progress(k + 1, steps);
         }
         Ok(all)
+    }
+
+    /// Refuses what memory is not there for, before anything runs.
+    fn check_memory(
+        &self,
+        platform: &Platform,
+        cores: u16,
+        processes: u32,
+    ) -> Result<(), FieldError> {
+        let model = self.model(platform, cores);
+        let fields = self.fields(platform, cores, processes);
+        let variants = Self::variants().len();
+        match self.swept {
+            Swept::File => Priced::check_memory(&Priced::parse(&fields, &model)?, variants, &model),
+            Swept::Anon => PageoutShared::check_memory(
+                &PageoutShared::parse(&fields, &model)?,
+                variants,
+                &model,
+            ),
+        }
     }
 
     fn machines(&self) -> Vec<(&Platform, u16, u32)> {

@@ -153,6 +153,8 @@ fn sizes() {
     refused(processes, &["1024 processes", "8GiB", "16384 MiB", "4096 MiB"]);
     let scenarios = "run age-file order=0,1,2,3,4,5,6,7,8,9 size=1TiB processes=2";
     refused(scenarios, &["age-file", "MiB are available", "a smaller size"]);
+    let modelled = "compare reclaim-file size=1TiB order=0 anon=99% --ground model --draws 100";
+    refused(modelled, &["reclaim-file", "MiB are available", "a smaller size"]);
 }
 
 #[test]

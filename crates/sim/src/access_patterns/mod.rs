@@ -18,9 +18,9 @@ pub use measure::{DRAWN, TIME, Times};
 pub use summary::table;
 
 use crate::fields::{self, FieldError, bad, choice, display_size, name_of};
-use crate::formats::FormatName;
+use crate::formats::{FormatName, with_format};
 use crate::metrics::labels;
-use crate::model::Model;
+use crate::model::{Model, check_memory};
 use crate::variant::{Axes, Lru, Variant};
 use pageout_machine::platform::Platform;
 use pageout_paging::tlb::YoungFlush;
@@ -207,6 +207,15 @@ impl AccessPatterns {
             metrics: measure::metrics(outcomes, model.runs as usize),
         };
         each.zip(&outcomes).map(record).collect()
+    }
+
+    /// Checks that memory is there for as many runs as there are at once.
+    ///
+    /// # Errors
+    /// [`FieldError::Together`] with what they need and what there is.
+    pub fn check_memory(all: &[Self], variants: usize, model: &Model) -> Result<(), FieldError> {
+        let footprints = all.iter().map(|one| with_format!(one.format, F => one.footprint::<F>()));
+        check_memory(NAME, footprints, variants, model)
     }
 
     /// The times of all scenarios under all variants: the runs of the model, and with each of its

@@ -2,6 +2,7 @@
 
 use super::AccessPatterns;
 use super::program::READ_AHEAD;
+use crate::footprint::Footprint;
 use crate::formats::Arch;
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
 use crate::variant::Variant;
@@ -55,7 +56,19 @@ impl AccessPatterns {
         ((self.memory >> self.format.page_shift()) - self.watermarks().reserve) as usize
     }
 
+    /// What a run takes, table by table.
+    pub(super) fn footprint<F: Arch>(&self) -> Footprint {
+        let (limits, tables) = self.limits::<F>();
+        Footprint::of::<F>(&limits, tables)
+    }
+
     pub(super) fn arena<F: Arch>(&self) -> Arena {
+        let (limits, tables) = self.limits::<F>();
+        Arena::new::<F>(&limits, tables)
+    }
+
+    /// Limits and page tables of a run.
+    fn limits<F: Arch>(&self) -> (Limits, usize) {
         let limits = Limits {
             frames: self.frames(),
             folios: self.frames(),
@@ -67,7 +80,7 @@ impl AccessPatterns {
             slots: 0,
             filters: 2,
         };
-        Arena::new::<F>(&limits, tables_of::<F>(self.pages() as usize, 1, MapAs::Ptes))
+        (limits, tables_of::<F>(self.pages() as usize, 1, MapAs::Ptes))
     }
 
     /// The file, mapped, with no page of it in memory.

@@ -9,6 +9,7 @@ mod tests;
 pub use run::{LOOP, Outcome};
 
 use crate::fields::{self, FieldError, bad, check_size, number, parse_size};
+use crate::footprint::Footprint;
 use crate::formats::{Arch, FormatName, with_format};
 use crate::layout::tables_of;
 use crate::metrics::labels;
@@ -154,6 +155,13 @@ impl Scenario for ForkHeavy {
         ]);
         all.extend(model.labels(&self.platform));
         all
+    }
+
+    fn footprint(&self, model: &Model) -> Footprint {
+        let cores = model.shape(&self.platform).cores;
+        with_format!(self.format, F => {
+            Footprint::of::<F>(&self.limits::<F>(cores), self.tables::<F>(cores))
+        })
     }
 
     fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {

@@ -13,6 +13,7 @@ use crate::model::{Kernel, Model, One, Swap, activity, interval, spread};
 use crate::reference_string::Identities;
 use crate::residency::ReplayError;
 use crate::source::TraceSource;
+use crate::this_machine;
 use crate::trace::{Event, Page};
 use crate::variant::{Axes, Lru, Variant};
 use pageout_machine::platform::Platform;
@@ -142,6 +143,10 @@ impl PricedTrace {
         let runs = model.all_runs();
         let each = all.iter().zip(&plans);
         let each: Vec<_> = each.flat_map(|one| variants.iter().map(move |v| (one, *v))).collect();
+        let at_once = model.threads.get().min(each.len() * runs.len()) as u64;
+        for ((one, plan), _) in &each {
+            one.check_memory(plan, at_once)?;
+        }
         let outcomes = spread(each.len() * runs.len(), model.threads, progress, |k| {
             let ((one, plan), variant) = each[k / runs.len()];
             one.run(plan, model, variant, runs[k % runs.len()])
@@ -158,6 +163,15 @@ impl PricedTrace {
                 metrics: metrics(outcomes, model.runs as usize),
             };
         Ok(of_each.map(record).collect())
+    }
+
+    /// Checks that memory is there for so many runs at once.
+    fn check_memory(&self, plan: &Plan<'_>, at_once: u64) -> Result<(), ReplayError> {
+        let Some(available) = this_machine::available_memory().map(|bytes| bytes / at_once) else {
+            return Ok(());
+        };
+        let needed = with_format!(self.format, F => plan.bytes::<F>());
+        if needed > available { Err(ReplayError::TooLarge { available }) } else { Ok(()) }
     }
 
     /// Where the time of the first run goes, as folded stacks in nanoseconds.

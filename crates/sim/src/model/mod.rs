@@ -28,6 +28,7 @@ pub use interval::{Told, interval, told};
 pub use kernel::{Kernel, Swap};
 pub use program::{Guest, Program};
 pub use scenario::Scenario;
+pub(crate) use scenario::check_memory;
 pub use secondary::{Vm, VmCount};
 pub use spread::{host_threads, spread};
 pub use table::ModelTable;

@@ -1,6 +1,9 @@
 //! Scenarios of this ground alone: what each has to say, and records of them.
 
 use super::{Model, One, spread};
+use crate::fields::FieldError;
+use crate::footprint::Footprint;
+use crate::this_machine;
 use crate::variant::{Axes, Variant};
 use pageout_machine::Report;
 use pageout_record::schema::{Ground, Labels, Metric, Record};
@@ -14,6 +17,9 @@ pub trait Scenario: Sync {
 
     /// Its fields as records carry them, with the machine's.
     fn labels(&self, model: &Model) -> Labels;
+
+    /// What a run of it takes, table by table.
+    fn footprint(&self, model: &Model) -> Footprint;
 
     /// Runs it once.
     fn run(&self, model: &Model, variant: Variant, one: One) -> Self::Outcome;
@@ -56,9 +62,36 @@ pub trait Scenario: Sync {
         of_each.map(record).collect()
     }
 
+    /// Checks that memory is there for as many runs as there are at once.
+    ///
+    /// # Errors
+    /// [`FieldError::Together`] with what they need and what there is.
+    fn check_memory(all: &[Self], variants: usize, model: &Model) -> Result<(), FieldError>
+    where
+        Self: Sized,
+    {
+        let footprints = all.iter().map(|one| one.footprint(model));
+        check_memory(Self::NAME, footprints, variants, model)
+    }
+
     /// Where the time of the first run goes, as folded stacks in nanoseconds.
     fn folded(&self, model: &Model, variant: Variant) -> String {
         let outcome = self.run(model, variant, model.all_runs()[0]);
         Self::report(&outcome).folded_lines()
     }
+}
+
+/// Checks that memory is there for as many runs of what takes this as there are at once.
+pub(crate) fn check_memory(
+    scenario: &'static str,
+    footprints: impl Iterator<Item = Footprint>,
+    variants: usize,
+    model: &Model,
+) -> Result<(), FieldError> {
+    let mut all: Vec<u64> = footprints.map(|footprint| footprint.bytes()).collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    let runs = variants * model.all_runs().len();
+    let largest = all.into_iter().flat_map(|bytes| std::iter::repeat_n(bytes, runs));
+    let needed = largest.take(model.threads.get()).fold(0, u64::saturating_add);
+    this_machine::check_memory(needed).map_err(|problem| FieldError::Together { scenario, problem })
 }

@@ -8,6 +8,7 @@ mod tests;
 pub use run::{CPU_SHARE, Outcome, REPETITION, UNMAP_SHARE};
 
 use crate::fields::{self, FieldError, bad, check_size, number, parse_processes, parse_size};
+use crate::footprint::Footprint;
 use crate::formats::{Arch, FormatName, with_format};
 use crate::layout::tables_of;
 use crate::metrics::labels;
@@ -151,6 +152,10 @@ impl Scenario for PageoutShared {
         ]);
         all.extend(model.labels(&self.platform));
         all
+    }
+
+    fn footprint(&self, _: &Model) -> Footprint {
+        with_format!(self.format, F => Footprint::of::<F>(&self.limits::<F>(), self.tables::<F>()))
     }
 
     fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {

@@ -4,6 +4,7 @@
 use super::setup::Setup;
 use super::{NAME, ReclaimFile, WHOLE};
 use crate::fields::{self, Choices, FieldError, bad, choice, name_of};
+use crate::footprint::Footprint;
 use crate::formats::{Arch, with_format};
 use crate::layout::Arena;
 use crate::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
@@ -137,9 +138,9 @@ impl Priced {
         Ok(all)
     }
 
-    /// Memory for a run. Pages that running threads want back arrive while those that reclaim took
-    /// from them still wait for a flush, so there is room for both.
-    fn arena<F: Arch>(&self, cores: u16) -> Arena {
+    /// Limits and page tables of a run. Pages that running threads want back arrive while those
+    /// that reclaim took from them still wait for a flush, so there is room for both.
+    fn limits<F: Arch>(&self, cores: u16) -> (Limits, usize) {
         let limits = self.scenario.limits::<F>();
         let spare = match self.process {
             Process::Asleep => 0,
@@ -152,7 +153,12 @@ impl Priced {
             Secondary::None => 1,
             Secondary::Guest => 2,
         };
-        Arena::new::<F>(&limits, tables * self.scenario.tables::<F>())
+        (limits, tables * self.scenario.tables::<F>())
+    }
+
+    fn arena<F: Arch>(&self, cores: u16) -> Arena {
+        let (limits, tables) = self.limits::<F>(cores);
+        Arena::new::<F>(&limits, tables)
     }
 
     /// The virtual machines, one a process, which have used all that it maps.
@@ -215,6 +221,13 @@ impl Scenario for Priced {
         labels.insert("secondary".to_owned(), name_of(SECONDARIES, self.secondary));
         labels.extend(model.labels(&self.platform));
         labels
+    }
+
+    fn footprint(&self, model: &Model) -> Footprint {
+        with_format!(self.scenario.format, F => {
+            let (limits, tables) = self.limits::<F>(model.shape(&self.platform).cores);
+            Footprint::of::<F>(&limits, tables)
+        })
     }
 
     fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {

@@ -16,6 +16,7 @@ pub use outcome::{
 };
 
 use crate::fields::{self, FieldError, bad};
+use crate::footprint::Footprint;
 use crate::formats::{FormatName, with_format};
 use crate::metrics::labels;
 use crate::model::{Model, One, Scenario};
@@ -160,6 +161,13 @@ impl Scenario for Thpscale {
         ]);
         labels.extend(model.labels(&self.platform));
         labels
+    }
+
+    fn footprint(&self, _: &Model) -> Footprint {
+        with_format!(self.format, F => {
+            let (limits, tables) = self.limits::<F>();
+            Footprint::of::<F>(&limits, tables)
+        })
     }
 
     fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {

@@ -66,7 +66,8 @@ impl Thpscale {
         (self.memory >> F::PAGE_SHIFT) as usize
     }
 
-    pub(super) fn arena<F: Arch>(&self) -> Arena {
+    /// Limits and page tables of a run.
+    pub(super) fn limits<F: Arch>(&self) -> (Limits, usize) {
         let (threads, frames) = (self.threads as usize, self.frames::<F>());
         let pages = |bytes: u64| (bytes >> F::PAGE_SHIFT) as usize;
         let limits = Limits {
@@ -84,7 +85,12 @@ impl Thpscale {
         };
         let of = |bytes| tables_of::<F>(pages(bytes), 1, MapAs::Ptes);
         let each = of(self.share()) + of(self.slots() * SLOT) + of(self.file());
-        Arena::new::<F>(&limits, threads * each + 1)
+        (limits, threads * each + 1)
+    }
+
+    pub(super) fn arena<F: Arch>(&self) -> Arena {
+        let (limits, tables) = self.limits::<F>();
+        Arena::new::<F>(&limits, tables)
     }
 }
 
