@@ -5,6 +5,7 @@ pub mod access_patterns;
 pub mod age_file;
 pub mod aging_rounds;
 pub mod bench;
+mod bound;
 pub mod buddy;
 pub mod calibrate;
 pub mod clock;

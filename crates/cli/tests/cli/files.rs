@@ -4,6 +4,7 @@ use crate::common::{command, entries, stderr};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::tempdir;
 
 #[test]
@@ -63,4 +64,42 @@ fn what_is_killed_leaves_no_file() {
     assert_eq!(entries(directory.path()), ["x.pgt"]);
     let before = std::fs::read_to_string(&trace).expect("the file");
     assert_eq!(before, "what was there before");
+}
+
+/// Whether the process runs; one that has ended and that nobody has waited for does not.
+fn runs(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn a_recorded_program_ends_with_its_recorder() {
+    for signal in ["TERM", "INT", "KILL"] {
+        let directory = tempdir().expect("a directory");
+        let mut recording = Command::new("env");
+        recording.arg("--default-signal=INT,TERM").arg(env!("CARGO_BIN_EXE_pageout"));
+        recording.args(["trace", "record", "--output"]).arg(directory.path().join("x.pgt"));
+        // It tells its number, which is Valgrind's, and then waits.
+        recording.args(["--", "sh", "-c", "echo $$; read forever"]);
+        recording.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = recording.spawn().expect("it runs");
+        let mut pid = [0; 32];
+        let mut said = child.stdout.take().expect("a pipe");
+        let length = said.read(&mut pid).expect("it begins");
+        let pid = String::from_utf8_lossy(&pid[..length]).trim().to_owned();
+        assert!(runs(&pid), "{pid}");
+        let recorder = child.id().to_string();
+        let killed = Command::new("kill").args(["-s", signal, &recorder]).status();
+        assert!(killed.expect("kill runs").success());
+        let mut stdin = child.stdin.take().expect("a pipe");
+        child.wait().expect("it ends");
+        let since = Instant::now();
+        while runs(&pid) {
+            assert!(since.elapsed() < Duration::from_secs(60), "{signal}: it lives on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Nothing ended its input.
+        let _ = stdin.write_all(b"\n");
+        assert_eq!(entries(directory.path()), Vec::<String>::new());
+    }
 }

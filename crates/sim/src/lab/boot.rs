@@ -3,13 +3,15 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use pageout_record::schema::Record;
+
+use crate::bound::bound;
 
 use super::transcript::{Brought, Fault, Transcript};
 
@@ -157,9 +159,8 @@ impl Boot<'_> {
         let failed = |source| BootError::Start { program, source };
         let start = || {
             let (reader, writer) = io::pipe()?;
-            let child = Command::new("setpriv")
-                .args(["--pdeathsig", "KILL", "--"])
-                .args(&self.command)
+            let child = bound("KILL", &self.command[0])
+                .args(&self.command[1..])
                 .stdin(Stdio::null())
                 .stdout(writer.try_clone()?)
                 .stderr(writer)

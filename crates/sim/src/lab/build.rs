@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::bound::bound;
+
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
 use super::kconfig::{ConfigOption, NotTaken, Wish};
@@ -278,9 +280,9 @@ impl Make<'_> {
     }
 
     fn command(&self, arch: Arch) -> Command {
-        let mut command = Command::new("setpriv");
         // If this process is killed, make is told to stop.
-        command.args(["--pdeathsig", "TERM", "--", "make", "--directory"]).arg(self.tree);
+        let mut command = bound("TERM", "make");
+        command.arg("--directory").arg(self.tree);
         command.arg(format!("--jobs={}", self.jobs));
         let set = |name: &str, value: &std::ffi::OsStr| {
             let mut argument = std::ffi::OsString::from(name);

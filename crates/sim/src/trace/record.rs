@@ -10,6 +10,8 @@ use std::time::Duration;
 use command_fds::{CommandFdExt, FdMapping};
 use shared_child::SharedChild;
 
+use crate::bound::bound;
+
 use super::epochs::Epochs;
 use super::error::WriteError;
 use super::filter::FilterShape;
@@ -115,9 +117,8 @@ pub enum RecordError {
 ///
 /// The program keeps its standard streams. Only the process started is traced, not its children,
 /// and it only until it replaces itself. If it fails, the trace is complete all the same:
-/// [`Totals::ending`] says how it ended. If the recording process is killed by a signal that the
-/// program does not get as well, the program runs on, untraced. `progress` is called now and then
-/// with the references so far.
+/// [`Totals::ending`] says how it ended. If the recording process or thread ends before it, the
+/// program is killed. `progress` is called now and then with the references so far.
 ///
 /// # Errors
 ///
@@ -178,9 +179,10 @@ fn header(options: &RecordOptions, version: &str) -> Header {
 }
 
 fn start(options: &RecordOptions, log_end: &PipeWriter) -> Result<SharedChild, RecordError> {
-    let fail = |source| RecordError::Valgrind { valgrind: options.valgrind.clone(), source };
+    // Valgrind was there when it was asked for its version: what may be missing is setpriv.
+    let fail = |source| RecordError::Valgrind { valgrind: "setpriv".into(), source };
     let parent_fd = log_end.try_clone().map_err(RecordError::Log)?.into();
-    let mut command = Command::new(&options.valgrind);
+    let mut command = bound("KILL", &options.valgrind);
     command
         .args(["--command-line-only=yes", "--tool=lackey", "--basic-counts=no", "--trace-mem=yes"])
         .args(["--trace-syscalls=yes", "--trace-children=no", "--child-silent-after-fork=yes"])
