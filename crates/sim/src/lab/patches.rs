@@ -30,6 +30,14 @@ pub enum PatchError {
         /// The path.
         file: String,
     },
+    /// It names a symbolic link, or something behind one: that may be anywhere.
+    #[error("patch {patch}: `{file}` is, or goes through, a symbolic link")]
+    Link {
+        /// Which patch.
+        patch: String,
+        /// The path.
+        file: String,
+    },
     /// It changes a file that is not there.
     #[error("patch {patch}: the tree has no {file}")]
     NoFile {
@@ -62,7 +70,16 @@ pub(super) fn stage(tree: &Path, patches: &[Patch], cache: &Cache) -> Result<Sta
     let scratch = cache.scratch()?;
     let mut touched = BTreeSet::new();
     for patch in patches {
-        for file in files(patch)? {
+        let files = files(patch)?;
+        let refuse_links = |directory: &Path| {
+            let found = files.iter().find(|file| goes_through_link(directory, &file.path));
+            found.map_or(Ok(()), |file| {
+                let (patch, file) = (patch.name.clone(), file.path.display().to_string());
+                Err(PatchError::Link { patch, file })
+            })
+        };
+        refuse_links(tree)?;
+        for file in &files {
             if touched.insert(file.path.clone()) {
                 copy(&tree.join(&file.path), &scratch.path().join(&file.path))?;
             }
@@ -75,6 +92,7 @@ pub(super) fn stage(tree: &Path, patches: &[Patch], cache: &Cache) -> Result<Sta
         if let Some(log) = log {
             return Err(failure(patch, &log, scratch, cache)?);
         }
+        refuse_links(scratch.path())?;
     }
     let mut staged = Staged::new();
     for path in touched {
@@ -177,6 +195,11 @@ fn path(header: &str, patch: &Patch) -> Result<Option<PathBuf>, PatchError> {
     if normal && !path.as_os_str().is_empty() { Ok(Some(path)) } else { Err(outside()) }
 }
 
+/// Whether a path below the directory is a symbolic link, or has one among its directories.
+fn goes_through_link(directory: &Path, path: &Path) -> bool {
+    path.ancestors().any(|part| part != Path::new("") && directory.join(part).is_symlink())
+}
+
 fn copy(from: &Path, to: &Path) -> Result<(), CacheError> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent).map_err(CacheError::at(parent))?;
@@ -270,6 +293,9 @@ diff --git a/mm/old.c b/mm/old.c\ndeleted file mode 100644\n--- a/mm/old.c\n+++ 
 @@ -1 +0,0 @@\n-old\n";
     const CHANGE: &str = "--- a/mm/a.c\n+++ b/mm/a.c\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
     const AGAIN: &str = "--- a/mm/a.c\n+++ b/mm/a.c\n@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n three\n";
+    const LINK: &str = "\
+diff --git a/mm/made b/mm/made\nnew file mode 120000\n--- /dev/null\n+++ b/mm/made\n@@ -0,0 +1 @@\n\
++../../..\n\\ No newline at end of file\n";
     const RENAME: &str = "\
 diff --git a/mm/a.c b/mm/b.c\nsimilarity index 100%\nrename from mm/a.c\nrename to mm/b.c\n";
 
@@ -354,6 +380,28 @@ diff --git a/mm/a.c b/mm/b.c\nsimilarity index 100%\nrename from mm/a.c\nrename 
             let text = CHANGE.replace("b/mm/a.c", path);
             assert!(world.error(&text).contains(&format!("`{path}` is no path")), "{path}");
         }
+    }
+
+    #[test]
+    fn a_patch_goes_through_no_link() {
+        let world = World::new();
+        let elsewhere = world.directory.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let link = world.directory.path().join("tree/link");
+        std::os::unix::fs::symlink(&elsewhere, link).unwrap();
+        std::os::unix::fs::symlink("a.c", world.directory.path().join("tree/mm/l.c")).unwrap();
+        for (text, path) in [
+            (CREATE.replace("mm/new.c", "link/new.c"), "link/new.c"),
+            (CHANGE.replace("mm/a.c", "mm/l.c"), "mm/l.c"),
+            (LINK.to_owned(), "mm/made"),
+        ] {
+            let error = world.error(&text);
+            assert_eq!(
+                error,
+                format!("patch 0.patch: `{path}` is, or goes through, a symbolic link")
+            );
+        }
+        assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
     }
 
     #[test]
