@@ -156,6 +156,28 @@ fn a_table_without_a_match_is_not_locked_unless_always() {
     assert_eq!(space.walk(always), (vec![18], vec![first, second, third]));
 }
 
+/// Between hits there may be tables in which nothing matches; after the last there is no crossing
+/// left to do.
+#[test]
+fn passing_a_table_without_a_match_crosses_it() {
+    let space = Space::<SmallX86>::new();
+    let other = SmallX86::leaf(Level::Pte, BASE.add(1000), Prot::READ);
+    space.set(3, Level::Pte, other);
+    space.map(8);
+    space.set(16, Level::Pte, other);
+    let env = space.env();
+    let crossed = |range, hits| {
+        let mut walk = MappedWalk::new(&env, space.target(range, 64));
+        assert_eq!(std::iter::from_fn(|| walk.next_hit()).count(), hits);
+        walk.crossed_table()
+    };
+    assert!(crossed(0..9, 1), "before the hit");
+    assert!(crossed(0..24, 1), "and stays so");
+    assert!(!crossed(8..16, 1), "in one table");
+    assert!(!crossed(0..8, 0), "the only table");
+    assert!(crossed(0..16, 1) && crossed(8..24, 1));
+}
+
 #[test]
 fn only_the_folio_s_pages_within_the_range_match() {
     let space = Space::<SmallX86>::new();

@@ -42,6 +42,21 @@ fn a_mark_counts_unless_more_was_deferred() {
     }
 }
 
+/// Numbers go on after a mark. If they began anew, one who asked before another's mark could take
+/// a deferral made since for the one that it saw.
+#[test]
+fn a_late_mark_does_not_count_for_what_was_deferred_since() {
+    for pending in numbers().filter(|pending| (1..=LAST).contains(pending)) {
+        let batch = at(pending, 0);
+        let (first, late) = (batch.pending(), batch.pending());
+        batch.mark_flushed(first.expect("one is pending"));
+        assert_eq!(batch.0.load(SeqCst), pending | pending << FLUSHED_SHIFT);
+        batch.note_deferral();
+        batch.mark_flushed(late.expect("one was pending"));
+        assert!(batch.pending().is_some(), "{pending}");
+    }
+}
+
 #[test]
 fn counting_from_nothing_never_spills_over() {
     let mut word = 0;

@@ -35,6 +35,8 @@ pub(crate) struct MmuLog {
     pub(crate) nonleaf_af: AtomicBool,
     /// Another task waits for the CPU, always.
     pub(crate) need_resched: AtomicBool,
+    /// How often it was asked whether one does.
+    pub(crate) resched_asked: AtomicU64,
     /// Deferred invalidations are interrupts.
     pub(crate) interrupts: AtomicBool,
     /// CPUs there are, if it matters.
@@ -198,6 +200,7 @@ impl<'a, F: Format> Env for TestEnv<'a, F> {
     }
 
     fn need_resched(&self) -> bool {
+        self.mmu.resched_asked.fetch_add(1, Relaxed);
         self.mmu.need_resched.load(Relaxed)
     }
 }

@@ -453,11 +453,42 @@ fn a_walk_that_pauses_finds_what_one_that_does_not_finds() {
         world.env.mmu.need_resched.store(pauses, Relaxed);
         let stats = world.age(3, Family::Batched);
         assert_eq!(world.young(mm, 0..512), []);
-        stats
+        (stats, holds(&world, 5))
     };
-    let stats = walk(false);
-    assert_eq!(stats.leaf_young, 5);
-    assert_eq!(walk(true), stats);
+    let (stats, nr) = walk(false);
+    assert_eq!((stats.leaf_young, nr), (5, 1));
+    assert_eq!(walk(true), (stats, 6), "a pause after each PMD table");
+}
+
+/// How often the walk of one process held its mmap lock. Whether others wait for the CPU is asked
+/// at the end of each PMD table, and after each hold.
+fn holds<F>(world: &World<'_, F>, pmd_tables: u64) -> u64 {
+    world.env.mmu.resched_asked.load(Relaxed) - pmd_tables
+}
+
+#[test]
+fn a_walk_pauses_when_it_has_moved_as_many_folios_as_are_handed_in_at_once() {
+    const BATCH: u64 = 4096;
+    const MANY: Limits = Limits { frames: 4200, folios: 4200, ..LIMITS };
+    for (moved, nr) in [(BATCH - 1, 1), (BATCH, 2)] {
+        let mut arena = Arena::new::<X86_64>(&MANY);
+        let mut world = arena.world::<X86_64>();
+        world.use_generations();
+        let (mm, anon) = (world.process(), world.anon());
+        let folios = world.mapped(mm, anon, 0, 0..moved);
+        // In a second PMD table.
+        let next = 1 << 18;
+        world.mapped(mm, anon, 0, next..next + 1);
+        // Used once they are marked, used twice they move.
+        for (seq, generation, nr) in [(3, 2, 1), (4, 0, nr)] {
+            world.maps.lru_gen_use_mm(mm);
+            (0..moved).for_each(|page| world.touch(mm, page));
+            world.env.mmu.resched_asked.store(0, Relaxed);
+            let stats = world.age(seq, Family::Batched);
+            assert_eq!((stats.leaf_young, holds(&world, 2)), (moved, nr));
+            assert_eq!(world.generation(folios[0]), Some(generation));
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, page, pages};
 use pageout_paging::mmu::Invalidate;
 use pageout_paging::pte::{SwapEntry, SwapKind, YoungClear};
+use pageout_paging::tlb::forget_secondary;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Notifier, Pfn};
 use pageout_reclaim::{Advice, FolioId, MmId, Refs, Subscribers, VmFlags};
@@ -54,6 +55,22 @@ fn the_secondary_is_asked_though_the_primary_is_young<F: Format>(family: Family)
     };
     assert_eq!(world.secondary(mm).asked(), asked);
     assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
+}
+
+/// Of several entries of an upper level, it forgets all the pages that they map.
+fn what_several_pmd_entries_map_is_forgotten_whole<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&LIMITS);
+    let mut world = arena.world::<F>();
+    let (mm, _) = mirrored(&mut world);
+    let leaf = F::nr_pages(Level::Pmd) as u64;
+    for (level, nr, range) in [(Level::Pte, 3, leaf..leaf + 3), (Level::Pmd, 3, leaf..4 * leaf)] {
+        world.attach(mm, [leaf - 1, leaf, range.end - 1, range.end]);
+        let asid = world.maps.mm(mm).asid();
+        forget_secondary(&world.env, asid, page::<F>(leaf), nr, level);
+        assert_eq!(world.secondary(mm).asked(), [Asked::Invalidate(pages::<F>(range.clone()))]);
+        let used: Vec<_> = world.secondary(mm).young.lock().unwrap().iter().copied().collect();
+        assert_eq!(used, [leaf - 1, range.end].map(page::<F>));
+    }
 }
 
 fn the_secondary_alone_costs_no_flush_of_the_primary<F: Format>(family: Family) {
@@ -204,6 +221,7 @@ fn a_copy_on_write_takes_the_old_page_from_the_secondary<F: Format>(_: Family) {
 }
 
 on_every_format!(
+    what_several_pmd_entries_map_is_forgotten_whole,
     a_page_that_only_the_secondary_used_is_referenced,
     the_secondary_is_asked_though_the_primary_is_young,
     the_secondary_alone_costs_no_flush_of_the_primary,
