@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use pageout_sim::reproduce::Thread;
 use pageout_sim::rounds::Rounds;
 use pageout_sim::trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const MAIN_HELP: &str = "\
 Examples:
@@ -337,6 +337,13 @@ pub(crate) struct Common {
     pub output: Output,
 }
 
+impl Common {
+    /// The files that are read.
+    pub(crate) fn inputs(&self) -> [Option<&Path>; 2] {
+        [self.trace.as_deref(), self.machine.platform.as_deref().map(Path::new)]
+    }
+}
+
 /// The machine of ground model.
 #[derive(Debug, Parser)]
 pub(crate) struct MachineArgs {
@@ -375,6 +382,13 @@ pub(crate) struct Output {
     /// Write to a file, which appears when it is complete
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+impl Output {
+    /// Where that is.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.output.as_deref()
+    }
 }
 
 const CALIBRATE_HELP: &str = "\

@@ -13,7 +13,7 @@ use pageout_sim::this_machine::this_run;
 use pageout_sim::variant::{Axes, Variant};
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
-    output::check(&args.output)?;
+    output::check(&[args.output.path()], &[])?;
     let rounds = args.measuring.rounds_or(match args.what {
         Benchmark::Scale => bench::SCALE_ROUNDS,
         Benchmark::Mglru => bench::MGLRU_ROUNDS,

@@ -22,9 +22,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
         }
         cpus.truncate(asked);
     }
-    if let Some(path) = &args.output {
-        output::check_path(path)?;
-    }
+    output::check(&[args.output.as_deref()], &[args.like.as_deref().map(Path::new)])?;
     let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
     let bar = progress::bar("measuring");
     let architecture = like.platform().architecture();
@@ -35,7 +33,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
         let file = calibrate::file(&name(path), &calibration, &like);
         output::to(Some(path), file.as_bytes())?;
     }
-    output::print(text(&calibration, &like).as_bytes())
+    output::print_text(&text(&calibration, &like))
 }
 
 /// The platform whose figures are taken where nothing was measured.

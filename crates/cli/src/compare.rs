@@ -70,7 +70,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     }
     let plan = Plan::new(scenario, &fields, common)?;
     variants.check(&plan)?;
-    output::check(&common.output)?;
+    output::check(&[common.output.path()], &common.inputs())?;
     let mut records = plan.measure(common, &variants)?;
     if plan.main {
         records.extend(published::records());

@@ -95,6 +95,8 @@ pub(crate) enum CliError {
     NothingRan(String),
     #[error(transparent)]
     Output(#[from] WriteError),
+    #[error("output {}: it is an input, or another output, of this command", .0.display())]
+    OutputTaken(PathBuf),
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("{input}")]

@@ -5,7 +5,7 @@ use crate::compare::table;
 use crate::error::CliError;
 use crate::output;
 use pageout_record::schema::{Ground, Labels, RecordSet};
-use std::fs;
+use pageout_sim::input;
 use std::path::{Path, PathBuf};
 
 /// The record files among the arguments, if they are files: the first name decides.
@@ -21,7 +21,8 @@ fn is_json(name: &str) -> bool {
 /// Compares all variants of some record files with one of them, the first unless `--base` says.
 pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<(), CliError> {
     refuse_measuring(args)?;
-    output::check(&args.common.output)?;
+    let inputs: Vec<_> = paths.iter().map(|path| Some(path.as_path())).collect();
+    output::check(&[args.common.output.path()], &inputs)?;
     let mut sets = Vec::new();
     for path in paths {
         sets.push((path.display().to_string(), read(path)?));
@@ -54,7 +55,7 @@ fn refuse_measuring(args: &CompareArgs) -> Result<(), CliError> {
 }
 
 fn read(path: &Path) -> Result<RecordSet, CliError> {
-    let text = fs::read_to_string(path);
+    let text = input::read_text(path, input::MAX_RECORDS);
     let text = text.map_err(|source| CliError::Read { path: path.to_owned(), source })?;
     let set = RecordSet::from_json(&text);
     set.map_err(|source| CliError::NotRecords { path: path.to_owned(), source })

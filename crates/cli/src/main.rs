@@ -22,17 +22,40 @@ mod trace;
 use args::{Args, Command, CompareArgs};
 use clap::{CommandFactory, Parser};
 use error::CliError;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match dispatch(args) {
+    let done = match Args::try_parse() {
+        Ok(args) => dispatch(args),
+        Err(told) if told.use_stderr() => {
+            refuse(&told);
+            return ExitCode::from(2);
+        }
+        // Help and the version.
+        Err(told) => told
+            .print()
+            .and_then(|()| io::stdout().flush())
+            .map_or_else(|error| Err(CliError::Stdout(error)), |()| Ok(ExitCode::SUCCESS)),
+    };
+    match done {
         Ok(code) => code,
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", error.message());
+            output::say(&format!("error: {}", error.message()));
             ExitCode::from(error.status())
         }
+    }
+}
+
+/// Says what is wrong with the arguments; plainly, if a terminal would obey some of them.
+fn refuse(told: &clap::Error) {
+    let plain = told.render().to_string();
+    if output::printable(&plain) == plain {
+        // Where nobody can be told there is nobody to tell so.
+        let _ = told.print();
+    } else {
+        output::say(plain.trim_end());
     }
 }
 

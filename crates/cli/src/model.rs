@@ -9,6 +9,7 @@ use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
 use pageout_sim::access_patterns::{self, AccessPatterns};
 use pageout_sim::fork_heavy::{self, ForkHeavy};
+use pageout_sim::input;
 use pageout_sim::limited::PricedTrace;
 use pageout_sim::model::{Model, Scenario as _, host_threads};
 use pageout_sim::pageout_shared::{self, PageoutShared};
@@ -17,7 +18,7 @@ use pageout_sim::this_machine::this_run;
 use pageout_sim::thpscale::{self, Thpscale};
 use pageout_sim::variant::{Axes, Variant};
 use std::borrow::Cow;
-use std::fs;
+use std::path::Path;
 
 /// `compare` on this ground.
 pub(crate) fn compare(
@@ -30,7 +31,7 @@ pub(crate) fn compare(
     let all = scenarios(scenario, fields, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
     all.check_memory(variants.len(), &model)?;
-    output::check(&common.output)?;
+    output::check(&[common.output.path()], &common.inputs())?;
     let set = RecordSet::new(this_run(), all.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
     output::emit(&common.output, &set, |set| match all {
@@ -50,9 +51,8 @@ pub(crate) fn run(args: &RunArgs, fields: &[String], variant: Variant) -> Result
     let model = model_of(common)?;
     let all = scenarios(Some(&args.scenario), fields, common, &model)?;
     all.check_memory(1, &model)?;
-    output::check(&common.output)?;
+    output::check(&[common.output.path(), args.folded.as_deref()], &common.inputs())?;
     if let Some(path) = &args.folded {
-        output::check_path(path)?;
         output::to(Some(path), all.folded(&model, variant)?.as_bytes())?;
     }
     let set = RecordSet::new(this_run(), all.records(&[variant], &model)?);
@@ -104,7 +104,7 @@ pub(crate) fn platform_with_text(
     if let Some((named, text)) = Platform::named(platform).zip(Platform::file(platform)) {
         return Ok((named, text.into()));
     }
-    let text = fs::read_to_string(platform).map_err(|source| {
+    let text = input::read_text(Path::new(platform), input::MAX_TEXT).map_err(|source| {
         let names = Platform::names().collect::<Vec<_>>().join(", ");
         CliError::OpenPlatform { platform: platform.to_owned(), names, source }
     })?;

@@ -4,18 +4,35 @@ use crate::args::Output;
 use crate::error::CliError;
 use pageout_record::schema::RecordSet;
 use pageout_sim::trace::{OutputFile, WriteError};
+use std::borrow::Cow;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Refuses an output file that could not be written, before the work is done.
-pub(crate) fn check(output: &Output) -> Result<(), CliError> {
-    output.output.as_deref().map_or(Ok(()), check_path)
+/// Refuses, before the work is done, output files that could not be written, that would replace an
+/// input, and two that are one.
+pub(crate) fn check(outputs: &[Option<&Path>], inputs: &[Option<&Path>]) -> Result<(), CliError> {
+    let mut taken: Vec<PathBuf> =
+        inputs.iter().flatten().filter_map(|path| path.canonicalize().ok()).collect();
+    for path in outputs.iter().flatten() {
+        drop(OutputFile::create(path)?);
+        let place = place(path);
+        if taken.contains(&place) {
+            return Err(CliError::OutputTaken((*path).to_owned()));
+        }
+        taken.push(place);
+    }
+    Ok(())
 }
 
-/// Refuses a file that could not be written.
-pub(crate) fn check_path(path: &Path) -> Result<(), CliError> {
-    drop(OutputFile::create(path)?);
-    Ok(())
+/// One name for a file that may be called by several, there or not.
+fn place(path: &Path) -> PathBuf {
+    let beside = |name| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = parent.unwrap_or(Path::new(".")).canonicalize();
+        directory.map_or_else(|_| path.to_owned(), |directory| directory.join(name))
+    };
+    let new = || path.file_name().map_or_else(|| path.to_owned(), beside);
+    path.canonicalize().unwrap_or_else(|_| new())
 }
 
 /// Writes the records as asked, or what `text` makes of them.
@@ -31,7 +48,7 @@ pub(crate) fn emit(
         records.to_csv(&mut csv)?;
         csv
     } else {
-        text(records)?.into_bytes()
+        printable(&text(records)?).into_owned().into_bytes()
     };
     to(output.output.as_deref(), &content)
 }
@@ -42,6 +59,26 @@ pub(crate) fn to(path: Option<&Path>, content: &[u8]) -> Result<(), CliError> {
         Some(path) => write(path, content),
         None => print(content),
     }
+}
+
+/// Writes a text to standard output.
+pub(crate) fn print_text(text: &str) -> Result<(), CliError> {
+    print(printable(text).as_bytes())
+}
+
+/// Says something on standard error. Where nobody can be told there is nobody to tell so.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable(text));
+}
+
+/// A text without what a terminal would obey: names in it may come from anywhere.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(obeyed) {
+        return text.into();
+    }
+    let escaped = |c: char| if obeyed(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escaped).collect()
 }
 
 /// Writes to standard output.

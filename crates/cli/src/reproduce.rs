@@ -8,7 +8,7 @@ use pageout_sim::reproduce::{self, Effort};
 use pageout_sim::this_machine::this_run;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), CliError> {
-    output::check(&args.output)?;
+    output::check(&[args.output.path()], &[])?;
     let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
     let effort = Effort { draws: args.draws.unwrap_or(effort.draws), ..effort };
     let bar = progress::bar("measuring");

@@ -18,10 +18,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         return Err(CliError::ModelAlone("--folded"));
     }
     let plan = Plan::new(scenario, &fields, &args.common)?;
-    output::check(&args.common.output)?;
+    output::check(&[args.common.output.path()], &args.common.inputs())?;
     if args.sizes {
         let sizes = plan.sizes()?;
-        return output::to(args.common.output.output.as_deref(), sizes.as_bytes());
+        return output::to(args.common.output.path(), sizes.as_bytes());
     }
     let generations = plan.generations(variant, args)?;
     let records = plan.measure(&args.common, &Variants::one(variant))?;

@@ -11,6 +11,7 @@ use pageout_sim::model::host_threads;
 use pageout_sim::sweep::{FlushSweep, Swept};
 use pageout_sim::this_machine::this_run;
 use pageout_sim::variant::Axes;
+use std::path::Path;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
     let platforms = match &args.platform[..] {
@@ -38,7 +39,8 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
         seed: args.seed,
         threads: host_threads(),
     };
-    output::check(&args.output)?;
+    let inputs: Vec<_> = args.platform.iter().map(|one| Some(Path::new(one))).collect();
+    output::check(&[args.output.path()], &inputs)?;
     let bar = progress::bar("modelling");
     let records = sweep.records(&mut progress::steps(&bar))?;
     bar.finish_and_clear();

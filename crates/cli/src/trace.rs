@@ -22,7 +22,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
                 Some(path) => info(&source_of(Some(path))?, path)?.to_string(),
                 None => samples()?,
             };
-            output::print(text.as_bytes())?;
+            output::print_text(&text)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -74,7 +74,7 @@ fn record(output: &Path, density: &Density, command: &[OsString]) -> Result<Exit
     let counter = progress::counter("recording");
     let done = trace::record(&options, &mut |references| counter.set_position(references));
     counter.finish_and_clear();
-    eprintln!("{}", summary(output, &done?));
+    output::say(&summary(output, &done?));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -117,12 +117,15 @@ fn import(input: &Path, output: &Path, density: &Density) -> Result<ExitCode, Cl
         let file = File::open(input).map_err(open)?;
         (input.display().to_string(), Box::new(BufReader::new(file)))
     };
+    let is_file = (input.as_os_str() != "-").then_some(input);
+    output::check(&[Some(output)], &[is_file])?;
     let &Density { references: epoch_references, filter } = density;
     let options = ImportOptions { epoch_references, filter, ..ImportOptions::default() };
     let counter = progress::counter("importing");
     let done = trace::import(lines, output, &options, &mut |now| counter.set_position(now));
     counter.finish_and_clear();
     let totals = done.map_err(|source| CliError::Import { input: name, source })?;
-    eprintln!("{}; no mappings, all pages anonymous", written(output, &totals));
+    let written = written(output, &totals);
+    output::say(&format!("{written}; no mappings, all pages anonymous"));
     Ok(ExitCode::SUCCESS)
 }

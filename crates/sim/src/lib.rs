@@ -20,6 +20,7 @@ pub mod formats;
 pub mod frames;
 pub mod generations;
 pub mod host;
+pub mod input;
 pub mod lab;
 pub mod layout;
 pub mod limited;

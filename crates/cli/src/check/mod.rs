@@ -24,7 +24,7 @@ type Done = (Task, Report);
 
 pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
     if args.list {
-        output::print(tables::list().as_bytes())?;
+        output::print_text(&tables::list())?;
         return Ok(ExitCode::SUCCESS);
     }
     let format = args.format.as_deref().map(known_format).transpose()?;
@@ -59,7 +59,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
     let shown: Vec<(&Exhibit, Vec<Done>)> =
         exhibits.into_iter().zip(shown).map(|(e, tasks)| (e, run(tasks, bounds, &bar))).collect();
     bar.finish_and_clear();
-    output::print(tables::all(&engine, &shown).as_bytes())?;
+    output::print_text(&tables::all(&engine, &shown))?;
     let holds = engine.iter().all(|(_, report)| report.failure.is_none());
     let found = |(_, done): &(_, Vec<Done>)| done.iter().all(|(_, r)| r.failure.is_some());
     Ok(status(holds && shown.iter().all(found)))
@@ -81,7 +81,7 @@ fn show(
         return replay(&tasks, choices);
     }
     let done = run(tasks, bounds, &ProgressBar::hidden());
-    output::print(tables::exhibit(exhibit, &done).as_bytes())?;
+    output::print_text(&tables::exhibit(exhibit, &done))?;
     Ok(status(done.iter().all(|(_, report)| report.failure.is_some())))
 }
 
@@ -101,7 +101,7 @@ fn replay(tasks: &[Task], choices: &str) -> Result<ExitCode, CliError> {
             format!("{} ({}): every property holds in that execution\n", task.what, task.format)
         }
     };
-    output::print(text.as_bytes())?;
+    output::print_text(&text)?;
     Ok(status(found.is_none()))
 }
 

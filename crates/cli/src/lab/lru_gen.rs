@@ -4,9 +4,9 @@ use super::args::LruGenArgs;
 use super::progress::Told;
 use crate::error::CliError;
 use crate::output;
+use pageout_sim::input;
 use pageout_sim::lab::{Captured, Config};
 use pageout_sim::lru_gen::{Session, shipped};
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     if let Some(config) = configs.iter().find(|config| !config.has_swap()) {
         return Err(CliError::LabSwap(*config));
     }
-    if let Some(path) = &args.output {
-        output::check_path(path)?;
-    }
+    let mut inputs = super::inputs(&kernels);
+    inputs.push(Some(Path::new(&args.session)));
+    output::check(&[args.output.as_deref()], &inputs)?;
     let told = Told::new();
     let lab = args.building.lab(&told)?;
     lab.check(&kernels, &configs, Some(&args.cpus))?;
@@ -29,12 +29,13 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     let captured = lab.lru_gen(&kernels, &configs, &args.cpus, &session, limit)?;
     for Captured { header, warned, .. } in &captured {
         if let Some(log) = warned {
-            eprintln!("warning: {header}: the kernel warned, see {}", log.display());
+            let log = log.display();
+            output::say(&format!("warning: {header}: the kernel warned, see {log}"));
         }
     }
     let texts = captured.iter().map(|captured| format!("{}\n{}", captured.header, captured.text));
     let text = texts.collect::<Vec<_>>().join("\n");
-    output::to(args.output.as_deref(), text.as_bytes())
+    output::to(args.output.as_deref(), output::printable(&text).as_bytes())
 }
 
 /// A session that comes with the program, or else a file's.
@@ -44,7 +45,7 @@ fn read(name: &str) -> Result<Session, CliError> {
             return Err(CliError::SessionOrFile(name.to_owned()));
         }
         Some(text) => text.to_owned(),
-        None => fs::read_to_string(name)
+        None => input::read_text(Path::new(name), input::MAX_TEXT)
             .map_err(|source| CliError::OpenSession { path: name.into(), source })?,
     };
     Ok(Session::parse(name, &text)?)

@@ -24,6 +24,7 @@ use pageout_sim::lab::{
 use pageout_sim::this_machine::this_run;
 use progress::Told;
 use request::{Request, kernel_or_scenario};
+use std::path::Path;
 use std::time::Instant;
 
 /// What is compared if no scenario is given.
@@ -55,8 +56,8 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
     let configs = args.building.configs_or(Config::Arm64_4K);
     lab.check(&kernels, &configs, None)?;
     let built = lab.build(&kernels, &configs)?;
-    eprintln!("built in {}", elapsed(since));
-    output::print(tables::built(&built).as_bytes())
+    output::say(&format!("built in {}", elapsed(since)));
+    output::print_text(&tables::built(&built))
 }
 
 fn run(args: &RunArgs) -> Result<(), CliError> {
@@ -64,7 +65,7 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
     let kernels = args.building.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan()?;
-    output::check(&args.output)?;
+    output::check(&[args.output.path()], &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.building)?;
     let set = RecordSet::new(this_run(), measured.records);
@@ -79,7 +80,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
         return Err(CliError::LabOneKernel(only.name.clone()));
     }
     let plan = request.plan_or(&COMPARED)?;
-    output::check(&args.output)?;
+    output::check(&[args.output.path()], &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.building)?;
     let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
@@ -91,7 +92,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
         let provenance = tables::provenance(&kernels, &measured);
         Ok(format!("{table}\n{alike}{}{provenance}", tables::saved(&comparison)))
     })?;
-    eprintln!("built and compared in {}", elapsed(since));
+    output::say(&format!("built and compared in {}", elapsed(since)));
     Ok(())
 }
 
@@ -100,10 +101,7 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
     let kernels = args.building.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan_or(&PROFILED)?;
-    output::check(&args.output)?;
-    if let Some(path) = &args.folded {
-        output::check_path(path)?;
-    }
+    output::check(&[args.output.path(), args.folded.as_deref()], &inputs(&kernels))?;
     let mut runs = args.running.runs(plan)?;
     runs.profile = Some(args.root.clone());
     let measured = measure(&kernels, &runs, &args.building)?;
@@ -124,7 +122,13 @@ fn source(args: &SourceArgs) -> Result<(), CliError> {
     let fetch =
         Fetch { release: args.kernel, mirror: args.mirror.clone(), keyring: args.keyring.clone() };
     let fetched = fetch.run(&cache, &told)?;
-    output::print(tables::fetched(&fetched).as_bytes())
+    output::print_text(&tables::fetched(&fetched))
+}
+
+/// The files that kernels' patches are read from.
+fn inputs(kernels: &[Kernel]) -> Vec<Option<&Path>> {
+    let patches = kernels.iter().flat_map(|kernel| &kernel.patches);
+    patches.map(|patch| Some(Path::new(&patch.name))).collect()
 }
 
 /// Builds the kernels and runs the plan on each.
@@ -135,7 +139,7 @@ fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measu
     lab.check(kernels, &configs, Some(&runs.cpus))?;
     let measured = lab.run(kernels, &configs, runs)?;
     for (machine, log) in &measured.warned {
-        eprintln!("warning: {machine}: the kernel warned, see {}", log.display());
+        output::say(&format!("warning: {machine}: the kernel warned, see {}", log.display()));
     }
     Ok(measured)
 }

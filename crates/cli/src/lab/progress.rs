@@ -1,5 +1,6 @@
 //! The lab's work as it goes: bars on a terminal, lines elsewhere, and how much of it is left.
 
+use crate::output::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use pageout_sim::lab::{Progress, Task};
 use std::io::IsTerminal;
@@ -53,7 +54,7 @@ impl Told {
         let since = Instant::now();
         let shown = match &self.bars {
             None => {
-                eprintln!("{what}");
+                say(what);
                 Shown::Lines(Mutex::new(since))
             }
             Some((all, left)) => {
@@ -109,8 +110,8 @@ impl Progress for Told {
 
     fn note(&self, text: &str) {
         match &self.bars {
-            None => eprintln!("{text}"),
-            Some((all, _)) => all.suspend(|| eprintln!("{text}")),
+            None => say(text),
+            Some((all, _)) => all.suspend(|| say(text)),
         }
     }
 }
@@ -130,7 +131,8 @@ impl Task for UnderWay<'_> {
                 let mut last = last.lock().expect("no panics");
                 if last.elapsed() >= EVERY {
                     *last = Instant::now();
-                    eprintln!("  {}, after {} s: {step}{now}", self.what, self.seconds());
+                    let (what, seconds) = (&self.what, self.seconds());
+                    say(&format!("  {what}, after {seconds} s: {step}{now}"));
                 }
             }
         }
@@ -152,7 +154,8 @@ impl Drop for UnderWay<'_> {
         match &self.shown {
             Shown::Bar(bar) => bar.finish_and_clear(),
             Shown::Lines(_) if self.is_piece => {
-                eprintln!("  {}: {} s; {}", self.what, self.seconds(), self.told.left());
+                let (what, seconds) = (&self.what, self.seconds());
+                say(&format!("  {what}: {seconds} s; {}", self.told.left()));
             }
             Shown::Lines(_) => {}
         }

@@ -11,6 +11,7 @@ mod common;
 mod counts;
 mod files;
 mod help;
+mod hostile;
 mod lab;
 mod lru_gen;
 mod model;

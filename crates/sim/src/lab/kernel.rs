@@ -1,8 +1,9 @@
 //! Kernels by name: a release as it is, what our patches make of it, or patches of the user's.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::input;
 
 use super::release::{Release, STOCK};
 use super::source::Source;
@@ -102,7 +103,7 @@ impl Patch {
     ///
     /// [`KernelError::Patch`].
     pub fn read(path: &Path) -> Result<Self, KernelError> {
-        let text = fs::read(path)
+        let text = input::read(path, input::MAX_PATCH)
             .map_err(|source| KernelError::Patch { path: path.to_owned(), source })?;
         Ok(Self { name: path.display().to_string(), text })
     }

@@ -231,6 +231,12 @@ pub enum WriteError {
         /// Which path.
         path: PathBuf,
     },
+    /// A symbolic link whose target is not there.
+    #[error("{} is a symbolic link to what is not there", path.display())]
+    DanglingLink {
+        /// The link.
+        path: PathBuf,
+    },
     /// Writing failed.
     #[error("writing the trace failed")]
     Write(#[from] io::Error),

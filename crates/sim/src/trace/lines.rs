@@ -4,6 +4,8 @@ use std::io::{self, BufRead, Read};
 
 /// Beyond this a line is cut, in bytes: no reference is longer, and no path in a system call.
 const MAX_LINE: u64 = 16 << 10;
+/// Beyond this it is no line of a log: the arguments of a command take 6 MiB at most.
+const MAX_SKIPPED: u64 = 16 << 20;
 
 /// Gives one line after the other out of one buffer.
 #[derive(Debug)]
@@ -29,7 +31,10 @@ impl<R: BufRead> Lines<R> {
         if self.line.last() == Some(&b'\n') {
             self.line.pop();
         } else if read as u64 == MAX_LINE {
-            self.input.skip_until(b'\n')?;
+            let skipped = self.input.by_ref().take(MAX_SKIPPED).skip_until(b'\n')?;
+            if skipped as u64 == MAX_SKIPPED {
+                return Err(io::Error::other("a line has more than 16 MiB"));
+            }
         }
         if self.line.last() == Some(&b'\r') {
             self.line.pop();

@@ -1,5 +1,6 @@
 //! A file that has a name only when it is complete.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -14,6 +15,8 @@ pub struct OutputFile {
     unnamed: File,
     directory: PathBuf,
     path: PathBuf,
+    /// Of the file that is replaced, or what the umask leaves of the usual ones.
+    permissions: Option<Permissions>,
 }
 
 impl OutputFile {
@@ -21,23 +24,32 @@ impl OutputFile {
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotAFile`] for directories and devices, [`WriteError::Create`] where the
-    /// directory is missing or cannot be written.
+    /// [`WriteError::NotAFile`] for directories, also those that are not there yet, and devices;
+    /// [`WriteError::DanglingLink`]; [`WriteError::Create`] where the directory is missing or
+    /// cannot be written.
     pub fn create(path: &Path) -> Result<Self, WriteError> {
         let fail = |source| WriteError::Create { path: path.to_owned(), source };
-        let path = match fs::metadata(path) {
-            Ok(metadata) if !metadata.is_file() => {
-                return Err(WriteError::NotAFile { path: path.to_owned() });
-            }
+        let not_a_file = || WriteError::NotAFile { path: path.to_owned() };
+        let (path, permissions) = match fs::metadata(path) {
+            Ok(metadata) if !metadata.is_file() => return Err(not_a_file()),
             // A symbolic link stays one: its target is replaced.
-            Ok(_) => fs::canonicalize(path).map_err(fail)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+            Ok(metadata) => (fs::canonicalize(path).map_err(fail)?, Some(metadata.permissions())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if path.is_symlink() {
+                    return Err(WriteError::DanglingLink { path: path.to_owned() });
+                }
+                // `new/` and `new/.` name a directory.
+                if path.file_name().is_none_or(|name| !ends_with(path, name)) {
+                    return Err(not_a_file());
+                }
+                (path.to_owned(), None)
+            }
             Err(error) => return Err(fail(error)),
         };
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = parent.unwrap_or(Path::new(".")).to_owned();
         let unnamed = tempfile::tempfile_in(&directory).map_err(fail)?;
-        Ok(Self { unnamed, directory, path })
+        Ok(Self { unnamed, directory, path, permissions })
     }
 
     /// Gives the file its name, in place of what had it.
@@ -52,11 +64,19 @@ impl OutputFile {
             .suffix(".partial")
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(&self.directory)?;
+        if let Some(permissions) = self.permissions {
+            named.as_file().set_permissions(permissions)?;
+        }
         io::copy(&mut self.unnamed, named.as_file_mut())?;
         named.as_file().sync_all()?;
         named.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
     }
+}
+
+/// Whether a path ends with this name and nothing after it.
+fn ends_with(path: &Path, name: &OsStr) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(name.as_encoded_bytes())
 }
 
 impl Write for OutputFile {
