@@ -7,7 +7,7 @@ mod tag;
 mod tests;
 mod walk;
 
-pub use shape::{LevelShape, ShapeError, TlbShape};
+pub use shape::{LevelShape, ShapeError, TlbShape, Walks};
 pub use walk::{FaultKind, PageFault, Space, Walk};
 
 use crate::Time;
@@ -75,6 +75,7 @@ pub struct Tlb<'a, F> {
     contiguous: bool,
     coalesce: usize,
     caches_invalid: bool,
+    page_drops: Walks,
 }
 
 impl<'a, F: Format> Tlb<'a, F> {
@@ -105,6 +106,7 @@ impl<'a, F: Format> Tlb<'a, F> {
             contiguous: shape.contiguous,
             coalesce,
             caches_invalid: shape.caches_invalid,
+            page_drops: shape.page_drops,
         }
     }
 
@@ -230,8 +232,7 @@ impl<'a, F: Format> Tlb<'a, F> {
         i
     }
 
-    /// Applies an invalidation; how many translations it removed. A range keeps the page-walk
-    /// cache.
+    /// Applies an invalidation; how many translations it removed.
     ///
     /// # Panics
     /// If a range's address space has a number of more than 22 bits.
@@ -240,7 +241,15 @@ impl<'a, F: Format> Tlb<'a, F> {
             Invalidate::Range { asid, start, nr, level } => {
                 let shift = level as u32 * F::TABLE_SHIFT;
                 let first = start.get() >> (F::PAGE_SHIFT + shift) << shift;
-                self.forget_pages(Owner::of(asid), first, (nr as u64) << shift, now)
+                let (owner, nr) = (Owner::of(asid), (nr as u64) << shift);
+                match (self.page_drops, &mut self.walks) {
+                    (Walks::None, _) | (_, None) => {}
+                    (Walks::ToPage, Some(walks)) => walks.take_range(owner, first, nr, |_, _| ()),
+                    (Walks::AddressSpace, Some(walks)) => {
+                        walks.take_all(|tag| tag.owner() == owner, |_, _| ());
+                    }
+                }
+                self.forget_pages(owner, first, nr, now)
             }
             Invalidate::AddressSpace(asid) => self.forget_asid(asid, now),
             Invalidate::Everything => self.forget_all_but_global(now),

@@ -27,6 +27,22 @@ pub struct TlbShape {
     pub caches_invalid: bool,
     /// Entries that lead to tables which the page-walk cache holds; 0 where there is none.
     pub walk_cache: u16,
+    /// What the page-walk cache loses where a page is invalidated.
+    pub page_drops: Walks,
+}
+
+/// Entries of the page-walk cache that an invalidation of a page removes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Walks {
+    /// None: arm64's TLBI VALE1IS is of the last level alone (Arm ARM, DDI 0487), and riscv's
+    /// SFENCE.VMA with an address orders leaf entries alone (privileged ISA, Supervisor
+    /// Memory-Management Fence Instruction).
+    None,
+    /// Those that lead to the page: AMD's INVLPG with EFER.TCE (AMD64 APM, volume 2, 3.1.7), which
+    /// Linux sets (7.3.4, arch/x86/kernel/cpu/amd.c).
+    ToPage,
+    /// All of the address space: Intel's INVLPG (SDM, volume 3A, 4.10.4.1).
+    AddressSpace,
 }
 
 /// Why a shape is none.
@@ -114,6 +130,7 @@ mod tests {
         coalesce: 4,
         caches_invalid: false,
         walk_cache: 32,
+        page_drops: Walks::None,
     };
 
     #[test]

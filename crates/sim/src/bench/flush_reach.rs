@@ -8,7 +8,7 @@
 use crate::formats::Arch;
 use crate::metrics::{counted, labels};
 use pageout_machine::Time;
-use pageout_machine::tlb::{Found, Held, LevelShape, Space, Tlb, TlbShape};
+use pageout_machine::tlb::{Found, Held, LevelShape, Space, Tlb, TlbShape, Walks};
 use pageout_paging::contig::set_ptes;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::pte::{Arm64_4K, Prot};
@@ -51,6 +51,7 @@ const TLB: TlbShape = TlbShape {
     coalesce: 1,
     caches_invalid: false,
     walk_cache: 0,
+    page_drops: Walks::None,
 };
 
 /// How the run is mapped, checked and flushed.

@@ -5,7 +5,7 @@ use super::{PROVENANCE, provenance};
 use crate::platform::error::{PlatformError, Problem};
 use crate::platform::shape::{Broadcast, Hardware, Invalidation, Ipi, Shape, Storage};
 use crate::platform::{Architecture, SectionOrigin};
-use crate::tlb::{LevelShape, ShapeError, TlbShape};
+use crate::tlb::{LevelShape, ShapeError, TlbShape, Walks};
 
 /// What the section is called that says how invalidations reach other cores.
 pub(super) const fn invalidation_section(architecture: Architecture) -> &'static str {
@@ -73,8 +73,10 @@ impl Reader {
 
     fn tlb(&mut self, root: &Section<'_>) -> Result<TlbShape, PlatformError> {
         let is_riscv = self.architecture == Architecture::Riscv;
+        let is_x86 = self.architecture == Architecture::X86;
         let mut keys = vec!["contiguous", "coalesce", "walk_cache"];
         keys.extend(is_riscv.then_some("caches_invalid"));
+        keys.extend(is_x86.then_some("invlpg_drops"));
         let tlb = self.section(root, "tlb", &keys, &["l1", "l2"])?;
         let shape = TlbShape {
             l1: self.level(&tlb, "l1")?,
@@ -83,6 +85,10 @@ impl Reader {
             coalesce: tlb.count("coalesce", 1..=16)?,
             caches_invalid: is_riscv && tlb.flag("caches_invalid")?,
             walk_cache: tlb.count("walk_cache", 0..=TlbShape::MOST_WALK_CACHE)?,
+            page_drops: match is_x86 {
+                true => tlb.choice("invlpg_drops", INVLPG_DROPS)?,
+                false => Walks::None,
+            },
         };
         shape.check().map_err(|why| {
             let (level, key) = match why {
@@ -150,6 +156,10 @@ impl Reader {
         Ok(Storage { queue_depth: section.count("queue_depth", 1..=u16::MAX)? })
     }
 }
+
+/// What x86's INVLPG drops of the page-walk cache, by vendor: Intel's, AMD's.
+const INVLPG_DROPS: &[(&str, Walks)] =
+    &[("address-space", Walks::AddressSpace), ("to-page", Walks::ToPage)];
 
 /// The keys of one level of a TLB.
 const LEVEL: [&str; 3] = ["entries", "sets", "ways"];

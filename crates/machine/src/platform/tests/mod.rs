@@ -4,6 +4,7 @@ mod drawn;
 mod refused;
 
 use super::*;
+use crate::tlb::Walks;
 
 /// A whole file of an architecture, with prices that no machine has.
 fn file(architecture: Architecture) -> String {
@@ -17,11 +18,12 @@ fn file(architecture: Architecture) -> String {
     let from = "basis = \"guessed\"\nsource = \"a test\"\n";
     let arm = if architecture == Architecture::Arm64 { "bbml2_noabort = false\n" } else { "" };
     let riscv = if architecture == Architecture::Riscv { "caches_invalid = true\n" } else { "" };
+    let x86 = if architecture == Architecture::X86 { "invlpg_drops = \"to-page\"\n" } else { "" };
     let mut text = format!(
         "name = \"test\"\nabout = \"A test.\"\narchitecture = \"{architecture}\"\n\
          [cores]\ncount = 4\nhardware_accessed = true\nhardware_dirty = true\n\
          nonleaf_accessed = false\n{arm}{from}{invalidation}{from}[storage]\nqueue_depth = 32\n{from}\
-         [tlb]\ncontiguous = true\ncoalesce = 4\nwalk_cache = 16\n{riscv}{from}\
+         [tlb]\ncontiguous = true\ncoalesce = 4\nwalk_cache = 16\n{riscv}{x86}{from}\
          [tlb.l1]\nentries = 64\nsets = 16\nways = 4\n{from}\
          [tlb.l2]\nentries = 1024\nsets = 128\nways = 8\n{from}"
     );
@@ -77,6 +79,7 @@ fn the_engine_is_told_of_the_hardware() {
     let riscv = parse(Architecture::Riscv, "ceiling = 33", "ceiling = 64");
     assert_eq!(riscv.caps::<Riscv64>(), Caps { range_limit: 65, ..ipi });
     assert!(riscv.tlb.caches_invalid);
+    assert_eq!((riscv.tlb.page_drops, x86.tlb.page_drops), (Walks::None, Walks::ToPage));
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod naive;
 mod rules;
 mod tables;
 
-use super::{Found, LevelShape, Tlb, TlbShape};
+use super::{Found, LevelShape, Tlb, TlbShape, Walks};
 use crate::Time;
 use naive::{Line, Naive};
 use pageout_paging::mmu::{Asid, Caps, Invalidate};
@@ -123,6 +123,7 @@ const PLAIN: TlbShape = TlbShape {
     coalesce: 1,
     caches_invalid: false,
     walk_cache: 0,
+    page_drops: Walks::None,
 };
 
 fn shapes() -> impl Iterator<Item = TlbShape> {
@@ -222,10 +223,12 @@ fn any_shape() -> impl Strategy<Value = TlbShape> {
     let any_level = || (0_u32..3, 1_u16..5).prop_map(|(sets, ways)| level(1 << sets, ways));
     let l2 = prop::option::of(any_level());
     let flags = any::<[bool; 2]>();
-    (any_level(), l2, flags, 0_u32..4, 0_u16..6).prop_map(|(l1, l2, flags, runs, walk_cache)| {
+    let drops = prop::sample::select([Walks::None, Walks::ToPage, Walks::AddressSpace].as_slice());
+    let walks = (0_u16..6, drops);
+    (any_level(), l2, flags, 0_u32..4, walks).prop_map(|(l1, l2, flags, runs, walks)| {
         let l2 = l2.filter(|l2| l2.entries() >= l1.entries());
-        let [contiguous, caches_invalid] = flags;
-        TlbShape { l1, l2, contiguous, coalesce: 1 << runs, caches_invalid, walk_cache }
+        let ([contiguous, caches_invalid], (walk_cache, page_drops)) = (flags, walks);
+        TlbShape { l1, l2, contiguous, coalesce: 1 << runs, caches_invalid, walk_cache, page_drops }
     })
 }
 

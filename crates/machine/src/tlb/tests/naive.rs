@@ -1,7 +1,7 @@
 //! The TLB as one would describe it: lists, looked through from end to end.
 
 use super::tables::Tables;
-use crate::tlb::{FaultKind, Found, LevelShape, Space, TlbShape};
+use crate::tlb::{FaultKind, Found, LevelShape, Space, TlbShape, Walks};
 use crate::{Hidden, Time};
 use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::table::Table;
@@ -166,6 +166,12 @@ impl Naive {
             Invalidate::Range { asid, start, nr, level } => {
                 let pages = (nr * F::nr_pages(level)) as u64;
                 let first = start.get() >> F::shift(level) << (F::shift(level) - F::PAGE_SHIFT);
+                let drops = self.shape.page_drops;
+                self.walks.retain(|(owner, level, number, _)| {
+                    let shift = F::shift(*level) - F::PAGE_SHIFT;
+                    let leads = || (first..first + pages).any(|page| page >> shift == *number);
+                    *owner != asid || drops == Walks::None || (drops == Walks::ToPage && !leads())
+                });
                 self.forget_if(now, |e| (first..first + pages).any(|page| e.covers(asid, page)))
             }
             Invalidate::AddressSpace(asid) => {

@@ -3,7 +3,7 @@
 use super::tables::{Map, Tables};
 use super::{A, B, PLAIN, level, page};
 use crate::Time;
-use crate::tlb::{FaultKind, Found, Tlb, TlbShape, Walk};
+use crate::tlb::{FaultKind, Found, Tlb, TlbShape, Walk, Walks};
 use pageout_paging::mmu::{Caps, Invalidate};
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::{Format, Pte};
@@ -195,17 +195,32 @@ fn a_store_to_a_clean_entry_walks_and_makes_it_dirty() {
 }
 
 #[test]
-fn ranges_keep_cached_walks_and_flushes_of_address_spaces_drop_them() {
+fn a_page_s_invalidation_drops_the_cached_walks_that_its_architecture_says() {
+    for (page_drops, [here, beside]) in
+        [(Walks::None, [1, 1]), (Walks::ToPage, [4, 1]), (Walks::AddressSpace, [4, 2])]
+    {
+        let tables = Tables::<SmallX86>::new();
+        let mut core = Core::new(&tables, &TlbShape { page_drops, ..WIDE });
+        assert_eq!(core.misses(0, false).levels, 4);
+        assert_eq!(core.misses(1, false).levels, 1);
+        assert_eq!(core.misses(8, false).levels, 2, "another table of the same PMD table");
+        core.forget(page(B, 0));
+        assert_eq!(core.misses(2, false).levels, 1, "{page_drops:?}: another address space's");
+        assert_eq!(core.forget(page(A, 0)), 1);
+        assert_eq!(core.misses(0, false).levels, here, "{page_drops:?}");
+        assert_eq!(core.misses(9, false).levels, beside, "{page_drops:?}");
+    }
+}
+
+#[test]
+fn flushes_of_address_spaces_drop_cached_walks() {
     let tables = Tables::<SmallX86>::new();
     let mut core = Core::new(&tables, &WIDE);
     assert_eq!(core.misses(0, false).levels, 4);
     assert_eq!(core.misses(1, false).levels, 1);
-    assert_eq!(core.misses(8, false).levels, 2, "another table of the same PMD table");
-    assert_eq!(core.forget(page(A, 0)), 1);
-    assert_eq!(core.misses(0, false).levels, 1);
     core.forget(Invalidate::AddressSpace(B));
     assert_eq!(core.misses(2, false).levels, 1, "another address space's");
-    assert_eq!(core.forget(Invalidate::AddressSpace(A)), 4);
+    assert_eq!(core.forget(Invalidate::AddressSpace(A)), 3);
     assert_eq!(core.misses(0, false).levels, 4);
 }
 
