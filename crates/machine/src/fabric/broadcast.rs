@@ -42,11 +42,8 @@ impl<F: Format> Machine<'_, F> {
         prices: &BroadcastPrices,
     ) {
         for core in self.used() {
-            if core.id != message.issuer {
-                core.snoop(now, prices.snoop);
-            }
             if shape.hold == 0 {
-                self.apply(core, message.what, now);
+                self.obey(core, message, now, prices);
                 continue;
             }
             let mut held = core.held.borrow_mut();
@@ -54,9 +51,17 @@ impl<F: Format> Machine<'_, F> {
             if held.len() > usize::from(shape.hold) {
                 let oldest = held.pop_front().expect("one was pushed");
                 count(&core.tally.overflows);
-                self.apply(core, oldest.what, now);
+                self.obey(core, oldest, now, prices);
             }
         }
+    }
+
+    /// A core applies an invalidation, which takes time of it if it is another core's.
+    fn obey(&self, core: &Core<'_, F>, message: Message, now: Time, prices: &BroadcastPrices) {
+        if core.id != message.issuer {
+            core.snoop(now, prices.snoop);
+        }
+        self.apply(core, message.what, now);
     }
 
     /// A DSB ISH: it ends when every core has applied what this core issued; what other cores
@@ -95,14 +100,14 @@ impl<F: Format> Machine<'_, F> {
 
     /// A barrier of `issuer` arrives at every core: what they hold of its invalidations is applied,
     /// and it ends once they are through with all that came to them.
-    pub(crate) fn sync(&self, now: Time, issuer: CoreId, wait: bool) {
+    pub(crate) fn sync(&self, now: Time, issuer: CoreId, wait: bool, prices: &BroadcastPrices) {
         let issuer = &self.cores[usize::from(issuer.0)];
         let mut done = issuer.barrier_done.get();
         for core in self.used() {
             core.held.borrow_mut().retain(|message| {
                 let its = message.issuer == issuer.id;
                 if its {
-                    self.apply(core, message.what, now);
+                    self.obey(core, *message, now, prices);
                 }
                 !its
             });

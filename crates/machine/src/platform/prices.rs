@@ -141,7 +141,7 @@ prices! {
         pub tlbi_issue: Time,
         /// From issue to arrival at another core.
         pub propagation: Time,
-        /// What a TLBI takes of a core that receives it.
+        /// What a TLBI takes of another core, when that applies it.
         pub snoop: Time,
         /// A DSB ISH after which nothing is outstanding, on a machine of one core.
         pub dsb_base: Time,

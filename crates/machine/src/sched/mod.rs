@@ -116,7 +116,9 @@ impl<'a, F: Format> Machine<'a, F> {
                 Invalidation::Broadcast(shape),
                 InvalidationPrices::Broadcast(prices),
             ) => self.arrive(now, message, shape, prices),
-            (Event::Sync(core, wait), ..) => self.sync(now, core, wait),
+            (Event::Sync(core, wait), _, InvalidationPrices::Broadcast(prices)) => {
+                self.sync(now, core, wait, prices);
+            }
             (Event::Interrupt(target, round), _, InvalidationPrices::Ipi(prices)) => {
                 self.interrupt(now, target, round, prices);
             }

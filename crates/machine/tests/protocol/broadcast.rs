@@ -212,6 +212,28 @@ fn invalidations_take_time_of_the_cores_that_receive_them() {
     assert_eq!(report.cores[1].stolen, Time::ZERO);
 }
 
+/// Jetson AGX Xavier's cores buffer invalidations (linux-arm-kernel, 2018): what they take, they
+/// take when they are applied.
+#[test]
+fn a_held_back_invalidation_takes_time_when_it_is_applied() {
+    let (hold, issued) = (8, 20);
+    let ground = Ground::<F>::new(1);
+    let machine = ground.machine(holding(2, hold));
+    let p = prices(&machine);
+    let (issuer, victim) = (machine.alone(CoreId(0)), machine.alone(CoreId(1)));
+    ground.load(&issuer, 0);
+    let stolen = || machine.report().cores.iter().map(|core| core.stolen).collect::<Vec<_>>();
+    let overflowed = u64::from(issued - hold);
+    for (issue, applied) in [(hold, 0), (issued - hold, overflowed)] {
+        (0..issue).for_each(|i| issuer.invalidate(page(0, usize::from(i))));
+        catch_up(&victim, &issuer);
+        assert_eq!(stolen(), [Time::ZERO, p.snoop * applied]);
+    }
+    issuer.spend(victim.now().since(issuer.now()));
+    issuer.barrier(Barrier::Complete);
+    assert_eq!(stolen(), [Time::ZERO, p.snoop * u64::from(issued)]);
+}
+
 #[test]
 fn a_range_is_as_many_instructions_as_it_is_encoded_in() {
     for (ranges, nr, instructions) in
