@@ -63,6 +63,8 @@ pub struct Machine<'a, F: Format> {
     pub(crate) chosen: Cell<Option<CoreId>>,
     pub(crate) mms: RefCell<BTreeMap<u32, Mm>>,
     pub(crate) identifiers: Identifiers,
+    /// When the interconnect can begin another barrier (arm64).
+    pub(crate) barrier_free: Cell<Time>,
     pub(crate) rounds: RefCell<Rounds>,
     pub(crate) locks: RefCell<crate::task::Locks>,
     pub(crate) storage: RefCell<Storage>,
@@ -103,6 +105,7 @@ impl<'a, F: Format> Machine<'a, F> {
             chosen: Cell::new(None),
             mms: RefCell::default(),
             identifiers: Identifiers::default(),
+            barrier_free: Cell::default(),
             rounds: RefCell::default(),
             locks: RefCell::default(),
             storage: RefCell::new(Storage::new(setup.shape.storage)),

@@ -65,8 +65,8 @@ impl<F: Format> Machine<'_, F> {
     }
 
     /// A DSB ISH: it ends when every core has applied what this core issued; what other cores
-    /// issued may be outstanding still. The core is stalled if that has to be waited for and
-    /// `wait` asks for it.
+    /// issued may be outstanding still. The interconnect begins one after the other. The core is
+    /// stalled if that has to be waited for and `wait` asks for it.
     pub(crate) fn dsb(
         &self,
         core: &Core<'_, F>,
@@ -90,11 +90,13 @@ impl<F: Format> Machine<'_, F> {
         let price = prices.dsb_base
             + prices.dsb_per_core * others
             + prices.dsb_per_outstanding * outstanding as u64;
-        core.barrier_done.set(devices.max(now + price));
+        let begun = now.max(self.barrier_free.get());
+        self.barrier_free.set(begun + prices.dsb_serial.min(price));
+        core.barrier_done.set(devices.max(begun + price));
         if wait {
             core.doing.set(Doing::Stalled);
         }
-        let arrival = last.max(now + prices.propagation);
+        let arrival = last.max(begun + prices.propagation);
         self.tell(arrival, Event::Sync(core.id, wait));
     }
 
@@ -112,6 +114,7 @@ impl<F: Format> Machine<'_, F> {
                 !its
             });
             if core.id != issuer.id {
+                core.snoop(now, prices.dsb_snoop);
                 done = done.max(core.busy_until.get());
             }
         }

@@ -149,6 +149,11 @@ prices! {
         pub dsb_per_core: Time,
         /// What each TLBI that is outstanding adds to it.
         pub dsb_per_outstanding: Time,
+        /// What a DSB ISH that follows a TLBI takes of each other core.
+        pub dsb_snoop: Time,
+        /// How long it keeps the interconnect from beginning another core's; at most as long as it
+        /// takes (Arm CCN-502 TRM, 100052, 2.7: at most four synchronisations in flight a node).
+        pub dsb_serial: Time,
         /// How long a device access of the own core is outstanding.
         pub device_access: Time,
     }

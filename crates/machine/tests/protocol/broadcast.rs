@@ -207,8 +207,9 @@ fn invalidations_take_time_of_the_cores_that_receive_them() {
     };
     let report =
         machine.run(vec![TaskSpec::new("victim", victim), TaskSpec::new("issuer", issuer)]);
-    assert_eq!(victim_took.get(), NS * 100_000 + p.snoop * 100);
-    assert_eq!(report.cores[0].stolen, p.snoop * 100);
+    let taken = p.snoop * 100 + p.dsb_snoop;
+    assert_eq!(victim_took.get(), NS * 100_000 + taken);
+    assert_eq!(report.cores[0].stolen, taken);
     assert_eq!(report.cores[1].stolen, Time::ZERO);
 }
 
@@ -231,7 +232,45 @@ fn a_held_back_invalidation_takes_time_when_it_is_applied() {
     }
     issuer.spend(victim.now().since(issuer.now()));
     issuer.barrier(Barrier::Complete);
-    assert_eq!(stolen(), [Time::ZERO, p.snoop * u64::from(issued)]);
+    assert_eq!(stolen(), [Time::ZERO, p.snoop * u64::from(issued) + p.dsb_snoop]);
+}
+
+/// Barriers of several cores go through one interconnect (Arm CCN-502 TRM, 100052, 2.7), which
+/// begins one after the other.
+#[test]
+fn barriers_at_once_wait_for_the_interconnect_and_one_core_s_own_do_not() {
+    let ends = |cores: u16, times: usize| {
+        let ground = Ground::<F>::new(1);
+        let machine = ground.machine(holding(32, 0));
+        let ends = std::cell::RefCell::new(Vec::new());
+        let issuer = |task: &Task<'_, '_, F>| {
+            ground.load(task, 0);
+            task.wait_until(NS * 50_000);
+            let begun = task.now();
+            for _ in 0..times {
+                task.invalidate(page(0, 1));
+                task.barrier(Barrier::Complete);
+            }
+            ends.borrow_mut().push(task.now() - begun);
+        };
+        let tasks = (0..cores).map(|core| TaskSpec::new("issuer", issuer).on(CoreId(core)));
+        machine.run(tasks.collect());
+        (prices(&machine), ends.into_inner())
+    };
+    let (p, alone) = ends(1, 1);
+    let price = p.dsb_base + p.dsb_per_core * 31 + p.dsb_per_outstanding;
+    assert!(p.dsb_serial < price, "one core's barriers don't wait for each other");
+    assert_eq!(alone, [p.tlbi_issue + price]);
+    assert_eq!(ends(1, 3).1, [(p.tlbi_issue + price) * 3]);
+    for cores in [2, 4, 16] {
+        let (_, ends) = ends(cores, 1);
+        // What others' invalidations and barriers take of a core meanwhile comes on top.
+        let taken = (p.snoop + p.dsb_snoop) * u64::from(cores - 1);
+        for (before, end) in (0..).zip(&ends) {
+            let waited = alone[0] + p.dsb_serial * before;
+            assert!((waited..=waited + taken).contains(end), "{before} of {cores}: {end}");
+        }
+    }
 }
 
 #[test]
