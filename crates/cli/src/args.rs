@@ -260,9 +260,9 @@ pub(crate) struct ReproduceArgs {
     /// One thread's figures, without the fits: S0, S1, S2, S3, S4 or lists [default: all]
     #[arg(long, value_name = "THREAD", value_parser = thread)]
     pub thread: Option<Thread>,
-    /// Draws of a platform's prices [default: 2000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(20..=1_000_000))]
-    pub draws: Option<u64>,
+    /// Draws of prices for S0 and S1 [default: 200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    pub draws: Option<u32>,
     /// A smaller file, few rounds and draws
     #[arg(long)]
     pub quick: bool,

@@ -18,7 +18,7 @@ use Thread::{Lists, S0, S1, S2, S4};
 /// The platform of S0's and S1's arm64 figures.
 pub(super) const ARM: &str = "arm64-server-32-class";
 /// The platform of their x86 figures.
-const X86: &str = "x86-server-class";
+pub(super) const X86: &str = "x86-server-class";
 pub(super) const CARMEL: &str = "carmel-8-class";
 pub(super) const SNAPDRAGON: &str = "snapdragon-888-class";
 pub(super) const KUNPENG: &str = "kunpeng-920-class";

@@ -3,9 +3,9 @@
 
 use super::figure::{Figure, Theirs, Thread};
 use super::figures::all;
-use super::material::{Cost, Material, Step};
+use super::material::{Material, Step};
+use super::reclaim::Cost;
 use crate::metrics::{NS_PER_PAGE, labels, measured};
-use pageout_machine::Time;
 use pageout_machine::platform::{Draw, InvalidationPrices};
 use pageout_record::render::{Align, Grid, rounded};
 use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordSet};
@@ -35,7 +35,8 @@ pub(super) enum End {
     After,
 }
 
-/// A number fitted on: `instruction · a + tlbi_issue · b + rest`, beside what the thread has.
+/// A number fitted on: `instruction · a + tlbi_issue · b + rest`, beside what the thread has. The
+/// core that reclaims waits for no other there, so that the machine's time is linear in both.
 #[derive(Clone, Debug)]
 struct Point {
     name: String,
@@ -64,17 +65,18 @@ impl Point {
             End::After => (format!("{id} after"), after),
         };
         let platform = material.platform(figure)?;
-        let mut prices = platform.prices(Draw::Nominal);
-        prices.instruction = Time::ZERO;
-        if let InvalidationPrices::Broadcast(broadcast) = &mut prices.invalidation {
-            broadcast.tlbi_issue = Time::ZERO;
-        }
-        let cost: Cost = material.cost(figure, step)?;
+        let prices = platform.prices(Draw::Nominal);
+        let InvalidationPrices::Broadcast(broadcast) = &prices.invalidation else {
+            return Err(format!("{id} is of a machine without TLBI"));
+        };
+        let Cost { time, instructions, broadcasts } = material.reclaim.cost(figure, step)?;
+        let fitted =
+            instructions * prices.instruction.ns() + broadcasts * broadcast.tlbi_issue.ns();
         Ok(Self {
             name,
             thread: figure.thread,
-            coefficients: [cost.instructions, cost.invalidations],
-            rest: cost.at(&prices, platform.shape().cores),
+            coefficients: [instructions, broadcasts],
+            rest: time.0 - fitted,
             theirs,
         })
     }

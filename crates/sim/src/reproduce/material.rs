@@ -4,6 +4,7 @@
 use super::figure::Figure;
 use super::figures::ARM;
 use super::patterns::{self, Patterns};
+use super::reclaim;
 use super::shootdowns;
 use super::thpscale::Runs;
 use crate::bench::figures::Measured;
@@ -14,9 +15,8 @@ use crate::published::lab_metric;
 use crate::reclaim_file::{Orders, ReclaimFile, WHOLE};
 use crate::rounds::{Cell, Rounds, measure};
 use crate::variant::{Lru, Variant};
-use pageout_machine::platform::{Architecture, InvalidationPrices, Platform, Prices};
+use pageout_machine::platform::{Architecture, Platform};
 use pageout_paging::Stage;
-use pageout_paging::table::LINE;
 use pageout_record::schema::{Record, RecordSet};
 use std::cell::OnceCell;
 
@@ -35,8 +35,8 @@ pub struct Effort {
     pub bytes: u64,
     /// Rounds of it.
     pub rounds: usize,
-    /// Draws of a platform's prices.
-    pub draws: u64,
+    /// Draws of a platform's prices for S0's and S1's benchmark on the modelled machine.
+    pub draws: u32,
     /// About the bytes of memory of scenarios on the modelled machine that fill it.
     pub memory: u64,
     /// Draws of prices for each of them.
@@ -50,7 +50,7 @@ impl Effort {
     pub const FULL: Self = Self {
         bytes: 1 << 30,
         rounds: 9,
-        draws: 2000,
+        draws: 200,
         memory: 256 << 20,
         modelled: 10,
         patterns: patterns::Runs { memory: 16 << 20, nominal: 31, draws: 20, each: 4 },
@@ -59,7 +59,7 @@ impl Effort {
     pub const QUICK: Self = Self {
         bytes: 32 << 20,
         rounds: 2,
-        draws: 100,
+        draws: 20,
         memory: 48 << 20,
         modelled: 1,
         patterns: patterns::Runs { memory: 4 << 20, nominal: 3, draws: 2, each: 2 },
@@ -85,7 +85,7 @@ impl Step {
     pub(super) const ALL: [Self; 5] =
         [Self::Stock, Self::Young, Self::Unmap, Self::MglruUnmap, Self::Mglru];
 
-    const fn variant(self) -> Variant {
+    pub(super) const fn variant(self) -> Variant {
         match self {
             Self::Stock => Variant::BEFORE,
             Self::Young => Variant::STEPS[0],
@@ -113,46 +113,13 @@ impl Step {
     }
 }
 
-/// What a reclaimed page takes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Cost {
-    /// Instructions of the kernel, from the lab.
-    pub(super) instructions: f64,
-    /// Lines of page tables that come from far: each once a pass.
-    pub(super) far_lines: f64,
-    /// Atomic changes of entries, from the engine, as are the next two.
-    pub(super) atomics: f64,
-    /// Invalidations issued.
-    pub(super) invalidations: f64,
-    /// Waits for them.
-    pub(super) barriers: f64,
-}
-
-impl Cost {
-    /// Nanoseconds, on so many cores of which no other runs the process whose pages go: a broadcast
-    /// tells the others anyway; nobody is interrupted.
-    pub(super) fn at(&self, prices: &Prices, cores: u16) -> f64 {
-        let invalidating = match &prices.invalidation {
-            InvalidationPrices::Broadcast(broadcast) => {
-                let others = broadcast.dsb_per_core.ns() * f64::from(cores - 1);
-                self.invalidations
-                    * (broadcast.tlbi_issue.ns() + broadcast.dsb_per_outstanding.ns())
-                    + self.barriers * (broadcast.dsb_base.ns() + others)
-            }
-            InvalidationPrices::Ipi(_) => 0.0,
-        };
-        self.instructions * prices.instruction.ns()
-            + self.far_lines * prices.line_far.ns()
-            + self.atomics * prices.rmw.ns()
-            + invalidating
-    }
-}
-
 /// What is to be run for answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Needs {
     /// The engine on this machine.
     pub(super) host: bool,
+    /// Scenario `reclaim-file` on modelled machines.
+    pub(super) reclaim: bool,
     /// Scenario `thpscale` on the modelled machine.
     pub(super) thpscale: bool,
     /// Those of [`shootdowns`].
@@ -164,13 +131,13 @@ pub(super) struct Needs {
 pub(super) struct Material {
     host: Vec<Record>,
     lab: RecordSet,
+    /// What scenario `reclaim-file` on modelled machines said, if it ran.
+    pub(super) reclaim: reclaim::Runs,
     /// What scenario `thpscale` said, if it ran.
     pub(super) thpscale: Runs,
     /// What scenarios about shootdowns said, if they ran.
     pub(super) shootdowns: shootdowns::Runs,
     bytes: u64,
-    /// Draws of a platform's prices.
-    pub(super) draws: u64,
     runs: patterns::Runs,
     patterns: OnceCell<Patterns>,
 }
@@ -184,6 +151,10 @@ impl Material {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Self {
         let host = if needs.host { run(effort, progress) } else { Vec::new() };
+        let reclaim = match needs.reclaim {
+            true => reclaim::Runs::gather(effort, progress).expect("fields it has"),
+            false => reclaim::Runs::default(),
+        };
         let platform = || Platform::named(ARM).expect("a shipped platform");
         let thpscale = match needs.thpscale {
             true => Runs::gather(platform(), effort, progress).expect("it has pages of 2 MiB"),
@@ -193,9 +164,10 @@ impl Material {
             true => shootdowns::Runs::gather(effort, progress).expect("fields they have"),
             false => shootdowns::Runs::default(),
         };
-        let Effort { bytes, draws, patterns: runs, .. } = effort;
+        let Effort { bytes, patterns: runs, .. } = effort;
         let patterns = OnceCell::new();
-        Self { host, thpscale, shootdowns, lab: lab_records(), bytes, draws, runs, patterns }
+        let lab = lab_records();
+        Self { host, lab, reclaim, thpscale, shootdowns, bytes, runs, patterns }
     }
 
     /// The figure's platform.
@@ -208,24 +180,6 @@ impl Material {
     pub(super) fn patterns(&self, figure: &Figure) -> Result<&Patterns, String> {
         let platform = self.platform(figure)?;
         Ok(self.patterns.get_or_init(|| Patterns::run(self.runs, &platform)))
-    }
-
-    /// What a page takes in a state of the kernel.
-    pub(super) fn cost(&self, figure: &Figure, step: Step) -> Result<Cost, String> {
-        let format = self.format(figure)?;
-        let counted = |name: &str| {
-            let found = self.engine(format, step, name);
-            found.first().copied().ok_or_else(|| format!("{name} was not counted"))
-        };
-        let mapped = self.lab(format, step, "before: present")?;
-        let passes = mapped / self.lab(format, step, "pgsteal")? + 1.0;
-        Ok(Cost {
-            instructions: self.lab(format, step, "reclaim")?,
-            far_lines: passes / LINE as f64,
-            atomics: counted("atomics")?,
-            invalidations: counted("invalidations")?,
-            barriers: counted("barriers")?,
-        })
     }
 
     /// The lab's instructions a page.

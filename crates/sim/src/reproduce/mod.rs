@@ -8,6 +8,7 @@ mod fit;
 mod material;
 mod patterns;
 mod predict;
+mod reclaim;
 mod records;
 mod rows;
 mod score;
@@ -41,7 +42,8 @@ pub fn reproduce(
     let figures: Vec<_> = all().filter(asked).collect();
     let methods = || figures.iter().flat_map(|figure| figure.methods);
     let needs = Needs {
-        host: thread.is_none() || methods().any(|method| method.needs_host()),
+        host: methods().any(|method| method.needs_host()),
+        reclaim: methods().any(|method| method.needs_reclaim()),
         thpscale: methods().any(|method| matches!(method, Method::Thpscale(_))),
         shootdowns: methods().any(|method| matches!(method, Method::Shootdowns(_))),
     };

@@ -1,20 +1,19 @@
 //! How ours comes about: a closed set of methods, and their answers.
 
-use super::figure::{Figure, Theirs};
+use super::figure::Figure;
 use super::figures::CARMEL;
 use super::material::{Material, Step};
 use super::patterns::Ask;
 use super::shootdowns::Asked;
 use super::thpscale::Told;
 use crate::metrics::NS_PER_PAGE;
-use pageout_machine::platform::{Draw, Platform};
+use pageout_machine::platform::Platform;
 use pageout_record::schema::{Basis, Ground};
 
 /// How a line of ours comes about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
-    /// Instructions that the lab counted on a real kernel, and what the engine was counted to do to
-    /// tables and TLBs, times prices of the figure's platform.
+    /// Scenario `reclaim-file` on the figure's modelled machine.
     Priced(Steps),
     /// The same of the state after alone, for a figure that is one number.
     PricedAfter(Steps),
@@ -144,9 +143,9 @@ impl Method {
     /// Why nothing can be said.
     pub(super) fn answer(self, figure: &Figure, material: &Material) -> Result<Answer, String> {
         match self {
-            Self::Priced(steps) => priced(figure, steps, material),
+            Self::Priced(steps) => material.reclaim.answer(steps, figure),
             Self::PricedAfter(steps) => {
-                let mut answer = priced(figure, steps, material)?;
+                let mut answer = material.reclaim.answer(steps, figure)?;
                 answer.quantities.retain(|quantity| quantity.name == "after");
                 answer.quantities.iter_mut().for_each(|quantity| quantity.name = "value");
                 Ok(answer)
@@ -184,7 +183,12 @@ impl Method {
 
     /// Whether it needs the engine measured here.
     pub(super) const fn needs_host(self) -> bool {
-        matches!(self, Self::Priced(_) | Self::PricedAfter(_) | Self::Host(_) | Self::HostShare(..))
+        matches!(self, Self::Host(_) | Self::HostShare(..))
+    }
+
+    /// Whether it needs scenario `reclaim-file` modelled.
+    pub(super) const fn needs_reclaim(self) -> bool {
+        matches!(self, Self::Priced(_) | Self::PricedAfter(_))
     }
 }
 
@@ -224,33 +228,6 @@ fn interval(draws: &[f64]) -> (f64, f64) {
     sorted.sort_by(f64::total_cmp);
     let cut = sorted.len() / 20;
     (sorted[cut], sorted[sorted.len() - 1 - cut])
-}
-
-fn priced(figure: &Figure, steps: Steps, material: &Material) -> Result<Answer, String> {
-    let platform = material.platform(figure)?;
-    let [before, after] = steps.ends();
-    let [before, after] = [material.cost(figure, before)?, material.cost(figure, after)?];
-    let cores = platform.shape().cores;
-    let at = |draw: Draw| {
-        let prices = platform.prices(draw);
-        [before, after].map(|cost| cost.at(&prices, cores))
-    };
-    let nominal = at(Draw::Nominal);
-    let draws: Vec<_> = (1..=material.draws).map(|seed| at(Draw::Seeded(seed))).collect();
-    let over = |f: fn(&[f64; 2]) -> f64| draws.iter().map(f).collect::<Vec<_>>();
-    let mut quantities = Vec::new();
-    if !matches!(figure.theirs, Theirs::Ratio { .. }) {
-        quantities.push(drawn("before", NS_PER_PAGE, nominal[0], &over(|ns| ns[0])));
-        quantities.push(drawn("after", NS_PER_PAGE, nominal[1], &over(|ns| ns[1])));
-    }
-    quantities.push(drawn(RATIO, TIMES, nominal[0] / nominal[1], &over(|ns| ns[0] / ns[1])));
-    Ok(Answer {
-        ground: Ground::Model,
-        label: Label::Predicted,
-        basis: Basis::Modelled,
-        how: "counted instructions, table operations and invalidations, priced",
-        quantities,
-    })
 }
 
 fn counted(figure: &Figure, steps: Steps, material: &Material) -> Result<Answer, String> {

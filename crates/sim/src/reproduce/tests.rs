@@ -1,9 +1,14 @@
-use super::figures::all;
+use super::figures::{ARM, all};
 use super::fit::FITTED_ON;
 use super::material::{Material, Needs};
 use super::predict::{Answer, Label, Method, Quantity};
 use super::{Effort, Figure, Said, records, table};
+use crate::model::{Model, Scenario as _};
+use crate::reclaim_file::{Priced, WHOLE};
+use crate::variant::Variant;
+use pageout_machine::platform::{Draw, InvalidationPrices, Platform};
 use pageout_record::schema::{Basis, Ground, Machine, Record, RecordSet, Run};
+use std::num::NonZeroUsize;
 
 /// The threads' numbers, as facts about them were noted: a row for each.
 const ROWS: usize = 70;
@@ -69,6 +74,46 @@ fn counted_ratios_are_those_of_the_stored_records() {
     let answer = counted.expect("it is counted").answer(figure, &material).expect("it is stored");
     let ratio = answer.quantities.last().expect("a ratio").values[0];
     assert!((ratio - 2705.456 / 1071.339).abs() < 1e-3, "{ratio}");
+}
+
+/// What is predicted of S0's first step is what `compare` says of the same machine: with the DSB
+/// ISHST before each TLBI (Linux 7.3.4, arm64 __do_flush_tlb_range).
+#[test]
+fn a_prediction_pays_the_barrier_before_each_invalidation() {
+    let needs = Needs { reclaim: true, ..Needs::default() };
+    let material = Material::gather(Effort::QUICK, needs, &mut |_, _| ());
+    let figure = figure("s0-young-arm64");
+    let priced = figure.methods.iter().find(|method| matches!(method, Method::Priced(_)));
+    let answer = priced.expect("it is predicted").answer(figure, &material).expect("it has run");
+    let of = |name: &str| {
+        let found = answer.quantities.iter().find(|quantity| quantity.name == name);
+        found.expect("before and after").values[0]
+    };
+    let platform = Platform::named(ARM).expect("a shipped platform");
+    let model = Model {
+        platform: Some(platform.clone()),
+        cores: None,
+        draws: 0,
+        runs: 1,
+        seed: 1,
+        threads: NonZeroUsize::MIN,
+    };
+    let all = Priced::parse(&["order=4".to_owned(), "size=48MiB".to_owned()], &model).unwrap();
+    let variants = [Variant::BEFORE, Variant::STEPS[0]];
+    let records = Priced::records(&all, &variants, &model, &mut |_, _| ());
+    for (record, name) in records.iter().zip(["before", "after"]) {
+        let metric = |name: &str| {
+            let found = record.metrics.iter().find(|metric| metric.name == name);
+            found.unwrap_or_else(|| panic!("no {name}")).values[0]
+        };
+        let (ours, compared) = (of(name), metric(WHOLE));
+        assert!((ours / compared - 1.0).abs() < 0.01, "{name}: {ours} and {compared} ns a page");
+        let prices = platform.prices(Draw::Nominal);
+        let InvalidationPrices::Broadcast(broadcast) = prices.invalidation else { panic!() };
+        let least = metric("instructions") * prices.instruction.ns()
+            + metric("invalidations broadcast") * (broadcast.tlbi_issue + broadcast.dsb_base).ns();
+        assert!(metric("invalidations broadcast") > 1.0 && ours > least, "{ours} and {least} ns");
+    }
 }
 
 #[test]
