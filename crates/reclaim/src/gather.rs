@@ -66,7 +66,8 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
     }
 
     /// `nr` entries of `level` from `start` on were taken out of the address space under their
-    /// table's lock, which is still held; `was` is what they were, merged. Nothing is owed for what
+    /// table's lock, which is still held; `was` is what they were, merged. What a secondary MMU has
+    /// to forget is the caller's to say. Nothing is owed for what
     /// hardware could not reach. Deferred invalidations go out now where hardware broadcasts them
     /// and are completed later; where they are interrupts, they wait, unless no other CPU may hold
     /// the translations (Linux 7.3.4, set_tlb_ubc_flush_pending).
@@ -83,7 +84,6 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
             return;
         }
         let (mmu, asid) = (self.world.mmu(), mm.asid());
-        tlb::forget_secondary(self.world, asid, start, nr, level);
         let Caps { shootdown, cpus, .. } = mmu.caps();
         let deferred = when.defers(cpus);
         if deferred && shootdown == Shootdown::Ipi && mmu.remote(asid) {

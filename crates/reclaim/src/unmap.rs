@@ -6,11 +6,13 @@ use crate::gather::Gather;
 use crate::maps::Maps;
 use crate::mm::Mm;
 use crate::referenced::max_batch;
+use crate::space::pages;
 use crate::swap;
-use crate::tuning::{UnmapBy, Unmapping};
+use crate::tuning::{ShootdownWhen, UnmapBy, Unmapping};
 use crate::vma::{VmFlags, Vma};
 use crate::world::World;
 use crate::{CpuCtx, Rank};
+use core::mem;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Acquire;
 use core::sync::atomic::fence;
@@ -18,7 +20,7 @@ use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{self, Getter};
 use pageout_paging::pte::{Moving, SwapEntry, SwapKind};
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
-use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Stage, Table, VirtAddr};
+use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Stage, Table, VirtAddr, tlb};
 
 /// What [`try_to_unmap`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,7 +75,8 @@ pub fn try_to_unmap<W: World>(
         assert!(flags.contains(FolioFlags::SWAPCACHE), "a swap slot for what is unmapped");
         Leaves::SwapSlot
     };
-    let mut unmap = Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0 };
+    let mut unmap =
+        Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0, cleared: false };
     world.enter(Stage::Unmap);
     cpu.enter(Rank::Rmap);
     if let Some(lock) = maps.mapping(folio.mapping()).lock.try_read() {
@@ -99,7 +102,8 @@ pub(crate) fn try_to_migrate<W: World>(
 ) -> Unmapped {
     let folio = guard.folio();
     let leaves = Leaves::Migration;
-    let mut unmap = Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0 };
+    let mut unmap =
+        Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0, cleared: false };
     world.enter(Stage::Unmap);
     cpu.enter(Rank::Rmap);
     let lock = maps.mapping(folio.mapping()).lock.read(|| world.relax());
@@ -117,6 +121,8 @@ struct Unmap<'a, 'g, 'm, W: World> {
     unmapping: Unmapping,
     gather: &'a mut Gather<'g, 'm, W>,
     refs: u32,
+    /// Entries of the VMA at hand were taken out.
+    cleared: bool,
 }
 
 impl<W: World> Unmap<'_, '_, '_, W> {
@@ -140,6 +146,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             return ControlFlow::Continue(());
         };
         let mm = self.maps.mm(vma.mm());
+        let (start, nr) = (range.start, pages::<W::Format>(&range));
         // Entries of a large folio may be in the middle of a change to others of its own.
         let lock = if folio.nr_pages() > 1 { LockWhen::Always } else { LockWhen::Plausible };
         let target = Where {
@@ -180,6 +187,10 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             folio.take_mappings(counted);
             self.refs += counted;
         }
+        // Once for all of them, as kernels do (Linux 7.3.4, mmu_notifier_invalidate_range_start).
+        if mem::take(&mut self.cleared) {
+            tlb::forget_secondary(self.world, mm.asid(), start, nr, Level::Pte);
+        }
         drop(walk);
         cpu.leave(Rank::PageTable);
         done
@@ -198,6 +209,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     ) -> Option<usize> {
         let nr = self.batch(pt, vma, addr, pte);
         let was = contig::get_and_clear_ptes(self.world, pt, mm.asid(), addr, nr);
+        self.cleared = true;
         self.gather.cleared(mm, self.unmapping.shootdown, addr, nr, Level::Pte, was);
         if W::Format::is_dirty(was) {
             self.guard.set(FolioFlags::DIRTY);
@@ -208,6 +220,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             Leaves::NothingIfClean if self.may_discard() => {
                 // No index leads to the folio: a fault maps zeros once the table's lock is free.
                 if <W::Rules as Rules>::flush_before_zeros() {
+                    tlb::forget_secondary(self.world, mm.asid(), addr, nr, Level::Pte);
                     self.gather.flush();
                 }
                 Pte::NONE
@@ -309,11 +322,12 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         }
     }
 
-    /// Takes out a PMD leaf.
+    /// Takes out a PMD leaf, which is flushed at once (Linux 7.3.4, pmdp_huge_clear_flush).
     fn pmd(&mut self, pt: &LockedTable<'_, W>, mm: &Mm, addr: VirtAddr) {
         let i = W::Format::index(Level::Pmd, addr);
         let was = pt.table().swap(i, Pte::NONE);
-        self.gather.cleared(mm, self.unmapping.shootdown, addr, 1, Level::Pmd, was);
+        self.cleared = true;
+        self.gather.cleared(mm, ShootdownWhen::Immediate, addr, 1, Level::Pmd, was);
         if W::Format::is_dirty(was) {
             self.guard.set(FolioFlags::DIRTY);
         }

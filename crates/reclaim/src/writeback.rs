@@ -101,7 +101,7 @@ impl Maps<'_> {
             pfn: folio.pfn(),
             nr_pages: folio.nr_pages(),
             matches: Match::Mapped,
-            lock: LockWhen::Plausible,
+            lock: LockWhen::Always,
             getter: Getter::Raw,
         };
         cpu.enter(Rank::PageTable);
@@ -109,6 +109,8 @@ impl Maps<'_> {
         let mut all = true;
         while let Some(hit) = walk.next_hit() {
             match hit {
+                // Lent to a device: it writes to the page, and says so when it comes back.
+                Hit::Pte(_, pte) if !W::Format::is_present(pte) => {}
                 Hit::Pte(at, pte) if W::Format::is_write(pte) || W::Format::is_dirty(pte) => {
                     if take_stores(world, walk.locked(), mm, at) {
                         guard.set(FolioFlags::DIRTY);

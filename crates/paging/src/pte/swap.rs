@@ -108,6 +108,14 @@ impl SwapEntry {
         }
     }
 
+    /// The frame of a page that is lent to a device: the entry counts as a mapping of it.
+    pub const fn lent(self) -> Option<Pfn> {
+        match self.kind {
+            SwapKind::DevicePrivate | SwapKind::DeviceExclusive => self.pfn(),
+            _ => None,
+        }
+    }
+
     /// The frame behind the entry, where the kind has one.
     pub const fn pfn(self) -> Option<Pfn> {
         match self.kind {

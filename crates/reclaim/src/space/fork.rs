@@ -1,7 +1,7 @@
 //! Fork: a child that shares its parent's pages until either writes.
 
 use super::{SpaceError, after, flush_mm, flush_tlb_batched_pending, read, run, set_absent};
-use crate::fault::WorldTables;
+use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
 use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
@@ -15,7 +15,7 @@ use pageout_paging::contig::{set_ptes, wrprotect_ptes};
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::walk::{Span, make_table, spans};
-use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange};
+use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
 
 /// Runs of the child alike where the parent's are; the child's entries are all old.
 const COPY: BatchFlags = BatchFlags {
@@ -135,6 +135,10 @@ impl Maps<'_> {
             Entry::Present | Entry::ProtNone => {
                 Ok(self.share_run(world, &pt, (from, vma), range, pte))
             }
+            Entry::Swap(entry) if entry.kind == SwapKind::DeviceExclusive => {
+                let pte = take_back(world, &pt, (from, vma), addr, entry);
+                Ok(self.share_run(world, &pt, (from, vma), range, pte))
+            }
             Entry::Swap(entry) => self.share_swapped(world, cpu, &pt, addr, entry),
         };
         drop(pt);
@@ -180,9 +184,32 @@ impl Maps<'_> {
                 return Err(SpaceError::OutOfMemory);
             }
             set_absent(pt, addr, shared);
+        } else if let Some(id) = entry.lent().and_then(|pfn| self.folio_of(pfn)) {
+            let pfn = entry.pfn().expect("a page that is lent has a frame");
+            self.set_anon_exclusive(pfn, 1, false);
+            self.folio(id).add_mappings(1);
+            set_absent(pt, addr, shared);
         }
         Ok((shared, 1))
     }
+}
+
+/// Takes a page back from a device that had it for itself: the entry, which permits no stores
+/// (Linux 7.3.4, try_restore_exclusive_pte).
+fn take_back<W: World>(
+    world: &W,
+    pt: &LockedTable<'_, W>,
+    (mm, vma): (&Mm, &Vma),
+    addr: VirtAddr,
+    entry: SwapEntry,
+) -> Pte {
+    let pfn = entry.pfn().expect("a page that is lent has a frame");
+    let pte = W::Format::leaf(Level::Pte, pfn, prot_of(vma.flags(), false));
+    let pte = if entry.soft_dirty { W::Format::mksoft_dirty(pte) } else { pte };
+    let pte = if entry.uffd_wp { W::Format::mkuffd_wp(pte) } else { pte };
+    tlb::forget_secondary(world, mm.asid(), addr, 1, Level::Pte);
+    set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, addr), pte, 1);
+    pte
 }
 
 fn is_migration<F: Format>(pte: Pte) -> bool {

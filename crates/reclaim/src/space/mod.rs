@@ -58,7 +58,7 @@ fn flush_mm<E: Env>(env: &E, mm: &Mm) {
 }
 
 /// Pages of a range.
-fn pages<F: Format>(range: &VirtRange) -> usize {
+pub(crate) fn pages<F: Format>(range: &VirtRange) -> usize {
     ((range.end.get() - range.start.get()) >> F::PAGE_SHIFT) as usize
 }
 

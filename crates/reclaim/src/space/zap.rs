@@ -25,6 +25,8 @@ struct Batch {
     nr: usize,
     /// Whether a TLB may hold any of it.
     valid: bool,
+    /// Whether a device may.
+    lent: bool,
 }
 
 impl Maps<'_> {
@@ -105,9 +107,11 @@ fn zap_batch<W: World>(
     while addr < range.end && batch.nr < BATCH {
         addr = take_out(maps, world, &pt, mm, addr..range.end, &mut batch);
     }
+    let nr = super::pages::<W::Format>(&(range.start..addr));
     if batch.valid {
-        let nr = super::pages::<W::Format>(&(range.start..addr));
         tlb::forget(world, mm.asid(), range.start, nr, Level::Pte);
+    } else if batch.lent {
+        tlb::forget_secondary(world, mm.asid(), range.start, nr, Level::Pte);
     }
     for (id, nr, was) in batch.runs.iter().flatten() {
         if W::Format::is_dirty(*was) {
@@ -158,6 +162,10 @@ fn take_out<W: World>(
             set_absent(pt, addr, Pte::NONE);
             if let Some(slot) = SwapSlot::named_by(entry) {
                 batch.slots[batch.nr] = Some(slot);
+                batch.nr += 1;
+            } else if let Some(id) = entry.lent().and_then(|pfn| maps.folio_of(pfn)) {
+                batch.lent = true;
+                batch.runs[batch.nr] = Some((id, 1, Pte::NONE));
                 batch.nr += 1;
             }
         }

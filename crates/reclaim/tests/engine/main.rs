@@ -11,6 +11,7 @@ mod cow;
 mod cpu;
 mod crowd;
 mod decision;
+mod device;
 mod env;
 mod faults;
 mod fork;

@@ -3,13 +3,15 @@
 use crate::cpu::ROOM;
 use crate::env::{Asked, Secondary};
 use crate::formats::on_every_format;
-use crate::world::{Arena, LIMITS, World, page, pages};
+use crate::world::{Arena, LIMITS, World, page, pages, tuning};
 use pageout_paging::mmu::Invalidate;
 use pageout_paging::pte::{SwapEntry, SwapKind, YoungClear};
 use pageout_paging::tlb::forget_secondary;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Notifier, Pfn};
-use pageout_reclaim::{Advice, FolioId, MmId, Refs, Subscribers, VmFlags};
+use pageout_reclaim::{
+    Advice, FolioId, MmId, Refs, Subscribers, Tuning, UnmapBy, Unmapping, VmFlags,
+};
 use std::ops::Range;
 
 /// A folio of four pages at pages 1 to 4 of a process, which a secondary MMU mirrors. No block is
@@ -207,6 +209,28 @@ fn the_secondary_forgets_what_the_primary_no_longer_maps<F: Format>(_: Family) {
     }
 }
 
+/// Whatever way its entries are taken out, and however many runs they are.
+fn reclaim_tells_the_secondary_once_of_a_folio<F: Format>(_: Family) {
+    for by in [UnmapBy::PerEntry, UnmapBy::Batched] {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let mm = world.process();
+        world.anon_at(mm, 0..4, 2);
+        world.fill(mm, 0..4, 10);
+        world.attach(mm, []);
+        world.secondary(mm).asked();
+        let unmapping = Unmapping { by, ..tuning().unmapping };
+        let tuning = Tuning { unmapping, ..tuning() };
+        let (env, cpu) = (&world.env, &mut world.cpu);
+        let done = world.maps.madvise(env, cpu, mm, &pages::<F>(0..4), Advice::PageOut, tuning);
+        assert_eq!(done, Ok(()));
+        let asked = world.secondary(mm).asked();
+        let told: Vec<_> =
+            asked.iter().filter(|asked| matches!(asked, Asked::Invalidate(_))).collect();
+        assert_eq!(told, [&Asked::Invalidate(pages::<F>(0..4))], "{by:?}");
+    }
+}
+
 fn a_copy_on_write_takes_the_old_page_from_the_secondary<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
@@ -230,6 +254,7 @@ on_every_format!(
     other_entries_that_are_not_present_are_no_mapping,
     pages_without_access_rights_are_still_asked,
     the_secondary_forgets_what_the_primary_no_longer_maps,
+    reclaim_tells_the_secondary_once_of_a_folio,
     a_copy_on_write_takes_the_old_page_from_the_secondary,
 );
 

@@ -1,0 +1,105 @@
+//! Pages lent to a device: entries that are not present, and map a page all the same.
+
+use crate::cpu::{ROOM, RW};
+use crate::formats::on_every_format;
+use crate::world::{Arena, World};
+use pageout_paging::Format;
+use pageout_paging::pte::{SwapEntry, SwapKind};
+use pageout_paging::young::Family;
+use pageout_reclaim::{FolioId, Frames, MmId, VmFlags};
+
+const KINDS: [SwapKind; 2] = [SwapKind::DevicePrivate, SwapKind::DeviceExclusive];
+
+/// Makes the entry of a page one of a device.
+fn lend<F: Format>(world: &World<'_, F>, mm: MmId, number: u64, kind: SwapKind) {
+    world.change(mm, number, |pte| {
+        F::swap(SwapEntry::new(kind, F::pfn(pte).get()).expect("a frame"))
+    });
+}
+
+/// A process of four anonymous pages, of which one is lent.
+fn lent<F: Format>(world: &mut World<'_, F>, kind: SwapKind) -> (MmId, FolioId) {
+    let mm = world.process();
+    world.anon_at(mm, 0..4, 0);
+    world.fill(mm, 0..4, 10);
+    let folio = world.folio_at(mm, 2);
+    lend(world, mm, 2, kind);
+    (mm, folio)
+}
+
+/// Its payload has no bits of a mapping.
+fn write_back_leaves_a_page_that_is_lent<F: Format>(_: Family) {
+    for kind in KINDS {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let (mm, file) = (world.process(), world.file_of(2));
+        // Not aligned: no block is contiguous.
+        world.vma(mm, 1..5, RW | VmFlags::SHARED, file, 0);
+        world.fill(mm, 1..5, 100);
+        let folio = world.folio_at(mm, 1);
+        lend(&world, mm, 1, kind);
+        let before = world.entry(mm, 1);
+        let _ = world.maps.write_back(&world.env, &mut world.cpu, folio);
+        assert_eq!(world.entry(mm, 1), before, "{kind:?}");
+    }
+}
+
+fn munmap_takes_a_page_that_is_lent<F: Format>(_: Family) {
+    for kind in KINDS {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let free = world.env.free_pages();
+        let (mm, folio) = lent(&mut world, kind);
+        let mapped = world.mapcount(folio);
+        world.attach(mm, []);
+        assert_eq!(world.unmap_range(mm, 2..3), Ok(()));
+        assert!(!world.secondary(mm).asked().is_empty(), "{kind:?}: the device is told");
+        if mapped > 1 {
+            assert_eq!(world.mapcount(folio), mapped - 1, "{kind:?}");
+        }
+        world.exit(mm);
+        assert_eq!(world.env.free_pages(), free, "{kind:?}: every frame is back");
+    }
+}
+
+fn exit_takes_a_page_that_is_lent<F: Format>(_: Family) {
+    for kind in KINDS {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let free = world.env.free_pages();
+        let (mm, _) = lent(&mut world, kind);
+        world.exit(mm);
+        assert_eq!(world.env.free_pages(), free, "{kind:?}: every frame is back");
+    }
+}
+
+/// A page of the device's own memory has one more mapping. One that was lent comes back first.
+fn fork_counts_a_page_that_is_lent<F: Format>(_: Family) {
+    for kind in KINDS {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let free = world.env.free_pages();
+        let (mm, folio) = lent(&mut world, kind);
+        let mapped = world.mapcount(folio);
+        let child = world.fork(mm);
+        let of_folio = (0..4).filter(|number| {
+            *number == 2
+                || (F::is_present(world.entry(mm, *number)) && world.folio_at(mm, *number) == folio)
+        });
+        assert_eq!(world.mapcount(folio), mapped + of_folio.count() as u32, "{kind:?}");
+        let back = kind == SwapKind::DeviceExclusive;
+        for mm in [mm, child] {
+            assert_eq!(F::is_present(world.entry(mm, 2)), back, "{kind:?}");
+        }
+        world.exit(mm);
+        world.exit(child);
+        assert_eq!(world.env.free_pages(), free, "{kind:?}: every frame is back");
+    }
+}
+
+on_every_format!(
+    write_back_leaves_a_page_that_is_lent,
+    munmap_takes_a_page_that_is_lent,
+    exit_takes_a_page_that_is_lent,
+    fork_counts_a_page_that_is_lent,
+);
