@@ -98,7 +98,7 @@ pub struct Folio {
 #[derive(Debug)]
 pub struct FolioGuard<'a> {
     folio: &'a Folio,
-    _lock: WriteGuard<'a>,
+    lock: WriteGuard<'a>,
 }
 
 impl Folio {
@@ -279,7 +279,13 @@ impl Folio {
     /// Takes the folio's lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<FolioGuard<'_>> {
-        self.lock.try_write().map(|lock| FolioGuard { folio: self, _lock: lock })
+        self.lock.try_write().map(|lock| FolioGuard { folio: self, lock })
+    }
+
+    /// The guard of a folio that [`FolioGuard::stay_locked`] left locked, by whoever locked it.
+    #[inline]
+    pub(crate) fn still_locked(&self) -> FolioGuard<'_> {
+        FolioGuard { folio: self, lock: self.lock.still_written() }
     }
 
     /// Changes flags. The caller holds the folio's lock.
@@ -362,6 +368,13 @@ impl<'a> FolioGuard<'a> {
     /// The folio.
     pub fn folio(&self) -> &'a Folio {
         self.folio
+    }
+
+    /// Leaves the folio locked, for [`Folio::still_locked`]: one of a batch, of which each is known
+    /// by its number alone.
+    #[inline]
+    pub(crate) fn stay_locked(self) {
+        self.lock.stay();
     }
 
     /// Sets flags, with a plain store.

@@ -142,6 +142,11 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
         self.settle(cpu);
     }
 
+    /// Whether a flush is owed.
+    pub(crate) fn is_owing(&self) -> bool {
+        self.owed != Owed::Nothing
+    }
+
     /// Completes the flushes owed (Linux 7.3.4, try_to_unmap_flush).
     pub(crate) fn flush(&mut self) {
         self.writable = false;

@@ -22,6 +22,14 @@ pub struct ReadGuard<'a>(&'a Lock);
 #[must_use = "the lock is released when this is dropped"]
 pub struct WriteGuard<'a>(&'a Lock);
 
+impl WriteGuard<'_> {
+    /// Leaves the lock taken, for [`Lock::still_written`].
+    #[inline]
+    pub(crate) fn stay(self) {
+        core::mem::forget(self);
+    }
+}
+
 impl Lock {
     /// Takes the lock to read, unless a writer holds it. Readers never refuse each other.
     #[inline]
@@ -42,6 +50,13 @@ impl Lock {
     pub fn try_write(&self) -> Option<WriteGuard<'_>> {
         let taken = self.state.compare_exchange(0, WRITER, Acquire, Relaxed);
         taken.ok().map(|_| WriteGuard(self))
+    }
+
+    /// The guard of a lock that [`WriteGuard::stay`] left taken, by whoever took it.
+    #[inline]
+    pub(crate) fn still_written(&self) -> WriteGuard<'_> {
+        debug_assert_eq!(self.state.load(Relaxed), WRITER, "the lock was left taken");
+        WriteGuard(self)
     }
 
     /// Takes the lock to read, calling `relax` between tries.

@@ -11,7 +11,7 @@ use crate::memcg::MemcgId;
 use crate::recency::Recency;
 use crate::referenced::{Refs, folio_referenced};
 use crate::scan::ScanControl;
-use crate::unmap::{Unmapped, try_to_unmap};
+use crate::unmap::try_to_unmap;
 use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Submitted, World};
@@ -52,8 +52,13 @@ pub(crate) fn shrink_folio_list<W: World>(
 ) -> (u64, FolioList) {
     let (gather, rejects) = (Gather::new(maps, world), FolioList::default());
     let mut shrink = Shrink { maps, world, sc, stat, gather, rejects, nr_reclaimed: 0 };
-    while list.len > 0 {
+    loop {
         shrink.round(cpu, &mut list);
+        world.enter(Stage::Free);
+        if list.len == 0 {
+            break;
+        }
+        shrink.gather.settle(cpu);
     }
     shrink.gather.finish(cpu);
     world.enter(Stage::Other);
@@ -70,54 +75,58 @@ struct Shrink<'a, 'm, W: World> {
     nr_reclaimed: u64,
 }
 
-/// How far the first half of a round brought a folio.
-enum Begun<'m> {
+/// What the first half of a round comes to for a folio.
+enum Begun {
     Decided(Fate),
-    /// It is to be freed, and no entry maps it any more, or as few as could be. It is locked.
-    Unmapped(FolioGuard<'m>, Unmapped),
+    /// It is to be freed, and no entry maps it any more, or as few as could be. It stays locked;
+    /// so many references of entries are to be given up with the reclaimer's own.
+    Unmapped(u32),
 }
 
-impl<'m, W: World> Shrink<'_, 'm, W> {
+impl<W: World> Shrink<'_, '_, W> {
     /// Locks and unmaps folios, and then, with one flush, lets go of them. Until that flush is
     /// complete a CPU may use their entries: so they stay locked and where they can be found, no
     /// one starts to write them out, and no fault maps another page in their place. The second half
     /// waits for no other folio's lock. Kernels unlock each folio, and forget those that they will
     /// free, with the flush still owed (Linux 7.3.4, shrink_folio_list).
     fn round(&mut self, cpu: &mut CpuCtx, list: &mut FolioList) {
-        let mut round = [const { None }; ROUND];
+        let mut held = [(FolioId(0), 0); ROUND];
+        let mut nr = 0;
         cpu.enter(Rank::Folio);
-        for slot in &mut round {
-            let Some(id) = list.pop(self.maps) else {
-                break;
-            };
-            *slot = Some((id, self.begin(cpu, id)));
+        while nr < ROUND
+            && let Some(id) = list.pop(self.maps)
+        {
+            match self.begin(cpu, id) {
+                Begun::Decided(fate) => self.sort(id, fate),
+                Begun::Unmapped(refs) => {
+                    held[nr] = (id, refs);
+                    nr += 1;
+                }
+            }
         }
-        for (id, begun) in round.into_iter().flatten() {
-            let fate = match begun {
-                Begun::Decided(fate) => fate,
-                Begun::Unmapped(guard, unmapped) => self.end(cpu, guard, id, unmapped),
-            };
-            self.sort(id, fate);
+        for (id, refs) in &held[..nr] {
+            let guard = self.maps.folio(*id).still_locked();
+            let fate = self.end(cpu, guard, *id, *refs);
+            self.sort(*id, fate);
         }
         cpu.leave(Rank::Folio);
-        self.world.enter(Stage::Free);
-        self.gather.settle(cpu);
-        self.world.enter(Stage::Other);
     }
 
-    fn begin(&mut self, cpu: &mut CpuCtx, id: FolioId) -> Begun<'m> {
+    fn begin(&mut self, cpu: &mut CpuCtx, id: FolioId) -> Begun {
         let Some(guard) = self.maps.folio(id).try_lock() else {
             return Begun::Decided(Fate::Kept);
         };
         if let Some(fate) = self.judge(cpu, &guard, id) {
             return Begun::Decided(fate);
         }
-        let how = self.sc.tuning.unmapping;
-        let unmapped = match guard.folio().mapcount() {
-            0 => Unmapped { all: true, refs: 0 },
-            _ => try_to_unmap(self.maps, self.world, cpu, &guard, how, &mut self.gather),
-        };
-        Begun::Unmapped(guard, unmapped)
+        let mut refs = 0;
+        if guard.folio().mapcount() > 0 {
+            let how = self.sc.tuning.unmapping;
+            let done = try_to_unmap(self.maps, self.world, cpu, &guard, how, &mut self.gather);
+            refs = done.refs;
+        }
+        guard.stay_locked();
+        Begun::Unmapped(refs)
     }
 
     /// Puts a folio where its fate has it.
@@ -203,16 +212,10 @@ impl<'m, W: World> Shrink<'_, 'm, W> {
         (!added).then_some(Fate::Activated)
     }
 
-    /// Writes an unmapped folio if it must be, takes it out of its index, and unlocks it.
-    fn end(
-        &mut self,
-        cpu: &mut CpuCtx,
-        guard: FolioGuard<'_>,
-        id: FolioId,
-        unmapped: Unmapped,
-    ) -> Fate {
-        let Unmapped { all, refs } = unmapped;
-        let mut fate = (!all).then_some(Fate::Activated);
+    /// Writes an unmapped folio if it must be, takes it out of its index, and unlocks it. One that
+    /// some entry still maps is kept.
+    fn end(&mut self, cpu: &mut CpuCtx, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
+        let mut fate = (guard.folio().mapcount() > 0).then_some(Fate::Activated);
         if fate.is_none() && guard.is_dirty() {
             fate = self.clean(&guard, id, refs);
         }
@@ -231,9 +234,10 @@ impl<'m, W: World> Shrink<'_, 'm, W> {
 
     /// Completes what is owed for the folios of this round.
     fn flush(&mut self) {
-        self.world.enter(Stage::Flush);
-        self.gather.flush();
-        self.world.enter(Stage::Other);
+        if self.gather.is_owing() {
+            self.world.enter(Stage::Flush);
+            self.gather.flush();
+        }
     }
 
     /// Files are left to their flushers: a dirty folio waits for them among the active.
