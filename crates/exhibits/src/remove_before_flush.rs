@@ -1,12 +1,12 @@
 use pageout_paging::Rules;
 
-/// Known: a folio leaves the file index, or the swap cache, while the invalidation of its entries
-/// is still owed.
+/// By source: a folio leaves the file index, or the swap cache, while the invalidation of its
+/// entries is still owed.
 ///
 /// The order of Linux 7.3.4 (`shrink_folio_list`: `__remove_mapping` comes before
-/// `try_to_unmap_flush`), by its source. Another thread or process that maps the file faults,
-/// finds no folio, reads the page into another frame and stores there; a CPU that still uses the
-/// old entry goes on reading the old frame.
+/// `try_to_unmap_flush`); that it goes wrong there was not seen. Another thread or process that
+/// maps the file faults, finds no folio, reads the page into another frame and stores there; a CPU
+/// that still uses the old entry goes on reading the old frame.
 #[derive(Clone, Copy, Debug)]
 pub struct RemoveBeforeFlush;
 

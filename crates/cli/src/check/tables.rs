@@ -28,7 +28,7 @@ pub(super) fn all(engine: &[Done], museum: &[(&Exhibit, Vec<Done>)]) -> String {
         }
     }
     if !museum.is_empty() {
-        let title = "Bugs that must be found, known or constructed:";
+        let title = "Bugs that must be found:";
         let _ = writeln!(text, "{title}\n\n{}", exhibits(museum));
     }
     text.push_str(LEGEND);

@@ -23,6 +23,8 @@ use pageout_paging::young::Family;
 pub enum Origin {
     /// From a commit or a thread.
     Known,
+    /// What a kernel does by its source; that it goes wrong there was not seen.
+    BySource,
     /// Made up, from a question or from what code prevents.
     Constructed,
 }
@@ -32,6 +34,7 @@ impl Origin {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Known => "known",
+            Self::BySource => "by source",
             Self::Constructed => "constructed",
         }
     }
@@ -148,7 +151,7 @@ pub const EXHIBITS: &[Exhibit] = &[
     },
     Exhibit {
         name: "remove-before-flush",
-        origin: Origin::Known,
+        origin: Origin::BySource,
         what: "the index lets go of a folio while the invalidation of its entries is owed",
         finding: Finding::Schedule(
             "reclaim-threads",
@@ -160,7 +163,7 @@ pub const EXHIBITS: &[Exhibit] = &[
     },
     Exhibit {
         name: "unlock-before-flush",
-        origin: Origin::Known,
+        origin: Origin::BySource,
         what: "a folio found dirty is unlocked while the invalidation of its entry is owed",
         finding: Finding::Schedule(
             "reclaim-flusher",
@@ -172,7 +175,7 @@ pub const EXHIBITS: &[Exhibit] = &[
     },
     Exhibit {
         name: "zeros-before-flush",
-        origin: Origin::Known,
+        origin: Origin::BySource,
         what: "zeros are mapped while the invalidation of a page given up lazily is owed",
         finding: Finding::Schedule(
             "reclaim-lazyfree",
@@ -184,7 +187,7 @@ pub const EXHIBITS: &[Exhibit] = &[
     },
     Exhibit {
         name: "restore-before-flush",
-        origin: Origin::Known,
+        origin: Origin::BySource,
         what: "entries are put back as a block while their own invalidation is owed",
         finding: Finding::Schedule(
             "reclaim-lazyfree-split",
