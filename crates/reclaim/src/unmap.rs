@@ -121,7 +121,7 @@ struct Unmap<'a, 'g, 'm, W: World> {
     unmapping: Unmapping,
     gather: &'a mut Gather<'g, 'm, W>,
     refs: u32,
-    /// Entries of the VMA at hand were taken out.
+    /// Entries of the VMA at hand were taken out, of which no secondary MMU was told yet.
     cleared: bool,
 }
 
@@ -221,6 +221,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
                 // No index leads to the folio: a fault maps zeros once the table's lock is free.
                 if <W::Rules as Rules>::flush_before_zeros() {
                     tlb::forget_secondary(self.world, mm.asid(), addr, nr, Level::Pte);
+                    self.cleared = false;
                     self.gather.flush();
                 }
                 Pte::NONE

@@ -20,20 +20,16 @@ impl<'a, W: World> At<'a, '_, W> {
         };
         let folio = self.maps.folio(id);
         let pfn = folio.pfn().add(index - folio.index());
-        let outcome = match self.access {
-            Access::Write if self.vma.is_private() => self.copy(cpu, table, id, pfn, None),
-            Access::Write => {
-                let lock = self.lock_folio(cpu, id);
-                self.map_written(cpu, table, id, pfn);
-                self.unlock_folio(cpu, lock);
-                MINOR
+        let outcome = if self.access == Access::Write && self.vma.is_private() {
+            self.copy(cpu, table, id, pfn, None)
+        } else {
+            let lock = self.lock_folio(cpu, id);
+            match self.access {
+                Access::Write => self.map_written(cpu, table, id, pfn),
+                Access::Read | Access::Exec => self.map_around(cpu, table, id, pfn),
             }
-            Access::Read | Access::Exec => {
-                let lock = self.lock_folio(cpu, id);
-                self.map_around(cpu, table, id, pfn);
-                self.unlock_folio(cpu, lock);
-                MINOR
-            }
+            self.unlock_folio(cpu, lock);
+            MINOR
         };
         self.release(cpu, id, 1);
         outcome.map(|_| kind)

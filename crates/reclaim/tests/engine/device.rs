@@ -6,7 +6,7 @@ use crate::world::{Arena, World};
 use pageout_paging::Format;
 use pageout_paging::pte::{SwapEntry, SwapKind};
 use pageout_paging::young::Family;
-use pageout_reclaim::{FolioId, Frames, MmId, VmFlags};
+use pageout_reclaim::{FolioId, MmId, VmFlags};
 
 const KINDS: [SwapKind; 2] = [SwapKind::DevicePrivate, SwapKind::DeviceExclusive];
 
@@ -48,7 +48,6 @@ fn munmap_takes_a_page_that_is_lent<F: Format>(_: Family) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
-        let free = world.env.free_pages();
         let (mm, folio) = lent(&mut world, kind);
         let mapped = world.mapcount(folio);
         world.attach(mm, []);
@@ -58,7 +57,7 @@ fn munmap_takes_a_page_that_is_lent<F: Format>(_: Family) {
             assert_eq!(world.mapcount(folio), mapped - 1, "{kind:?}");
         }
         world.exit(mm);
-        assert_eq!(world.env.free_pages(), free, "{kind:?}: every frame is back");
+        world.all_pages_free();
     }
 }
 
@@ -66,10 +65,9 @@ fn exit_takes_a_page_that_is_lent<F: Format>(_: Family) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
-        let free = world.env.free_pages();
         let (mm, _) = lent(&mut world, kind);
         world.exit(mm);
-        assert_eq!(world.env.free_pages(), free, "{kind:?}: every frame is back");
+        world.all_pages_free();
     }
 }
 
@@ -78,7 +76,6 @@ fn fork_counts_a_page_that_is_lent<F: Format>(_: Family) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
-        let free = world.env.free_pages();
         let (mm, folio) = lent(&mut world, kind);
         let mapped = world.mapcount(folio);
         let child = world.fork(mm);
@@ -93,7 +90,7 @@ fn fork_counts_a_page_that_is_lent<F: Format>(_: Family) {
         }
         world.exit(mm);
         world.exit(child);
-        assert_eq!(world.env.free_pages(), free, "{kind:?}: every frame is back");
+        world.all_pages_free();
     }
 }
 

@@ -104,14 +104,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let Some(alive) = self.alive(process) else {
             return false;
         };
-        let addr = Self::page(page);
-        let raw = match descend(self, alive.root, addr) {
-            Descent::PteTable(frame, _) => {
-                self.tables.table(frame).load(F::index(Level::Pte, addr))
-            }
-            _ => Pte::NONE,
-        };
-        match F::entry(raw) {
+        match F::entry(self.raw_entry(alive.root, page)) {
             Entry::Swap(entry) if entry.kind == SwapKind::Migration => true,
             Entry::Swap(entry) if entry.kind != SwapKind::Marker => {
                 let slot = SwapSlot::named_by(entry).expect("an entry of a swap slot");

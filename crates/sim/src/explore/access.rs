@@ -60,7 +60,7 @@ impl<F: Format> Seat<'_, F> {
         held.retain(usable);
         if access == Access::Load {
             // What follows is the same, whichever of them it is.
-            held.iter().for_each(|by| self.check(by, page, access));
+            held.iter().for_each(|by| self.check(by, page, access, true));
             held.truncate(1);
         }
         let found = self.look(asid, page, access);
@@ -71,7 +71,7 @@ impl<F: Format> Seat<'_, F> {
             (None, Some(found)) => (self.walk(asid, page, &found), false),
             (None, None) => return Accessed::Fault,
         };
-        self.check(&by, page, access);
+        self.check(&by, page, access, is_hit);
         self.world.tell(|| self.told_access(&by, page, access, is_hit));
         Accessed::Done(self.reach(&by, page, access, kept))
     }
@@ -97,14 +97,14 @@ impl<F: Format> Seat<'_, F> {
     }
 
     /// Holds an access through a translation against what it may reach.
-    fn check(&self, by: &Translation, page: u64, access: Access) {
+    fn check(&self, by: &Translation, page: u64, access: Access, is_hit: bool) {
         let world = self.world;
         let found = world
             .forbidden_by(by.asid, page, access)
             .or_else(|| self.freed(by, page))
             .or_else(|| self.stale(by, page, access));
         if let Some((property, found)) = found {
-            world.tell(|| self.told_access(by, page, access, true));
+            world.tell(|| self.told_access(by, page, access, is_hit));
             world.fail(property, found);
         }
     }

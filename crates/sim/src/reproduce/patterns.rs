@@ -1,11 +1,10 @@
 //! What scenario `access-patterns` says of S3's six tests: means, and how much runs vary.
 
 use super::figure::{Figure, Side, Theirs};
-use super::predict::{Answer, Label, Quantity, RATIO, TIMES, drawn};
+use super::predict::{Answer, Quantity, RATIO, TIMES, drawn};
 use crate::access_patterns::{AccessPatterns, POLICIES, Times};
 use crate::model::{Model, host_threads};
 use pageout_machine::platform::Platform;
-use pageout_record::schema::{Basis, Ground};
 use pageout_record::stats::{Mean, variation};
 
 /// How thorough to be.
@@ -184,13 +183,7 @@ impl Patterns {
                 vec![quantity("value", VARIATION, self.over(of))?]
             }
         };
-        Ok(Answer {
-            ground: Ground::Model,
-            label: Label::Predicted,
-            basis: Basis::Modelled,
-            how: ask.how(),
-            quantities,
-        })
+        Ok(Answer::modelled(ask.how(), quantities))
     }
 }
 

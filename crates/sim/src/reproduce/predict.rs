@@ -130,6 +130,14 @@ pub(super) struct Answer {
     pub(super) quantities: Vec<Quantity>,
 }
 
+impl Answer {
+    /// What a scenario on a modelled machine predicts.
+    pub(super) const fn modelled(how: &'static str, quantities: Vec<Quantity>) -> Self {
+        let (ground, basis) = (Ground::Model, Basis::Modelled);
+        Self { ground, label: Label::Predicted, basis, how, quantities }
+    }
+}
+
 /// Cost before over cost after.
 pub(super) const RATIO: &str = "ratio";
 pub(super) const TIMES: &str = "times";

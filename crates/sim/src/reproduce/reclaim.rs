@@ -3,13 +3,13 @@
 use super::figure::{Figure, Theirs};
 use super::figures::{ARM, X86};
 use super::material::{Effort, Step};
-use super::predict::{Answer, Label, Steps, drawn, ratio_of};
+use super::predict::{Answer, Steps, drawn, ratio_of};
 use crate::fields::{FieldError, display_size};
 use crate::metrics::NS_PER_PAGE;
 use crate::model::{Model, Scenario as _, host_threads};
 use crate::reclaim_file::{DRAWN, Priced, WHOLE};
 use pageout_machine::platform::Platform;
-use pageout_record::schema::{Basis, Ground, Record};
+use pageout_record::schema::Record;
 
 /// The scenario's records, of each platform and state of the kernel.
 #[derive(Debug, Default)]
@@ -86,12 +86,6 @@ impl Runs {
             quantities.push(drawn("after", NS_PER_PAGE, after.0, &after.1));
         }
         quantities.push(ratio_of(&before, &after));
-        Ok(Answer {
-            ground: Ground::Model,
-            label: Label::Predicted,
-            basis: Basis::Modelled,
-            how: HOW,
-            quantities,
-        })
+        Ok(Answer::modelled(HOW, quantities))
     }
 }

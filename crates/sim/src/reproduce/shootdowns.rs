@@ -3,14 +3,13 @@
 use super::figure::Figure;
 use super::figures::{KUNPENG, SNAPDRAGON};
 use super::material::Effort;
-use super::predict::{Answer, Label, Quantity, drawn, ratio_of};
+use super::predict::{Answer, Quantity, drawn, ratio_of};
 use crate::fields::FieldError;
 use crate::fork_heavy::ForkHeavy;
 use crate::model::{Model, Scenario, host_threads, spread};
 use crate::pageout_shared::PageoutShared;
 use crate::sweep::FlushSweep;
 use pageout_machine::platform::Platform;
-use pageout_record::schema::{Basis, Ground};
 
 /// What a figure asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,13 +95,7 @@ impl Runs {
             Asked::Time => (HOW, ratio(&micro()?.time)),
             Asked::Shells => (SHELLS_HOW, ratio(self.shells.as_ref().ok_or_else(not_run)?)),
         };
-        Ok(Answer {
-            ground: Ground::Model,
-            label: Label::Predicted,
-            basis: Basis::Modelled,
-            how,
-            quantities: vec![quantity],
-        })
+        Ok(Answer::modelled(how, vec![quantity]))
     }
 }
 

@@ -1,12 +1,12 @@
 //! What scenario `thpscale` says of S2's table.
 
 use super::material::Effort;
-use super::predict::{Answer, Label, Quantity, drawn, one, ratio_of};
+use super::predict::{Answer, Quantity, drawn, one, ratio_of};
 use crate::fields::FieldError;
 use crate::model::{Model, Scenario as _, host_threads};
 use crate::thpscale::{AMEAN, ELAPSED, SYSTEM, Thpscale, USER};
 use pageout_machine::platform::Platform;
-use pageout_record::schema::{Basis, Ground, Record};
+use pageout_record::schema::Record;
 
 /// A row of the thread's tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,13 +72,7 @@ impl Runs {
             quantities.extend([quantity("before", &before), quantity("after", &after)]);
         }
         quantities.push(ratio_of(&before, &after));
-        Ok(Answer {
-            ground: Ground::Model,
-            label: Label::Predicted,
-            basis: Basis::Modelled,
-            how: HOW,
-            quantities,
-        })
+        Ok(Answer::modelled(HOW, quantities))
     }
 
     /// A metric before (0) or after (1), of one number of threads or summed over all.
@@ -115,7 +109,7 @@ fn quantity(name: &'static str, (nominal, draws): &Values) -> Quantity {
 mod tests {
     use super::*;
     use crate::metrics::{labels, modelled};
-    use pageout_record::schema::Labels;
+    use pageout_record::schema::{Ground, Labels};
 
     fn record(threads: u32, nominal: f64, draws: [f64; 2]) -> Record {
         let metrics = [AMEAN, USER].into_iter().flat_map(|name| {
