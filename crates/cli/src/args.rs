@@ -2,9 +2,9 @@
 
 use crate::lab::args::LabArgs;
 use clap::{Parser, Subcommand, ValueEnum};
-use pageout_sim::reproduce::Thread;
-use pageout_sim::rounds::Rounds;
-use pageout_sim::trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
+use pageout_experiment::rounds::Rounds;
+use pageout_reproduce::Thread;
+use pageout_trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
 use std::path::{Path, PathBuf};
 
 const MAIN_HELP: &str = "\

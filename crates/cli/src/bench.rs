@@ -2,15 +2,16 @@
 
 use crate::args::{BenchArgs, Benchmark};
 use crate::error::CliError;
+use crate::this_run::this_run;
 use crate::{output, progress, tables};
+use pageout_experiment::rounds::Rounds;
+use pageout_experiment::variant::{Axes, Variant};
+use pageout_host::bench;
+use pageout_host::reclaim_file;
+use pageout_model::bench as model;
 use pageout_record::compare::compare;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Labels, RecordSet};
-use pageout_sim::bench;
-use pageout_sim::reclaim_file;
-use pageout_sim::rounds::Rounds;
-use pageout_sim::this_machine::this_run;
-use pageout_sim::variant::{Axes, Variant};
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     output::check(&[args.output.path()], &[])?;
@@ -30,8 +31,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
         Benchmark::Reclaim => bench::reclaim(rounds, seed, &mut steps),
         Benchmark::Mglru => bench::mglru(rounds, seed, &mut steps),
         Benchmark::Aging => bench::aging(rounds, seed, &mut steps),
-        Benchmark::Machine => bench::machine(rounds, args.measuring.runs, seed, &mut steps),
-        Benchmark::FlushReach => bench::flush_reach(),
+        Benchmark::Machine => model::machine(rounds, args.measuring.runs, seed, &mut steps),
+        Benchmark::FlushReach => model::flush_reach(),
         Benchmark::Scale => bench::scale(rounds, seed, &mut steps)?,
     };
     bar.finish_and_clear();
@@ -86,8 +87,8 @@ fn aging_text(set: &RecordSet) -> Result<String, CliError> {
 }
 
 fn machine_text(set: &RecordSet) -> Result<String, CliError> {
-    let accesses = tables::figures(set, bench::ACCESSES, &bench::ACCESS_COLUMNS);
-    let programs = tables::figures(set, bench::PROGRAMS, &bench::PROGRAM_COLUMNS);
+    let accesses = tables::figures(set, model::ACCESSES, &model::ACCESS_COLUMNS);
+    let programs = tables::figures(set, model::PROGRAMS, &model::PROGRAM_COLUMNS);
     let goals = tables::goals(set);
     Ok(format!(
         "one access on one modelled core, ns of this CPU\n\n{accesses}\n\
@@ -98,7 +99,7 @@ fn machine_text(set: &RecordSet) -> Result<String, CliError> {
 }
 
 fn flush_reach_text(set: &RecordSet) -> Result<String, CliError> {
-    let table = tables::figures(set, bench::FLUSH_REACH, &bench::FLUSH_REACH_COLUMNS);
+    let table = tables::figures(set, model::FLUSH_REACH, &model::FLUSH_REACH_COLUMNS);
     Ok(format!(
         "a run of four entries, one of them young, is checked and flushed (arm64), while programs \
          on other\ncores access it before each TLBI: what the TLBIs evict, at most, over all \

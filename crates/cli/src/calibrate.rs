@@ -4,9 +4,10 @@ use crate::args::CalibrateArgs;
 use crate::error::CliError;
 use crate::model::platform_with_text;
 use crate::{output, progress};
+use pageout_calibrate as prices;
+use pageout_calibrate::{Calibration, Effort, Figure, Hidden, Like};
 use pageout_machine::platform::{Architecture, Price};
 use pageout_record::render::{Align, Grid};
-use pageout_sim::calibrate::{self, Calibration, Effort, Figure, Hidden, Like};
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ const UNNAMED: &str = "this-machine";
 
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
     let like = like(args.like.as_deref())?;
-    let mut cpus = calibrate::cores().map_err(CliError::Cpus)?;
+    let mut cpus = prices::cores().map_err(CliError::Cpus)?;
     if let Some(asked) = args.cores.map(usize::from) {
         if asked > cpus.len() {
             return Err(CliError::TooFewCores { asked, there: cpus.len() });
@@ -27,10 +28,10 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
     let bar = progress::bar("measuring");
     let architecture = like.platform().architecture();
     let mut steps = progress::steps(&bar);
-    let calibration = calibrate::calibrate(effort, &cpus, architecture, &mut steps)?;
+    let calibration = prices::calibrate(effort, &cpus, architecture, &mut steps)?;
     bar.finish_and_clear();
     if let Some(path) = &args.output {
-        let file = calibrate::file(&name(path), &calibration, &like);
+        let file = prices::file(&name(path), &calibration, &like);
         output::to(Some(path), file.as_bytes())?;
     }
     output::print_text(&text(&calibration, &like))
@@ -38,7 +39,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
 
 /// The platform whose figures are taken where nothing was measured.
 fn like(word: Option<&str>) -> Result<Like, CliError> {
-    let server = match calibrate::architecture() {
+    let server = match prices::architecture() {
         Some(Architecture::Arm64) => Some("arm64-server-32-class"),
         Some(Architecture::X86) => Some("x86-server-class"),
         Some(Architecture::Riscv) | None => None,

@@ -2,27 +2,27 @@
 
 use crate::args::{Common, CompareArgs, RunArgs};
 use crate::error::CliError;
+use crate::this_run::this_run;
 use crate::trace::{name_of, source_of};
 use crate::{files, model, output, progress, tables};
+use pageout_experiment::rounds::{Cell, Rounds, measure};
+use pageout_experiment::variant::{Axes, Lru, Variant, VariantError, architecture_flush};
+use pageout_host::age_file::AgeFile;
+use pageout_host::aging_rounds::{self, AgingRounds};
+use pageout_host::floor::Floors;
+use pageout_host::layout::Arena;
+use pageout_host::reclaim_file::{self, ReclaimFile};
+use pageout_host::replay::Replay;
+use pageout_model::access_patterns;
+use pageout_model::fork_heavy;
+use pageout_model::memcg_trace::PricedTrace;
+use pageout_model::pageout_shared;
+use pageout_model::sweep::FlushSweep;
+use pageout_model::thpscale::{self, Thpscale};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
-use pageout_sim::access_patterns;
-use pageout_sim::age_file::AgeFile;
-use pageout_sim::aging_rounds::{self, AgingRounds};
-use pageout_sim::floor::Floors;
-use pageout_sim::fork_heavy;
-use pageout_sim::layout::Arena;
-use pageout_sim::limited::PricedTrace;
-use pageout_sim::pageout_shared;
-use pageout_sim::published;
-use pageout_sim::reclaim_file::{self, ReclaimFile};
-use pageout_sim::replay::Replay;
-use pageout_sim::rounds::{Cell, Rounds, measure};
-use pageout_sim::sweep::FlushSweep;
-use pageout_sim::this_machine::this_run;
-use pageout_sim::thpscale::{self, Thpscale};
-use pageout_sim::variant::{Axes, Lru, Variant, VariantError, architecture_flush};
+use pageout_reproduce::published;
 
 /// What to measure.
 #[derive(Debug, Default)]

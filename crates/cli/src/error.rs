@@ -1,18 +1,18 @@
 //! Why a command ended: one message that names what and where.
 
+use pageout_calibrate::{CalibrateError, LikeError};
+use pageout_check::counterexample::{ChoicesError, MissedChoice};
+use pageout_experiment::fields::FieldError;
+use pageout_experiment::lru_gen::{SHIPPED, SessionError};
+use pageout_experiment::variant::VariantError;
+use pageout_host::generations::Refused;
+use pageout_host::residency::ReplayError;
+use pageout_lab::{BootError, Config, Fault, FetchError, KernelError, LabError};
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::CompareError;
 use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
-use pageout_sim::calibrate::{CalibrateError, LikeError};
-use pageout_sim::explore::counterexample::{ChoicesError, MissedChoice};
-use pageout_sim::fields::FieldError;
-use pageout_sim::generations::Refused;
-use pageout_sim::lab::{BootError, Config, Fault, FetchError, KernelError, LabError};
-use pageout_sim::lru_gen::{SHIPPED, SessionError};
-use pageout_sim::residency::ReplayError;
-use pageout_sim::source::TraceSource;
-use pageout_sim::trace::{ImportError, RecordError, TraceError, WriteError};
-use pageout_sim::variant::VariantError;
+use pageout_trace::source::TraceSource;
+use pageout_trace::{ImportError, RecordError, TraceError, WriteError};
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;

@@ -4,8 +4,8 @@ use crate::args::{Common, CompareArgs};
 use crate::compare::table;
 use crate::error::CliError;
 use crate::output;
+use pageout_experiment::input;
 use pageout_record::schema::{Ground, Labels, RecordSet};
-use pageout_sim::input;
 use std::path::{Path, PathBuf};
 
 /// The record files among the arguments, if they are files: the first name decides.

@@ -16,6 +16,7 @@ mod reproduce;
 mod run;
 mod sweep;
 mod tables;
+mod this_run;
 mod thpscale;
 mod trace;
 

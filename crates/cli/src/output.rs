@@ -3,7 +3,7 @@
 use crate::args::Output;
 use crate::error::CliError;
 use pageout_record::schema::RecordSet;
-use pageout_sim::trace::{OutputFile, WriteError};
+use pageout_trace::{OutputFile, WriteError};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

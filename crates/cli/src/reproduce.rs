@@ -2,18 +2,19 @@
 
 use crate::args::ReproduceArgs;
 use crate::error::CliError;
+use crate::this_run::this_run;
 use crate::{output, progress};
 use pageout_record::schema::RecordSet;
-use pageout_sim::reproduce::{self, Effort};
-use pageout_sim::this_machine::this_run;
+use pageout_reproduce as threads;
+use pageout_reproduce::Effort;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), CliError> {
     output::check(&[args.output.path()], &[])?;
     let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
     let effort = Effort { draws: args.draws.unwrap_or(effort.draws), ..effort };
     let bar = progress::bar("measuring");
-    let records = reproduce::reproduce(args.thread, effort, &mut progress::steps(&bar));
+    let records = threads::reproduce(args.thread, effort, &mut progress::steps(&bar));
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.output, &set, |set| Ok(reproduce::table(set)))
+    output::emit(&args.output, &set, |set| Ok(threads::table(set)))
 }

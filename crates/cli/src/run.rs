@@ -3,9 +3,9 @@
 use crate::args::RunArgs;
 use crate::compare::{Plan, Variants, lru_of, variant_on};
 use crate::error::CliError;
+use crate::this_run::this_run;
 use crate::{model, output, tables};
 use pageout_record::schema::RecordSet;
-use pageout_sim::this_machine::this_run;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let scenario = Some(&*args.scenario);

@@ -4,13 +4,13 @@ use crate::args::{Question, SweepArgs};
 use crate::compare::table;
 use crate::error::CliError;
 use crate::model::platform_of;
+use crate::this_run::this_run;
 use crate::{output, progress};
+use pageout_experiment::variant::Axes;
 use pageout_machine::platform::Platform;
+use pageout_model::host_threads;
+use pageout_model::sweep::{FlushSweep, Swept};
 use pageout_record::schema::RecordSet;
-use pageout_sim::model::host_threads;
-use pageout_sim::sweep::{FlushSweep, Swept};
-use pageout_sim::this_machine::this_run;
-use pageout_sim::variant::Axes;
 use std::path::Path;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {

@@ -1,12 +1,12 @@
 //! Tables that only the command line needs, from records alone.
 
+use pageout_experiment::footprint::{Footprint, PER_FOLIO, PER_PAGE};
+use pageout_host::bench::{Bound, GOAL_RATIOS};
+use pageout_host::floor::FLOORS;
 use pageout_record::compare::{Comparison, LEVEL, Row};
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
-use pageout_sim::bench::{Bound, GOAL_RATIOS};
-use pageout_sim::floor::FLOORS;
-use pageout_sim::footprint::{Footprint, PER_FOLIO, PER_PAGE};
 
 /// The records of some scenarios, as a set of their own.
 pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet {

@@ -1,10 +1,10 @@
 //! The tables of scenario `thpscale`, as mmtests prints them: the mean time of a slot by threads,
 //! and where the time of all rows went.
 
+use pageout_model::thpscale::{BOTH, DRAWN, ELAPSED, HUGE_SHARE, SYSTEM, USER, WAITING};
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use pageout_record::stats::Mean;
-use pageout_sim::thpscale::{BOTH, DRAWN, ELAPSED, HUGE_SHARE, SYSTEM, USER, WAITING};
 
 /// Of intervals around means.
 const LEVEL: f64 = 0.95;

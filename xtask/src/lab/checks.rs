@@ -80,12 +80,14 @@ pub(super) fn helpers() -> Result<()> {
 
 /// The same mistake on both releases, with both sizes of blocks.
 const MISTAKES: [&str; 4] = [
-    "lab run stock --patch lab/mistakes/first-entry-decides-7.3.patch helper-calls calls=100000",
-    "lab run stock --patch lab/mistakes/first-entry-decides-7.3.patch helper-calls calls=100000 \
-        --config arm64-64k",
-    "lab run 6.12:s1 --patch lab/mistakes/first-entry-decides.patch helper-calls calls=100000",
-    "lab run 6.12:s1 --patch lab/mistakes/first-entry-decides.patch helper-calls calls=100000 \
-        --config arm64-64k",
+    "lab run stock --patch crates/lab/files/mistakes/first-entry-decides-7.3.patch helper-calls \
+        calls=100000",
+    "lab run stock --patch crates/lab/files/mistakes/first-entry-decides-7.3.patch helper-calls \
+        calls=100000 --config arm64-64k",
+    "lab run 6.12:s1 --patch crates/lab/files/mistakes/first-entry-decides.patch helper-calls \
+        calls=100000",
+    "lab run 6.12:s1 --patch crates/lab/files/mistakes/first-entry-decides.patch helper-calls \
+        calls=100000 --config arm64-64k",
 ];
 
 /// A kernel whose helper looks at the first entry alone has to be caught.

@@ -17,7 +17,7 @@ const TOLERANCE: f64 = 0.03;
 
 /// The figures of a release's kernels.
 struct Figures {
-    /// Their records' file in `lab/records`, without its end.
+    /// Their records' file in `crates/lab/files/records`, without its end.
     stored: &'static str,
     /// The figures that lead: run twice, from two boots.
     leading: Call,
@@ -188,7 +188,7 @@ impl Figures {
     }
 
     fn stored(&self) -> PathBuf {
-        cmd::root().join("lab/records").join(format!("{}.json", self.stored))
+        cmd::root().join("crates/lab/files/records").join(format!("{}.json", self.stored))
     }
 }
 

@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(found(path, ground), ["the engine has no cfg(target_os)"]);
         let hidden = "#![cfg_attr(all(not(test), host), no_std)]\n";
         assert_eq!(found(path, hidden), ["the engine has no cfg(host)"]);
-        assert_eq!(found("crates/sim/src/lib.rs", feature), [""; 0]);
+        assert_eq!(found("crates/lab/src/lib.rs", feature), [""; 0]);
     }
 
     #[test]

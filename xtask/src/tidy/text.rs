@@ -102,12 +102,12 @@ mod tests {
 
     #[test]
     fn the_map_names_every_crate() {
-        let workspace = Workspace::with(&[("pageout-sim", "crates/sim"), ("xtask", "xtask")]);
+        let workspace = Workspace::with(&[("pageout-lab", "crates/lab"), ("xtask", "xtask")]);
         let map = |text: &str| Source { path: MAP.to_owned(), text: text.to_owned() };
         assert_eq!(crates_are_on_the_map(&workspace, &[]), [Finding::new(MAP, 0, "missing")]);
-        let full = crates_are_on_the_map(&workspace, &[map("`sim`: grounds. `xtask`: tasks.\n")]);
+        let full = crates_are_on_the_map(&workspace, &[map("`lab`: kernels. `xtask`: tasks.\n")]);
         assert_eq!(full, []);
         let partial = crates_are_on_the_map(&workspace, &[map("simple xtask\n")]);
-        assert_eq!(partial, [Finding::new(MAP, 0, "does not name crates/sim")]);
+        assert_eq!(partial, [Finding::new(MAP, 0, "does not name crates/lab")]);
     }
 }

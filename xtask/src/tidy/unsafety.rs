@@ -83,7 +83,8 @@ mod tests {
         let text = "// SAFETY: none needed.\nunsafe impl Send for A {}\n";
         assert_eq!(found(TABLE, text), [""; 0]);
         assert_eq!(found("crates/paging/src/table.rs", text), [""; 0]);
-        for path in ["crates/paging/src/tables.rs", "crates/sim/src/table/a.rs", "xtask/src/a.rs"] {
+        for path in ["crates/paging/src/tables.rs", "crates/host/src/table/a.rs", "xtask/src/a.rs"]
+        {
             assert_eq!(found(path, text).len(), 1, "{path}");
         }
     }

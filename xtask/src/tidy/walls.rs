@@ -14,20 +14,32 @@ const RECLAIM: &str = "pageout-reclaim";
 const MACHINE: &str = "pageout-machine";
 const RECORD: &str = "pageout-record";
 const EXHIBITS: &str = "pageout-exhibits";
-const SIM: &str = "pageout-sim";
-const CLI: &str = "pageout";
+const EXPERIMENT: &str = "pageout-experiment";
+const TRACE: &str = "pageout-trace";
+const HOST: &str = "pageout-host";
+const MODEL: &str = "pageout-model";
+const CHECK: &str = "pageout-check";
+const LAB: &str = "pageout-lab";
+const CALIBRATE: &str = "pageout-calibrate";
+const REPRODUCE: &str = "pageout-reproduce";
 
-/// What a crate may name of the workspace. A crate without a row may name all but the exhibits.
-const WALLS: [(&str, &[&str]); 5] = [
+/// What a crate may name of the workspace. A crate without a row, as the binary, may name all but
+/// the exhibits.
+const WALLS: [(&str, &[&str]); 13] = [
     (PAGING, &[]),
     (RECLAIM, &[PAGING]),
     (MACHINE, &[PAGING]),
     (RECORD, &[]),
     (EXHIBITS, &[PAGING, RECLAIM]),
+    (EXPERIMENT, &[PAGING, RECLAIM, RECORD]),
+    (TRACE, &[EXPERIMENT]),
+    (CHECK, &[EXPERIMENT, PAGING, RECLAIM]),
+    (CALIBRATE, &[EXPERIMENT, MACHINE]),
+    (LAB, &[EXPERIMENT, RECORD]),
+    (HOST, &[EXPERIMENT, PAGING, RECLAIM, RECORD, TRACE]),
+    (MODEL, &[EXPERIMENT, HOST, MACHINE, PAGING, RECLAIM, RECORD, TRACE]),
+    (REPRODUCE, &[EXPERIMENT, HOST, LAB, MACHINE, MODEL, PAGING, RECORD]),
 ];
-
-/// Who may depend on the exhibits: `check` looks for the bugs they hold.
-const MAY_SHOW_EXHIBITS: [&str; 2] = [SIM, CLI];
 
 /// The crates of the engine: no features, and nothing that depends on the target.
 const ENGINE: [&str; 2] = [PAGING, RECLAIM];
@@ -119,7 +131,8 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
 
 fn may_depend(package: &str, on: &str, is_dev: bool) -> bool {
     if on == EXHIBITS {
-        return is_dev || MAY_SHOW_EXHIBITS.contains(&package);
+        // `check` looks for the bugs they hold.
+        return is_dev || package == CHECK;
     }
     let wall = WALLS.iter().find(|(name, _)| *name == package);
     wall.is_none_or(|(_, allowed)| allowed.contains(&on))
@@ -169,13 +182,16 @@ mod tests {
         assert!(may_depend(MACHINE, PAGING, false));
         assert!(!may_depend(MACHINE, RECLAIM, false), "no price can be tuned to a policy");
         assert!(!may_depend(MACHINE, RECLAIM, true), "nor a test of the machine");
-        assert!(!may_depend(EXHIBITS, SIM, false));
-        assert!(may_depend(SIM, RECORD, false));
+        assert!(!may_depend(EXHIBITS, HOST, false));
+        assert!(!may_depend(HOST, MODEL, false));
+        assert!(may_depend(MODEL, HOST, false));
+        assert!(!may_depend(LAB, PAGING, false), "a kernel is not the engine");
     }
 
     #[test]
     fn the_exhibits_are_for_checks_and_tests() {
-        assert!(may_depend(SIM, EXHIBITS, false));
+        assert!(may_depend(CHECK, EXHIBITS, false));
+        assert!(!may_depend(HOST, EXHIBITS, false));
         assert!(may_depend(PAGING, EXHIBITS, true));
         assert!(!may_depend(RECLAIM, EXHIBITS, false));
         assert!(!may_depend(MACHINE, EXHIBITS, false));

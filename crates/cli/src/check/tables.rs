@@ -1,12 +1,12 @@
 //! What `check` prints.
 
 use super::Done;
+use pageout_check::check::Task;
+use pageout_check::museum::{EXHIBITS, Exhibit};
+use pageout_check::property::Property;
+use pageout_check::scenario::SCENARIOS;
+use pageout_check::search::Searched;
 use pageout_record::render::{Align, Grid};
-use pageout_sim::explore::check::Task;
-use pageout_sim::explore::museum::{EXHIBITS, Exhibit};
-use pageout_sim::explore::property::Property;
-use pageout_sim::explore::scenario::SCENARIOS;
-use pageout_sim::explore::search::Searched;
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use crate::args::Output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use pageout_sim::lab::{Config, ConfigOption, Cpu, Release};
+use pageout_lab::{Config, ConfigOption, Cpu, Release};
 use std::path::PathBuf;
 use std::time::Duration;
 

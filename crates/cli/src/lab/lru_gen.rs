@@ -4,9 +4,9 @@ use super::args::LruGenArgs;
 use super::progress::Told;
 use crate::error::CliError;
 use crate::output;
-use pageout_sim::input;
-use pageout_sim::lab::{Captured, Config};
-use pageout_sim::lru_gen::{Session, shipped};
+use pageout_experiment::input;
+use pageout_experiment::lru_gen::{Session, shipped};
+use pageout_lab::{Captured, Config};
 use std::path::Path;
 use std::time::Duration;
 

@@ -10,18 +10,18 @@ pub(crate) use request::scenarios;
 
 use crate::error::CliError;
 use crate::output;
+use crate::this_run::this_run;
 use args::{
     BuildArgs, Building, CompareArgs, LabArgs, LabCommand, ProfileArgs, RunArgs, Running,
     SourceArgs,
 };
-use pageout_record::compare::compare as compare_records;
-use pageout_record::render::{self, Options};
-use pageout_record::schema::{Labels, RecordSet};
-use pageout_sim::lab::{
+use pageout_lab::{
     Bench, Cache, Config, Fetch, Kernel, KernelError, Lab, LabError, Measured, PatchSet, Runs,
     Source,
 };
-use pageout_sim::this_machine::this_run;
+use pageout_record::compare::compare as compare_records;
+use pageout_record::render::{self, Options};
+use pageout_record::schema::{Labels, RecordSet};
 use progress::Told;
 use request::{Request, kernel_or_scenario};
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<(), CliError> {
         LabCommand::LruGen(args) => lru_gen::lru_gen(args),
         LabCommand::Source(args) => source(args),
         LabCommand::Script { output } => {
-            output::to(output.as_deref(), pageout_sim::lab::script().as_bytes())
+            output::to(output.as_deref(), pageout_lab::script().as_bytes())
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::output::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use pageout_sim::lab::{Progress, Task};
+use pageout_lab::{Progress, Task};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

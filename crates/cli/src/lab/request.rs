@@ -1,7 +1,7 @@
 //! Kernels, a scenario and its fields, from the words of a command line.
 
 use crate::error::CliError;
-use pageout_sim::lab::{Bench, Kernel, KernelError, Scenario};
+use pageout_lab::{Bench, Kernel, KernelError, Scenario};
 
 /// What a command line asks for.
 #[derive(Debug)]

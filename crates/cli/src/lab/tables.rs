@@ -1,9 +1,9 @@
 //! What stands beside the lab's table: what was saved, and what the figures are of.
 
+use pageout_lab::{Built, Fetched, Kernel, Measured, Profiled};
 use pageout_record::compare::Comparison;
 use pageout_record::render::{Align, Grid, exact};
 use pageout_record::schema::{Better, Labels, Metric, RecordSet};
-use pageout_sim::lab::{Built, Fetched, Kernel, Measured, Profiled};
 use std::collections::BTreeSet;
 
 const CAUTION: &str = "\

@@ -97,7 +97,7 @@ fn bad_input_is_refused_before_anything_is_measured() {
     let path = directory.path().join("broken.toml");
     fs::write(&path, "name = 3\n").unwrap();
     refused(&format!("calibrate --like {}", path.display()), &["broken.toml:1: "]);
-    let cores = pageout_sim::calibrate::cores().unwrap().len();
+    let cores = pageout_calibrate::cores().unwrap().len();
     if cores < 256 {
         let message = format!("this process may use {cores}");
         refused("calibrate --cores 256", &["--cores 256", &message]);

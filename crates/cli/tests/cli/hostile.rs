@@ -2,7 +2,7 @@
 //! escapes, outputs over inputs.
 
 use crate::common::{assert_refused, command, entries, refused, run, stderr};
-use pageout_sim::trace::{Ending, FilterShape, Header, TraceWriter};
+use pageout_trace::{Ending, FilterShape, Header, TraceWriter};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::common::{records, refused, stdout};
 use crate::replay::{END, access, map, write_trace_with};
 use pageout_record::schema::{Basis, Record};
-use pageout_sim::trace::{Event, FilterShape};
+use pageout_trace::{Event, FilterShape};
 use std::path::{Path, PathBuf};
 use tempfile::{TempDir, tempdir};
 

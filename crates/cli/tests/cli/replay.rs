@@ -1,7 +1,7 @@
 //! Hand-made traces, replayed to figures worked out by hand.
 
 use crate::common::{assert_refused, command, counted, records, run_with_input, stderr, stdout};
-use pageout_sim::trace::{
+use pageout_trace::{
     Ending, Event, FilterShape, Header, Kind, Mapping, Page, PageRange, Permissions, TraceWriter,
 };
 use std::path::Path;

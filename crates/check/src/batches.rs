@@ -1,0 +1,236 @@
+//! A batch leaves what its entries would one by one: every small state of a file's folio is
+//! unmapped in both ways, and what is left is compared.
+
+use super::access::{Access, Accessed};
+use super::cast::{ASID, FIRST_PAGE};
+use super::format::Small;
+use super::registers::Kind;
+use super::seat::{Ground, Seat};
+use super::story;
+use super::tables::EngineTables;
+use super::world::World;
+use pageout_exhibits::harness::{Counterexample, Subject};
+use pageout_experiment::variant::shootdown_name;
+use pageout_paging::mmu::Invalidate;
+use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
+use pageout_paging::{Format, Order, Pfn, Pte, Table};
+use pageout_reclaim::{
+    CpuCtx, FolioFlags, Frames, Gather, MapAs, MappingKind, Maps, NewFolio, NewVma, ShootdownWhen,
+    UnmapBy, Unmapping, VmFlags, map_folio, try_to_unmap,
+};
+
+/// Pages of the folio: a block of four, or two of two.
+const PAGES: usize = 4;
+
+/// How one entry stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Clean,
+    Young,
+    Dirty,
+    ReadOnly,
+    UffdWp,
+}
+
+const STATES: [State; 5] =
+    [State::Clean, State::Young, State::Dirty, State::ReadOnly, State::UffdWp];
+
+/// A folio to unmap: which of its pages the VMA maps, and how each entry stands.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    /// First page mapped, and past the last.
+    mapped: (usize, usize),
+    states: [State; PAGES],
+    /// userfaultfd write-protects in the VMA.
+    uffd_wp: bool,
+    shootdown: ShootdownWhen,
+}
+
+/// What is left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Left {
+    entries: Vec<Pte>,
+    mapcount: u32,
+    /// References that pass to the caller.
+    refs: u32,
+    all: bool,
+    dirty: bool,
+    /// Pages that a TLB still translates.
+    cached: Vec<u64>,
+}
+
+/// Unmaps every small state in both ways: the states compared.
+pub(super) fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
+    let mut compared = 0;
+    for case in cases() {
+        let alone = unmap::<S, F>(&case, UnmapBy::PerEntry, false).0;
+        let batched = unmap::<S, F>(&case, UnmapBy::Batched, false).0;
+        if alone != batched {
+            let (_, start, steps) = unmap::<S, F>(&case, UnmapBy::Batched, true);
+            return Err(Box::new(Counterexample {
+                property: "a batch leaves what its entries would one by one",
+                found: difference::<F>(&alone, &batched),
+                format: F::LABEL,
+                call: format!(
+                    "try_to_unmap of a file's folio, shootdown {}",
+                    shootdown_name(case.shootdown)
+                ),
+                table: start,
+                steps,
+            }));
+        }
+        compared += 1;
+    }
+    Ok(compared)
+}
+
+/// Every range of pages mapped, and every state of each entry. A block is contiguous where it is
+/// mapped whole and its entries differ in nothing but young and dirty.
+fn cases() -> impl Iterator<Item = Case> {
+    let ranges = (0..PAGES).flat_map(|from| (from + 1..=PAGES).map(move |to| (from, to)));
+    ranges.flat_map(|mapped| {
+        let states = (0..STATES.len().pow(PAGES as u32)).map(|number| {
+            std::array::from_fn(|k| STATES[number / STATES.len().pow(k as u32) % STATES.len()])
+        });
+        let matters = move |states: &[State; PAGES]| {
+            (0..PAGES).all(|k| (mapped.0..mapped.1).contains(&k) || states[k] == State::Clean)
+        };
+        states.filter(matters).flat_map(move |states| {
+            let marks = states.contains(&State::UffdWp);
+            let flags = if marks { vec![true] } else { vec![false, true] };
+            flags.into_iter().flat_map(move |uffd_wp| {
+                [ShootdownWhen::Immediate, ShootdownWhen::Deferred].map(|shootdown| Case {
+                    mapped,
+                    states,
+                    uffd_wp,
+                    shootdown,
+                })
+            })
+        })
+    })
+}
+
+/// Sets up the case and unmaps the folio: what is left, and if `told` the start and the steps.
+fn unmap<S: Subject, F: Small>(
+    case: &Case,
+    by: UnmapBy,
+    told: bool,
+) -> (Left, Vec<String>, Vec<String>) {
+    let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
+    let mut tables = EngineTables::new();
+    let maps = tables.maps();
+    let env = Ground::<S, F>::new(Seat { world: &world, baton: None, cpu: 0 });
+    let cpu = &mut CpuCtx::new();
+    let pfn = set_up(&world, &maps, &env, cpu, case);
+    let start = if told { world.describe() } else { Vec::new() };
+    if told {
+        world.begin_story();
+    }
+    let id = maps.folio_of(pfn).expect("the folio is there");
+    let guard = maps.folio(id).try_lock().expect("no one else is here");
+    let mut gather = Gather::new(&maps, &env);
+    let unmapping = Unmapping { by, shootdown: case.shootdown };
+    let done = try_to_unmap(&maps, &env, cpu, &guard, unmapping, &mut gather);
+    gather.finish(cpu);
+    let pages = 0..PAGES as u64;
+    let left = Left {
+        entries: pages.clone().map(|page| entry(&world, page).unwrap_or(Pte::NONE)).collect(),
+        mapcount: guard.folio().mapcount(),
+        refs: done.refs,
+        all: done.all,
+        dirty: guard.folio().flags().contains(FolioFlags::DIRTY),
+        cached: pages.filter(|page| world.is_cached(0, ASID, *page)).collect(),
+    };
+    (left, start, story::lines(&world.story(), &["reclaimer"]))
+}
+
+fn set_up<S: Subject, F: Small>(
+    world: &World<F>,
+    maps: &Maps<'_>,
+    env: &Ground<'_, S, F>,
+    cpu: &mut CpuCtx,
+    case: &Case,
+) -> Pfn {
+    let root = world.add_root(ASID);
+    let mapping = maps.add_mapping(env, cpu, MappingKind::File).expect("there is room");
+    let mm = maps.add_mm(env, cpu, root, ASID).expect("there is room");
+    let (from, to) = (case.mapped.0 as u64, case.mapped.1 as u64);
+    let mut flags = VmFlags::READ | VmFlags::WRITE | VmFlags::SHARED;
+    flags.set(VmFlags::UFFD_WP, case.uffd_wp);
+    let range = world.addr(from)..world.addr(to);
+    let new = NewVma { mm, range, flags, mapping, pgoff: from };
+    let vma = maps.mmap(env, cpu, &new).expect("the range is free");
+    let order = Order::new(PAGES.ilog2() as u8).expect("the folio is small");
+    let pfn = env.alloc(order).expect("memory is free");
+    let new = NewFolio { pfn, order, mapping, index: 0, flags: FolioFlags::UPTODATE };
+    let id = maps.add_folio(env, cpu, new).expect("there is room");
+    map_folio(maps, env, cpu, vma, id, MapAs::Ptes, &mut Supply(world)).expect("it is not mapped");
+    let states: Vec<_> = (from..to)
+        .map(|page| {
+            let (table, i, pte) = world.entry(ASID, world.addr(page)).expect("it is mapped");
+            (page, table, i, F::encode(state::<F>(pte, case, page as usize)))
+        })
+        .collect();
+    states.iter().for_each(|(_, table, i, state)| world.table(*table).set(*i, *state));
+    world.invalidate(0, Invalidate::Everything);
+    world.complete(0);
+    for (page, table, i, state) in states {
+        // So that a missing flush shows.
+        let _: Accessed = env.seat().access(ASID, page, Access::Load, &|_| true);
+        world.table(table).set(i, state);
+    }
+    pfn
+}
+
+/// The entry of `page` as the case has it. What blocks don't have is left to single entries.
+fn state<F: Small>(pte: Pte, case: &Case, page: usize) -> Pte {
+    let block = F::CONT_PTES;
+    let first = page / block * block;
+    let alike = |k: usize| match case.states[k] {
+        State::ReadOnly | State::UffdWp => Some(case.states[k]),
+        State::Clean | State::Young | State::Dirty => None,
+    };
+    let uniform = F::is_cont(pte) && (first..first + block).all(|k| alike(k) == alike(first));
+    let base = if uniform { pte } else { F::mknoncont(pte) };
+    match case.states[page] {
+        State::Clean => base,
+        State::Young => F::mkyoung(base),
+        State::Dirty => F::mkdirty(F::mkyoung(base)),
+        State::ReadOnly => F::wrprotect(base),
+        State::UffdWp => F::mkuffd_wp(base),
+    }
+}
+
+fn entry<F: Small>(world: &World<F>, page: u64) -> Option<Pte> {
+    world.entry(ASID, world.addr(page)).map(|(.., pte)| pte)
+}
+
+fn difference<F: Format>(alone: &Left, batched: &Left) -> String {
+    let mut entries = alone.entries.iter().zip(&batched.entries);
+    if let Some(page) = entries.position(|(alone, batched)| alone != batched) {
+        let word = |pte: Pte| match pte {
+            pte if pte.is_none() => "nothing".to_owned(),
+            pte if F::is_present(pte) => "a mapping".to_owned(),
+            pte => match F::entry(pte) {
+                Entry::Swap(SwapEntry { kind: SwapKind::Marker, .. }) => "a marker".to_owned(),
+                other => format!("{other:?}"),
+            },
+        };
+        let (alone, batched) = (word(alone.entries[page]), word(batched.entries[page]));
+        return format!("one by one, page {page} is left {alone}; in a batch, {batched}");
+    }
+    format!("one by one {alone:?}, in a batch {batched:?}")
+}
+
+/// Frames of page tables.
+struct Supply<'a, F>(&'a World<F>);
+
+impl<F: Format> pageout_paging::walk::TableFrames for Supply<'_, F> {
+    fn take(&mut self) -> Option<Pfn> {
+        self.0.alloc_table()
+    }
+
+    fn give_back(&mut self, frame: Pfn) {
+        self.0.free_table(frame);
+    }
+}

@@ -1,0 +1,15 @@
+//! What is compared: variants, the fields of scenarios, rounds of measuring and what records say of
+//! them. Nothing here runs the engine.
+#![forbid(unsafe_code)]
+
+pub mod bound;
+pub mod clock;
+pub mod fields;
+pub mod footprint;
+pub mod formats;
+pub mod input;
+pub mod lru_gen;
+pub mod metrics;
+pub mod rounds;
+pub mod this_machine;
+pub mod variant;

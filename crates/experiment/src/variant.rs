@@ -1,0 +1,340 @@
+//! Variants: what a comparison varies, one choice an axis.
+
+use crate::formats::FormatName;
+use crate::metrics::labels;
+use pageout_paging::tlb::{FlushPolicy, YoungFlush};
+use pageout_paging::young::Family;
+use pageout_reclaim::{Aging, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+use pageout_record::schema::Labels;
+use std::fmt;
+use std::str::FromStr;
+
+/// A choice on every axis there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// How young bits are checked.
+    pub young: Family,
+    /// How entries are taken out.
+    pub unmap: UnmapBy,
+    /// When other CPUs are told of entries taken out.
+    pub shootdown: ShootdownWhen,
+    /// What follows a young bit found; `None` is the architecture's own policy.
+    pub flush: Option<YoungFlush>,
+    /// By which lists folios age.
+    pub lru: Lru,
+}
+
+/// By which lists folios age.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lru {
+    /// Active and inactive ones.
+    Classic,
+    /// Generations, with all that the architecture's hardware can do for them.
+    Mglru,
+}
+
+/// Which axes bear on a scenario: the others are not told of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Axes {
+    /// Young bits are checked, and nothing is reclaimed: young and flush.
+    Aging,
+    /// All of them.
+    Reclaim,
+}
+
+/// Why a variant's text was refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum VariantError {
+    /// A part without an equals sign.
+    #[error("variant part `{0}`: expected AXIS=CHOICE, such as young=line")]
+    NotAPair(String),
+    /// An axis that is not there.
+    #[error("variant axis `{0}`: expected young, unmap, shootdown, flush or lru")]
+    UnknownAxis(String),
+    /// A choice that the axis does not have.
+    #[error("variant axis `{axis}`: found `{found}`, expected {accepted}")]
+    UnknownChoice {
+        /// The axis.
+        axis: &'static str,
+        /// What was given.
+        found: String,
+        /// The choices.
+        accepted: String,
+    },
+    /// The same axis twice.
+    #[error("variant axis `{0}`: given twice")]
+    Twice(String),
+}
+
+/// The name of a family in variants, records and tables.
+pub const fn family_name(family: Family) -> &'static str {
+    match family {
+        Family::PerEntry => "per-entry",
+        Family::Batched => "batched",
+        Family::Line => "line",
+    }
+}
+
+const fn unmap_name(unmap: UnmapBy) -> &'static str {
+    match unmap {
+        UnmapBy::PerEntry => "per-entry",
+        UnmapBy::Batched => "batched",
+    }
+}
+
+/// The name of a choice of `shootdown` in variants, records and tables.
+pub const fn shootdown_name(shootdown: ShootdownWhen) -> &'static str {
+    match shootdown {
+        ShootdownWhen::Immediate => "immediate",
+        ShootdownWhen::Deferred => "deferred",
+        ShootdownWhen::DeferredFrom4 => "deferred-4cpus",
+        ShootdownWhen::DeferredFrom8 => "deferred-8cpus",
+    }
+}
+
+const fn flush_name(flush: Option<YoungFlush>) -> &'static str {
+    match flush {
+        None => "architecture",
+        Some(YoungFlush::Sync) => "sync",
+        Some(YoungFlush::Nosync) => "nosync",
+        Some(YoungFlush::None) => "none",
+    }
+}
+
+const fn lru_name(lru: Lru) -> &'static str {
+    match lru {
+        Lru::Classic => "classic",
+        Lru::Mglru => "mglru",
+    }
+}
+
+/// What the choice `architecture` of the flush axis is on each format, in words.
+pub fn architecture_flush() -> String {
+    let one = |format: FormatName| {
+        let policy = format.flush_policy();
+        let (pte, pmd) = (flush_name(Some(policy.pte)), flush_name(Some(policy.pmd)));
+        format!("{} {pte} for a PTE and {pmd} for a PMD leaf", format.name())
+    };
+    format!("flush=architecture: {}", FormatName::MAIN.map(one).join(", "))
+}
+
+impl Variant {
+    /// Young bits checked entry by entry, all else at its default: what aging is compared with.
+    pub const UNBATCHED_AGING: Self = Self::of(Family::PerEntry);
+
+    /// What kernels did before young bits were checked, and file folios unmapped, in batches.
+    pub const BEFORE: Self = Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::PerEntry) };
+
+    /// The steps from [`Variant::BEFORE`] on: young bits batched; unmapping too, which is the
+    /// merged state; and ours.
+    pub const STEPS: [Self; 3] = [
+        Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::Batched) },
+        Self::of(Family::Batched),
+        Self::of(Family::Line),
+    ];
+
+    /// What the generations' batching was compared with: unmapping was batched before.
+    pub const MGLRU_BEFORE: Self = Self::of(Family::PerEntry).on(Lru::Mglru);
+
+    /// The steps from [`Variant::MGLRU_BEFORE`] on: the merged state, and ours.
+    pub const MGLRU_STEPS: [Self; 2] =
+        [Self::of(Family::Batched).on(Lru::Mglru), Self::of(Family::Line).on(Lru::Mglru)];
+
+    /// The variant of a family with every other axis at its default.
+    pub const fn of(young: Family) -> Self {
+        Self {
+            young,
+            unmap: UnmapBy::Batched,
+            shootdown: ShootdownWhen::Deferred,
+            flush: None,
+            lru: Lru::Classic,
+        }
+    }
+
+    /// The same variant on other lists.
+    pub const fn on(self, lru: Lru) -> Self {
+        Self { lru, ..self }
+    }
+
+    /// The same variant in every family.
+    pub fn in_every_family(self) -> impl Iterator<Item = Self> {
+        Family::ALL.into_iter().map(move |young| Self { young, ..self })
+    }
+
+    /// Every axis of `axes` with its choice.
+    pub fn labels(self, axes: Axes) -> Labels {
+        let (young, flush) = (family_name(self.young), flush_name(self.flush));
+        let mut all = labels([("young", young.to_owned()), ("flush", flush.to_owned())]);
+        if axes == Axes::Reclaim {
+            all.insert("unmap".to_owned(), unmap_name(self.unmap).to_owned());
+            all.insert("shootdown".to_owned(), shootdown_name(self.shootdown).to_owned());
+            all.insert("lru".to_owned(), lru_name(self.lru).to_owned());
+        }
+        all
+    }
+
+    /// What the young check is told, where `default` is the architecture's flush policy.
+    pub fn aging(self, default: FlushPolicy) -> Aging {
+        Aging { family: self.young, flush: self.flush.map_or(default, FlushPolicy::forced) }
+    }
+
+    /// What reclaim is told, likewise.
+    pub fn tuning(self, default: FlushPolicy) -> Tuning {
+        let unmapping = Unmapping { by: self.unmap, shootdown: self.shootdown };
+        Tuning { aging: self.aging(default), unmapping, thp: Thp::Never }
+    }
+}
+
+impl Lru {
+    /// Reads `classic` or `mglru`.
+    ///
+    /// # Errors
+    /// [`VariantError::UnknownChoice`].
+    pub fn parse(name: &str) -> Result<Self, VariantError> {
+        LRU.choice(name)
+    }
+}
+
+impl fmt::Display for Lru {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(lru_name(*self))
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "young={},unmap={},shootdown={},flush={},lru={}",
+            family_name(self.young),
+            unmap_name(self.unmap),
+            shootdown_name(self.shootdown),
+            flush_name(self.flush),
+            lru_name(self.lru)
+        )
+    }
+}
+
+impl FromStr for Variant {
+    type Err = VariantError;
+
+    fn from_str(text: &str) -> Result<Self, VariantError> {
+        let mut variant = Self::of(Family::Line);
+        let mut seen = Vec::new();
+        for part in text.split(',') {
+            let pair = part.split_once('=');
+            let (axis, choice) = pair.ok_or_else(|| VariantError::NotAPair(part.to_owned()))?;
+            match axis {
+                "young" => variant.young = YOUNG.choice(choice)?,
+                "unmap" => variant.unmap = UNMAP.choice(choice)?,
+                "shootdown" => variant.shootdown = SHOOTDOWN.choice(choice)?,
+                "flush" => variant.flush = FLUSH.choice(choice)?,
+                "lru" => variant.lru = LRU.choice(choice)?,
+                _ => return Err(VariantError::UnknownAxis(axis.to_owned())),
+            }
+            if seen.contains(&axis) {
+                return Err(VariantError::Twice(axis.to_owned()));
+            }
+            seen.push(axis);
+        }
+        Ok(variant)
+    }
+}
+
+/// An axis with its choices and their names.
+struct Axis<T: 'static> {
+    name: &'static str,
+    choices: &'static [T],
+    name_of: fn(T) -> &'static str,
+}
+
+const YOUNG: Axis<Family> = Axis { name: "young", choices: &Family::ALL, name_of: family_name };
+const UNMAP: Axis<UnmapBy> =
+    Axis { name: "unmap", choices: &[UnmapBy::PerEntry, UnmapBy::Batched], name_of: unmap_name };
+const SHOOTDOWN: Axis<ShootdownWhen> = Axis {
+    name: "shootdown",
+    choices: &[
+        ShootdownWhen::Immediate,
+        ShootdownWhen::Deferred,
+        ShootdownWhen::DeferredFrom4,
+        ShootdownWhen::DeferredFrom8,
+    ],
+    name_of: shootdown_name,
+};
+const FLUSH: Axis<Option<YoungFlush>> = Axis {
+    name: "flush",
+    choices: &[None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)],
+    name_of: flush_name,
+};
+
+const LRU: Axis<Lru> =
+    Axis { name: "lru", choices: &[Lru::Classic, Lru::Mglru], name_of: lru_name };
+
+impl<T: Copy> Axis<T> {
+    fn choice(&self, name: &str) -> Result<T, VariantError> {
+        let found = self.choices.iter().find(|choice| (self.name_of)(**choice) == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<_> = self.choices.iter().map(|choice| (self.name_of)(*choice)).collect();
+            let (last, others) = names.split_last().expect("an axis has choices");
+            VariantError::UnknownChoice {
+                axis: self.name,
+                found: name.to_owned(),
+                accepted: format!("{} or {last}", others.join(", ")),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_displayed_parses_back() {
+        for young in Family::ALL {
+            for unmap in UNMAP.choices {
+                for shootdown in SHOOTDOWN.choices {
+                    for flush in FLUSH.choices {
+                        let (unmap, shootdown, flush) = (*unmap, *shootdown, *flush);
+                        let classic = Variant { unmap, shootdown, flush, ..Variant::of(young) };
+                        for variant in [classic, classic.on(Lru::Mglru)] {
+                            assert_eq!(variant.to_string().parse(), Ok(variant));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lists_are_told_where_reclaim_is() {
+        let axes = |variant: Variant, axes| variant.labels(axes).into_keys().collect::<Vec<_>>();
+        assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Aging), ["flush", "young"]);
+        let all = ["flush", "lru", "shootdown", "unmap", "young"];
+        assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Reclaim), all);
+    }
+
+    #[test]
+    fn an_axis_left_out_takes_its_default() {
+        assert_eq!("young=line".parse(), Ok(Variant::of(Family::Line)));
+        assert_eq!("young=per-entry,unmap=per-entry".parse(), Ok(Variant::BEFORE));
+        assert_eq!("flush=architecture".parse(), Ok(Variant::of(Family::Line)));
+        assert_eq!("young=per-entry,lru=mglru".parse(), Ok(Variant::MGLRU_BEFORE));
+        assert_eq!("lru=mglru".parse(), Ok(Variant::MGLRU_STEPS[1]));
+    }
+
+    #[test]
+    fn bad_variants_name_what_is_accepted() {
+        let message = |text: &str| text.parse::<Variant>().unwrap_err().to_string();
+        assert!(message("young=fast").contains("per-entry, batched or line"));
+        assert!(message("colour=red").contains("young, unmap, shootdown, flush or lru"));
+        assert!(
+            message("shootdown=late")
+                .contains("immediate, deferred, deferred-4cpus or deferred-8cpus")
+        );
+        assert!(message("lru=2q").contains("classic or mglru"));
+        assert!(message("young").contains("AXIS=CHOICE"));
+        assert!(message("young=line,young=line").contains("given twice"));
+        assert!(message("").contains("AXIS=CHOICE"));
+    }
+}

@@ -1,0 +1,298 @@
+//! The process and its cgroup: its accesses, its faults, and reclaim between rounds.
+
+use super::{AgingRounds, FAULT_AROUND, NAME};
+use crate::counting::{Counter as Counting, CountingEnv, Counts};
+use crate::env::HostEnv;
+use crate::generations::{Refused, after};
+use crate::layout::{Arena, Ground, MAP_START};
+use crate::walker::{Touch, touch};
+use pageout_experiment::formats::Arch;
+use pageout_experiment::variant::Variant;
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Order, Pfn, VirtAddr};
+use pageout_reclaim::mglru::{MAX_NR_GENS, MmStats};
+use pageout_reclaim::{
+    Access, Counter, CpuCtx, Errno, Fault, FaultKind, MappingId, MappingKind, Maps, MemcgId, MmId,
+    NewVma, Tuning, VmFlags, cache, handle_fault,
+};
+
+/// The file begins in the middle of a table, as kernels under test place it so that no folio is
+/// mapped by a PMD leaf.
+const OFF_TABLES: u64 = 1 << 20;
+
+const SIZED: &str = "the arena is sized for the scenario";
+
+/// What was counted, in pages unless named otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Tally {
+    /// Generations opened.
+    pub(super) generations: u64,
+    /// What walks counted.
+    pub(super) walks: MmStats,
+    /// Bits set in the filter that the next walk asks, summed over the ends of rounds.
+    pub(super) filter_bits: u64,
+    /// Rounds at whose end the next walk has no filter to ask.
+    pub(super) unfiltered: u64,
+    /// Examined by eviction.
+    pub(super) scanned: u64,
+    /// Moved to another generation by eviction, which met them on an old list.
+    pub(super) sorted: u64,
+    /// Found in a younger generation after `memory.reclaim` than before, and still in memory.
+    pub(super) promoted: u64,
+    pub(super) reclaimed: u64,
+    /// Of hot folios out of memory at the ends of rounds, as long as cold ones were in memory.
+    pub(super) mistakes: u64,
+    /// Read because a hot page was used.
+    pub(super) hot_reads: u64,
+    /// All that were read again.
+    pub(super) refaults: u64,
+    /// Requests that got less than they asked for.
+    pub(super) short: u64,
+    /// What was done to tables and TLBs, by faults too.
+    pub(super) tables: Counts,
+}
+
+pub(super) struct Process<'a, F> {
+    maps: Maps<'a>,
+    /// The ground as hardware and the scenario see it: not counted.
+    hardware: HostEnv<'a, F>,
+    world: CountingEnv<'a, F>,
+    counting: &'a Counting,
+    scenario: AgingRounds,
+    tuning: Tuning,
+    mm: MmId,
+    root: Pfn,
+    memcg: MemcgId,
+    file: MappingId,
+    start: VirtAddr,
+    /// The page where reading besides goes on.
+    next_scanned: u64,
+    /// What is counted here, and not by the engine.
+    own: Tally,
+}
+
+impl<'a, F: Arch> Process<'a, F> {
+    /// Maps the file and reads it through.
+    pub(super) fn new(
+        arena: &'a mut Arena,
+        counting: &'a Counting,
+        scenario: &AgingRounds,
+        variant: Variant,
+    ) -> Self {
+        let ground = arena.ground::<F>();
+        ground.switch_to(variant.lru);
+        let Ground { env, maps, supply } = ground;
+        let world = CountingEnv::new(env, counting);
+        let cpu = &mut CpuCtx::new();
+        let memcg = maps.add_memcg(&world, cpu, MemcgId::ROOT).expect(SIZED);
+        maps.memcg(memcg).set_max(scenario.limit_bytes() >> F::PAGE_SHIFT);
+        let root = supply.alloc_table().expect(SIZED);
+        let mm = maps.add_mm(&world, cpu, root, Asid(0)).expect(SIZED);
+        maps.set_memcg(&world, cpu, mm, memcg);
+        maps.mm(mm).set_fault_around(FAULT_AROUND);
+        let file = maps.add_mapping(&world, cpu, MappingKind::File).expect(SIZED);
+        let order = scenario.order.in_format(scenario.format);
+        maps.mapping(file).set_order(Order::new(order).expect("parsed orders are small"));
+        let beside = if scenario.aligned { 0 } else { F::PAGE_SIZE };
+        let start = MAP_START.add(OFF_TABLES + beside);
+        let range = start..start.add(scenario.bytes);
+        let new = NewVma { mm, range, flags: VmFlags::READ, mapping: file, pgoff: 0 };
+        maps.mmap(&world, cpu, &new).expect(SIZED);
+        let process = Self {
+            maps,
+            hardware: env,
+            world,
+            counting,
+            scenario: *scenario,
+            tuning: variant.tuning(F::FLUSH),
+            mm,
+            root,
+            memcg,
+            file,
+            start,
+            next_scanned: 0,
+            own: Tally::default(),
+        };
+        for page in 0..process.pages() {
+            process.read(page);
+        }
+        process
+    }
+
+    /// Runs as many rounds that are not counted, so that filters are warm, as then are: what those
+    /// came to.
+    pub(super) fn run(&mut self) -> Tally {
+        for _ in 0..self.scenario.rounds {
+            self.round();
+        }
+        self.own = Tally::default();
+        let before = self.tally();
+        for _ in 0..self.scenario.rounds {
+            self.round();
+        }
+        self.tally().since(&before)
+    }
+
+    /// Writes commands to `lru_gen`; what that says then.
+    pub(super) fn lru_gen_after(&self, commands: &[String]) -> Result<String, Refused> {
+        after((&self.maps, &self.world), (self.memcg, NAME), commands, self.tuning)
+    }
+
+    fn round(&mut self) {
+        self.maps.lru_gen_use_mm(self.mm);
+        self.use_pattern();
+        self.scan();
+        let before = self.generations();
+        self.reclaim();
+        let after = self.generations();
+        let promoted = before.iter().zip(&after).filter(|(before, after)| after > before).count();
+        self.own.promoted += promoted as u64 * self.folio_pages();
+        self.own.mistakes += self.mistakes(&after);
+        match self.maps.filter_population(self.memcg) {
+            Some(bits) => self.own.filter_bits += u64::from(bits),
+            None => self.own.unfiltered += 1,
+        }
+    }
+
+    pub(super) fn use_pattern(&mut self) {
+        let (pattern, pages) = (self.scenario.pattern, self.pages());
+        for page in (0..pages).filter(|page| pattern.has(*page, pages)) {
+            let read = self.read(page);
+            self.own.hot_reads += read;
+        }
+    }
+
+    fn scan(&mut self) {
+        let pages = self.pages();
+        for _ in 0..pages * u64::from(self.scenario.scan_percent) / 100 {
+            self.read(self.next_scanned);
+            self.next_scanned = (self.next_scanned + 1) % pages;
+        }
+    }
+
+    /// The program reads a page; pages that had to be read for it.
+    fn read(&self, page: u64) -> u64 {
+        let addr = self.start.add(page << F::PAGE_SHIFT);
+        let mut read = 0;
+        while touch(&self.hardware, self.root, addr, false) == Touch::Fault {
+            let cpu = &mut CpuCtx::new();
+            let (mm, tuning) = (self.mm, self.tuning);
+            match handle_fault(&self.maps, &self.world, cpu, mm, addr, Access::Read, tuning) {
+                Fault::Done(FaultKind::Major) => {
+                    read += self.folio_pages();
+                    // It waited for the read, and a CPU switched back to it.
+                    self.maps.lru_gen_use_mm(self.mm);
+                }
+                Fault::Done(FaultKind::Minor) => {}
+                other => panic!("clean pages of a file can make room for others: {other:?}"),
+            }
+        }
+        read
+    }
+
+    /// Asks for the scenario's part of the limit.
+    fn reclaim(&mut self) {
+        let bytes = self.scenario.limit_bytes() * u64::from(self.scenario.reclaim_percent) / 100;
+        let (cpu, text) = (&mut CpuCtx::new(), bytes.to_string());
+        match self.maps.memory_reclaim(&self.world, cpu, self.memcg, &text, self.tuning) {
+            Ok(_) => {}
+            Err(Errno::EAGAIN) => self.own.short += 1,
+            Err(error) => panic!("the request is well-formed and no signal comes: {error}"),
+        }
+    }
+
+    /// The number of the generation that each folio of the file is in; `None` if it is not in
+    /// memory or in none.
+    fn generations(&self) -> Vec<Option<u64>> {
+        let nr = self.folio_pages();
+        (0..self.pages() / nr).map(|k| self.generation_at(k * nr)).collect()
+    }
+
+    fn generation_at(&self, page: u64) -> Option<u64> {
+        let cpu = &mut CpuCtx::new();
+        let id = cache::find(&self.maps, &self.hardware, cpu, self.file, page)?;
+        let generation = self.maps.folio(id).recency().generation();
+        self.maps.release(&self.hardware, cpu, id, 1);
+        let youngest = self.maps.lru_gen_seqs(self.memcg).0;
+        let gens = MAX_NR_GENS as u64;
+        generation.map(|generation| youngest - (youngest + gens - generation as u64) % gens)
+    }
+
+    /// Pages of hot folios that are not in memory, as far as cold ones are, by the folios'
+    /// generations.
+    fn mistakes(&self, generations: &[Option<u64>]) -> u64 {
+        let (nr, pages, pattern) = (self.folio_pages(), self.pages(), self.scenario.pattern);
+        let is_hot = |k: usize| {
+            let first = k as u64 * nr;
+            (first..first + nr).any(|page| pattern.has(page, pages))
+        };
+        let is_in = |k: &usize| generations[*k].is_some();
+        let (hot, cold): (Vec<_>, Vec<_>) = (0..generations.len()).partition(|k| is_hot(*k));
+        let hot_out = hot.iter().filter(|k| !is_in(k)).count();
+        let cold_in = cold.iter().filter(|k| is_in(k)).count();
+        hot_out.min(cold_in) as u64 * nr
+    }
+
+    fn pages(&self) -> u64 {
+        self.scenario.bytes >> F::PAGE_SHIFT
+    }
+
+    fn folio_pages(&self) -> u64 {
+        1 << self.scenario.order.in_format(self.scenario.format)
+    }
+
+    /// All that was counted so far.
+    fn tally(&self) -> Tally {
+        let vmstat = self.maps.memcg(self.memcg).vmstat();
+        Tally {
+            generations: self.maps.lru_gen_seqs(self.memcg).0,
+            walks: self.maps.mm_stats(self.memcg),
+            scanned: vmstat.get(Counter::PgscanFile),
+            sorted: vmstat.get(Counter::Pgrefill),
+            reclaimed: vmstat.get(Counter::PgstealFile),
+            refaults: vmstat.get(Counter::WorkingsetRefaultFile),
+            tables: self.counting.counts(),
+            ..self.own
+        }
+    }
+
+    /// Ages the cgroup's folios once by a walk that visits every table; what the walk counted.
+    #[cfg(test)]
+    pub(super) fn age_by_force(&self) -> MmStats {
+        let (cpu, seq) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg).0);
+        let before = self.tally();
+        let aging = self.tuning.aging;
+        let opened =
+            self.maps.try_to_inc_max_seq(&self.world, cpu, self.memcg, seq, 200, true, aging);
+        assert!(opened, "no one else walks");
+        self.tally().since(&before).walks
+    }
+}
+
+impl Tally {
+    /// What came after `before`.
+    fn since(&self, before: &Self) -> Self {
+        let walks = |of: fn(&MmStats) -> u64| of(&self.walks) - of(&before.walks);
+        let tables = |of: fn(&Counts) -> u64| of(&self.tables) - of(&before.tables);
+        Self {
+            generations: self.generations - before.generations,
+            walks: MmStats {
+                leaf_total: walks(|stats| stats.leaf_total),
+                leaf_young: walks(|stats| stats.leaf_young),
+                nonleaf_found: walks(|stats| stats.nonleaf_found),
+                nonleaf_added: walks(|stats| stats.nonleaf_added),
+            },
+            scanned: self.scanned - before.scanned,
+            sorted: self.sorted - before.sorted,
+            reclaimed: self.reclaimed - before.reclaimed,
+            refaults: self.refaults - before.refaults,
+            tables: Counts {
+                entries_visited: tables(|counts| counts.entries_visited),
+                atomics: tables(|counts| counts.atomics),
+                invalidations: tables(|counts| counts.invalidations),
+                barriers: tables(|counts| counts.barriers),
+            },
+            ..*self
+        }
+    }
+}

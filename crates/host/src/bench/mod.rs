@@ -1,0 +1,105 @@
+//! Benchmarks: paths beside their floors and goals, as ratios inside one run.
+//!
+//! `bench young`: sweeps over page tables, in each family and with each share of entries young; the
+//! widest read of the same tables and one locked operation are timed in the same rounds.
+
+mod aging;
+pub mod figures;
+mod goals;
+mod mglru;
+mod reclaim;
+mod scale;
+mod sweep;
+mod tables;
+mod walked;
+
+pub use aging::{AGING_ROUNDS, GROWS_WITH, WALK, WALKS, aging};
+pub use goals::{Bound, GOALS, Goal, NoBound, goal_record};
+pub use mglru::{MGLRU_ROUNDS, mglru};
+pub use reclaim::{FIXED, reclaim};
+pub use scale::{SCALE_ROUNDS, SIZES, scale, scale_scenarios};
+pub use sweep::{By, Sweep};
+
+use crate::floor::{self, locked_operation_ns};
+use pageout_experiment::metrics::measured;
+use pageout_experiment::rounds::{Rounds, turns};
+use pageout_experiment::variant::{Axes, Variant, family_name};
+use pageout_paging::young::Family;
+use pageout_record::schema::{Ground, Record};
+use std::collections::BTreeMap;
+use tables::SweepTables;
+
+/// Scenario of the sweeps' records.
+pub const SWEEPS: &str = "bench young";
+/// Scenario of the goals' records.
+pub const GOAL_RATIOS: &str = "goals";
+
+/// Nanoseconds an entry of every sweep, and of one locked operation, a sample a round.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    sweeps: BTreeMap<(Sweep, By), Vec<f64>>,
+    locked: Vec<f64>,
+}
+
+/// Runs the benchmark and returns its records: sweeps, floors and goals. Tells `progress` the steps
+/// done and the most there can be.
+pub fn young(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
+    let sweeps = Sweep::all();
+    let most = rounds.most() * sweeps.len();
+    let mut tables: BTreeMap<usize, SweepTables> = BTreeMap::new();
+    for bytes in sweeps.iter().map(|sweep| sweep.table_bytes) {
+        tables.entry(bytes).or_insert_with(|| SweepTables::new(bytes));
+    }
+    let mut times = Times::default();
+    let mut done = 0;
+    rounds.run(|round| {
+        times.locked.push(locked_operation_ns());
+        for sweep in &sweeps {
+            let tables = tables.get_mut(&sweep.table_bytes).expect("made for every sweep");
+            let ways = sweep.ways();
+            for way in turns(ways.len(), round) {
+                let ns = sweep.time(tables, ways[way], seed);
+                times.sweeps.entry((*sweep, ways[way])).or_default().push(ns);
+            }
+            done += 1;
+            progress(done, most);
+        }
+    });
+    times.records(seed)
+}
+
+impl Times {
+    fn records(&self, seed: u64) -> Vec<Record> {
+        let mut records = Vec::new();
+        for ((sweep, by), ns) in &self.sweeps {
+            if *by == By::WideRead {
+                records.push(floor::wide_read_record(sweep.table_bytes, ns));
+                continue;
+            }
+            let mut variant = Variant::of(Family::PerEntry).labels(Axes::Aging);
+            variant.insert("young".to_owned(), by.name().to_owned());
+            records.push(Record {
+                scenario: SWEEPS.to_owned(),
+                ground: Ground::Host,
+                seed,
+                fields: sweep.labels(),
+                variant,
+                metrics: vec![measured("time", "ns/entry", ns)],
+            });
+        }
+        records.push(floor::locked_record(&self.locked));
+        records.extend(GOALS.iter().map(|goal| goal.record(self, seed)));
+        records
+    }
+}
+
+impl By {
+    /// The name that records and tables use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Family(family) => family_name(family),
+            Self::Single => "single call",
+            Self::WideRead => "wide read",
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! One sweep: which entries, how many a call, and how they are reached.
+
+use super::tables::SweepTables;
+use crate::env::HostEnv;
+use pageout_experiment::clock::timed;
+use pageout_experiment::formats::{Arch, FormatName, with_format};
+use pageout_experiment::metrics::labels;
+use pageout_paging::mmu::Asid;
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Span, Where, spans};
+use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::{Env, Level, LockedTable, Pfn, VirtAddr, VirtRange};
+use pageout_record::schema::Labels;
+use std::hint::black_box;
+
+/// Bytes of tables of the main sweep: what maps 10 GiB.
+pub(super) const SMALL_TABLES: usize = 20 << 20;
+/// Bytes of tables that exceed a second-level cache by far.
+pub(super) const LARGE_TABLES: usize = 200 << 20;
+
+/// Who checks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum By {
+    /// A family.
+    Family(Family),
+    /// The helper for a single entry, called directly: as kernels' is.
+    Single,
+    /// Nobody: the widest read of the same tables, in their place.
+    WideRead,
+}
+
+/// How entries are reached.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Reached {
+    /// Table by table, the helper called once a folio.
+    BySweep,
+    /// Folio by folio, through the rmap walk that `folio_referenced` makes.
+    ByWalk,
+}
+
+/// What is swept.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Sweep {
+    /// Entry format; arm64-4k entries are contiguous where folios are large enough.
+    pub format: FormatName,
+    /// Bytes of tables.
+    pub table_bytes: usize,
+    /// Pages a folio, and entries a call.
+    pub nr: usize,
+    /// Per cent of entries young, chosen at random.
+    pub young_percent: u8,
+    /// How entries are reached.
+    pub reached: Reached,
+}
+
+impl Sweep {
+    pub(super) const fn new(
+        format: FormatName,
+        nr: usize,
+        young_percent: u8,
+        reached: Reached,
+    ) -> Self {
+        Self { format, table_bytes: SMALL_TABLES, nr, young_percent, reached }
+    }
+
+    /// The sweep over tables that no second-level cache holds.
+    pub(super) const fn large() -> Self {
+        Self { table_bytes: LARGE_TABLES, ..Self::new(FormatName::X86_64, 16, 0, Reached::BySweep) }
+    }
+
+    /// Every sweep, in the order of the table.
+    pub(super) fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for format in FormatName::MAIN {
+            for (nr, reached, shares) in [
+                (16, Reached::BySweep, &[0, 1, 50, 100][..]),
+                (16, Reached::ByWalk, &[0, 50, 100]),
+                (1, Reached::BySweep, &[0, 100]),
+            ] {
+                all.extend(shares.iter().map(|young| Self::new(format, nr, *young, reached)));
+            }
+        }
+        all.push(Self::large());
+        all
+    }
+
+    /// Who checks in this sweep: every family; where a call checks one entry, the single helper;
+    /// where all that is left is to read old entries, also the widest read.
+    pub(super) fn ways(&self) -> Vec<By> {
+        let single = (self.nr == 1).then_some(By::Single);
+        let floor = self.reached == Reached::BySweep && self.nr > 1 && self.young_percent == 0;
+        let wide_read = (floor && self.format == FormatName::X86_64).then_some(By::WideRead);
+        Family::ALL.into_iter().map(By::Family).chain(single).chain(wide_read).collect()
+    }
+
+    pub(super) fn labels(&self) -> Labels {
+        let reached = match self.reached {
+            Reached::BySweep => "sweep",
+            Reached::ByWalk => "rmap walk",
+        };
+        labels([
+            ("format", self.format.name().to_owned()),
+            ("tables", format!("{}MiB", self.table_bytes >> 20)),
+            ("nr", self.nr.to_string()),
+            ("young", format!("{}%", self.young_percent)),
+            ("reached", reached.to_owned()),
+        ])
+    }
+
+    /// Nanoseconds an entry of one sweep over `tables`, whose young bits are set up before.
+    pub(super) fn time(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
+        with_format!(self.format, F => self.time_in::<F>(tables, by, seed))
+    }
+
+    fn time_in<F: Arch>(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
+        let range = tables.fill::<F>(self.nr);
+        tables.make_young::<F>(self.young_percent, seed);
+        let entries = tables.entries();
+        let (env, root) = tables.env::<F>();
+        let family = match by {
+            By::Family(family) => family,
+            By::Single => Family::PerEntry,
+            By::WideRead => return tables.wide_read_ns(),
+        };
+        let flush = self.format.flush_policy();
+        let check = YoungCheck { env: &env, family, flush, asid: Asid(0) };
+        let (young, ns) = timed(|| match (self.reached, by) {
+            (Reached::BySweep, By::Single) => sweep(&check, root, range, self.nr, |pt, addr| {
+                check.ptep_test_and_clear_young(pt, addr)
+            }),
+            (Reached::BySweep, _) => sweep(&check, root, range, self.nr, |pt, addr| {
+                check.test_and_clear_young_ptes(pt, addr, self.nr)
+            }),
+            (Reached::ByWalk, _) => walk(&check, root, range, self.nr),
+        });
+        black_box(young);
+        ns as f64 / entries as f64
+    }
+}
+
+/// Calls `helper` for every `nr` entries of `range`; how many calls found one young.
+#[inline(never)] // a loop of its own for every helper, whatever else is compiled beside it
+fn sweep<'e, F: Arch>(
+    check: &YoungCheck<'e, HostEnv<'e, F>>,
+    root: Pfn,
+    range: VirtRange,
+    nr: usize,
+    helper: impl Fn(&LockedTable<'e, HostEnv<'e, F>>, VirtAddr) -> bool,
+) -> u64 {
+    let env = check.env;
+    let mut young = 0;
+    for span in spans(env, root, range) {
+        let Span::Ptes { frame, ahead, range } = span else {
+            continue;
+        };
+        let ahead = ahead.map(|frame| env.table(frame));
+        let pt = LockedTable::lock(env, frame).prefetching(ahead);
+        let mut addr = range.start;
+        while addr < range.end {
+            young += u64::from(helper(&pt, addr));
+            addr = addr.add((nr as u64) << F::PAGE_SHIFT);
+        }
+    }
+    young
+}
+
+/// Walks to every folio of `nr` pages in `range` as `folio_referenced` does; how many were young.
+#[inline(never)] // as above
+fn walk<'e, F: Arch>(
+    check: &YoungCheck<'e, HostEnv<'e, F>>,
+    root: Pfn,
+    range: VirtRange,
+    nr: usize,
+) -> u64 {
+    let folio_bytes = (nr as u64) << F::PAGE_SHIFT;
+    let mut young = 0;
+    let mut start = range.start;
+    while start < range.end {
+        let target = Where {
+            root,
+            range: start..start.add(folio_bytes),
+            pfn: Pfn::new(start.get() >> F::PAGE_SHIFT),
+            nr_pages: nr,
+            matches: Match::Mapped,
+            lock: LockWhen::Plausible,
+            getter: check.family.getter(),
+        };
+        let mut walk = MappedWalk::new(check.env, target);
+        let mut referenced = false;
+        while let Some(Hit::Pte(addr, pte)) = walk.next_hit() {
+            let left = nr - (addr.get() - start.get()) as usize / F::PAGE_SIZE as usize;
+            let table_left = F::PTES - F::index(Level::Pte, addr);
+            let max_nr = left.min(table_left);
+            let (nr, found) = check.clear_flush_young_run(walk.locked(), addr, pte, max_nr);
+            referenced |= found;
+            walk.skip(nr);
+        }
+        young += u64::from(referenced);
+        start = start.add(folio_bytes);
+    }
+    young
+}

@@ -1,0 +1,225 @@
+//! The counting environment: the same operations as `host`, each counted. For runs of their own,
+//! never timed.
+
+use crate::env::HostEnv;
+use pageout_experiment::formats::Arch;
+use pageout_experiment::metrics::per_page;
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
+use pageout_paging::table::{HostTable, LINE};
+use pageout_paging::{Env, Format, Notifier, Order, Pfn, Pte, Sound, Table};
+use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
+use pageout_record::schema::Metric;
+use std::cell::Cell;
+
+/// What was done to tables and TLBs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Entries read: one a load, eight a line.
+    pub entries_visited: u64,
+    /// Atomic read-modify-writes of entries.
+    pub atomics: u64,
+    /// Invalidations issued.
+    pub invalidations: u64,
+    /// Barriers that wait for invalidations.
+    pub barriers: u64,
+}
+
+impl Counts {
+    /// The counts of a pass over `pages` pages, each as so many a page.
+    pub fn metrics(&self, pages: f64) -> Vec<Metric> {
+        let per_page = |name: &str, count: u64| per_page(name, count as f64 / pages);
+        vec![
+            per_page("entries visited", self.entries_visited),
+            per_page("atomics", self.atomics),
+            per_page("invalidations", self.invalidations),
+            per_page("barriers", self.barriers),
+        ]
+    }
+}
+
+/// A [`HostEnv`] that counts in a [`Counter`].
+#[derive(Clone, Copy, Debug)]
+pub struct CountingEnv<'a, F> {
+    host: HostEnv<'a, F>,
+    counter: &'a Counter,
+}
+
+impl<'a, F: Arch> CountingEnv<'a, F> {
+    /// Counts in `counter` what is done through `host`'s tables.
+    pub fn new(host: HostEnv<'a, F>, counter: &'a Counter) -> Self {
+        Self { host, counter }
+    }
+}
+
+impl<'a, F: Arch> Env for CountingEnv<'a, F> {
+    type Format = F;
+    type Table = CountingTable<'a, F>;
+    type Mmu = Counter;
+    type Rules = Sound;
+    type TableGuard<'g>
+        = WriteGuard<'g>
+    where
+        Self: 'g;
+
+    fn table(&self, frame: Pfn) -> CountingTable<'a, F> {
+        CountingTable { table: self.host.table(frame), counter: self.counter }
+    }
+
+    fn mmu(&self) -> &Counter {
+        self.counter
+    }
+
+    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
+        self.host.try_lock_table(frame)
+    }
+
+    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
+        self.host.notifier(asid)
+    }
+
+    fn relax(&self) {
+        self.host.relax();
+    }
+}
+
+impl<F: Arch> Frames for CountingEnv<'_, F> {
+    fn alloc(&self, order: Order) -> Option<Pfn> {
+        self.host.alloc(order)
+    }
+
+    fn free(&self, pfn: Pfn, order: Order) {
+        self.host.free(pfn, order);
+    }
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        self.host.alloc_table()
+    }
+
+    fn free_table(&self, frame: Pfn) {
+        self.host.free_table(frame);
+    }
+
+    fn zero(&self, pfn: Pfn, nr: usize) {
+        self.host.zero(pfn, nr);
+    }
+
+    fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
+        self.host.copy(from, to, nr);
+    }
+
+    fn free_pages(&self) -> usize {
+        self.host.free_pages()
+    }
+}
+
+impl<F: Arch> Backing for CountingEnv<'_, F> {
+    fn read(&self, io: Io) -> Submitted {
+        self.host.read(io)
+    }
+
+    fn write(&self, io: Io) -> Submitted {
+        self.host.write(io)
+    }
+}
+
+impl<F: Arch> World for CountingEnv<'_, F> {
+    fn now_ms(&self) -> u64 {
+        self.host.now_ms()
+    }
+}
+
+/// Counts, and plays the MMU whose maintenance is counted.
+#[derive(Debug)]
+pub struct Counter {
+    caps: Caps,
+    counts: Cell<Counts>,
+}
+
+impl Counter {
+    /// Has counted nothing yet; the MMU is that of the format's architecture.
+    pub fn of<F: Arch>() -> Self {
+        Self { caps: F::CAPS, counts: Cell::default() }
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> Counts {
+        self.counts.get()
+    }
+
+    fn count(&self, add: impl FnOnce(&mut Counts)) {
+        let mut counts = self.counts.get();
+        add(&mut counts);
+        self.counts.set(counts);
+    }
+}
+
+impl Mmu for Counter {
+    fn caps(&self) -> Caps {
+        self.caps
+    }
+
+    fn invalidate(&self, _what: Invalidate) {
+        self.count(|counts| counts.invalidations += 1);
+    }
+
+    fn barrier(&self, barrier: Barrier) {
+        if barrier == Barrier::Complete {
+            self.count(|counts| counts.barriers += 1);
+        }
+    }
+}
+
+/// A table whose accesses are counted.
+#[derive(Debug)]
+pub struct CountingTable<'a, F> {
+    table: HostTable<'a, F>,
+    counter: &'a Counter,
+}
+
+impl<F> Clone for CountingTable<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for CountingTable<'_, F> {}
+
+impl<F: Format> Table for CountingTable<'_, F> {
+    fn load(self, i: usize) -> Pte {
+        self.counter.count(|counts| counts.entries_visited += 1);
+        self.table.load(i)
+    }
+
+    fn line(self, i: usize) -> [u64; LINE] {
+        self.counter.count(|counts| counts.entries_visited += LINE as u64);
+        self.table.line(i)
+    }
+
+    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
+        self.counter.count(|counts| counts.atomics += 1);
+        self.table.test_and_clear_bit(i, bit)
+    }
+
+    fn clear_bits(self, i: usize, bits: u64) {
+        self.counter.count(|counts| counts.atomics += 1);
+        self.table.clear_bits(i, bits);
+    }
+
+    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
+        self.counter.count(|counts| counts.atomics += 1);
+        self.table.cas(i, old, new)
+    }
+
+    fn swap(self, i: usize, new: Pte) -> Pte {
+        self.counter.count(|counts| counts.atomics += 1);
+        self.table.swap(i, new)
+    }
+
+    fn set(self, i: usize, pte: Pte) {
+        self.table.set(i, pte);
+    }
+
+    fn prefetch_write(self, i: usize) {
+        self.table.prefetch_write(i);
+    }
+}

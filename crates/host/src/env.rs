@@ -1,0 +1,166 @@
+//! Ground `host`: tables in ordinary memory, real atomics, no TLB to maintain, frames that are
+//! numbers.
+
+use crate::frames::HostFrames;
+use pageout_experiment::formats::Arch;
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
+use pageout_paging::table::{HostTable, HostTables};
+use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage};
+use pageout_reclaim::{Backing, Frames, Io, Lock, Submitted, World, WriteGuard};
+use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
+
+/// Frame number of the first page table: tables live apart from the folios' frames, which begin
+/// at 0. Within the addresses that every format can name.
+pub const FIRST_TABLE: Pfn = Pfn::new(1 << 30);
+
+/// Who is told of the stages that the engine enters.
+pub trait Probe: Copy {
+    /// The engine enters a stage.
+    fn enter(self, stage: Stage);
+}
+
+/// Nobody: what is timed.
+#[derive(Clone, Copy, Debug)]
+pub struct Nobody;
+
+impl Probe for Nobody {
+    #[inline]
+    fn enter(self, _stage: Stage) {}
+}
+
+/// The timed environment. It counts nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct HostEnv<'a, F, P = Nobody> {
+    tables: HostTables<'a, F>,
+    locks: &'a [Lock],
+    frames: &'a HostFrames,
+    mmu: NoTlb<F>,
+    probe: P,
+}
+
+impl<'a, F: Arch> HostEnv<'a, F> {
+    /// Tables in `memory`, with a lock each; frames for both as `frames` has them.
+    ///
+    /// # Panics
+    /// If there are fewer locks than tables.
+    pub fn new(memory: &'a [AtomicU64], locks: &'a [Lock], frames: &'a HostFrames) -> Self {
+        let tables = HostTables::new(memory, FIRST_TABLE);
+        assert!(locks.len() >= tables.len(), "a lock for each of {} tables", tables.len());
+        Self { tables, locks, frames, mmu: NoTlb(PhantomData), probe: Nobody }
+    }
+
+    /// The page tables.
+    pub fn tables(&self) -> HostTables<'a, F> {
+        self.tables
+    }
+
+    /// The same ground, where `probe` is told of stages.
+    pub fn probed<P: Probe>(self, probe: P) -> HostEnv<'a, F, P> {
+        let Self { tables, locks, frames, mmu, .. } = self;
+        HostEnv { tables, locks, frames, mmu, probe }
+    }
+}
+
+impl<'a, F: Arch, P: Probe> Env for HostEnv<'a, F, P> {
+    type Format = F;
+    type Table = HostTable<'a, F>;
+    type Mmu = NoTlb<F>;
+    type Rules = Sound;
+    type TableGuard<'g>
+        = WriteGuard<'g>
+    where
+        Self: 'g;
+
+    #[inline]
+    fn table(&self, frame: Pfn) -> HostTable<'a, F> {
+        self.tables.table(frame)
+    }
+
+    fn mmu(&self) -> &NoTlb<F> {
+        &self.mmu
+    }
+
+    #[inline]
+    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
+        self.locks[frame.offset_from(FIRST_TABLE) as usize].try_write()
+    }
+
+    #[inline]
+    fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
+        None
+    }
+
+    fn relax(&self) {
+        std::hint::spin_loop();
+    }
+
+    #[inline]
+    fn enter(&self, stage: Stage) {
+        self.probe.enter(stage);
+    }
+}
+
+impl<F: Arch, P: Probe> Frames for HostEnv<'_, F, P> {
+    fn alloc(&self, order: Order) -> Option<Pfn> {
+        self.frames.alloc(order)
+    }
+
+    #[inline]
+    fn free(&self, pfn: Pfn, order: Order) {
+        self.frames.free(pfn, order);
+    }
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        self.frames.alloc_table()
+    }
+
+    fn free_table(&self, frame: Pfn) {
+        self.frames.free_table(frame);
+    }
+
+    /// Nothing stands behind a frame.
+    fn zero(&self, _pfn: Pfn, _nr: usize) {}
+
+    /// Nothing stands behind a frame.
+    fn copy(&self, _from: Pfn, _to: Pfn, _nr: usize) {}
+
+    fn free_pages(&self) -> usize {
+        self.frames.free_pages()
+    }
+}
+
+/// Storage that is done at once, since there is nothing to transfer.
+impl<F: Arch, P: Probe> Backing for HostEnv<'_, F, P> {
+    fn read(&self, _io: Io) -> Submitted {
+        Submitted::Done
+    }
+
+    fn write(&self, _io: Io) -> Submitted {
+        Submitted::Done
+    }
+}
+
+impl<F: Arch, P: Probe> World for HostEnv<'_, F, P> {
+    fn now_ms(&self) -> u64 {
+        self.frames.now_ms()
+    }
+}
+
+/// No TLB, and the hardware that the ideal walker plays: invalidations and barriers cost nothing
+/// here and are not executed.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTlb<F>(PhantomData<F>);
+
+impl<F: Arch> Mmu for NoTlb<F> {
+    #[inline]
+    fn caps(&self) -> Caps {
+        F::CAPS
+    }
+
+    #[inline]
+    fn invalidate(&self, _what: Invalidate) {}
+
+    #[inline]
+    fn barrier(&self, _barrier: Barrier) {}
+}

@@ -1,0 +1,129 @@
+//! Floors: the least that a sound check does on this CPU, which is to read the entries, and one
+//! locked operation a young entry.
+
+use pageout_experiment::clock::timed;
+use pageout_experiment::metrics::measured;
+use pageout_experiment::rounds::Cell;
+use pageout_paging::table::LINE;
+use pageout_record::schema::{Ground, Labels, Record};
+use pulp::Arch;
+use std::hint::black_box;
+use std::iter::repeat_with;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Scenario of the floors' records.
+pub const FLOORS: &str = "floors";
+
+/// Reads every entry with the widest vector loads that the CPU has; their or. The entries are
+/// exclusively owned for as long as it takes.
+#[inline(never)]
+pub fn wide_read(entries: &mut [AtomicU64]) -> u64 {
+    Arch::new().dispatch(|| or_all(entries))
+}
+
+#[inline(always)]
+fn or_all(entries: &mut [AtomicU64]) -> u64 {
+    entries.iter_mut().fold(0, |or, entry| or | *entry.get_mut())
+}
+
+/// The vector loads that [`wide_read`] uses here, by name.
+pub fn wide_read_name() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    match Arch::new() {
+        Arch::V4(_) => "AVX-512",
+        Arch::V3(_) => "AVX2",
+        _ => "SSE2",
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        "NEON"
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        "scalar"
+    }
+}
+
+/// Nanoseconds of one uncontended locked read-modify-write of a word in the first-level cache.
+pub fn locked_operation_ns() -> f64 {
+    const OPERATIONS: u32 = 1 << 20;
+    let word = AtomicU64::new(0);
+    // Opaque once: inside the loop its stores would be what the locked operation waits for.
+    let word = black_box(&word);
+    let (_, ns) = timed(|| {
+        for _ in 0..OPERATIONS {
+            word.fetch_and(!1, Relaxed);
+        }
+    });
+    ns as f64 / f64::from(OPERATIONS)
+}
+
+/// Nanoseconds an entry of [`wide_read`], the least of three: a floor is what is left when nothing
+/// disturbs.
+pub fn wide_read_ns(entries: &mut [AtomicU64]) -> f64 {
+    let nr = entries.len() as f64;
+    let times = [(); 3].map(|()| {
+        let (or, ns) = timed(|| wide_read(entries));
+        black_box(or);
+        ns
+    });
+    times.into_iter().min().unwrap_or(0) as f64 / nr
+}
+
+/// The record of [`wide_read_ns`] over so many bytes of tables, a sample a round.
+pub fn wide_read_record(bytes: usize, ns: &[f64]) -> Record {
+    let floor = format!("{} read of {} MiB of tables", wide_read_name(), bytes >> 20);
+    record(floor, "ns/entry", ns)
+}
+
+/// The record of [`locked_operation_ns`], a sample a round.
+pub fn locked_record(ns: &[f64]) -> Record {
+    record("locked read-modify-write in L1".to_owned(), "ns", ns)
+}
+
+fn record(floor: String, unit: &str, ns: &[f64]) -> Record {
+    Record {
+        scenario: FLOORS.to_owned(),
+        ground: Ground::Host,
+        seed: 0,
+        fields: [("floor".to_owned(), floor)].into(),
+        variant: Labels::new(),
+        metrics: vec![measured("time", unit, ns)],
+    }
+}
+
+/// The floors, measured beside other cells.
+#[derive(Debug)]
+pub struct Floors {
+    tables: Vec<AtomicU64>,
+    reads: Vec<f64>,
+    locked: Vec<f64>,
+}
+
+impl Floors {
+    /// The floors for so many bytes of page tables.
+    pub fn new(table_bytes: usize) -> Self {
+        let entries = table_bytes / size_of::<AtomicU64>() + LINE;
+        // Not zero: pages that were never written would all be one page of zeroes.
+        let tables = repeat_with(|| AtomicU64::new(1)).take(entries).collect();
+        Self { tables, reads: Vec::new(), locked: Vec::new() }
+    }
+
+    fn table_bytes(&self) -> usize {
+        (self.tables.len() - LINE) * size_of::<AtomicU64>()
+    }
+}
+
+impl Cell for Floors {
+    fn sample(&mut self, _round: usize) {
+        // Loads that straddle two lines would be no floor.
+        let skip = self.tables.as_ptr().align_offset(LINE * size_of::<AtomicU64>());
+        let tables = &mut self.tables[skip..];
+        self.reads.push(wide_read_ns(tables));
+        self.locked.push(locked_operation_ns());
+    }
+
+    fn records(&mut self) -> Vec<Record> {
+        vec![wide_read_record(self.table_bytes(), &self.reads), locked_record(&self.locked)]
+    }
+}

@@ -1,0 +1,245 @@
+//! Real page tables and metadata in owned memory, and the threads' layout: one file mapped by one
+//! or more processes.
+
+use crate::env::HostEnv;
+use crate::frames::HostFrames;
+use pageout_experiment::footprint::Footprint;
+use pageout_experiment::formats::Arch;
+use pageout_experiment::variant::Lru;
+use pageout_paging::mmu::{Asid, Caps};
+use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
+use pageout_reclaim::mglru::{BloomFilter, LruGenCaps};
+use pageout_reclaim::{
+    Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
+    Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
+    folio_referenced, map_folio,
+};
+use std::iter::repeat_with;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+/// Where the file is mapped: aligned to any folio, so that whole blocks are contiguous.
+pub const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
+
+/// Memory for page tables and for the engine's tables.
+#[derive(Debug)]
+pub struct Arena {
+    tables: Vec<AtomicU64>,
+    locks: Vec<Lock>,
+    frames: Vec<AtomicU32>,
+    folios: Vec<Folio>,
+    vmas: Vec<Vma>,
+    mms: Vec<Mm>,
+    mappings: Vec<Mapping>,
+    pages: Vec<AtomicU8>,
+    memcgs: Vec<Memcg>,
+    shadows: Vec<ShadowEntry>,
+    slots: Vec<Slot>,
+    filters: Vec<BloomFilter>,
+    supply: HostFrames,
+}
+
+/// An arena in use: the environment over its tables, and the engine's maps.
+#[derive(Debug)]
+pub struct Ground<'a, F> {
+    /// The timed environment.
+    pub env: HostEnv<'a, F>,
+    /// The engine's state.
+    pub maps: Maps<'a>,
+    /// Where frames and tables come from.
+    pub supply: &'a HostFrames,
+}
+
+impl Arena {
+    /// Room for `limits` and `tables` page tables of format `F`.
+    pub fn new<F: Format>(limits: &Limits, tables: usize) -> Self {
+        let sizes = Sizes::for_limits(limits);
+        // One page more, so that the tables can begin at a page boundary.
+        let words = (tables + 1) * F::PTES;
+        Self {
+            tables: repeat_with(AtomicU64::default).take(words).collect(),
+            locks: filled(tables),
+            frames: filled(sizes.frames),
+            folios: filled(sizes.folios),
+            vmas: filled(sizes.vmas),
+            mms: filled(sizes.mms),
+            mappings: filled(sizes.mappings),
+            pages: filled(sizes.pages),
+            memcgs: filled(sizes.memcgs),
+            shadows: filled(sizes.shadows),
+            slots: filled(sizes.slots),
+            filters: filled(sizes.filters),
+            supply: HostFrames::default(),
+        }
+    }
+
+    /// Puts an empty engine on the arena, whatever was there before.
+    pub fn ground<F: Arch>(&mut self) -> Ground<'_, F> {
+        let skip = self.tables.as_ptr().align_offset(F::PTES * size_of::<AtomicU64>());
+        let tables = self.locks.len();
+        self.tables.iter_mut().for_each(|entry| *entry.get_mut() = 0);
+        self.supply = HostFrames::new(self.frames.len(), tables);
+        let memory = &self.tables[skip..skip + tables * F::PTES];
+        let engine = Memory {
+            frames: &mut self.frames,
+            folios: &mut self.folios,
+            vmas: &mut self.vmas,
+            mms: &mut self.mms,
+            mappings: &mut self.mappings,
+            pages: &mut self.pages,
+            memcgs: &mut self.memcgs,
+            shadows: &mut self.shadows,
+            slots: &mut self.slots,
+            filters: &mut self.filters,
+        };
+        let maps = Maps::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
+        let supply = &self.supply;
+        Ground { env: HostEnv::new(memory, &self.locks, supply), maps, supply }
+    }
+}
+
+fn filled<T: Default>(len: usize) -> Vec<T> {
+    repeat_with(T::default).take(len).collect()
+}
+
+impl<F: Arch> Ground<'_, F> {
+    /// Puts all cgroups on these lists, with what the architecture's hardware can do for them.
+    pub(crate) fn switch_to(&self, lru: Lru) {
+        self.switch_with(lru, F::CAPS);
+    }
+
+    /// The same, with what this hardware can do for them.
+    pub fn switch_with(&self, lru: Lru, hardware: Caps) {
+        let caps = match lru {
+            Lru::Classic => LruGenCaps::empty(),
+            Lru::Mglru => {
+                let mut caps = LruGenCaps::CORE;
+                caps.set(LruGenCaps::MM_WALK, hardware.hardware_af);
+                caps.set(LruGenCaps::NONLEAF_YOUNG, hardware.nonleaf_af);
+                caps
+            }
+        };
+        self.maps.set_lru_gen_caps(&self.env, &mut CpuCtx::new(), caps);
+    }
+
+    /// Asks every one of `folios` once, through `env`; how many were referenced.
+    pub fn age<E: Env<Format = F>>(&self, env: &E, folios: &[FolioId], aging: Aging) -> u64 {
+        let mut cpu = CpuCtx::new();
+        let mut referenced = 0;
+        for folio in folios {
+            let found = folio_referenced(&self.maps, env, &mut cpu, *folio, None, None, aging);
+            referenced += u64::from(found.refs != Refs::Vmas(0));
+        }
+        referenced
+    }
+}
+
+/// How a file is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileSpec {
+    /// Bytes of the file, a multiple of the folio size.
+    pub bytes: u64,
+    /// Size of its folios.
+    pub order: Order,
+    /// Processes that map all of it.
+    pub processes: u32,
+    /// Entries that map a folio.
+    pub map_as: MapAs,
+}
+
+impl FileSpec {
+    /// Pages of the file.
+    pub fn pages<F: Format>(&self) -> usize {
+        (self.bytes >> F::PAGE_SHIFT) as usize
+    }
+
+    /// Memory for the layout: all of its metadata and all of its tables.
+    pub fn arena<F: Format>(&self) -> Arena {
+        Arena::new::<F>(&self.limits::<F>(), self.tables::<F>())
+    }
+
+    /// What the layout takes.
+    pub fn footprint<F: Format>(&self) -> Footprint {
+        Footprint::of::<F>(&self.limits::<F>(), self.tables::<F>())
+    }
+
+    fn limits<F: Format>(&self) -> Limits {
+        let pages = self.pages::<F>();
+        let processes = self.processes as usize;
+        Limits {
+            frames: pages,
+            folios: pages >> self.order.get(),
+            vmas: processes,
+            mms: processes,
+            mappings: 1,
+            ..Limits::NOTHING
+        }
+    }
+
+    fn tables<F: Format>(&self) -> usize {
+        tables_of::<F>(self.pages::<F>(), self.processes, self.map_as)
+    }
+}
+
+/// Page tables of all processes that map so many pages: those of each level, one more for a ragged
+/// start, and a root.
+pub fn tables_of<F: Format>(pages: usize, processes: u32, map_as: MapAs) -> usize {
+    let above = |entries: usize| entries.div_ceil(F::PTES) + 1;
+    let ptes = match map_as {
+        MapAs::Ptes => above(pages),
+        MapAs::PmdLeaf => 0,
+    };
+    let pmds = above(pages.div_ceil(F::PTES) + 1);
+    processes as usize * (ptes + pmds + above(pmds) + 1)
+}
+
+/// The file's folios in list order, mapped.
+#[derive(Debug)]
+pub struct FileLayout<'a, F> {
+    /// Where it stands.
+    pub ground: Ground<'a, F>,
+    /// The folios in file order.
+    pub folios: Vec<FolioId>,
+    /// The processes.
+    pub mms: Vec<MmId>,
+    /// The addresses of the file in each process.
+    pub range: VirtRange,
+}
+
+impl<'a, F: Arch> FileLayout<'a, F> {
+    /// Maps the file of `spec` on an arena that [`FileSpec::arena`] made for it.
+    pub fn build(arena: &'a mut Arena, spec: &FileSpec) -> Self {
+        let ground = arena.ground::<F>();
+        let (env, maps) = (ground.env, &ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let sized = "the arena is sized for the layout";
+        let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(sized);
+        let range = MAP_START..MAP_START.add(spec.bytes);
+        let nr = spec.order.nr_pages() as u64;
+        let add_folio = |k: u64, cpu: &mut CpuCtx| {
+            let new = NewFolio {
+                pfn: Pfn::new(k * nr),
+                order: spec.order,
+                mapping: file,
+                index: k * nr,
+                flags: FolioFlags::empty(),
+            };
+            maps.add_folio(&env, cpu, new).expect(sized)
+        };
+        let folios: Vec<_> =
+            (0..spec.pages::<F>() as u64 / nr).map(|k| add_folio(k, cpu)).collect();
+        let mut mms = Vec::new();
+        for process in 0..spec.processes {
+            let root = ground.supply.alloc_table().expect(sized);
+            let mm = maps.add_mm(&env, cpu, root, Asid(process)).expect(sized);
+            let new =
+                NewVma { mm, range: range.clone(), flags: VmFlags::READ, mapping: file, pgoff: 0 };
+            let vma = maps.mmap(&env, cpu, &new).expect(sized);
+            for folio in &folios {
+                map_folio(maps, &env, cpu, vma, *folio, spec.map_as, &mut { ground.supply })
+                    .expect(sized);
+            }
+            mms.push(mm);
+        }
+        Self { ground, folios, mms, range }
+    }
+}

@@ -1,0 +1,21 @@
+//! Ground `host`: the engine on this CPU, over page tables in ordinary memory, with real atomics
+//! and no TLB. Its scenarios, and the benchmarks of its paths.
+#![forbid(unsafe_code)]
+
+pub mod age_file;
+pub mod aging_rounds;
+pub mod bench;
+pub mod counting;
+pub mod env;
+pub mod floor;
+pub mod frames;
+pub mod generations;
+pub mod layout;
+pub mod lru_gen;
+pub mod memcg_trace;
+pub mod reclaim_file;
+pub mod replay;
+pub mod residency;
+pub mod sampler;
+mod steps;
+pub mod walker;

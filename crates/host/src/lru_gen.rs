@@ -1,0 +1,275 @@
+//! A session on the engine: each step as the lab's machine takes it.
+
+use crate::layout::{Arena, Ground};
+use crate::walker::{Touch, make_young, touch};
+use pageout_experiment::formats::{Arch, FormatName, with_format};
+use pageout_experiment::lru_gen::{Backing, File, Region, Session, Step};
+use pageout_experiment::variant::Variant;
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Order, VirtAddr};
+use pageout_reclaim::mglru::LruGenCaps;
+use pageout_reclaim::{
+    Access, CpuCtx, Fault, FolioFlags, Limits, MappingId, MappingKind, MemcgId, MmId, NewFolio,
+    NewVma, Recency, Tuning, VmFlags, cache, handle_fault,
+};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+const SIZED: &str = "the arena is sized for the session";
+
+/// What kernels map around a fault (`fault_around_bytes`).
+const FAULT_AROUND: u32 = 64 << 10;
+
+/// Where the process that brings a file in maps it, and its number, far from all others.
+const FILLED_AT: VirtAddr = VirtAddr::new(64 << 30);
+const FILLER: Asid = Asid(1000);
+
+/// An access faults at most for a page that is not there, then for a store to what was mapped to be
+/// read.
+const FAULTS_AN_ACCESS: usize = 3;
+
+/// Folios, frames and slots beyond those in use, which a round of reclaim has in hand.
+const IN_FLIGHT: usize = 256;
+
+/// A shadow may be in one of a few places only; with this many for each that there can be, hardly
+/// any gives way to another.
+const PLACES_A_SHADOW: usize = 8;
+
+/// Runs a session on the engine, with entries of `format`; its transcript.
+pub fn run(session: &Session, format: FormatName, variant: Variant) -> String {
+    with_format!(format, F => run_as::<F>(session, variant))
+}
+
+fn run_as<F: Arch>(session: &Session, variant: Variant) -> String {
+    let mut arena = Arena::new::<F>(&limits(session), tables::<F>(session));
+    let ground = arena.ground::<F>();
+    ground.maps.set_lru_gen_caps(&ground.env, &mut CpuCtx::new(), LruGenCaps::all());
+    let mut machine = Machine::new(session, ground, variant.tuning(F::FLUSH));
+    let answers: Vec<String> =
+        session.steps.iter().filter_map(|(_, step)| machine.take(step)).collect();
+    session.transcript(&answers)
+}
+
+/// What the engine is to have room for. Free frames are neither split nor merged, and some are
+/// skipped to align others: each size of folio may have all of them, and skip as many.
+fn limits(session: &Session) -> Limits {
+    let files: usize = session.files.iter().map(|file| file.pages as usize).sum();
+    let anon = session.regions.iter().filter_map(|region| match region.backing {
+        Backing::Anon { order } => Some((region.pages as usize, order)),
+        Backing::File { .. } => None,
+    });
+    let orders = session.files.iter().map(|file| file.order);
+    let orders: BTreeSet<u8> =
+        orders.chain(anon.clone().map(|(_, order)| order)).chain([0]).collect();
+    let anon: usize = anon.map(|(pages, _)| pages).sum();
+    let pages = files + anon;
+    Limits {
+        frames: 2 * pages * orders.len() + IN_FLIGHT,
+        folios: pages + IN_FLIGHT,
+        vmas: session.regions.len() + session.files.len(),
+        mms: session.processes.len() + 1,
+        mappings: session.files.len() + session.regions.len(),
+        memcgs: session.memcgs.len(),
+        shadows: PLACES_A_SHADOW * files,
+        slots: anon + IN_FLIGHT,
+        filters: 2 * (session.memcgs.len() + 1),
+    }
+}
+
+/// Page tables: of each process the two uppermost, of each region those below; so for what
+/// brings a file in.
+fn tables<F: Arch>(session: &Session) -> usize {
+    let below = |pages: u64| (pages as usize).div_ceil(F::PTES) + 2;
+    let files = session.files.iter().map(|file| below(file.pages));
+    let regions = session.regions.iter().map(|region| below(region.pages));
+    2 * (session.processes.len() + session.files.len()) + files.chain(regions).sum::<usize>()
+}
+
+/// The engine, and what the session's names stand for in it.
+struct Machine<'s, 'a, F> {
+    session: &'s Session,
+    ground: Ground<'a, F>,
+    cpu: CpuCtx,
+    tuning: Tuning,
+    memcgs: Vec<MemcgId>,
+    processes: Vec<MmId>,
+    files: Vec<MappingId>,
+}
+
+impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
+    fn new(session: &'s Session, ground: Ground<'a, F>, tuning: Tuning) -> Self {
+        let cpu = CpuCtx::new();
+        let (memcgs, processes, files) = Default::default();
+        Self { session, ground, cpu, tuning, memcgs, processes, files }
+    }
+
+    /// Takes a step; its answer, if it has one.
+    fn take(&mut self, step: &Step) -> Option<String> {
+        match step {
+            Step::Memcg(_) => self.add_memcg(),
+            Step::Process(process) => self.start(self.session.processes[*process].memcg),
+            Step::File(_) => self.add_file(),
+            Step::Map(region) => self.map(*region),
+            Step::Fill { memcg, file } => self.fill(*memcg, *file),
+            Step::Read { memcg, file, pages } => self.read(*memcg, *file, pages.clone()),
+            Step::Touch { region, pages, write } => self.touch(*region, pages.clone(), *write),
+            Step::Sleep(ms) => self.ground.supply.pass(*ms),
+            Step::Write(command) => {
+                let text = command.text(|memcg| self.memcgs[memcg].0.to_string());
+                return Some(self.write(&text));
+            }
+            Step::Show { memcg, full } => return Some(self.show(*memcg, *full)),
+        }
+        None
+    }
+
+    fn add_memcg(&mut self) {
+        let Ground { env, maps, .. } = &self.ground;
+        self.memcgs.push(maps.add_memcg(env, &mut self.cpu, MemcgId::ROOT).expect(SIZED));
+    }
+
+    fn start(&mut self, memcg: usize) {
+        let mm = self.add_mm(Asid(self.processes.len() as u32), self.memcgs[memcg]);
+        self.processes.push(mm);
+    }
+
+    fn add_mm(&mut self, asid: Asid, memcg: MemcgId) -> MmId {
+        let Ground { env, maps, supply } = &self.ground;
+        let root = supply.alloc_table().expect(SIZED);
+        let mm = maps.add_mm(env, &mut self.cpu, root, asid).expect(SIZED);
+        maps.set_memcg(env, &mut self.cpu, mm, memcg);
+        maps.mm(mm).set_fault_around(FAULT_AROUND);
+        mm
+    }
+
+    fn add_file(&mut self) {
+        let Ground { env, maps, .. } = &self.ground;
+        self.files.push(maps.add_mapping(env, &mut self.cpu, MappingKind::File).expect(SIZED));
+    }
+
+    fn map(&mut self, region: usize) {
+        let Ground { env, maps, .. } = &self.ground;
+        let Region { process, backing, pages, .. } = &self.session.regions[region];
+        let flags = VmFlags::READ | VmFlags::WRITE;
+        let start = self.session.address(region);
+        let (mapping, pgoff, flags) = match *backing {
+            Backing::File { file, first } => (self.files[file], first, flags | VmFlags::SHARED),
+            Backing::Anon { order } => {
+                let mapping = maps.add_mapping(env, &mut self.cpu, MappingKind::Anon);
+                let mapping = mapping.expect(SIZED);
+                let order = Order::new(order).expect("sessions have small orders");
+                maps.mapping(mapping).set_order(order);
+                (mapping, start >> F::PAGE_SHIFT, flags)
+            }
+        };
+        let range = VirtAddr::new(start)..VirtAddr::new(start + (pages << F::PAGE_SHIFT));
+        let new = NewVma { mm: self.processes[*process], range, flags, mapping, pgoff };
+        maps.mmap(env, &mut self.cpu, &new).expect(SIZED);
+    }
+
+    /// A process of the cgroup reads every page through a mapping, and ends; that it did is taken
+    /// back, so that nothing was used.
+    fn fill(&mut self, memcg: usize, file: usize) {
+        let File { pages, order, .. } = self.session.files[file];
+        let (mapping, memcg) = (self.files[file], self.memcgs[memcg]);
+        let order = Order::new(order).expect("sessions have small orders");
+        self.ground.maps.mapping(mapping).set_order(order);
+        let mm = self.add_mm(FILLER, memcg);
+        let range = FILLED_AT..FILLED_AT.add(pages << F::PAGE_SHIFT);
+        let flags = VmFlags::READ | VmFlags::SHARED;
+        let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
+        let Ground { env, maps, .. } = &self.ground;
+        maps.mmap(env, &mut self.cpu, &new).expect(SIZED);
+        let root = maps.mm(mm).root();
+        self.access(mm, FILLED_AT, 0..pages, Access::Read);
+        let Ground { env, maps, supply } = &self.ground;
+        make_young(env, root, range, |_| false);
+        for index in (0..pages).step_by(order.nr_pages()) {
+            let id = cache::find(maps, env, &mut self.cpu, mapping, index).expect("it was read");
+            maps.folio(id).note_use(Recency::NONE, Recency::REFERENCED);
+            maps.release(env, &mut self.cpu, id, 1);
+        }
+        maps.exit_mm(env, &mut self.cpu, mm);
+        supply.free_table(root);
+        maps.mapping(mapping).set_order(Order::default());
+    }
+
+    /// A page that read(2) does not find.
+    fn read_in(&mut self, memcg: usize, file: usize, index: u64) {
+        let Ground { env, maps, supply } = &self.ground;
+        let cpu = &mut self.cpu;
+        let order = Order::default();
+        let pfn = supply.alloc(order).expect(SIZED);
+        let flags = FolioFlags::UPTODATE;
+        let new = NewFolio { pfn, order, mapping: self.files[file], index, flags };
+        let id = maps.add_folio(env, cpu, new).expect(SIZED);
+        maps.charge(env, cpu, id, self.memcgs[memcg], self.tuning).expect("it has no limit");
+        if let Some(shadow) = cache::add(maps, env, cpu, id).expect("the page was not there") {
+            maps.workingset_refault(cpu, id, shadow);
+        }
+        maps.lru_add(env, cpu, id);
+        maps.release(env, cpu, id, 1);
+    }
+
+    /// Each read is a call of its own through a descriptor that all share: what reads on in the
+    /// folio it read last is no new use.
+    fn read(&mut self, memcg: usize, file: usize, pages: Range<u64>) {
+        let mut last = None;
+        for index in pages {
+            let mapping = self.files[file];
+            let find = |machine: &mut Self| {
+                let Ground { env, maps, .. } = &machine.ground;
+                cache::find(maps, env, &mut machine.cpu, mapping, index)
+            };
+            let id = find(self).unwrap_or_else(|| {
+                self.read_in(memcg, file, index);
+                find(self).expect("it was read just now")
+            });
+            let Ground { env, maps, .. } = &self.ground;
+            if last.replace(id) != Some(id) {
+                maps.mark_accessed(env, &mut self.cpu, id);
+            }
+            maps.release(env, &mut self.cpu, id, 1);
+        }
+    }
+
+    fn touch(&mut self, region: usize, pages: Range<u64>, write: bool) {
+        let mm = self.processes[self.session.regions[region].process];
+        self.ground.maps.lru_gen_use_mm(mm);
+        let start = VirtAddr::new(self.session.address(region));
+        self.access(mm, start, pages, if write { Access::Write } else { Access::Read });
+    }
+
+    /// An access to each page, counted from `start`.
+    fn access(&mut self, mm: MmId, start: VirtAddr, pages: Range<u64>, access: Access) {
+        let Ground { env, maps, .. } = &self.ground;
+        let root = maps.mm(mm).root();
+        for page in pages {
+            let addr = start.add(page << F::PAGE_SHIFT);
+            let mut faults = 0;
+            while touch(env, root, addr, access == Access::Write) == Touch::Fault {
+                faults += 1;
+                assert!(faults <= FAULTS_AN_ACCESS, "a fault that was handled does not recur");
+                let fault = handle_fault(maps, env, &mut self.cpu, mm, addr, access, self.tuning);
+                assert!(matches!(fault, Fault::Done(_)), "{SIZED}: {fault:?}");
+            }
+        }
+    }
+
+    fn write(&mut self, text: &str) -> String {
+        let Ground { env, maps, .. } = &self.ground;
+        match maps.lru_gen_write(env, &mut self.cpu, text, self.tuning) {
+            Ok(()) => "= 0\n".to_owned(),
+            Err(errno) => format!("= {}\n", errno.name()),
+        }
+    }
+
+    fn show(&self, memcg: usize, full: bool) -> String {
+        let Ground { env, maps, .. } = &self.ground;
+        let mut text = String::new();
+        let path = |_| format!("/{}", self.session.memcgs[memcg]);
+        let shown = maps.lru_gen_show(env, [self.memcgs[memcg]], full, path, &mut text);
+        shown.expect("a string takes everything");
+        text
+    }
+}

@@ -1,0 +1,334 @@
+//! Scenario `trace` with a memory limit: the program runs on the engine, in a cgroup whose
+//! `memory.max` its faults meet, and what that costs is counted beside demand MIN.
+//!
+//! Fault-around is off, and nothing is read ahead: with folios of one page, pages come on demand
+//! alone, and [`demand_min`] is a bound. There is no time in it: transfers are complete at once,
+//! and epochs are the only clock.
+
+mod mistakes;
+mod needs;
+mod program;
+mod world;
+
+use crate::counting::{Counter as Counting, CountingEnv};
+use crate::layout::{Arena, Ground};
+use crate::residency::{Cuts, ReplayError};
+use needs::Needs;
+use pageout_experiment::fields::{self, FieldError, bad, display_size};
+use pageout_experiment::footprint::Footprint;
+use pageout_experiment::formats::Arch;
+use pageout_experiment::metrics::counted;
+use pageout_experiment::this_machine;
+use pageout_experiment::variant::Variant;
+use pageout_paging::Order;
+use pageout_reclaim::{Counter, Tuning, World};
+use pageout_record::schema::{Better, Metric};
+use pageout_trace::Event;
+use pageout_trace::demand_min::{DemandFaults, demand_min};
+use pageout_trace::reference_string::{Identities, ReferenceString};
+use pageout_trace::source::TraceSource;
+pub use program::Program;
+use program::Setting;
+use std::fmt;
+use std::num::NonZeroUsize;
+pub use world::{Journal, NotingWorld};
+
+/// Traces have pages of 4 KiB.
+const PAGE_SHIFT: u32 = 12;
+
+/// How much memory a program may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryLimit {
+    /// So many bytes: at least a page.
+    Bytes(u64),
+    /// So many per cent of the different pages that it uses, told apart by what backs them.
+    Percent(u8),
+}
+
+impl MemoryLimit {
+    /// Reads `64MiB` or `50%`.
+    ///
+    /// # Errors
+    /// [`FieldError`] says what is accepted.
+    pub fn parse(text: &str) -> Result<Self, FieldError> {
+        let parsed = match text.strip_suffix('%') {
+            Some(number) => {
+                let percent = fields::number(number).filter(|p| (1..=100).contains(p));
+                percent.map(Self::Percent)
+            }
+            None => {
+                let bytes = fields::parse_size(text).ok();
+                bytes.filter(|bytes| bytes >> PAGE_SHIFT > 0).map(Self::Bytes)
+            }
+        };
+        let accepted = "a size from 4KiB such as 64MiB, or from 1% to 100% of the program's pages";
+        parsed.ok_or_else(|| bad("limit", text, accepted))
+    }
+
+    /// In pages, of a program that uses `nr_pages` different ones; at least one.
+    fn pages(self, nr_pages: usize) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes >> PAGE_SHIFT,
+            Self::Percent(percent) => (nr_pages as u64 * u64::from(percent) / 100).max(1),
+        }
+    }
+}
+
+impl fmt::Display for MemoryLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => f.write_str(&display_size(*bytes)),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+/// What a program's memory under a limit came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decisions {
+    /// Pages it may use.
+    pub limit: u64,
+    /// Different pages it uses, told apart by what backs them.
+    pub pages: u64,
+    /// Faults that read from storage (`pgmajfault`).
+    pub major_faults: u64,
+    /// All others.
+    pub minor_faults: u64,
+    /// Pages of files that came back (`workingset_refault_file`).
+    pub file_refaults: u64,
+    /// Anonymous pages that came back (`workingset_refault_anon`).
+    pub anon_refaults: u64,
+    /// Pages made active because they came back soon (`workingset_activate_*`).
+    pub activated: u64,
+    /// Pages of those that had been a working set before (`workingset_restore_*`).
+    pub restored: u64,
+    /// Pages examined (`pgscan_direct`).
+    pub scanned: u64,
+    /// Pages reclaimed (`pgsteal_direct`).
+    pub reclaimed: u64,
+    /// Pages read.
+    pub read: u64,
+    /// Pages written.
+    pub written: u64,
+    /// Pages reclaimed that the program used again in the same epoch or the next.
+    pub mistakes: u64,
+}
+
+/// A trace and a limit for it.
+#[derive(Debug)]
+pub struct Plan<'t> {
+    /// The trace.
+    pub source: &'t TraceSource,
+    cuts: Cuts,
+    needs: Needs,
+    order: Order,
+    limit: u64,
+}
+
+impl<'t> Plan<'t> {
+    /// Reads the trace.
+    ///
+    /// # Errors
+    /// [`ReplayError`], also where there is too little memory.
+    pub fn new<F: Arch>(
+        source: &'t TraceSource,
+        limit: MemoryLimit,
+        order: u8,
+    ) -> Result<Self, ReplayError> {
+        let cuts = Cuts::of_trace(source)?;
+        let needs = Needs::of_trace::<F>(source, &cuts, order)?;
+        let order = Order::new(order).expect("parsed orders are small");
+        let limit = limit.pages(needs.nr_pages());
+        if let Some(available) = this_machine::available_memory() {
+            needs.check::<F>(&needs.limits(limit, order), available)?;
+        }
+        Ok(Self { source, cuts, needs, order, limit })
+    }
+
+    /// Memory for page tables and the engine.
+    pub fn bytes<F: Arch>(&self) -> u64 {
+        let limits = self.needs.limits(self.limit, self.order);
+        Footprint::of::<F>(&limits, self.needs.tables()).bytes()
+    }
+
+    /// As much memory.
+    pub fn arena<F: Arch>(&self) -> Arena {
+        Arena::new::<F>(&self.needs.limits(self.limit, self.order), self.needs.tables())
+    }
+
+    /// The program before it begins, on a ground whose lists are chosen; `mappings`: its trace
+    /// tells them.
+    pub fn program<'a, F: Arch>(
+        &'a self,
+        ground: Ground<'a, F>,
+        journal: &'a Journal,
+        tuning: Tuning,
+        mappings: bool,
+    ) -> Program<'a, F> {
+        let (cuts, nr_pages) = (&self.cuts, self.needs.nr_pages());
+        let Self { limit, order, .. } = *self;
+        Program::new(ground, journal, Setting { cuts, limit, order, tuning, nr_pages, mappings })
+    }
+
+    /// What became of the program, of whose faults so many were tried again after a transfer.
+    pub fn decisions<F: Arch>(
+        &self,
+        program: &Program<'_, F>,
+        journal: &Journal,
+        tried_again: u64,
+    ) -> Decisions {
+        let count = |counters: &[Counter]| -> u64 {
+            counters.iter().map(|counter| program.vmstat().get(*counter)).sum()
+        };
+        let major_faults = count(&[Counter::Pgmajfault]);
+        Decisions {
+            limit: self.limit,
+            pages: self.needs.nr_pages() as u64,
+            major_faults,
+            minor_faults: count(&[Counter::Pgfault]) - major_faults - tried_again,
+            file_refaults: count(&[Counter::WorkingsetRefaultFile]),
+            anon_refaults: count(&[Counter::WorkingsetRefaultAnon]),
+            activated: count(&[Counter::WorkingsetActivateFile, Counter::WorkingsetActivateAnon]),
+            restored: count(&[Counter::WorkingsetRestoreFile, Counter::WorkingsetRestoreAnon]),
+            scanned: count(&[Counter::PgscanDirect]),
+            reclaimed: count(&[Counter::PgstealDirect]),
+            read: journal.read(),
+            written: journal.written(),
+            mistakes: program.mistakes(),
+        }
+    }
+}
+
+/// A trace, ready to be run under one limit.
+#[derive(Debug)]
+pub(crate) struct Limited<'t> {
+    plan: Plan<'t>,
+    /// What demand MIN comes to with as many frames.
+    min: DemandFaults,
+}
+
+impl<'t> Limited<'t> {
+    /// Reads the trace.
+    pub(crate) fn plan<F: Arch>(
+        source: &'t TraceSource,
+        limit: MemoryLimit,
+        order: u8,
+    ) -> Result<Self, ReplayError> {
+        let string = ReferenceString::of_trace(source, this_machine::available_memory())?;
+        let plan = Plan::new::<F>(source, limit, order)?;
+        let frames = usize::try_from(plan.limit).unwrap_or(usize::MAX);
+        let frames = NonZeroUsize::new(frames).expect("a limit is at least a page");
+        Ok(Self { plan, min: demand_min(&string, frames) })
+    }
+
+    /// Runs the program under one variant: what became of its memory, and what the engine did to
+    /// tables and TLBs for it, faults included, a page reclaimed.
+    pub(crate) fn run<F: Arch>(
+        &self,
+        variant: Variant,
+    ) -> Result<(Decisions, Vec<Metric>), ReplayError> {
+        let (counting, journal) = (Counting::of::<F>(), Journal::default());
+        let mut arena = self.plan.arena::<F>();
+        let ground = arena.ground::<F>();
+        let world = CountingEnv::new(ground.env, &counting);
+        let program = self.play::<F>(ground, &world, &journal, variant)?;
+        let decisions = self.plan.decisions(&program, &journal, 0);
+        let reclaimed = decisions.reclaimed;
+        let metrics = || counting.counts().metrics(reclaimed as f64);
+        Ok((decisions, if reclaimed > 0 { metrics() } else { Vec::new() }))
+    }
+
+    /// Runs the program under one variant, then writes each of `commands` to `lru_gen` in a call of
+    /// its own; what that says in the end of the root and of the program's cgroup.
+    pub(crate) fn generations<F: Arch>(
+        &self,
+        variant: Variant,
+        commands: &[String],
+    ) -> Result<String, ReplayError> {
+        let journal = Journal::default();
+        let mut arena = self.plan.arena::<F>();
+        let ground = arena.ground::<F>();
+        let world = ground.env;
+        let program = self.play::<F>(ground, &world, &journal, variant)?;
+        Ok(program.lru_gen_after(&world, commands)?)
+    }
+
+    /// The program at its end.
+    fn play<'a, F: Arch>(
+        &'a self,
+        ground: Ground<'a, F>,
+        world: &impl World<Format = F>,
+        journal: &'a Journal,
+        variant: Variant,
+    ) -> Result<Program<'a, F>, ReplayError> {
+        let world = &NotingWorld { world, journal };
+        let mut reader = self.plan.source.open()?;
+        ground.switch_to(variant.lru);
+        let (tuning, mappings) = (variant.tuning(F::FLUSH), reader.header().mappings);
+        let mut program = self.plan.program(ground, journal, tuning, mappings);
+        let mut identities = Identities::default();
+        while let Some(event) = reader.next() {
+            match event? {
+                Event::Access { page: at, store, .. } => {
+                    let page = identities.of(at, store, reader.areas());
+                    program.access(world, page, at, store)?;
+                }
+                event => {
+                    identities.change(&event);
+                    program.play(world, &event)?;
+                }
+            }
+        }
+        Ok(program)
+    }
+
+    /// As records have them. With larger folios, pages come unasked: demand MIN is no bound then,
+    /// and not called one.
+    pub(crate) fn metrics(&self, decisions: &Decisions) -> Vec<Metric> {
+        let single = self.plan.order.get() == 0;
+        let min = if single { "bound: demand MIN" } else { "demand MIN of single pages" };
+        let refaults = self.min.refaults as f64;
+        let given = |name: &str, value| counted(name, "4K pages", value, Better::Neither);
+        let mut metrics = decisions.metrics();
+        metrics.push(given(&format!("{min}, refaults"), refaults));
+        metrics.push(given("demand MIN, pages brought in", self.min.faults as f64));
+        if refaults > 0.0 {
+            let ratio = decisions.refaults() as f64 / refaults;
+            metrics.push(counted("refaults / demand MIN's", "times", ratio, Better::Lower));
+        }
+        metrics
+    }
+}
+
+impl Decisions {
+    /// Pages that came back.
+    pub fn refaults(&self) -> u64 {
+        self.file_refaults + self.anon_refaults
+    }
+
+    /// As records have them.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let given = |name, value| (name, "4K pages", value, Better::Neither);
+        let cost = |name, unit, value| (name, unit, value, Better::Lower);
+        let all = [
+            given("limit", self.limit),
+            given("different pages", self.pages),
+            cost("major faults", "faults", self.major_faults),
+            cost("minor faults", "faults", self.minor_faults),
+            cost("refaults", "4K pages", self.refaults()),
+            cost("refaults, files", "4K pages", self.file_refaults),
+            cost("refaults, anonymous", "4K pages", self.anon_refaults),
+            cost("hot pages reclaimed", "4K pages", self.mistakes),
+            given("activated", self.activated),
+            given("restored", self.restored),
+            cost("pages examined", "4K pages", self.scanned),
+            cost("pages reclaimed", "4K pages", self.reclaimed),
+            cost("pages read", "4K pages", self.read),
+            cost("pages written", "4K pages", self.written),
+        ];
+        let metric = |(name, unit, value, better): (&str, &str, u64, Better)| {
+            counted(name, unit, value as f64, better)
+        };
+        all.into_iter().map(metric).collect()
+    }
+}

@@ -1,0 +1,150 @@
+//! What a program under a memory limit needs of the engine's tables, from its trace alone.
+
+use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
+use pageout_experiment::footprint::Footprint;
+use pageout_experiment::formats::Arch;
+use pageout_paging::{Level, Order};
+use pageout_reclaim::Limits;
+use pageout_trace::epoch_map::EpochMap;
+use pageout_trace::reference_string::Identities;
+use pageout_trace::source::TraceSource;
+use pageout_trace::{Event, FileId, Kind, PageRange};
+use std::collections::{BTreeSet, HashSet};
+
+/// Frames, folios and slots beyond the limit: of folios that are charged only after others were
+/// reclaimed for them, and of those that a round of reclaim has in hand.
+const IN_FLIGHT: usize = 256;
+
+/// A shadow may be in one of a few places only; with this many places for each that there can be,
+/// hardly any gives way to another.
+const PLACES_A_SHADOW: usize = 8;
+
+/// Folios, in blocks of the largest order, and tables that a trace ever uses.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    /// By number, blocks of virtual pages that hold private memory.
+    own: BTreeSet<u64>,
+    /// Blocks of files' pages.
+    files: HashSet<(FileId, u64)>,
+    /// By level and number.
+    tables: BTreeSet<(u32, u64)>,
+    mapping_changes: usize,
+    nr_files: usize,
+    nr_cuts: usize,
+    nr_pages: usize,
+}
+
+impl Needs {
+    pub(super) fn of_trace<F: Arch>(
+        source: &TraceSource,
+        cuts: &Cuts,
+        order: u8,
+    ) -> Result<Self, ReplayError> {
+        let mut needs = Self { nr_cuts: cuts.nr(), ..Self::default() };
+        let (mut seen, mut identities) = (EpochMap::default(), Identities::default());
+        let mut reader = source.open()?;
+        while let Some(event) = reader.next() {
+            let event = event?;
+            match event {
+                Event::Access { page, store, .. } => {
+                    identities.of(page, store, reader.areas());
+                    if !seen.is_first(page, false) {
+                        continue;
+                    }
+                    let number = page_number(page);
+                    needs.own.insert(number >> order);
+                    needs.add_tables::<F>(number);
+                    if let Some(area) = reader.areas().get(page)
+                        && let Kind::File { file, offset } = area.kind
+                    {
+                        let page = offset.saturating_add(page.number() - area.pages.start());
+                        needs.files.insert((file, page >> order));
+                    }
+                    continue;
+                }
+                Event::Remap { pages, to } => {
+                    seen.change();
+                    needs.mapping_changes += 1;
+                    needs.move_to::<F>(pages, to, order);
+                }
+                Event::EpochEnd { .. } => {}
+                _ => {
+                    seen.change();
+                    needs.mapping_changes += 1;
+                }
+            }
+            identities.change(&event);
+        }
+        needs.nr_files = reader.files();
+        needs.nr_pages = identities.nr_pages() as usize;
+        Ok(needs)
+    }
+
+    /// What the engine is to have room for, where the program may use `limit` pages, in folios of
+    /// at most `order`.
+    pub(super) fn limits(&self, limit: u64, order: Order) -> Limits {
+        let pages = (self.own.len() + self.files.len()) << order.get();
+        let resident = pages.min(usize::try_from(limit).unwrap_or(usize::MAX)) + IN_FLIGHT;
+        // Free runs of frames are neither split nor merged: each size may have all of them once.
+        let sizes = usize::from(order.get()) + 1;
+        // Each change makes at most two VMAs more, a move two for each piece.
+        let vmas = 1 + 2 * self.mapping_changes + 2 * self.nr_cuts;
+        Limits {
+            frames: (resident + order.nr_pages()) * sizes,
+            folios: resident,
+            vmas,
+            mms: 1,
+            // The files, anonymous memory, and copies of files' pages.
+            mappings: self.nr_files + 2,
+            memcgs: 1,
+            shadows: (self.files.len() << order.get()) * PLACES_A_SHADOW,
+            slots: (self.own.len() << order.get()) + IN_FLIGHT,
+            filters: 4,
+        }
+    }
+
+    /// Different pages that the program uses, told apart by what backs them.
+    pub(super) fn nr_pages(&self) -> usize {
+        self.nr_pages
+    }
+
+    /// Page tables, the root included.
+    pub(super) fn tables(&self) -> usize {
+        self.tables.len() + 1
+    }
+
+    /// Refuses what would not fit into memory.
+    pub(super) fn check<F: Arch>(
+        &self,
+        limits: &Limits,
+        available: u64,
+    ) -> Result<(), ReplayError> {
+        let bytes = Footprint::of::<F>(limits, self.tables()).bytes();
+        if bytes > available { Err(ReplayError::TooLarge { available }) } else { Ok(()) }
+    }
+
+    fn add_tables<F: Arch>(&mut self, page: u64) {
+        for level in [Level::Pmd, Level::Pud, Level::Pgd] {
+            let shift = F::shift(level) - F::PAGE_SHIFT;
+            self.tables.insert((level as u32, page >> shift));
+        }
+    }
+
+    /// Private blocks, and tables that hold some, are also where they move to: in up to two blocks.
+    fn move_to<F: Arch>(&mut self, pages: PageRange, to: u64, order: u8) {
+        let Some(target) = pages.moved_to(to) else {
+            return;
+        };
+        let ((start, end), (to, _)) = (canonical_range(pages), canonical_range(target));
+        let moved: Vec<u64> =
+            self.own.range(start >> order..=(end - 1) >> order).copied().collect();
+        for block in moved {
+            let first = (block << order).max(start);
+            let last = (((block + 1) << order) - 1).min(end - 1);
+            for page in [first, last] {
+                self.own.insert((page - start + to) >> order);
+                self.add_tables::<F>(page - start + to);
+            }
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! A traced program on the engine: its mappings, its accesses, and the faults that they take.
+
+use super::mistakes::Mistakes;
+use super::world::Journal;
+use crate::env::HostEnv;
+use crate::generations::{Refused, after};
+use crate::layout::Ground;
+use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
+use crate::walker::{Touch, touch};
+use pageout_experiment::formats::Arch;
+use pageout_paging::contig::gather;
+use pageout_paging::mmu::Asid;
+use pageout_paging::walk::{Descent, descend};
+use pageout_paging::{Env, Level, Order, Pfn, VirtAddr, VirtRange};
+use pageout_reclaim::{
+    Access, Advice, CpuCtx, Fault, FolioId, MappingId, MappingKind, Maps, MemcgId, MmId, MmapError,
+    NewVma, SpaceError, Tuning, VmFlags, VmStat, World, handle_fault,
+};
+use pageout_trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange, Permissions};
+use std::collections::HashMap;
+
+const SIZED: &str = "the arena is sized by reading the trace";
+
+/// An access faults at most for a page that is swapped out or not there, for a store to what was
+/// mapped to be read, and once more for a copy.
+const FAULTS_AN_ACCESS: usize = 4;
+
+/// The program in a cgroup of its own, whose limit its faults meet. What the engine does for it
+/// goes to the `world` of each call.
+pub struct Program<'a, F> {
+    maps: Maps<'a>,
+    /// The ground as hardware sees it: its accesses are not the engine's, and not counted.
+    hardware: HostEnv<'a, F>,
+    /// What becomes of frames in every world.
+    journal: &'a Journal,
+    cuts: &'a Cuts,
+    mm: MmId,
+    root: Pfn,
+    memcg: MemcgId,
+    anon: MappingId,
+    files: HashMap<FileId, MappingId>,
+    order: Order,
+    tuning: Tuning,
+    /// Its trace does not tell its mappings: all addresses are one, of anonymous memory.
+    maps_all: bool,
+    mistakes: Mistakes,
+}
+
+/// What a program is to run with.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) cuts: &'a Cuts,
+    /// Pages that its cgroup may use.
+    pub(super) limit: u64,
+    pub(super) order: Order,
+    pub(super) tuning: Tuning,
+    /// Pages of its reference string.
+    pub(super) nr_pages: usize,
+    /// Whether its trace tells its mappings; otherwise all addresses are anonymous memory.
+    pub(super) mappings: bool,
+}
+
+impl<'a, F: Arch> Program<'a, F> {
+    /// On a ground whose lists are chosen.
+    pub(super) fn new(ground: Ground<'a, F>, journal: &'a Journal, setting: Setting<'a>) -> Self {
+        let Ground { env: world, maps, supply } = ground;
+        let cpu = &mut CpuCtx::new();
+        let root = supply.alloc_table().expect(SIZED);
+        let mm = maps.add_mm(&world, cpu, root, Asid(0)).expect(SIZED);
+        let memcg = maps.add_memcg(&world, cpu, MemcgId::ROOT).expect(SIZED);
+        maps.memcg(memcg).set_max(setting.limit);
+        maps.set_memcg(&world, cpu, mm, memcg);
+        let anon = maps.add_mapping(&world, cpu, MappingKind::Anon).expect(SIZED);
+        maps.mapping(anon).set_order(setting.order);
+        let Setting { cuts, order, tuning, nr_pages, mappings, .. } = setting;
+        let mistakes = Mistakes::new(nr_pages);
+        let files = HashMap::new();
+        let program = Self {
+            maps,
+            hardware: world,
+            journal,
+            cuts,
+            mm,
+            root,
+            memcg,
+            anon,
+            files,
+            order,
+            tuning,
+            maps_all: !mappings,
+            mistakes,
+        };
+        if !mappings {
+            let (first, end) = cuts.interval(0);
+            let flags = VmFlags::READ | VmFlags::WRITE;
+            program.add_vma(&world, first..end, flags, anon, first).expect("nothing is mapped yet");
+        }
+        program
+    }
+
+    /// Plays one event that is no access.
+    ///
+    /// # Errors
+    /// [`ReplayError::FileOffset`].
+    pub fn play<W: World<Format = F>>(
+        &mut self,
+        world: &W,
+        event: &Event,
+    ) -> Result<(), ReplayError> {
+        match *event {
+            Event::Access { .. } => unreachable!("accesses come with their pages"),
+            Event::EpochEnd { .. } => self.mistakes.end_epoch(),
+            Event::Map(mapping) => self.map(world, &mapping)?,
+            Event::Unmap(pages) => {
+                self.change(pages, |Call { maps, cpu, mm, range }| {
+                    maps.munmap_range(world, cpu, mm, range)
+                });
+            }
+            Event::Discard(pages) => {
+                self.change(pages, |Call { maps, cpu, mm, range }| {
+                    maps.madvise(world, cpu, mm, range, Advice::DontNeed, self.tuning)
+                });
+            }
+            Event::Protect { pages, permissions } => {
+                self.change(pages, |Call { maps, cpu, mm, range }| {
+                    maps.mprotect(world, cpu, mm, range, flags(permissions))
+                });
+            }
+            Event::Remap { pages, to } => self.remap(world, pages, to),
+        }
+        for frame in self.journal.take_freed() {
+            self.mistakes.given_up(frame);
+        }
+        Ok(())
+    }
+
+    /// What the engine counted of the program's cgroup.
+    pub(super) fn vmstat(&self) -> &VmStat {
+        self.maps.memcg(self.memcg).vmstat()
+    }
+
+    /// Writes commands to `lru_gen`; what that says then.
+    pub(super) fn lru_gen_after<W: World<Format = F>>(
+        &self,
+        world: &W,
+        commands: &[String],
+    ) -> Result<String, Refused> {
+        after((&self.maps, world), (self.memcg, "trace"), commands, self.tuning)
+    }
+
+    /// Hot pages reclaimed by mistake so far.
+    pub(super) fn mistakes(&self) -> u64 {
+        self.mistakes.nr()
+    }
+
+    /// The root of its page tables.
+    pub fn root(&self) -> Pfn {
+        self.root
+    }
+
+    /// Its address space, and those of the cgroup it is in.
+    pub fn maps(&self) -> &Maps<'a> {
+        &self.maps
+    }
+
+    /// The address of a page.
+    pub fn address(at: Page) -> VirtAddr {
+        VirtAddr::new(page_number(at) << F::PAGE_SHIFT)
+    }
+
+    /// An access to `at`, which is `page` of the reference string, on hardware without a TLB, where
+    /// transfers are done at once.
+    ///
+    /// # Errors
+    /// [`ReplayError::OutOfMemory`].
+    pub(super) fn access<W: World<Format = F>>(
+        &mut self,
+        world: &W,
+        page: u32,
+        at: Page,
+        store: bool,
+    ) -> Result<(), ReplayError> {
+        let addr = Self::address(at);
+        self.maps.lru_gen_use_mm(self.mm);
+        let mut faults = 0;
+        while touch(&self.hardware, self.root, addr, store) == Touch::Fault {
+            faults += 1;
+            assert!(faults <= FAULTS_AN_ACCESS, "a fault that was handled does not recur");
+            let pending = self.fault(world, &mut CpuCtx::new(), addr, store)?;
+            assert!(pending.is_none(), "transfers are done at once");
+        }
+        self.used(page, addr, faults > 0);
+        Ok(())
+    }
+
+    /// Handles a fault; the folio for whose transfer the access has to wait, if for any.
+    ///
+    /// # Errors
+    /// [`ReplayError::OutOfMemory`].
+    pub fn fault<W: World<Format = F>>(
+        &mut self,
+        world: &W,
+        cpu: &mut CpuCtx,
+        addr: VirtAddr,
+        store: bool,
+    ) -> Result<Option<FolioId>, ReplayError> {
+        let access = if store { Access::Write } else { Access::Read };
+        // It ran since the last fault, and nobody looked before this one.
+        self.maps.lru_gen_use_mm(self.mm);
+        let fault = handle_fault(&self.maps, world, cpu, self.mm, addr, access, self.tuning);
+        // Nothing but reclaim gives up what the program had.
+        for frame in self.journal.take_freed() {
+            self.mistakes.reclaimed(frame);
+        }
+        match fault {
+            Fault::Done(_) => Ok(None),
+            Fault::Pending(folio) => Ok(Some(folio)),
+            Fault::OutOfMemory => Err(ReplayError::OutOfMemory {
+                limit: self.maps.memcg(self.memcg).max(),
+                page: addr.get() >> F::PAGE_SHIFT,
+            }),
+            other => unreachable!("all is mapped, and transfers succeed: {other:?}"),
+        }
+    }
+
+    /// An access to `page` of the reference string went through, after a fault or without.
+    #[inline]
+    pub fn used(&mut self, page: u32, addr: VirtAddr, faulted: bool) {
+        let page = page as usize;
+        if faulted || !self.mistakes.knows(page) {
+            self.mistakes.used(page, self.frame_at(addr));
+        }
+    }
+
+    /// Ends the program, of whose mappings the trace has left these. Another can begin in its
+    /// place: files stay in memory, and its own pages do not.
+    ///
+    /// # Errors
+    /// None that its mappings did not give.
+    pub fn exit<W: World<Format = F>>(
+        &mut self,
+        world: &W,
+        areas: &Areas,
+    ) -> Result<(), ReplayError> {
+        if self.maps_all {
+            let (first, end) = self.cuts.interval(0);
+            self.change_range(range::<F>(first, end), |Call { maps, cpu, mm, range }| {
+                maps.madvise(world, cpu, mm, range, Advice::DontNeed, self.tuning)
+            });
+        }
+        let mapped: Vec<_> = areas.iter().map(|area| area.pages).collect();
+        mapped.into_iter().try_for_each(|pages| self.play(world, &Event::Unmap(pages)))?;
+        for frame in self.journal.take_freed() {
+            self.mistakes.given_up(frame);
+        }
+        self.mistakes.begin_again();
+        Ok(())
+    }
+
+    fn frame_at(&self, addr: VirtAddr) -> Pfn {
+        let Descent::PteTable(table, _) = descend(&self.hardware, self.root, addr) else {
+            unreachable!("faults map single pages");
+        };
+        let i = F::index(Level::Pte, addr);
+        F::pfn(gather::<F, _>(self.hardware.table(table), i))
+    }
+
+    fn map<W: World<Format = F>>(
+        &mut self,
+        world: &W,
+        mapping: &Mapping,
+    ) -> Result<(), ReplayError> {
+        let (first, end) = canonical_range(mapping.pages);
+        let mut flags = flags(mapping.permissions);
+        let (backing, pgoff) = match mapping.kind {
+            Kind::File { file, offset } => {
+                flags.set(VmFlags::SHARED, mapping.shared);
+                (self.file(world, file), offset)
+            }
+            // One process alone cannot tell shared anonymous memory from private.
+            _ => (self.anon, first),
+        };
+        match self.add_vma(world, first..end, flags, backing, pgoff) {
+            Ok(()) => Ok(()),
+            Err(MmapError::BadRange) => Err(ReplayError::FileOffset { page: pgoff }),
+            Err(error) => panic!("{SIZED}, which has no two mappings in one place: {error}"),
+        }
+    }
+
+    fn file<W: World<Format = F>>(&mut self, world: &W, file: FileId) -> MappingId {
+        *self.files.entry(file).or_insert_with(|| {
+            let cpu = &mut CpuCtx::new();
+            let added = self.maps.add_mapping(world, cpu, MappingKind::File).expect(SIZED);
+            self.maps.mapping(added).set_order(self.order);
+            added
+        })
+    }
+
+    fn add_vma<W: World<Format = F>>(
+        &self,
+        world: &W,
+        pages: std::ops::Range<u64>,
+        flags: VmFlags,
+        mapping: MappingId,
+        pgoff: u64,
+    ) -> Result<(), MmapError> {
+        let range = range::<F>(pages.start, pages.end);
+        let new = NewVma { mm: self.mm, range, flags, mapping, pgoff };
+        self.maps.mmap(world, &mut CpuCtx::new(), &new).map(|_| ())
+    }
+
+    /// Moves pages piece by piece: the program changed its mappings only between pieces, so that
+    /// each lies in one VMA.
+    fn remap<W: World<Format = F>>(&self, world: &W, pages: PageRange, to: u64) {
+        let target = pages.moved_to(to).expect("the trace's rules keep moves in the address space");
+        let ((start, end), (to, _)) = (canonical_range(pages), canonical_range(target));
+        let mut at = start;
+        while at < end {
+            let next = self.cuts.interval(at).1.min(end);
+            let new = range::<F>(at - start + to, next - start + to);
+            self.change_range(range::<F>(at, next), |Call { maps, cpu, mm, range }| {
+                maps.mremap(world, cpu, mm, range, &new)
+            });
+            at = next;
+        }
+    }
+
+    fn change(&self, pages: PageRange, call: impl FnOnce(Call<'_, 'a>) -> Result<(), SpaceError>) {
+        let (first, end) = canonical_range(pages);
+        self.change_range(range::<F>(first, end), call);
+    }
+
+    /// A call that changes the address space. By the trace's rules all is mapped that it is about,
+    /// and nothing is in the way.
+    fn change_range(
+        &self,
+        range: VirtRange,
+        call: impl FnOnce(Call<'_, 'a>) -> Result<(), SpaceError>,
+    ) {
+        let cpu = &mut CpuCtx::new();
+        call(Call { maps: &self.maps, cpu, mm: self.mm, range: &range }).expect(SIZED);
+    }
+}
+
+/// What a call that changes an address space takes.
+struct Call<'c, 'a> {
+    maps: &'c Maps<'a>,
+    cpu: &'c mut CpuCtx,
+    mm: MmId,
+    range: &'c VirtRange,
+}
+
+/// All may be read and written: the trace has only accesses that were permitted. Reclaim spares
+/// executable pages of files.
+fn flags(permissions: Permissions) -> VmFlags {
+    let mut flags = VmFlags::READ | VmFlags::WRITE;
+    flags.set(VmFlags::EXEC, permissions.executable);
+    flags
+}
+
+fn range<F: Arch>(first: u64, end: u64) -> VirtRange {
+    let addr = |page: u64| VirtAddr::new(page << F::PAGE_SHIFT);
+    addr(first)..addr(end)
+}

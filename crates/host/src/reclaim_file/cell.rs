@@ -1,0 +1,210 @@
+//! Measuring the scenario: the whole of `memory.reclaim`, and its share by stage.
+
+use super::setup::Setup;
+use super::{NAME, ReclaimFile};
+use crate::counting::{Counter, CountingEnv};
+use crate::layout::Arena;
+use crate::sampler::{self, sampled};
+use pageout_experiment::clock::timed;
+use pageout_experiment::formats::Arch;
+use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured};
+use pageout_experiment::rounds::{Cell, turns};
+use pageout_experiment::variant::{Axes, Lru, Variant};
+use pageout_paging::Stage;
+use pageout_reclaim::mglru::MmStats;
+use pageout_reclaim::{Counter as VmCounter, Errno};
+use pageout_record::schema::{Better, Ground, Metric, Record};
+use std::marker::PhantomData;
+
+/// The whole of it, from the request to its end.
+pub const WHOLE: &str = "whole reclaim";
+/// The same while the sampler looks: the price of looking.
+const WHILE_SAMPLED: &str = "whole reclaim while sampled";
+/// How sure the sampled stages are.
+const SAMPLING_ERROR: &str = "sampling error";
+
+/// Metrics that tell of the sampler rather than of reclaim.
+pub const ABOUT_SAMPLING: [&str; 2] = [WHILE_SAMPLED, SAMPLING_ERROR];
+
+/// What the cgroup's counters say of it.
+const VMSTAT: [(&str, VmCounter, Better); 5] = [
+    ("pages examined", VmCounter::PgscanProactive, Better::Lower),
+    ("pages reclaimed, files", VmCounter::PgstealFile, Better::Neither),
+    ("pages reclaimed, anonymous", VmCounter::PgstealAnon, Better::Neither),
+    ("pages swapped out", VmCounter::Pswpout, Better::Neither),
+    ("pages activated", VmCounter::Pgactivate, Better::Neither),
+];
+
+/// What was measured of one variant, in nanoseconds a 4K page, a sample a round.
+#[derive(Debug, Default)]
+struct Samples {
+    whole: Vec<f64>,
+    while_sampled: Vec<f64>,
+    stages: [Vec<f64>; Stage::ALL.len()],
+    sampling_error: Vec<f64>,
+}
+
+/// A run that the sampler looked at.
+struct Sampled {
+    /// Nanoseconds a 4K page.
+    whole: f64,
+    shares: Option<[f64; Stage::ALL.len()]>,
+    error: f64,
+}
+
+/// The scenario under several variants. Every sample is of a file set up anew.
+pub(super) struct ReclaimCell<'a, F> {
+    scenario: ReclaimFile,
+    arena: &'a mut Arena,
+    variants: Vec<(Variant, Samples)>,
+    seed: u64,
+    by_stage: bool,
+    /// Pages reclaimed in every sample: by all variants on the classic lists, and each other.
+    reclaimed: Vec<(Option<Variant>, u64)>,
+    format: PhantomData<F>,
+}
+
+impl<'a, F: Arch> ReclaimCell<'a, F> {
+    pub(super) fn new(
+        scenario: ReclaimFile,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        seed: u64,
+        by_stage: bool,
+    ) -> Self {
+        let variants = variants.iter().map(|variant| (*variant, Samples::default())).collect();
+        let by_stage = by_stage && sampler::is_possible();
+        let format = PhantomData;
+        Self { scenario, arena, variants, seed, by_stage, reclaimed: Vec::new(), format }
+    }
+
+    /// Sets the scenario up and has `reclaim` reclaim; its result, and pages reclaimed.
+    fn run<R>(
+        &mut self,
+        variant: Variant,
+        reclaim: impl FnOnce(&Setup<'_, F>, &str) -> (Result<u64, Errno>, R),
+    ) -> (u64, R) {
+        let setup = Setup::<F>::build(self.arena, &self.scenario, variant.lru, self.seed);
+        let (reclaimed, result) = reclaim(&setup, &self.scenario.reclaim_bytes().to_string());
+        let reclaimed = reclaimed.expect("a clean file's pages can be reclaimed");
+        // Generations differ where more entries a batch are counted as young.
+        let same = match variant.lru {
+            Lru::Classic => None,
+            Lru::Mglru => Some(variant),
+        };
+        let known = self.reclaimed.iter().find(|(of, _)| *of == same).map(|(_, pages)| *pages);
+        assert_eq!(reclaimed, known.unwrap_or(reclaimed), "reclaim is deterministic");
+        if known.is_none() {
+            self.reclaimed.push((same, reclaimed));
+        }
+        (reclaimed << (F::PAGE_SHIFT - 12), result)
+    }
+
+    /// Nanoseconds a page, with nobody looking.
+    fn time(&mut self, variant: Variant) -> f64 {
+        let tuning = variant.tuning(F::FLUSH);
+        let (pages, ns) = self
+            .run(variant, |setup, bytes| timed(|| setup.reclaim(&setup.ground.env, bytes, tuning)));
+        ns as f64 / pages as f64
+    }
+
+    /// The same with the sampler looking, and what it saw.
+    fn time_sampled(&mut self, variant: Variant) -> Sampled {
+        let tuning = variant.tuning(F::FLUSH);
+        let (pages, (ns, looks)) = self.run(variant, |setup, bytes| {
+            let ((reclaimed, ns), looks) = sampled(|cell| {
+                let env = setup.ground.env.probed(cell);
+                timed(|| setup.reclaim(&env, bytes, tuning))
+            });
+            (reclaimed, (ns, looks))
+        });
+        let ns = ns as f64;
+        Sampled { whole: ns / pages as f64, shares: looks.shares(ns), error: looks.error() }
+    }
+
+    /// What one reclaim does to tables and TLBs, counted.
+    fn count(&mut self, variant: Variant) -> Vec<Metric> {
+        let tuning = variant.tuning(F::FLUSH);
+        let counter = Counter::of::<F>();
+        let (pages, (of_vmstat, walks)) = self.run(variant, |setup, bytes| {
+            let env = CountingEnv::new(setup.ground.env, &counter);
+            let reclaimed = setup.reclaim(&env, bytes, tuning);
+            let of_vmstat = VMSTAT.map(|(name, of, better)| (name, setup.vmstat().get(of), better));
+            (reclaimed, (of_vmstat, setup.walks()))
+        });
+        let pages_of =
+            |name: &str, pages: u64, better| counted(name, "4K pages", pages as f64, better);
+        let mut metrics = counter.counts().metrics(pages as f64);
+        metrics.push(pages_of("pages reclaimed", pages, Better::Neither));
+        let of_vmstat = of_vmstat.into_iter();
+        metrics
+            .extend(of_vmstat.map(|(name, pages, better)| {
+                pages_of(name, pages << (F::PAGE_SHIFT - 12), better)
+            }));
+        metrics.extend(walks.into_iter().flat_map(of_walks));
+        metrics
+    }
+}
+
+/// What walks counted, under the names that the lab has for it.
+fn of_walks(walks: MmStats) -> [Metric; 4] {
+    let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = walks;
+    [
+        ("walk: entries", "entries", leaf_total),
+        ("walk: young", "entries", leaf_young),
+        ("walk: tables", "tables", nonleaf_found),
+        ("walk: tables added", "tables", nonleaf_added),
+    ]
+    .map(|(name, unit, nr)| counted(name, unit, nr as f64, Better::Neither))
+}
+
+impl<F: Arch> Cell for ReclaimCell<'_, F> {
+    fn sample(&mut self, round: usize) {
+        for v in turns(self.variants.len(), round) {
+            let variant = self.variants[v].0;
+            let whole = self.time(variant);
+            self.variants[v].1.whole.push(whole);
+            if self.by_stage {
+                let sampled = self.time_sampled(variant);
+                self.variants[v].1.add_sampled(whole, &sampled);
+            }
+        }
+    }
+
+    fn records(&mut self) -> Vec<Record> {
+        let variants: Vec<_> = self.variants.iter().map(|(variant, _)| *variant).collect();
+        let counts: Vec<_> = variants.into_iter().map(|variant| self.count(variant)).collect();
+        let record = |((variant, samples), counts): (&(Variant, Samples), Vec<Metric>)| Record {
+            scenario: NAME.to_owned(),
+            ground: Ground::Host,
+            seed: self.seed,
+            fields: self.scenario.labels(),
+            variant: variant.labels(Axes::Reclaim),
+            metrics: samples.metrics().into_iter().chain(counts).collect(),
+        };
+        self.variants.iter().zip(counts).map(record).collect()
+    }
+}
+
+impl Samples {
+    /// Divides the time measured with nobody looking by the shares seen in another run.
+    fn add_sampled(&mut self, whole: f64, sampled: &Sampled) {
+        self.while_sampled.push(sampled.whole);
+        if let Some(shares) = sampled.shares {
+            for (stage, share) in self.stages.iter_mut().zip(shares) {
+                stage.push(whole * share);
+            }
+            self.sampling_error.push(whole * sampled.error);
+        }
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let stages = Stage::ALL.into_iter().map(Stage::name).zip(&self.stages);
+        let whole = [(WHOLE, &self.whole)].into_iter();
+        let looking =
+            [(WHILE_SAMPLED, &self.while_sampled), (SAMPLING_ERROR, &self.sampling_error)];
+        let all = whole.chain(stages).chain(looking);
+        let taken = all.filter(|(_, values)| !values.is_empty());
+        taken.map(|(name, values)| measured(name, NS_PER_PAGE, values)).collect()
+    }
+}

@@ -1,0 +1,315 @@
+//! The scenario set up: the file's folios in its index and on the inactive list of a cgroup, mapped
+//! by entries that are old or young, and anonymous memory faulted in beside it.
+
+use super::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
+use crate::layout::{Arena, Ground, MAP_START, tables_of};
+use crate::walker::make_young;
+use pageout_experiment::formats::Arch;
+use pageout_experiment::variant::{Lru, Variant};
+use pageout_paging::mmu::{Asid, Caps};
+use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
+use pageout_reclaim::mglru::{LruGenCaps, MmStats};
+use pageout_reclaim::{
+    Access, Advice, CpuCtx, Errno, Fault, FaultKind, FolioFlags, FolioId, Limits, MappingId,
+    MappingKind, MemcgId, MmId, NewFolio, NewVma, Recency, Tuning, VmFlags, VmStat, World, cache,
+    handle_fault, map_folio,
+};
+
+/// The orders of [`Orders::Mixed`], the least first: the largest is that of a stretch, all of whose
+/// folios are of one order.
+pub(super) const MIXED: [u8; 4] = [0, 2, 4, 9];
+
+/// Where anonymous memory begins: past any file, aligned to any folio.
+const ANON_START: VirtAddr = VirtAddr::new(1 << 42);
+
+/// Pages of a stretch.
+const STRETCH: usize = 1 << MIXED[MIXED.len() - 1];
+
+const SIZED: &str = "the arena is sized for the scenario";
+
+/// The file, mapped and listed, with nothing reclaimed yet.
+pub struct Setup<'a, F> {
+    /// Where it stands.
+    pub ground: Ground<'a, F>,
+    pub(crate) memcg: MemcgId,
+    /// The processes, with their root tables.
+    pub spaces: Vec<(MmId, Pfn)>,
+}
+
+impl ReclaimFile {
+    /// What the engine is to have room for.
+    pub fn limits<F: Arch>(&self) -> Limits {
+        let processes = self.processes as usize;
+        let anon = self.pages::<F>(self.anon_bytes()) * processes;
+        let anon_folios = self.folios::<F>(self.anon_bytes()) * processes;
+        let folios = self.folios::<F>(self.file_bytes());
+        Limits {
+            frames: self.pages::<F>(self.file_bytes()) + anon,
+            folios: folios + anon_folios,
+            vmas: 2 * processes,
+            mms: processes,
+            // The file, and anonymous memory of each process.
+            mappings: 1 + processes,
+            memcgs: 1,
+            shadows: folios,
+            slots: anon,
+            // Two of each cgroup, the root among them.
+            filters: 4,
+        }
+    }
+
+    /// Page tables of all processes.
+    pub fn tables<F: Arch>(&self) -> usize {
+        // Both kinds of memory may end in the middle of a table of each level.
+        let of = |bytes| tables_of::<F>(self.pages::<F>(bytes), self.processes, self.map);
+        of(self.file_bytes()) + if self.anon_bytes() > 0 { of(self.anon_bytes()) } else { 0 }
+    }
+
+    fn pages<F: Arch>(&self, bytes: u64) -> usize {
+        (bytes >> F::PAGE_SHIFT) as usize
+    }
+
+    fn folios<F: Arch>(&self, bytes: u64) -> usize {
+        let pages = self.pages::<F>(bytes);
+        match self.orders {
+            Orders::All(order) => pages >> order.in_format(self.format),
+            Orders::Mixed => stretches(pages).map(|order| STRETCH >> order).sum(),
+        }
+    }
+
+    /// The orders of the folios of so many bytes, in the order of their addresses.
+    fn folio_orders<F: Arch>(&self, bytes: u64, seed: u64) -> Vec<u8> {
+        let Orders::All(order) = self.orders else {
+            let mut orders: Vec<_> = stretches(self.pages::<F>(bytes)).collect();
+            fastrand::Rng::with_seed(seed).shuffle(&mut orders);
+            let folios = |order: u8| std::iter::repeat_n(order, STRETCH >> order);
+            return orders.into_iter().flat_map(folios).collect();
+        };
+        vec![order.in_format(self.format); self.folios::<F>(bytes)]
+    }
+
+    /// Where the file is mapped in every process.
+    pub fn range<F: Arch>(&self) -> VirtRange {
+        let beside = match self.align {
+            Align::Aligned => 0,
+            Align::Misaligned => F::PAGE_SIZE,
+        };
+        MAP_START.add(beside)..MAP_START.add(beside + self.file_bytes())
+    }
+
+    /// Where every process has its anonymous memory.
+    fn anon_range(&self) -> VirtRange {
+        ANON_START..ANON_START.add(self.anon_bytes())
+    }
+
+    /// The addresses of the file's pages that are young at the start, in ascending order.
+    pub fn young_pages<F: Arch>(&self, seed: u64) -> impl Iterator<Item = VirtAddr> {
+        let orders = self.folio_orders::<F>(self.file_bytes(), seed);
+        let range = self.range::<F>();
+        let mut young = self.young::<F>(range.start, &orders, seed);
+        let pages = 0..self.file_bytes() >> F::PAGE_SHIFT;
+        let all = pages.map(move |page| range.start.add(page << F::PAGE_SHIFT));
+        all.filter(|at| young(*at)).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Which addresses of folios of these orders, from `start` on, are young; asked in ascending
+    /// order.
+    pub(super) fn young<F: Arch>(
+        &self,
+        start: VirtAddr,
+        orders: &[u8],
+        seed: u64,
+    ) -> impl FnMut(VirtAddr) -> bool {
+        let (percent, by) = (self.young_percent, self.chosen);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut orders = orders.iter();
+        let (mut end, mut folio) = (start, false);
+        move |addr| {
+            if by == Chosen::Entries {
+                return random.u8(0..100) < percent;
+            }
+            while addr >= end {
+                let order = orders.next().expect("every address is of a folio");
+                end = end.add(F::PAGE_SIZE << order);
+                folio = random.u8(0..100) < percent;
+            }
+            folio
+        }
+    }
+}
+
+/// The order of every stretch of a file of mixed orders, in no particular order: as many of each.
+fn stretches(pages: usize) -> impl Iterator<Item = u8> {
+    MIXED.into_iter().cycle().take(pages / STRETCH)
+}
+
+impl<'a, F: Arch> Setup<'a, F> {
+    /// Sets the scenario up, the same way for the same seed, on an arena that it made; what was
+    /// there before is gone. The file is read in first and then mapped, process by process.
+    pub fn build(arena: &'a mut Arena, scenario: &ReclaimFile, lru: Lru, seed: u64) -> Self {
+        Self::build_for(arena, scenario, lru, seed, F::CAPS)
+    }
+
+    /// The same, for this hardware.
+    pub fn build_for(
+        arena: &'a mut Arena,
+        scenario: &ReclaimFile,
+        lru: Lru,
+        seed: u64,
+        hardware: Caps,
+    ) -> Self {
+        let ground = arena.ground::<F>();
+        ground.switch_with(lru, hardware);
+        let (env, maps) = (ground.env, &ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect(SIZED);
+        let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(SIZED);
+        let mut setup = Self { ground, memcg, spaces: Vec::new() };
+        let orders = scenario.folio_orders::<F>(scenario.file_bytes(), seed);
+        let folios = setup.add_folios(file, &orders);
+        setup.list(scenario.list, folios.clone(), seed);
+        for process in 0..scenario.processes {
+            let (mm, root) = setup.add_process(Asid(process));
+            let range = scenario.range::<F>();
+            setup.map(scenario, mm, file, &folios);
+            make_young(&env, root, range.clone(), scenario.young::<F>(range.start, &orders, seed));
+            if scenario.anon_bytes() > 0 {
+                let orders = scenario.folio_orders::<F>(scenario.anon_bytes(), seed);
+                let range = scenario.anon_range();
+                setup.store(scenario, mm, &orders, seed);
+                make_young(&env, root, range, scenario.young::<F>(ANON_START, &orders, seed));
+            }
+            // It ran, and sleeps from now on.
+            setup.ground.maps.lru_gen_use_mm(mm);
+            setup.spaces.push((mm, root));
+        }
+        setup
+    }
+
+    fn add_process(&self, asid: Asid) -> (MmId, Pfn) {
+        let Ground { env, maps, supply } = &self.ground;
+        let root = supply.alloc_table().expect(SIZED);
+        let cpu = &mut CpuCtx::new();
+        let mm = maps.add_mm(env, cpu, root, asid).expect(SIZED);
+        maps.set_memcg(env, cpu, mm, self.memcg);
+        (mm, root)
+    }
+
+    /// The file's folios, charged and in its index, as reading it makes them.
+    fn add_folios(&self, mapping: MappingId, orders: &[u8]) -> Vec<FolioId> {
+        let Ground { env, maps, supply } = &self.ground;
+        let cpu = &mut CpuCtx::new();
+        // Charging below a limit reclaims nothing, whatever the variant.
+        let tuning = Variant::BEFORE.tuning(F::FLUSH);
+        let mut index = 0;
+        let mut add = |order: u8| {
+            let order = Order::new(order).expect("parsed orders are small");
+            let pfn = supply.alloc(order).expect(SIZED);
+            let new = NewFolio { pfn, order, mapping, index, flags: FolioFlags::UPTODATE };
+            let id = maps.add_folio(env, cpu, new).expect(SIZED);
+            maps.charge(env, cpu, id, self.memcg, tuning).expect("the cgroup has no limit");
+            cache::add(maps, env, cpu, id).expect("every page is added once");
+            index += order.nr_pages() as u64;
+            id
+        };
+        orders.iter().map(|order| add(*order)).collect()
+    }
+
+    /// Maps the file in a process.
+    fn map(&self, scenario: &ReclaimFile, mm: MmId, mapping: MappingId, folios: &[FolioId]) {
+        let Ground { env, maps, supply } = &self.ground;
+        let cpu = &mut CpuCtx::new();
+        let range = scenario.range::<F>();
+        let mut flags = VmFlags::READ;
+        flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
+        let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
+        let vma = maps.mmap(env, cpu, &new).expect(SIZED);
+        for folio in folios {
+            map_folio(maps, env, cpu, vma, *folio, scenario.map, &mut { *supply }).expect(SIZED);
+        }
+        if scenario.mapped == Mapped::Half {
+            self.give_up_halves(mm, range.start, folios);
+        }
+    }
+
+    /// Stores to every folio of a process's anonymous memory once: faults make them, in the order
+    /// in which they stand on the list.
+    fn store(&self, scenario: &ReclaimFile, mm: MmId, orders: &[u8], seed: u64) {
+        let Ground { env, maps, .. } = &self.ground;
+        let cpu = &mut CpuCtx::new();
+        let mapping = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let mut flags = VmFlags::READ | VmFlags::WRITE;
+        flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
+        let new = NewVma { mm, range: scenario.anon_range(), flags, mapping, pgoff: 0 };
+        maps.mmap(env, cpu, &new).expect(SIZED);
+        let tuning = Variant::BEFORE.tuning(F::FLUSH);
+        let mut addr = ANON_START;
+        let place = |order: &u8| {
+            let start = addr;
+            addr = addr.add(F::PAGE_SIZE << order);
+            (start, Order::new(*order).expect("parsed orders are small"))
+        };
+        let mut folios: Vec<_> = orders.iter().map(place).collect();
+        if scenario.list == ListOrder::Shuffled {
+            fastrand::Rng::with_seed(seed).shuffle(&mut folios);
+        }
+        for (start, order) in folios {
+            maps.mapping(mapping).set_order(order);
+            let fault = handle_fault(maps, env, cpu, mm, start, Access::Write, tuning);
+            assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
+        }
+    }
+
+    /// Gives up the second half of each folio, with its entries.
+    fn give_up_halves(&self, mm: MmId, start: VirtAddr, folios: &[FolioId]) {
+        let Ground { env, maps, .. } = &self.ground;
+        let cpu = &mut CpuCtx::new();
+        let tuning = Variant::BEFORE.tuning(F::FLUSH);
+        for folio in folios {
+            let folio = maps.folio(*folio);
+            let half = folio.nr_pages() as u64 / 2;
+            let at = |index: u64| start.add(index << F::PAGE_SHIFT);
+            let range = at(folio.index() + half)..at(folio.index() + 2 * half);
+            let done = maps.madvise(env, cpu, mm, &range, Advice::DontNeed, tuning);
+            done.expect("the file is mapped");
+        }
+    }
+
+    /// Puts the folios on the inactive list, or in the generation that a fault brings them to, and
+    /// gives up the references they were made with. As in the lab, that they were used to bring
+    /// them in is taken back.
+    fn list(&self, order: ListOrder, mut folios: Vec<FolioId>, seed: u64) {
+        let Ground { env, maps, .. } = &self.ground;
+        let cpu = &mut CpuCtx::new();
+        if order == ListOrder::Shuffled {
+            fastrand::Rng::with_seed(seed).shuffle(&mut folios);
+        }
+        for folio in folios {
+            maps.mark_accessed(env, cpu, folio);
+            maps.lru_add(env, cpu, folio);
+            maps.folio(folio).note_use(Recency::NONE, Recency::REFERENCED);
+            maps.release(env, cpu, folio, 1);
+        }
+    }
+
+    /// What walks of page tables counted, if the folios are in generations.
+    pub(super) fn walks(&self) -> Option<MmStats> {
+        let Ground { maps, .. } = &self.ground;
+        maps.lru_gen_caps().contains(LruGenCaps::CORE).then(|| maps.mm_stats(self.memcg))
+    }
+
+    /// What the engine counted of the cgroup.
+    pub fn vmstat(&self) -> &VmStat {
+        self.ground.maps.memcg(self.memcg).vmstat()
+    }
+
+    /// Asks the cgroup for so many bytes back; pages reclaimed.
+    pub fn reclaim<W: World<Format = F>>(
+        &self,
+        world: &W,
+        bytes: &str,
+        tuning: Tuning,
+    ) -> Result<u64, Errno> {
+        self.ground.maps.memory_reclaim(world, &mut CpuCtx::new(), self.memcg, bytes, tuning)
+    }
+}

@@ -1,0 +1,522 @@
+//! Scenario `trace`: a real program's accesses set young bits through the ideal walker, and at each
+//! epoch's end every resident folio is aged under every variant; or, with a memory limit, the
+//! program runs on the engine ([`crate::memcg_trace`]).
+//!
+//! Protection changes are not replayed: every mapping is taken as writable, since only young bits
+//! are read. Pages that move (`mremap`) are faulted in anew where they are touched next.
+
+use crate::age_file::AgeFile;
+use crate::counting::{Counter, CountingEnv, Counts};
+use crate::env::HostEnv;
+use crate::layout::{Arena, Ground};
+use crate::memcg_trace::{Decisions, Limited, MemoryLimit};
+use crate::residency::{
+    Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, canonical_range, page_number,
+};
+use crate::steps::{Step, Steps};
+use crate::walker::{Touch, touch};
+use pageout_experiment::clock::timed;
+use pageout_experiment::fields::{self, FieldError, OrderName, bad};
+use pageout_experiment::formats::{Arch, FormatName, with_format};
+use pageout_experiment::metrics::{NS_PER_PAGE, counted, labels, measured};
+use pageout_experiment::rounds::{Cell, turns};
+use pageout_experiment::this_machine;
+use pageout_experiment::variant::{Axes, Lru, Variant};
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Order, Pfn, VirtAddr};
+use pageout_reclaim::{
+    Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
+    VmFlags, VmaId, map_folio, zap_folio,
+};
+use pageout_record::schema::{Better, Ground as RecordGround, Labels, Metric, Record};
+use pageout_trace::PageRange;
+use pageout_trace::source::TraceSource;
+use std::collections::BTreeMap;
+
+const NAME: &str = "trace";
+const FIELDS: &str = "format, order, every and limit (the trace is named by --trace)";
+/// How often folios are aged where nothing else is asked: at the end of every epoch.
+const DEFAULT_EVERY: u32 = 1;
+const SIZED: &str = "the arena is sized by playing the trace through";
+
+/// The scenario, with one value a field.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replay {
+    /// The trace.
+    pub source: TraceSource,
+    /// Entry format.
+    pub format: FormatName,
+    /// Largest folio order; folios are smaller where mappings begin, end or change.
+    pub order: OrderName,
+    /// What is done with the program.
+    pub what: What,
+}
+
+/// What is done with a traced program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// All it has is resident, and aged at the end of every so many epochs.
+    Age(u32),
+    /// It runs in so much memory.
+    Limit(MemoryLimit),
+}
+
+impl Replay {
+    /// Scenarios from `FIELD=VALUE` arguments: format and order may be comma-separated lists.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
+        let mut formats = FormatName::MAIN.to_vec();
+        let (mut orders, mut every, mut limit) = (None, None, None);
+        for (field, value) in fields::pairs(arguments)? {
+            match field {
+                "format" => formats = fields::list("format", value, FormatName::parse)?,
+                "order" => orders = Some(fields::list("order", value, OrderName::parse)?),
+                "every" => every = Some(parse_every(value)?),
+                "limit" => limit = Some(MemoryLimit::parse(value)?),
+                _ => {
+                    return Err(FieldError::Unknown {
+                        scenario: NAME,
+                        field: field.to_owned(),
+                        accepted: FIELDS,
+                    });
+                }
+            }
+        }
+        let what = match (every, limit) {
+            (Some(_), Some(_)) => {
+                let problem = "every is for aging all that is resident, not for a limit";
+                return Err(FieldError::Together { scenario: NAME, problem: problem.to_owned() });
+            }
+            (None, Some(limit)) => What::Limit(limit),
+            (every, None) => What::Age(every.unwrap_or(DEFAULT_EVERY)),
+        };
+        let orders = orders.unwrap_or_else(|| match what {
+            What::Age(_) => AgeFile::ORDERS.to_vec(),
+            What::Limit(_) => vec![OrderName::Number(0)],
+        });
+        fields::distinct(&orders, &formats)?;
+        let one = |format, order| Self { source: trace.clone(), format, order, what };
+        let of_format = |format| orders.iter().map(move |order| one(format, *order));
+        Ok(formats.into_iter().flat_map(of_format).collect())
+    }
+
+    /// The axes in which variants of it may differ.
+    pub const fn axes(&self) -> Axes {
+        match self.what {
+            What::Age(_) => Axes::Aging,
+            What::Limit(_) => Axes::Reclaim,
+        }
+    }
+
+    /// Reads the trace once and prepares to replay it.
+    ///
+    /// # Errors
+    /// [`ReplayError`].
+    pub fn plan(self, variants: &[Variant]) -> Result<Box<dyn Cell>, ReplayError> {
+        match self.what {
+            What::Age(every) => {
+                with_format!(self.format, F => ReplayCell::<F>::plan(self, every, variants))
+            }
+            What::Limit(limit) => {
+                with_format!(self.format, F => self.run_limited::<F>(limit, variants))
+            }
+        }
+    }
+
+    /// Runs the program once under every variant, since nothing is measured of it.
+    fn run_limited<F: Arch>(
+        &self,
+        limit: MemoryLimit,
+        variants: &[Variant],
+    ) -> Result<Box<dyn Cell>, ReplayError> {
+        let order = self.order.in_format(self.format);
+        let limited = Limited::plan::<F>(&self.source, limit, order)?;
+        let mut first: Vec<(Lru, Decisions)> = Vec::new();
+        let mut record = |variant: &Variant| {
+            let (decisions, counts) = limited.run::<F>(*variant)?;
+            let lru = variant.lru;
+            let like = first.iter().find(|first| first.0 == lru);
+            // Batches of entries are weighed by generations, where folios have several.
+            if lru == Lru::Classic || order == 0 {
+                let expected = like.map_or(decisions, |first| first.1);
+                assert_eq!(decisions, expected, "variants on the same lists decide alike");
+            }
+            if like.is_none() {
+                first.push((lru, decisions));
+            }
+            let metrics = limited.metrics(&decisions).into_iter().chain(counts).collect();
+            Ok(self.record(*variant, Axes::Reclaim, metrics))
+        };
+        let records: Result<Vec<_>, ReplayError> = variants.iter().map(&mut record).collect();
+        Ok(Box::new(Counted(records?)))
+    }
+
+    /// Runs the program under a variant of generations, then writes each of `commands` to `lru_gen`
+    /// in a call of its own; what that says in the end of the root and of the program's cgroup.
+    /// `None` if it runs without a limit: its folios are then on no list.
+    ///
+    /// # Errors
+    /// [`ReplayError`], also for the first command that is refused.
+    pub fn generations(
+        &self,
+        variant: Variant,
+        commands: &[String],
+    ) -> Result<Option<String>, ReplayError> {
+        let What::Limit(limit) = self.what else {
+            return Ok(None);
+        };
+        let order = self.order.in_format(self.format);
+        with_format!(self.format, F => {
+            let limited = Limited::plan::<F>(&self.source, limit, order)?;
+            limited.generations::<F>(variant, commands).map(Some)
+        })
+    }
+
+    fn record(&self, variant: Variant, axes: Axes, metrics: Vec<Metric>) -> Record {
+        Record {
+            scenario: NAME.to_owned(),
+            ground: RecordGround::Host,
+            seed: 0,
+            fields: self.labels(),
+            variant: variant.labels(axes),
+            metrics,
+        }
+    }
+
+    /// The scenario's fields as records carry them.
+    pub fn labels(&self) -> Labels {
+        let what = match self.what {
+            What::Age(every) => ("every", every.to_string()),
+            What::Limit(limit) => ("limit", limit.to_string()),
+        };
+        labels([
+            ("format", self.format.name().to_owned()),
+            ("order", self.order.to_string()),
+            ("trace", self.source.name().to_owned()),
+            what,
+            ("crc32", self.source.crc32()),
+        ])
+    }
+}
+
+fn parse_every(text: &str) -> Result<u32, FieldError> {
+    let number = fields::number(text).filter(|number| *number >= 1);
+    number.ok_or_else(|| bad("every", text, "a number of epochs from 1"))
+}
+
+/// What one replay found under one variant.
+#[derive(Clone, Copy, Default, Debug)]
+struct Found {
+    agings: u64,
+    /// Pages of the folios aged, over all agings.
+    pages: u64,
+    /// Folios found referenced, over all agings.
+    referenced: u64,
+    ns: u64,
+}
+
+/// What was counted already.
+struct Counted(Vec<Record>);
+
+impl Cell for Counted {
+    fn sample(&mut self, _round: usize) {}
+
+    fn records(&mut self) -> Vec<Record> {
+        self.0.clone()
+    }
+}
+
+struct ReplayCell<F> {
+    replay: Replay,
+    every: u32,
+    cuts: Cuts,
+    steps: Steps,
+    needs: Needs,
+    variants: Vec<Variant>,
+    /// Times of every variant, a sample a replay.
+    samples: Vec<Vec<f64>>,
+    found: Vec<Found>,
+    format: std::marker::PhantomData<F>,
+}
+
+impl<F: Arch> ReplayCell<F> {
+    fn plan(
+        replay: Replay,
+        every: u32,
+        variants: &[Variant],
+    ) -> Result<Box<dyn Cell>, ReplayError> {
+        let cuts = Cuts::of_trace(&replay.source)?;
+        let steps = Steps::of_trace(&replay.source, this_machine::available_memory())?;
+        let needs = Needs::of_steps::<F>(
+            &steps,
+            &cuts,
+            replay.order.in_format(replay.format),
+            every,
+            this_machine::available_memory().map(|bytes| bytes / variants.len() as u64),
+        )?;
+        if needs.folios_aged == 0 {
+            return Err(ReplayError::Empty);
+        }
+        Ok(Box::new(Self {
+            replay,
+            every,
+            cuts,
+            steps,
+            needs,
+            variants: variants.to_vec(),
+            samples: vec![Vec::new(); variants.len()],
+            found: vec![Found::default(); variants.len()],
+            format: std::marker::PhantomData,
+        }))
+    }
+
+    fn aging(&self, variant: Variant) -> Aging {
+        variant.aging(self.replay.format.flush_policy())
+    }
+
+    fn arena(&self) -> Arena {
+        Arena::new::<F>(&self.needs.limits(), self.needs.tables)
+    }
+
+    /// Replays the trace once under every variant, interleaved epoch by epoch and beginning with
+    /// another each time; `age` makes the environment in which the k-th variant's folios are aged,
+    /// and says what it saw.
+    fn replay(
+        &self,
+        round: usize,
+        mut age: impl FnMut(usize, &Program<'_, F>, Aging) -> Found,
+    ) -> Vec<Found> {
+        let mut arenas: Vec<_> = self.variants.iter().map(|_| self.arena()).collect();
+        // Which memory a variant has is chance, and so is another's each time.
+        arenas.rotate_left(round % self.variants.len());
+        let mut programs: Vec<_> = arenas.iter_mut().map(Program::<F>::new).collect();
+        let mut residency =
+            Residency::new(&self.cuts, self.replay.order.in_format(self.replay.format));
+        let mut found = vec![Found::default(); self.variants.len()];
+        let mut ends = EpochEnds::new(self.every);
+        let mut agings = round;
+        let mut age_all = |programs: &[Program<'_, F>]| {
+            agings += 1;
+            for k in turns(programs.len(), agings) {
+                found[k].add(age(k, &programs[k], self.aging(self.variants[k])));
+            }
+        };
+        for step in self.steps.iter() {
+            match step {
+                Step::Access { page, store, kind } => {
+                    self.access(&mut programs, &mut residency, page_number(page), store, kind);
+                }
+                Step::Drop { pages, unmapped } => {
+                    let gone = residency.drop_range(pages);
+                    for program in &mut programs {
+                        program.discard(&gone);
+                        if unmapped {
+                            program.unmap(&self.cuts, pages);
+                        }
+                    }
+                }
+                Step::EpochEnd => {
+                    if ends.is_due() {
+                        age_all(&programs);
+                    }
+                }
+            }
+        }
+        if ends.is_left_over() {
+            age_all(&programs);
+        }
+        found
+    }
+
+    fn access(
+        &self,
+        programs: &mut [Program<'_, F>],
+        residency: &mut Residency<'_>,
+        number: u64,
+        store: bool,
+        kind: MappingKind,
+    ) {
+        let mut placed = None;
+        for program in programs {
+            if program.touch(number, store) == Touch::Done {
+                continue;
+            }
+            placed = placed.or_else(|| residency.fault(number));
+            let placed = placed.expect("every variant has the same folios resident");
+            program.fault(self.cuts.interval(number), kind, placed);
+            let touched = program.touch(number, store);
+            assert_eq!(touched, Touch::Done, "a faulted page can be touched");
+        }
+    }
+}
+
+impl<F: Arch> Cell for ReplayCell<F> {
+    fn sample(&mut self, round: usize) {
+        let found = self.replay(round, |_, program, aging| program.age_timed(aging));
+        for (samples, found) in self.samples.iter_mut().zip(&found) {
+            samples.push(found.ns as f64 / found.pages as f64);
+        }
+        self.found = found;
+        let first = self.found[0];
+        let agree =
+            |found: &Found| (found.pages, found.referenced) == (first.pages, first.referenced);
+        assert!(self.found.iter().all(agree), "variants agree on what was young: {:?}", self.found);
+    }
+
+    fn records(&mut self) -> Vec<Record> {
+        let counters: Vec<_> = self.variants.iter().map(|_| Counter::of::<F>()).collect();
+        let counting = self.replay(0, |k, program, aging| {
+            let env = CountingEnv::new(program.ground.env, &counters[k]);
+            program.age_counted(&env, aging)
+        });
+        let record = |k: usize| {
+            let found = counting[k];
+            let counts: Counts = counters[k].counts();
+            let mut metrics = vec![measured("folio_referenced", NS_PER_PAGE, &self.samples[k])];
+            metrics.extend(counts.metrics(found.pages as f64));
+            let total = |name: &str, unit: &str, value: u64| {
+                counted(name, unit, value as f64, Better::Neither)
+            };
+            metrics.push(total("agings", "agings", found.agings));
+            metrics.push(total("pages aged", "4K pages", found.pages));
+            metrics.push(total("folios referenced", "folios", found.referenced));
+            self.replay.record(self.variants[k], Axes::Aging, metrics)
+        };
+        (0..self.variants.len()).map(record).collect()
+    }
+}
+
+impl Found {
+    fn add(&mut self, one: Self) {
+        self.agings += one.agings;
+        self.pages += one.pages;
+        self.referenced += one.referenced;
+        self.ns += one.ns;
+    }
+}
+
+/// The traced program's address space under one variant.
+struct Program<'a, F> {
+    ground: Ground<'a, F>,
+    mm: MmId,
+    root: Pfn,
+    /// The VMA of each touched interval between cuts, by its first page.
+    vmas: BTreeMap<u64, (VmaId, MappingId)>,
+    /// Folios in the order of their faults: how an LRU list has them.
+    list: BTreeMap<u64, (FolioId, VmaId)>,
+    /// By first page, where a folio stands in the list.
+    faulted: BTreeMap<u64, u64>,
+    next_fault: u64,
+}
+
+impl<'a, F: Arch> Program<'a, F> {
+    fn new(arena: &'a mut Arena) -> Self {
+        let ground = arena.ground::<F>();
+        let root = ground.supply.alloc_table().expect(SIZED);
+        let mm = ground.maps.add_mm(&ground.env, &mut CpuCtx::new(), root, Asid(0)).expect(SIZED);
+        Self {
+            ground,
+            mm,
+            root,
+            vmas: BTreeMap::new(),
+            list: BTreeMap::new(),
+            faulted: BTreeMap::new(),
+            next_fault: 0,
+        }
+    }
+
+    fn touch(&self, page: u64, store: bool) -> Touch {
+        touch(&self.ground.env, self.root, VirtAddr::new(page << F::PAGE_SHIFT), store)
+    }
+
+    /// Maps a newly placed folio, in the VMA of its interval.
+    fn fault(&mut self, interval: (u64, u64), kind: MappingKind, placed: Placed) {
+        let (vma, mapping) = self.vma(interval, kind);
+        let (env, maps) = (&self.ground.env, &self.ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let new = NewFolio {
+            pfn: placed.pfn,
+            order: Order::new(placed.order).expect("parsed orders are small"),
+            mapping,
+            index: placed.page - interval.0,
+            flags: FolioFlags::empty(),
+        };
+        let folio = maps.add_folio(env, cpu, new).expect(SIZED);
+        map_folio(maps, env, cpu, vma, folio, MapAs::Ptes, &mut { self.ground.supply })
+            .expect(SIZED);
+        self.list.insert(self.next_fault, (folio, vma));
+        self.faulted.insert(placed.page, self.next_fault);
+        self.next_fault += 1;
+    }
+
+    fn vma(&mut self, (start, end): (u64, u64), kind: MappingKind) -> (VmaId, MappingId) {
+        if let Some(known) = self.vmas.get(&start) {
+            return *known;
+        }
+        let (env, maps) = (&self.ground.env, &self.ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let mapping = maps.add_mapping(env, cpu, kind).expect(SIZED);
+        let addr = |page: u64| VirtAddr::new(page << F::PAGE_SHIFT);
+        let new = NewVma {
+            mm: self.mm,
+            range: addr(start)..addr(end),
+            flags: VmFlags::READ | VmFlags::WRITE,
+            mapping,
+            pgoff: 0,
+        };
+        let vma = maps.mmap(env, cpu, &new).expect(SIZED);
+        self.vmas.insert(start, (vma, mapping));
+        (vma, mapping)
+    }
+
+    /// Drops folios whose content the program gave up.
+    fn discard(&mut self, gone: &[Placed]) {
+        let (env, maps) = (&self.ground.env, &self.ground.maps);
+        let cpu = &mut CpuCtx::new();
+        for placed in gone {
+            let at = self.faulted.remove(&placed.page).expect("a resident folio was faulted");
+            let (folio, vma) = self.list.remove(&at).expect("a faulted folio is listed");
+            zap_folio(maps, env, cpu, vma, folio);
+            maps.remove_folio(env, cpu, folio);
+        }
+    }
+
+    /// Drops the VMAs of intervals that no longer hold a folio.
+    fn unmap(&mut self, cuts: &Cuts, pages: PageRange) {
+        let (first, end) = canonical_range(pages);
+        let (env, maps) = (&self.ground.env, &self.ground.maps);
+        let cpu = &mut CpuCtx::new();
+        let mut page = first;
+        while page < end {
+            let (start, next) = cuts.interval(page);
+            if let Some((vma, mapping)) = self.vmas.remove(&start) {
+                maps.munmap(env, cpu, vma);
+                maps.remove_mapping(env, cpu, mapping);
+            }
+            page = next;
+        }
+    }
+
+    fn age_timed(&self, aging: Aging) -> Found {
+        let env: HostEnv<'a, F> = self.ground.env;
+        let list = self.lru_list();
+        let (referenced, ns) = timed(|| self.ground.age(&env, &list, aging));
+        Found { agings: 1, pages: self.pages(&list), referenced, ns }
+    }
+
+    fn age_counted(&self, env: &CountingEnv<'a, F>, aging: Aging) -> Found {
+        let list = self.lru_list();
+        let referenced = self.ground.age(env, &list, aging);
+        Found { agings: 1, pages: self.pages(&list), referenced, ns: 0 }
+    }
+
+    fn lru_list(&self) -> Vec<FolioId> {
+        self.list.values().map(|(folio, _)| *folio).collect()
+    }
+
+    fn pages(&self, list: &[FolioId]) -> u64 {
+        list.iter().map(|folio| self.ground.maps.folio(*folio).nr_pages() as u64).sum()
+    }
+}

@@ -1,0 +1,199 @@
+//! Time by stage: the engine's thread says which stage it enters, with a plain store; a thread on
+//! another CPU looks every microsecond or so. A stage's time is its share of the looks.
+//!
+//! While the engine's thread waits for its CPU, the looks would all see the stage it stopped in, so
+//! a stage that does not change for longer than any stage lasts is not looked at.
+
+use crate::env::Probe;
+use pageout_paging::Stage;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The part of the work that has to have been looked at: what work consists of may change from its
+/// beginning to its end.
+const COVERED: f64 = 0.5;
+
+/// No stage lasts as long: batches are 32 pages, or one folio.
+const STOPPED: Duration = Duration::from_micros(500);
+
+/// The stage the engine is in; alone on its cache lines.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct StageCell(AtomicU8);
+
+impl Default for StageCell {
+    fn default() -> Self {
+        Self(AtomicU8::new(Stage::Other as u8))
+    }
+}
+
+impl Probe for &StageCell {
+    #[inline]
+    fn enter(self, stage: Stage) {
+        self.0.store(stage as u8, Relaxed);
+    }
+}
+
+/// What the sampler saw.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Looks {
+    /// How often it saw each stage, in [`Stage::ALL`]'s order.
+    stages: [u64; Stage::ALL.len()],
+    /// For how long the engine's thread was seen to move.
+    covered: Duration,
+}
+
+impl Looks {
+    /// The stages' shares of work that took so many nanoseconds, in [`Stage::ALL`]'s order; `None`
+    /// if less than half of it was looked at.
+    pub fn shares(&self, ns: f64) -> Option<[f64; Stage::ALL.len()]> {
+        let all = self.all();
+        let enough = all > 0 && self.covered.as_nanos() as f64 >= COVERED * ns;
+        enough.then(|| self.stages.map(|looks| looks as f64 / all as f64))
+    }
+
+    /// The standard error of the share that has the largest, taking looks as independent.
+    pub fn error(&self) -> f64 {
+        let all = self.all() as f64;
+        let error = |looks: &u64| {
+            let share = *looks as f64 / all;
+            (share * (1.0 - share) / all).sqrt()
+        };
+        self.stages.iter().map(error).fold(0.0, f64::max)
+    }
+
+    /// Adds looks that saw one stage for so long without another.
+    fn add(&mut self, stage: u8, seen: u64, lasting: Duration) {
+        if lasting < STOPPED {
+            self.stages[usize::from(stage)] += seen;
+            self.covered += lasting;
+        }
+    }
+
+    fn all(&self) -> u64 {
+        self.stages.iter().sum()
+    }
+}
+
+/// Whether there is a CPU for the sampler besides that of the engine's thread.
+pub fn is_possible() -> bool {
+    thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1)
+}
+
+/// Runs `work`, which enters stages on the cell, and looks at it all the while from another CPU.
+pub fn sampled<R>(work: impl FnOnce(&StageCell) -> R) -> (R, Looks) {
+    let (cell, begun, done) =
+        (StageCell::default(), AtomicBool::new(false), AtomicBool::new(false));
+    let apart = Apart::new();
+    thread::scope(|scope| {
+        let sampler = scope.spawn(|| {
+            apart.take(&apart.others);
+            begun.store(true, Relaxed);
+            look_until(&done, &cell)
+        });
+        while !begun.load(Relaxed) {
+            thread::yield_now();
+        }
+        apart.take(&apart.one);
+        let result = work(&cell);
+        apart.take(&apart.all);
+        done.store(true, Relaxed);
+        (result, sampler.join().expect("the sampler only counts"))
+    })
+}
+
+/// The CPUs that this process may use, and two parts of them. On a busy machine two threads may
+/// otherwise take turns on one CPU, and see nothing of each other.
+struct Apart {
+    all: Option<CpuSet>,
+    one: Option<CpuSet>,
+    others: Option<CpuSet>,
+}
+
+impl Apart {
+    fn new() -> Self {
+        let all = sched_getaffinity(None).ok().filter(|all| all.count() > 1);
+        let here = sched_getcpu();
+        let one = all.map(|_| {
+            let mut one = CpuSet::new();
+            one.set(here);
+            one
+        });
+        let others = all.map(|mut others| {
+            others.unset(here);
+            others
+        });
+        Self { all, one, others }
+    }
+
+    /// Keeps this thread to a part. Where that is not permitted, it goes without.
+    fn take(&self, part: &Option<CpuSet>) {
+        if let Some(part) = part {
+            let _ = sched_setaffinity(None, part);
+        }
+    }
+}
+
+fn look_until(done: &AtomicBool, cell: &StageCell) -> Looks {
+    let mut looks = Looks::default();
+    // Irregular steps, so that no stage is met by its rhythm.
+    let mut random = fastrand::Rng::with_seed(1);
+    let (mut stage, mut seen, mut since) = (Stage::Other as u8, 0, Instant::now());
+    while !done.load(Relaxed) {
+        let now = cell.0.load(Relaxed);
+        if now != stage {
+            looks.add(stage, seen, since.elapsed());
+            (stage, seen, since) = (now, 0, Instant::now());
+        }
+        seen += 1;
+        for _ in 0..random.u8(4..32) {
+            spin_loop();
+        }
+    }
+    looks.add(stage, seen, since.elapsed());
+    looks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spend(time: Duration) {
+        let since = Instant::now();
+        while since.elapsed() < time {
+            spin_loop();
+        }
+    }
+
+    #[test]
+    fn a_stage_is_seen_as_often_as_it_lasts() {
+        let short = Duration::from_micros(50);
+        let ((), looks) = sampled(|cell| {
+            for _ in 0..400 {
+                cell.enter(Stage::Unmap);
+                spend(short * 3);
+                cell.enter(Stage::Free);
+                spend(short);
+            }
+        });
+        // On a machine too busy to run both threads there is nothing to judge.
+        let work = short * 4 * 400;
+        let Some(shares) = looks.shares(work.as_nanos() as f64) else { return };
+        assert!((shares[Stage::Unmap as usize] - 0.75).abs() < 0.2, "{looks:?}");
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!(looks.error() < 0.03, "{looks:?}");
+    }
+
+    #[test]
+    fn a_stage_in_which_nothing_moves_is_not_looked_at() {
+        let mut looks = Looks::default();
+        looks.add(Stage::Young as u8, 3000, STOPPED);
+        looks.add(Stage::Unmap as u8, 1000, STOPPED / 10);
+        let shares = looks.shares(1e4).expect("looks enough");
+        assert_eq!((shares[Stage::Young as usize], shares[Stage::Unmap as usize]), (0.0, 1.0));
+        assert_eq!(looks.shares(1e6), None, "most of the work was not seen");
+    }
+}

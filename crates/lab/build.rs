@@ -1,0 +1,34 @@
+//! Lists the lab's files, which travel in the binary.
+
+use std::path::Path;
+use std::{env, fs};
+
+/// Where the lab's files are.
+const LAB: &str = "files";
+/// Those whose files are listed.
+const FOLDERS: [&str; 6] = ["init", "bench", "plugin", "series", "before-7.3", "questions-7.3"];
+
+fn main() {
+    println!("cargo::rerun-if-changed={LAB}");
+    let lists: String = FOLDERS.map(list).concat();
+    let out = env::var_os("OUT_DIR").expect("cargo says where");
+    fs::write(Path::new(&out).join("lab.rs"), lists).expect("the list can be written");
+}
+
+/// A constant with every source and patch of one of the lab's folders.
+fn list(folder: &str) -> String {
+    let path = fs::canonicalize(Path::new(LAB).join(folder)).expect("the lab has the folder");
+    let entries = fs::read_dir(&path).expect("the folder can be read");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> =
+        names.map(|name| name.into_string().expect("a name in UTF-8")).collect();
+    names.retain(|name| [".c", ".h", ".patch"].iter().any(|end| name.ends_with(end)));
+    names.sort();
+    let file = |name: &String| {
+        let path = path.join(name);
+        format!("    ({name:?}, include_str!({path:?})),\n")
+    };
+    let files: String = names.iter().map(file).collect();
+    let constant = folder.to_uppercase().replace(['-', '.'], "_");
+    format!("pub(super) const {constant}: &[File] = &[\n{files}];\n")
+}

@@ -1,0 +1,45 @@
+//! The lab's own files, which travel in the binary.
+
+/// A file by its name, and its text.
+pub(super) type File = (&'static str, &'static str);
+
+macro_rules! text {
+    ($path:literal) => {
+        include_str!(concat!("../files/", $path))
+    };
+}
+
+pub(super) const COMMON: &str = text!("config/common.config");
+pub(super) const ARM64: &str = text!("config/arm64.config");
+pub(super) const ARM64_4K: &str = text!("config/arm64-4k.config");
+pub(super) const ARM64_64K: &str = text!("config/arm64-64k.config");
+pub(super) const X86_64: &str = text!("config/x86-64.config");
+pub(super) const SWAP: &str = text!("config/swap.config");
+
+/// The proc file that is added to every kernel as `mm/pageout_lab.c`.
+pub(super) const PROC_FILE: &str = text!("kernel/pageout_lab.c");
+
+/// The template of the script that measures a real machine.
+pub(super) const SCRIPT: &str = text!("script/measure.sh");
+
+// Whole folders, in the order of their files' names: `INIT`, the test machine's first process;
+// `BENCH`, the benchmark; `PLUGIN`, the emulator's; `SERIES`, our patches for Linux 6.12;
+// `BEFORE_7_3`, those that take batches out of Linux 7.3; `QUESTIONS_7_3`, those that ask it.
+include!(concat!(env!("OUT_DIR"), "/lab.rs"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_whole_and_in_order() {
+        for (files, wanted) in [(INIT, "init.c"), (BENCH, "record.c"), (PLUGIN, "profile.c")] {
+            assert!(files.iter().any(|(name, _)| *name == wanted), "{wanted}");
+            assert!(files.is_sorted());
+        }
+        for (number, (name, text)) in (1..).zip(SERIES) {
+            assert!(name.starts_with(&format!("{number:04}-")), "{name}");
+            assert!(text.contains("\nSubject: [PATCH"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! A test machine under way: started, listened to, and ended, whatever happens.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, PipeReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pageout_record::schema::Record;
+
+use pageout_experiment::bound::bound;
+
+use super::transcript::{Brought, Fault, Transcript};
+
+/// How long a machine that says it is done, or panicked, may take to end.
+const GRACE: Duration = Duration::from_secs(10);
+/// How many of the last lines, or of those up to a panic, a message shows.
+const SHOWN_LINES: usize = 10;
+/// How many characters of a line.
+const SHOWN_COLUMNS: usize = 160;
+/// How often it is asked whether to stop.
+const TICK: Duration = Duration::from_millis(100);
+/// How many lines may wait to be understood.
+const LINES: usize = 1024;
+
+/// What to start, and what of.
+#[derive(Debug)]
+pub(super) struct Boot<'a> {
+    /// What it is called in messages: `s1, arm64-4k, cpu max`.
+    pub(super) title: &'a str,
+    /// The emulator and its arguments.
+    pub(super) command: Vec<std::ffi::OsString>,
+    /// The benchmark's runs.
+    pub(super) plan: &'a [String],
+    /// Where the serial line is written down.
+    pub(super) log: &'a Path,
+    /// When to give up.
+    pub(super) limit: Duration,
+    /// Set when nobody wants its records any more.
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// What came of a machine.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// What the benchmark found.
+    pub(super) records: Vec<Record>,
+    /// A session's answers, line by line.
+    pub(super) answers: Vec<String>,
+    /// Lines in which the kernel warned.
+    pub(super) warnings: usize,
+}
+
+/// Why a machine gave no records.
+#[derive(Debug, thiserror::Error)]
+pub enum BootError {
+    /// The log cannot be written.
+    #[error("cannot write {}", log.display())]
+    Log {
+        /// Which file.
+        log: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The emulator does not start.
+    #[error("cannot run `{program}`")]
+    Start {
+        /// Which program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It started, and what it said is no result.
+    #[error(transparent)]
+    Failed(#[from] Box<Failed>),
+}
+
+/// A machine that gave no result.
+#[derive(Debug, thiserror::Error)]
+#[error("{title}: {fault}\nthe log is {}; it says:\n{}", log.display(), last.join("\n"))]
+pub struct Failed {
+    /// Which machine.
+    title: String,
+    /// What is wrong.
+    pub fault: Fault,
+    /// All of its words.
+    log: PathBuf,
+    /// The last of them.
+    last: Vec<String>,
+}
+
+/// The emulator's process, which does not outlive this value, nor the thread that made it: on its
+/// end the system kills the emulator.
+struct Emulator(Child);
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Boot<'_> {
+    /// Runs the machine to its end, telling what it says.
+    pub(super) fn run(&self, tell: &dyn Fn(&str)) -> Result<Ended, BootError> {
+        let failed = |source| BootError::Log { log: self.log.to_owned(), source };
+        let mut log = File::create(self.log).map_err(failed)?;
+        let (reader, emulator) = self.start()?;
+        let lines = listen(reader);
+        let mut transcript = Transcript::default();
+        let mut last: Vec<String> = Vec::new();
+        let mut deadline = Instant::now() + self.limit;
+        let mut over = false;
+        let in_time = loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match lines.recv_timeout(left.min(TICK)) {
+                Ok(line) => {
+                    log.write_all(&line).map_err(failed)?;
+                    let line = String::from_utf8_lossy(&line);
+                    let line = line.trim_end_matches(['\r', '\n']);
+                    if !over {
+                        last.drain(..(last.len() + 1).saturating_sub(SHOWN_LINES));
+                        last.push(shown(line));
+                    }
+                    transcript.take(line);
+                    tell(line);
+                    if transcript.is_over() && !over {
+                        over = true;
+                        deadline = deadline.min(Instant::now() + GRACE);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if left > TICK && !self.is_stopped() => {}
+                Err(RecvTimeoutError::Timeout) => break false,
+                Err(RecvTimeoutError::Disconnected) => break true,
+            }
+        };
+        drop(emulator);
+        let warnings = transcript.warnings();
+        let limit = (!in_time).then_some(self.limit.as_secs());
+        match transcript.finish(self.plan, limit) {
+            Ok(Brought { records, answers }) => Ok(Ended { records, answers, warnings }),
+            Err(fault) => {
+                let (title, log) = (self.title.to_owned(), self.log.to_owned());
+                Err(Box::new(Failed { title, fault, log, last }).into())
+            }
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn start(&self) -> Result<(PipeReader, Emulator), BootError> {
+        let program = self.command[0].to_string_lossy().into_owned();
+        let failed = |source| BootError::Start { program, source };
+        let start = || {
+            let (reader, writer) = io::pipe()?;
+            let child = bound("KILL", &self.command[0])
+                .args(&self.command[1..])
+                .stdin(Stdio::null())
+                .stdout(writer.try_clone()?)
+                .stderr(writer)
+                .spawn()?;
+            Ok((reader, Emulator(child)))
+        };
+        start().map_err(failed)
+    }
+}
+
+/// A line as messages show it: what fits, and nothing that a terminal would obey.
+fn shown(line: &str) -> String {
+    let printable = line.chars().filter(|c| !c.is_control());
+    format!("  {}", printable.take(SHOWN_COLUMNS).collect::<String>())
+}
+
+/// The lines of a pipe, until it ends.
+fn listen(pipe: PipeReader) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = sync_channel(LINES);
+    thread::spawn(move || {
+        let mut pipe = BufReader::new(pipe);
+        let mut line = Vec::new();
+        // The end of the pipe, an error, and a receiver that is gone all mean: no more lines.
+        while pipe.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            if sender.send(std::mem::take(&mut line)).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::{TempDir, tempdir};
+
+    const RECORD: &str =
+        r#"echo 'record {"scenario": "x", "ground": "linux", "seed": 0, "metrics": []}'"#;
+
+    struct Fake {
+        directory: TempDir,
+        stopped: bool,
+    }
+
+    impl Fake {
+        fn new() -> Self {
+            Self { directory: tempdir().unwrap(), stopped: false }
+        }
+
+        /// Boots a shell script in QEMU's place; it writes its process's number down first.
+        fn boot(&self, script: &str, limit: Duration) -> Result<Ended, BootError> {
+            let pid = self.directory.path().join("pid");
+            let script = format!("echo $$ > {}\n{script}\n", pid.display());
+            let command = ["sh", "-c", &script].map(Into::into).to_vec();
+            let log = self.directory.path().join("serial.log");
+            let plan = ["x".to_owned()];
+            let stop = AtomicBool::new(self.stopped);
+            let boot = Boot { title: "s1", command, plan: &plan, log: &log, limit, stop: &stop };
+            boot.run(&|_| {})
+        }
+
+        fn fault(&self, script: &str, limit: Duration) -> (Fault, String) {
+            let error = self.boot(script, limit).unwrap_err();
+            let message = error.to_string();
+            let BootError::Failed(failed) = error else {
+                panic!("{message}");
+            };
+            assert!(message.contains(&failed.log.display().to_string()), "{message}");
+            (failed.fault, message)
+        }
+
+        fn is_gone(&self) -> bool {
+            let pid = fs::read_to_string(self.directory.path().join("pid")).unwrap();
+            !Path::new("/proc").join(pid.trim()).exists()
+        }
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_machine_that_ends_well_gives_its_records() {
+        let fake = Fake::new();
+        let script = format!("{RECORD}\necho 'WARNING: CPU: 0'\necho 'lab: exit 0\nlab: done'");
+        let ended = fake.boot(&script, LONG).unwrap();
+        assert_eq!((ended.records.len(), ended.warnings), (1, 1));
+        assert!(fake.is_gone());
+        let log = fs::read_to_string(fake.directory.path().join("serial.log")).unwrap();
+        assert!(log.ends_with("lab: exit 0\nlab: done\n"), "{log}");
+    }
+
+    #[test]
+    fn a_panic_is_told_with_the_lines_before_it() {
+        let fake = Fake::new();
+        let script = "echo 'Unable to handle x'\necho 'Kernel panic - not syncing: Oops'";
+        let (fault, message) = fake.fault(script, LONG);
+        assert_eq!(fault, Fault::Panic("Kernel panic - not syncing: Oops".into()));
+        assert!(message.contains("\n  Unable to handle x\n"), "{message}");
+    }
+
+    #[test]
+    fn a_machine_that_hangs_is_stopped() {
+        let fake = Fake::new();
+        let (fault, _) = fake.fault("echo up\nexec sleep 1000", Duration::from_millis(300));
+        assert!(matches!(fault, Fault::TimeLimit { done: 0, of: 1, .. }), "{fault}");
+        assert!(fake.is_gone());
+    }
+
+    #[test]
+    fn a_machine_that_talks_without_end_is_stopped() {
+        let fake = Fake::new();
+        let (fault, _) = fake.fault("exec yes", Duration::from_millis(300));
+        assert!(matches!(fault, Fault::TimeLimit { .. }), "{fault}");
+        assert!(fake.is_gone());
+    }
+
+    #[test]
+    fn a_machine_that_nobody_wants_any_more_is_stopped() {
+        let fake = Fake { stopped: true, ..Fake::new() };
+        fake.fault("exec sleep 1000", LONG);
+        assert!(fake.is_gone());
+    }
+
+    #[test]
+    fn an_early_end_is_told_with_what_the_emulator_said() {
+        let fake = Fake::new();
+        let (fault, message) = fake.fault("echo 'qemu: no such machine' >&2; exit 1", LONG);
+        assert_eq!(fault, Fault::Early { done: 0, of: 1 });
+        assert!(message.ends_with("qemu: no such machine"), "{message}");
+    }
+
+    #[test]
+    fn lines_are_shown_without_what_a_terminal_obeys() {
+        assert_eq!(shown("\u{1b}[2Ja \"b\"\t"), "  [2Ja \"b\"");
+        assert_eq!(shown(&"x".repeat(1000)).len(), 2 + SHOWN_COLUMNS);
+    }
+
+    #[test]
+    fn the_machine_ends_with_the_thread_that_started_it() {
+        let fake = Fake::new();
+        let pid = fake.directory.path().join("pid");
+        let script = format!("echo $$ > {}\nexec sleep 1000\n", pid.display());
+        let command: Vec<std::ffi::OsString> = ["sh", "-c", &script].map(Into::into).to_vec();
+        thread::spawn(move || {
+            let log = Path::new("/dev/null");
+            let stop = &AtomicBool::new(false);
+            let boot = Boot { title: "s1", command, plan: &[], log, limit: LONG, stop };
+            let (_, emulator) = boot.start().unwrap();
+            while fs::read_to_string(&pid).map_or(true, |text| text.is_empty()) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            // As a killed process would, it leaves the emulator to itself.
+            std::mem::forget(emulator);
+        })
+        .join()
+        .unwrap();
+        let since = Instant::now();
+        let is_running = || {
+            let pid = fs::read_to_string(fake.directory.path().join("pid")).unwrap();
+            let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            stat.is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        while is_running() {
+            assert!(since.elapsed() < LONG, "the emulator lives on");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

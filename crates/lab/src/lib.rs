@@ -1,0 +1,62 @@
+//! Real kernels under QEMU: built with and without patches, booted with the benchmark, compared.
+//!
+//! A [`Lab`] builds [`Kernel`]s of a [`Release`] under a [`Config`] and boots each for every
+//! [`Bench`] line of a plan on a deterministic machine: the times in its records are counts of
+//! instructions. What the lab runs in the machine (`files/` beside the sources) travels in the
+//! binary.
+#![forbid(unsafe_code)]
+
+mod assets;
+mod boot;
+mod build;
+mod cache;
+mod digest;
+mod fetch;
+mod initrd;
+mod kconfig;
+mod kernel;
+mod lru_gen;
+mod measure;
+mod mirror;
+mod parallel;
+mod patches;
+mod plan;
+mod plugin;
+mod proc_file;
+mod profile;
+mod progress;
+mod qemu;
+pub mod records;
+mod release;
+mod room;
+mod script;
+mod session;
+mod source;
+mod target;
+mod tools;
+mod transcript;
+mod tree;
+mod under_way;
+
+pub use boot::{BootError, Failed};
+pub use build::{BuildError, Built};
+pub use cache::{Cache, CacheError};
+pub use fetch::{Fetch, FetchError, Fetched};
+pub use initrd::InitrdError;
+pub use kconfig::{ConfigOption, NotAnOption, NotTaken};
+pub use kernel::{Kernel, KernelError, PATCHED, Patch, PatchSet};
+pub use lru_gen::Captured;
+pub use measure::{Measured, Profiled, Runs};
+pub use mirror::MirrorError;
+pub use patches::PatchError;
+pub use plan::{Bench, Scenario};
+pub use profile::{Costs, Function, Profile, ProfileError};
+pub use progress::{Progress, Silent, Task};
+pub use release::Release;
+pub use script::script;
+pub use session::{Lab, LabError};
+pub use source::{Source, SourceError};
+pub use target::{Arch, Config, Cpu};
+pub use tools::Missing;
+pub use transcript::Fault;
+pub use tree::TreeError;

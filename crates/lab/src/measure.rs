@@ -1,0 +1,329 @@
+//! Machines booted with a plan, and what they bring home.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use pageout_record::schema::{Record, RecordSet};
+
+use super::boot::Boot;
+use super::build::{Built, version};
+use super::cache::CacheError;
+use super::initrd::Guest;
+use super::kernel::Kernel;
+use super::plan::Bench;
+use super::plugin::{self, Plugin};
+use super::profile::{Profile, RECLAIM};
+use super::qemu::{self, Machine};
+use super::session::{Lab, LabError, Wanted, Work};
+use super::target::{Arch, Config, Cpu};
+use pageout_experiment::this_machine::{available_memory, this_run};
+
+/// Seconds that a machine gets to boot, and again for each run of the benchmark and each GiB that
+/// it maps: more than ten times what they take where two machines share two slow CPUs.
+const SECONDS: u64 = 120;
+/// How many times as long it takes with the plugin.
+const PROFILED: u32 = 10;
+
+/// What to run on each kernel.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    /// The processors to emulate.
+    pub cpus: Vec<Cpu>,
+    /// The runs of the benchmark.
+    pub plan: Vec<Bench>,
+    /// Samples of each, where it is not the benchmark's own choice.
+    pub samples: Option<u16>,
+    /// How long a machine may take, where it is not the lab's own choice.
+    pub limit: Option<Duration>,
+    /// The function to count instructions under, if any.
+    pub profile: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Default, Debug)]
+pub struct Measured {
+    /// The kernels, under each configuration.
+    pub built: Vec<Built>,
+    /// The records, with fields `config` and `cpu`.
+    pub records: Vec<Record>,
+    /// A profile for each machine, where they were asked for.
+    pub profiles: Vec<Profiled>,
+    /// The emulators, as they call themselves.
+    pub emulators: Vec<String>,
+    /// Machines whose kernels warned, and their logs.
+    pub warned: Vec<(String, PathBuf)>,
+}
+
+/// A machine's profile.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    /// What the machine is called: `s1, arm64-4k, cpu max`.
+    pub title: String,
+    /// What it brought home.
+    pub records: Vec<Record>,
+    /// Where its instructions went.
+    pub profile: Profile,
+    /// The 4K pages that its counts are divided by: those reclaimed in all samples, or those mapped
+    /// where none are.
+    pub pages: u64,
+}
+
+/// A machine to boot, and what it is to do. Each run of the benchmark has a machine of its own, so
+/// that what it finds does not depend on the runs before it.
+pub(super) struct Job {
+    pub(super) config: Config,
+    pub(super) cpu: Cpu,
+    /// The benchmark's arguments.
+    pub(super) line: String,
+    /// The session that they run, if they run one.
+    pub(super) session: Option<String>,
+    pub(super) cpus: u8,
+    /// Bytes of the benchmark's file.
+    pub(super) file_size: u64,
+    pub(super) limit: Duration,
+    /// The plugin's object and the function under which it counts.
+    pub(super) plugin: Option<(PathBuf, String)>,
+    pub(super) host: Host,
+}
+
+/// What machines of an architecture take of this one.
+#[derive(Clone)]
+pub(super) struct Host {
+    guest: Guest,
+    /// The emulator, as it calls itself.
+    emulator: String,
+}
+
+/// What a machine brought home.
+pub(super) struct Brought {
+    title: String,
+    emulator: String,
+    records: Vec<Record>,
+    /// A session's answers, line by line.
+    pub(super) answers: Vec<String>,
+    profile: Option<Profile>,
+    /// Its log, if its kernel warned.
+    pub(super) warned: Option<PathBuf>,
+}
+
+impl Lab<'_> {
+    /// Builds every kernel under every configuration, boots each on every processor that runs it
+    /// as soon as it is there, several at a time, and brings back the records.
+    ///
+    /// # Errors
+    ///
+    /// The first failure; the other machines are stopped.
+    pub fn run(
+        &self,
+        kernels: &[Kernel],
+        configs: &[Config],
+        runs: &Runs,
+    ) -> Result<Measured, LabError> {
+        // On several CPUs it is the plugin that counts, also where nobody asked for a profile.
+        let root = |bench: &Bench| match &runs.profile {
+            Some(root) => Some(root.clone()),
+            None => bench.plugin_counts().then(|| RECLAIM.to_owned()),
+        };
+        let object = match runs.plan.iter().any(|bench| root(bench).is_some()) {
+            true => Some(plugin::compiled(&self.cache, self.progress)?),
+            false => None,
+        };
+        let plugin = |bench: &Bench| object.clone().zip(root(bench));
+        let jobs = |wanted: &[Wanted]| {
+            self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
+                let job = |bench: &Bench| Job {
+                    config,
+                    cpu,
+                    line: bench.line(&kernel.name, runs.samples),
+                    session: None,
+                    cpus: bench.cpus(),
+                    file_size: bench.file_size(),
+                    limit: runs.limit.unwrap_or_else(|| patience(bench, plugin(bench).is_some())),
+                    plugin: plugin(bench),
+                    host: host.clone(),
+                };
+                runs.plan.iter().map(job).collect()
+            })
+        };
+        let boot = |built: Built, job: &Job, stop: &AtomicBool| {
+            let mut brought = self.emulate(&built, job, stop)?;
+            if let (Some(profile), [record], 2..) =
+                (&brought.profile, &mut brought.records[..], job.cpus)
+            {
+                let failed = |source| LabError::Profile { machine: brought.title.clone(), source };
+                profile.add_to(record, job.config.small_pages()).map_err(failed)?;
+            }
+            for record in &mut brought.records {
+                record.fields.insert("config".to_owned(), job.config.name().to_owned());
+                record.fields.insert("cpu".to_owned(), job.cpu.name().to_owned());
+            }
+            Ok((built, brought))
+        };
+        let mut measured = Measured::default();
+        for (built, brought) in self.build_for(kernels, configs, jobs, boot)? {
+            measured.add(built, brought, runs.profile.is_some())?;
+        }
+        RecordSet::new(this_run(), measured.records.clone()).validate()?;
+        Ok(measured)
+    }
+
+    /// The machines to boot: `each` names those of a kernel on a processor.
+    pub(super) fn jobs(
+        &self,
+        wanted: &[Wanted],
+        cpus: &[Cpu],
+        each: impl Fn(&Kernel, Config, Cpu, &Host) -> Vec<Job>,
+    ) -> Result<Work<Job>, LabError> {
+        let mut hosts: BTreeMap<Arch, Host> = BTreeMap::new();
+        let mut items = Vec::new();
+        for (place, Wanted { kernel, config, .. }) in wanted.iter().enumerate() {
+            let arch = config.arch();
+            let host = match hosts.entry(arch) {
+                Entry::Occupied(host) => host.into_mut(),
+                Entry::Vacant(place) => {
+                    let guest = Guest::open(arch, &self.cache, self.progress)?;
+                    place.insert(Host { guest, emulator: version(arch.qemu())? })
+                }
+            };
+            for cpu in cpus.iter().filter(|cpu| cpu.runs(arch)) {
+                let jobs = each(kernel, *config, *cpu, host);
+                items.extend(jobs.into_iter().map(|job| (place, job)));
+            }
+        }
+        // A column of the table is a kernel: those of one row stand together.
+        items.sort_by_key(|(_, job)| (job.config, job.cpu));
+        self.progress.expect(items.len());
+        let memory = items.iter().map(|(_, job)| qemu::memory(job.config, job.file_size)).max();
+        let fitting = match (available_memory(), memory) {
+            (Some(there), Some(memory)) => (there / memory) as usize,
+            _ => usize::MAX,
+        };
+        Ok(Work { items, at_once: self.jobs.min(fitting).max(1) })
+    }
+
+    /// Boots a machine with its work.
+    pub(super) fn emulate(
+        &self,
+        built: &Built,
+        job: &Job,
+        stop: &AtomicBool,
+    ) -> Result<Brought, LabError> {
+        let Job { config, cpu, .. } = *job;
+        let title = format!("{}, {config}, cpu {cpu}", built.kernel.name);
+        let scratch = self.cache.run()?;
+        let [initrd, symbols, out] =
+            ["initrd", "symbols", "profile"].map(|n| scratch.path().join(n));
+        let plan = [job.line.clone()];
+        job.host.guest.write_initrd(&plan, job.session.as_deref(), &initrd)?;
+        let plugin = match &job.plugin {
+            Some((object, root)) => {
+                write_symbols(built, root, &symbols)?;
+                Some(Plugin { object, symbols: &symbols, root, out: &out })
+            }
+            None => None,
+        };
+        let log = self.cache.log(&format!("{}-{config}-{cpu}", built.kernel.build))?;
+        let emulated = Machine {
+            config,
+            cpu,
+            cpus: job.cpus,
+            file_size: job.file_size,
+            image: &built.image(),
+            initrd: &initrd,
+            parameters: &built.kernel.parameters,
+            plugin,
+        };
+        let command = emulated.command();
+        let task = self.progress.begin_piece(&format!("running {title}: {}", job.words()));
+        let boot = Boot { title: &title, command, plan: &plan, log: &log, limit: job.limit, stop };
+        let ended = match boot.run(&|line| task.tell(0, None, line)) {
+            Ok(ended) => ended,
+            Err(error) => {
+                // The message names the log.
+                let _ = log.keep();
+                return Err(error.into());
+            }
+        };
+        let profile = job.plugin.is_some().then(|| read_profile(&title, &out)).transpose()?;
+        let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
+        let (records, answers) = (ended.records, ended.answers);
+        let emulator = job.host.emulator.clone();
+        Ok(Brought { title, emulator, records, answers, profile, warned })
+    }
+}
+
+impl Measured {
+    fn add(&mut self, built: Built, brought: Brought, is_profile: bool) -> Result<(), LabError> {
+        let Brought { title, emulator, records, profile, warned, .. } = brought;
+        self.warned.extend(warned.map(|log| (title.clone(), log)));
+        self.records.extend(records.iter().cloned());
+        if !self.emulators.contains(&emulator) {
+            self.emulators.push(emulator);
+        }
+        if let Some(profile) = profile.filter(|_| is_profile) {
+            let pages = pages(built.config, &records)
+                .ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
+            self.profiles.push(Profiled { title, records, profile, pages });
+        }
+        if !self.built.contains(&built) {
+            self.built.push(built);
+        }
+        Ok(())
+    }
+}
+
+impl Brought {
+    /// What messages call the machine: `s1, arm64-4k, cpu max`.
+    pub(super) fn title(&self) -> &str {
+        &self.title
+    }
+}
+
+impl Job {
+    /// What it does, for people: the scenario and its fields.
+    fn words(&self) -> String {
+        let is_ours = |word: &&str| ["kernel=", "clock="].iter().any(|own| word.starts_with(own));
+        let words = self.line.split(' ').filter(|word| !is_ours(word));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Writes the symbols for the plugin; the root has to be one of them.
+fn write_symbols(built: &Built, root: &str, to: &Path) -> Result<(), LabError> {
+    let map = built.symbols();
+    let map = fs::read_to_string(&map).map_err(CacheError::at(&map))?;
+    let symbols = plugin::text_symbols(&map);
+    let is_root = |line: &str| line.split_once(' ').is_some_and(|(_, name)| name == root);
+    if !symbols.lines().any(is_root) {
+        let (kernel, root) = (built.kernel.name.clone(), root.to_owned());
+        return Err(LabError::NoFunction { kernel, root });
+    }
+    Ok(fs::write(to, symbols).map_err(CacheError::at(to))?)
+}
+
+/// What the plugin wrote.
+fn read_profile(machine: &str, out: &Path) -> Result<Profile, LabError> {
+    let text = fs::read_to_string(out).map_err(CacheError::at(out))?;
+    text.parse().map_err(|source| LabError::Profile { machine: machine.to_owned(), source })
+}
+
+/// The 4K pages reclaimed in all samples, or those mapped where none are.
+fn pages(config: Config, records: &[Record]) -> Option<u64> {
+    let sum = |name: &str| {
+        let metrics = records.iter().flat_map(|record| &record.metrics);
+        let values = metrics.filter(|metric| metric.name == name).flat_map(|m| &m.values);
+        values.sum::<f64>() as u64
+    };
+    let pages = ["pgsteal", "before: present"].map(sum).into_iter().find(|pages| *pages > 0);
+    pages.map(|pages| pages * config.small_pages())
+}
+
+/// How long a machine with this run may take.
+fn patience(bench: &Bench, with_plugin: bool) -> Duration {
+    let slower = if with_plugin { PROFILED } else { 1 };
+    Duration::from_secs(SECONDS * (2 + (bench.file_size() >> 30))) * slower
+}

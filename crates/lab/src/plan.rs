@@ -1,0 +1,380 @@
+//! What the benchmark is to do in the test machine: scenarios and their fields, a line each.
+
+use pageout_experiment::fields::{FieldError, bad, display_size, list, number, pairs, parse_size};
+
+/// The file size if none is given, in bytes, and as the benchmark has it.
+const DEFAULT_SIZE: u64 = 1 << 30;
+/// The most samples that the benchmark takes.
+const MOST_SAMPLES: u16 = 100;
+
+/// A scenario of the benchmark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scenario {
+    /// A mapped file's pages reclaimed through `memory.reclaim`.
+    ReclaimFile,
+    /// An aging pass over them, forced through `lru_gen`.
+    AgeFile,
+    /// Unfolded blocks, holes, misaligned mappings and the like, reclaimed.
+    MixedMappings,
+    /// Random calls of the kernel's young helpers, held against a model.
+    HelperCalls,
+    /// Pages in constant use beside a stream: how many are reclaimed by mistake.
+    HotPages,
+}
+
+/// A field of a scenario.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Field {
+    Order { most: u64 },
+    Lru,
+    Cpus,
+    Process,
+    Processes,
+    Young { part: bool },
+    Size,
+    Reclaim,
+    Calls,
+    Seed,
+    Hot,
+    Rounds,
+}
+
+/// One run of the benchmark.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bench {
+    /// What it does.
+    pub scenario: Scenario,
+    /// The fields given; the benchmark has defaults for the others.
+    fields: Vec<(&'static str, String)>,
+}
+
+impl Scenario {
+    /// Every scenario.
+    pub const ALL: [Self; 5] =
+        [Self::ReclaimFile, Self::AgeFile, Self::MixedMappings, Self::HelperCalls, Self::HotPages];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReclaimFile => "reclaim-file",
+            Self::AgeFile => "age-file",
+            Self::MixedMappings => "mixed-mappings",
+            Self::HelperCalls => "helper-calls",
+            Self::HotPages => "hot-pages",
+        }
+    }
+
+    /// The scenario of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scenario| scenario.name() == name)
+    }
+
+    const fn fields(self) -> (&'static [Field], &'static str) {
+        match self {
+            Self::ReclaimFile => (
+                &[
+                    Field::Order { most: 13 },
+                    Field::Lru,
+                    Field::Cpus,
+                    Field::Process,
+                    Field::Processes,
+                    Field::Young { part: false },
+                    Field::Size,
+                    Field::Reclaim,
+                ],
+                "order, lru, cpus, process, processes, young, size, reclaim",
+            ),
+            Self::AgeFile => (
+                &[Field::Order { most: 13 }, Field::Young { part: true }, Field::Size],
+                "order, young, size",
+            ),
+            Self::MixedMappings => (
+                &[Field::Order { most: 13 }, Field::Lru, Field::Size, Field::Reclaim],
+                "order, lru, size, reclaim",
+            ),
+            Self::HelperCalls => {
+                (&[Field::Order { most: 9 }, Field::Calls, Field::Seed], "order, calls, seed")
+            }
+            Self::HotPages => (
+                &[Field::Order { most: 13 }, Field::Lru, Field::Size, Field::Hot, Field::Rounds],
+                "order, lru, size, hot, rounds",
+            ),
+        }
+    }
+}
+
+impl Field {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Order { .. } => "order",
+            Self::Lru => "lru",
+            Self::Cpus => "cpus",
+            Self::Process => "process",
+            Self::Processes => "processes",
+            Self::Young { .. } => "young",
+            Self::Size => "size",
+            Self::Reclaim => "reclaim",
+            Self::Calls => "calls",
+            Self::Seed => "seed",
+            Self::Hot => "hot",
+            Self::Rounds => "rounds",
+        }
+    }
+
+    const fn accepted(self) -> &'static str {
+        match self {
+            // Read-ahead makes no folios of order 1, nor do file systems.
+            Self::Order { most: 9 } => "0, or a number from 2 to 9",
+            Self::Order { .. } => "0, or a number from 2 to 13",
+            Self::Lru => "classic, mglru or mglru-no-walks",
+            Self::Cpus => "1 or 2",
+            Self::Process => "asleep or running",
+            Self::Processes => "a number from 1 to 8",
+            Self::Young { part: true } => "all, none, or 1/N for one page in N",
+            Self::Young { part: false } => "all or none",
+            Self::Size => "a size from 2MiB to 1TiB, such as 1GiB",
+            Self::Reclaim => "a percentage from 1% to 100%",
+            Self::Calls => "a number from 1 to 2^40",
+            Self::Seed => "a number",
+            Self::Hot => "a size from 64KiB to 1GiB, such as 512KiB",
+            Self::Rounds => "a number from 1 to 64",
+        }
+    }
+
+    /// A value in the form that records have.
+    fn value(self, text: &str) -> Result<String, FieldError> {
+        let within = |low: u64, high: u64| {
+            move |text: &str| number::<u64>(text).filter(|n| (low..=high).contains(n))
+        };
+        let as_it_is = |number: u64| number.to_string();
+        let value = match self {
+            Self::Order { most } => within(0, most)(text).filter(|order| *order != 1).map(as_it_is),
+            Self::Lru => {
+                ["classic", "mglru", "mglru-no-walks"].contains(&text).then(|| text.to_owned())
+            }
+            Self::Cpus => within(1, 2)(text).map(as_it_is),
+            Self::Process => ["asleep", "running"].contains(&text).then(|| text.to_owned()),
+            Self::Young { .. } if ["all", "none"].contains(&text) => Some(text.to_owned()),
+            Self::Young { part } => {
+                let of = text.strip_prefix("1/").filter(|_| part).and_then(within(2, 1 << 20));
+                of.map(|of| format!("1/{of}"))
+            }
+            Self::Size => {
+                let size = parse_size(text).ok();
+                size.filter(|size| (2 << 20..=1 << 40).contains(size)).map(display_size)
+            }
+            Self::Reclaim => {
+                let percent = text.strip_suffix('%').and_then(within(1, 100));
+                percent.map(|percent| format!("{percent}%"))
+            }
+            Self::Calls => within(1, 1 << 40)(text).map(as_it_is),
+            Self::Seed => within(0, u64::MAX)(text).map(as_it_is),
+            Self::Hot => {
+                let size = parse_size(text).ok();
+                size.filter(|size| (64 << 10..=1 << 30).contains(size)).map(display_size)
+            }
+            Self::Processes => within(1, 8)(text).map(as_it_is),
+            Self::Rounds => within(1, 64)(text).map(as_it_is),
+        };
+        value.ok_or_else(|| bad(self.name(), text, self.accepted()))
+    }
+}
+
+impl Bench {
+    /// The runs that `FIELD=VALUE` arguments ask for: where fields have lists, every combination,
+    /// the last field's values changing fastest.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError`] for the first argument refused.
+    pub fn parse(scenario: Scenario, arguments: &[String]) -> Result<Vec<Self>, FieldError> {
+        let (fields, accepted) = scenario.fields();
+        let mut all = vec![Self { scenario, fields: Vec::new() }];
+        for (name, value) in pairs(arguments)? {
+            let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
+                let (scenario, field) = (scenario.name(), name.to_owned());
+                FieldError::Unknown { scenario, field, accepted }
+            })?;
+            let values = list(field.name(), value, |text| field.value(text))?;
+            let with = |bench: &Self, value: &String| {
+                let mut bench = bench.clone();
+                bench.fields.push((field.name(), value.clone()));
+                bench
+            };
+            let combined = all.iter().flat_map(|bench| values.iter().map(|v| with(bench, v)));
+            all = combined.collect();
+        }
+        Ok(all)
+    }
+
+    /// Refuses a number of samples where one of `plan` takes none, or not so many.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError`] for the first that does.
+    pub fn check_samples(plan: &[Self], samples: Option<u16>) -> Result<(), FieldError> {
+        let Some(samples) = samples else { return Ok(()) };
+        for Self { scenario, .. } in plan {
+            let problem = if !scenario.is_sampled() {
+                format!("--runs {samples}: it takes no samples; calls=N says how much it does")
+            } else if samples > MOST_SAMPLES {
+                format!("--runs {samples}: it takes at most {MOST_SAMPLES} samples")
+            } else {
+                continue;
+            };
+            return Err(FieldError::Together { scenario: scenario.name(), problem });
+        }
+        Ok(())
+    }
+
+    /// The benchmark's arguments, under the emulator's clock, on a kernel of this name; the samples
+    /// are for those that [take them](Self::check_samples).
+    pub(super) fn line(&self, kernel: &str, samples: Option<u16>) -> String {
+        let mut line = self.scenario.name().to_owned();
+        for (field, value) in &self.fields {
+            line += &format!(" {field}={value}");
+        }
+        // The time of a machine is that of all its CPUs, one after the other.
+        let clock = if self.plugin_counts() { "plugin" } else { "instructions" };
+        line += &format!(" kernel={kernel} clock={clock}");
+        if let Some(samples) = samples {
+            line += &format!(" runs={samples}");
+        }
+        line
+    }
+
+    /// CPUs of the machine it is to run on.
+    pub(super) fn cpus(&self) -> u8 {
+        match self.scenario {
+            Scenario::HotPages => 2,
+            _ => self.field("cpus").and_then(|cpus| cpus.parse().ok()).unwrap_or(1),
+        }
+    }
+
+    /// Whether it is the plugin that counts its instructions, as on more than one CPU. A scenario
+    /// of counts alone has none to count.
+    pub(super) fn plugin_counts(&self) -> bool {
+        self.cpus() > 1 && self.scenario != Scenario::HotPages
+    }
+
+    /// Bytes of the file it maps.
+    pub(super) fn file_size(&self) -> u64 {
+        self.field("size").and_then(|size| parse_size(size).ok()).unwrap_or(DEFAULT_SIZE)
+    }
+
+    /// The value given for a field.
+    fn field(&self, name: &str) -> Option<&str> {
+        let given = self.fields.iter().find(|(field, _)| *field == name);
+        given.map(|(_, value)| value.as_str())
+    }
+}
+
+impl Scenario {
+    /// Whether it is run several times for its samples.
+    const fn is_sampled(self) -> bool {
+        match self {
+            Self::ReclaimFile | Self::AgeFile | Self::MixedMappings | Self::HotPages => true,
+            Self::HelperCalls => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(scenario: Scenario, fields: &str) -> Result<Vec<String>, String> {
+        let fields: Vec<String> = fields.split_whitespace().map(str::to_owned).collect();
+        let all = Bench::parse(scenario, &fields).map_err(|error| error.to_string())?;
+        Ok(all.iter().map(|bench| bench.line("s1", None)).collect())
+    }
+
+    #[test]
+    fn lists_become_lines() {
+        let lines = lines(Scenario::ReclaimFile, "order=0,4 lru=classic,mglru size=1024M").unwrap();
+        let expected = ["0 lru=classic", "0 lru=mglru", "4 lru=classic", "4 lru=mglru"];
+        for (line, fields) in lines.iter().zip(expected) {
+            let line_of =
+                format!("reclaim-file order={fields} size=1GiB kernel=s1 clock=instructions");
+            assert_eq!(*line, line_of);
+        }
+        assert_eq!(lines.len(), 4);
+    }
+
+    #[test]
+    fn samples_are_taken_or_refused() {
+        let line = |scenario| Bench::parse(scenario, &[]).unwrap().remove(0).line("s1", Some(5));
+        assert_eq!(
+            line(Scenario::MixedMappings),
+            "mixed-mappings kernel=s1 clock=instructions runs=5"
+        );
+        let check = |scenario, samples| {
+            let plan = Bench::parse(scenario, &[]).unwrap();
+            Bench::check_samples(&plan, samples).map_err(|error| error.to_string())
+        };
+        for scenario in Scenario::ALL {
+            assert_eq!(check(scenario, None), Ok(()));
+            assert_eq!(check(scenario, Some(100)).is_ok(), scenario.is_sampled(), "{scenario:?}");
+        }
+        assert_eq!(
+            check(Scenario::HelperCalls, Some(5)).unwrap_err(),
+            "scenario helper-calls: --runs 5: it takes no samples; calls=N says how much it does"
+        );
+        let error = check(Scenario::AgeFile, Some(101)).unwrap_err();
+        assert_eq!(error, "scenario age-file: --runs 101: it takes at most 100 samples");
+    }
+
+    #[test]
+    fn on_two_cpus_the_plugin_counts() {
+        let line = lines(Scenario::ReclaimFile, "cpus=1,2 process=running").unwrap();
+        assert_eq!(line[0], "reclaim-file cpus=1 process=running kernel=s1 clock=instructions");
+        assert_eq!(line[1], "reclaim-file cpus=2 process=running kernel=s1 clock=plugin");
+        let cpus = |fields: &[String]| {
+            let plan = Bench::parse(Scenario::ReclaimFile, fields).unwrap();
+            plan.iter().map(Bench::cpus).collect::<Vec<_>>()
+        };
+        assert_eq!((cpus(&[]), cpus(&["cpus=2,1".to_owned()])), (vec![1], vec![2, 1]));
+        assert!(lines(Scenario::ReclaimFile, "cpus=3").is_err());
+        assert!(lines(Scenario::AgeFile, "cpus=2").is_err());
+    }
+
+    #[test]
+    fn every_field_says_what_it_accepts() {
+        for scenario in Scenario::ALL {
+            let (fields, names) = scenario.fields();
+            assert_eq!(fields.iter().map(|f| f.name()).collect::<Vec<_>>().join(", "), names);
+            for field in fields {
+                let error = lines(scenario, &format!("{}=x", field.name())).unwrap_err();
+                assert!(error.contains("`x`") && error.contains(field.accepted()), "{error}");
+            }
+        }
+        assert!(
+            lines(Scenario::AgeFile, "lru=classic").unwrap_err().contains("order, young, size")
+        );
+        assert!(lines(Scenario::ReclaimFile, "young=1/4").is_err());
+        assert!(lines(Scenario::HelperCalls, "order=10").is_err());
+        for bad in [
+            "order=14",
+            "order=1",
+            "order=4,4",
+            "size=1MiB",
+            "reclaim=0%",
+            "reclaim=101%",
+            "reclaim=80",
+        ] {
+            assert!(lines(Scenario::ReclaimFile, bad).is_err(), "{bad}");
+        }
+        for bad in ["young=1/1", "young=1/", "young=2/3"] {
+            assert!(lines(Scenario::AgeFile, bad).is_err(), "{bad}");
+        }
+        assert_eq!(lines(Scenario::AgeFile, "young=all,1/256").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_file_size_is_the_given_one_or_the_benchmark_s() {
+        let size =
+            |fields: &[String]| Bench::parse(Scenario::AgeFile, fields).unwrap()[0].file_size();
+        assert_eq!(size(&[]), 1 << 30);
+        assert_eq!(size(&["size=10GiB".to_owned()]), 10 << 30);
+    }
+}

@@ -1,0 +1,305 @@
+//! What a run cost, function by function: the plugin's counts by call path, summed, as records, as
+//! a table and as folded stacks.
+
+mod samples;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+use pageout_record::render::{Align, Grid};
+use pageout_record::schema::{Better, Metric, Record};
+
+use pageout_experiment::metrics::counted;
+pub(super) use samples::RECLAIM;
+use samples::Sample;
+
+/// What the plugin's lines look like.
+const PATH_LINE: &str = "root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB";
+const LAST_LINE: &str = "# lost-returns ";
+
+/// The unit of instructions, as the benchmark's of times under counting.
+const INSTRUCTIONS: &str = "instructions/4K page";
+const PER_PAGE: &str = "per 4K page";
+
+/// Why a profile cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// A line that is none of the plugin's.
+    #[error(
+        "line {line} of the profile, `{text}`, is neither `{PATH_LINE}`, `{}` nor \
+         `{LAST_LINE}NUMBER`",
+        samples::LINE
+    )]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What it says.
+        text: String,
+    },
+    /// A path from elsewhere.
+    #[error("line {line} of the profile begins with `{found}`; every path begins with `{root}`")]
+    Root {
+        /// Its number, from 1.
+        line: usize,
+        /// What it begins with.
+        found: String,
+        /// What the first one begins with.
+        root: String,
+    },
+    /// The emulator was ended before it wrote everything.
+    #[error("the profile ends without `{LAST_LINE}NUMBER`: the emulator was stopped too early")]
+    Truncated,
+    /// The plugin and the benchmark do not agree on what a sample is.
+    #[error("the profile has {found} samples, the benchmark's record {expected}")]
+    Samples {
+        /// Those of the profile.
+        found: usize,
+        /// Those of the record.
+        expected: usize,
+    },
+    /// There is nothing to profile.
+    #[error("the profile is empty: its root function never ran")]
+    Empty,
+}
+
+/// What is counted of instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Costs {
+    /// All of them.
+    pub instructions: u64,
+    /// Compare-and-swaps; on x86-64, locked ones.
+    pub compare_and_swaps: u64,
+    /// Other atomic read-modify-writes; where they are loops, each try.
+    pub atomics: u64,
+    /// Invalidations of TLB entries.
+    pub invalidations: u64,
+    /// Full barriers that wait for them: DSB on arm64, none on x86-64.
+    pub barriers: u64,
+}
+
+impl Costs {
+    fn add(&mut self, more: &Self) {
+        let sum = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        sum(&mut self.instructions, more.instructions);
+        sum(&mut self.compare_and_swaps, more.compare_and_swaps);
+        sum(&mut self.atomics, more.atomics);
+        sum(&mut self.invalidations, more.invalidations);
+        sum(&mut self.barriers, more.barriers);
+    }
+}
+
+/// A call path, from the root, and what its last function cost itself when called by it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct CallPath {
+    functions: Vec<String>,
+    calls: u64,
+    own: Costs,
+}
+
+/// A function's part in a profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// Its symbol. Functions of one name are one.
+    pub name: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// Instructions of its own.
+    pub exclusive: u64,
+    /// Costs of it and all that it called. What recursion passes several times counts once.
+    pub inclusive: Costs,
+}
+
+/// What ran under one function of the kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Profile {
+    paths: Vec<CallPath>,
+    /// What each of the benchmark's samples cost, where it told their ends.
+    samples: Vec<Sample>,
+    lost_returns: u64,
+}
+
+impl FromStr for Profile {
+    type Err = ProfileError;
+
+    /// Reads what the plugin wrote.
+    fn from_str(text: &str) -> Result<Self, ProfileError> {
+        let mut paths: Vec<CallPath> = Vec::new();
+        let (mut samples, mut lost_returns) = (Vec::new(), None);
+        for (line, text) in (1..).zip(text.lines()) {
+            let unknown = || ProfileError::Line { line, text: text.to_owned() };
+            if lost_returns.is_some() {
+                return Err(unknown());
+            } else if let Some(number) = text.strip_prefix(LAST_LINE) {
+                lost_returns = Some(number.parse().map_err(|_| unknown())?);
+                continue;
+            } else if let Some(numbers) = text.strip_prefix(samples::START) {
+                samples.push(Sample::parse(numbers).ok_or_else(unknown)?);
+                continue;
+            }
+            let path = path(text).ok_or_else(unknown)?;
+            let root = &paths.first().unwrap_or(&path).functions[0];
+            if path.functions[0] != *root {
+                let (found, root) = (path.functions[0].clone(), root.clone());
+                return Err(ProfileError::Root { line, found, root });
+            }
+            paths.push(path);
+        }
+        let lost_returns = lost_returns.ok_or(ProfileError::Truncated)?;
+        if paths.is_empty() {
+            return Err(ProfileError::Empty);
+        }
+        Ok(Self { paths, samples, lost_returns })
+    }
+}
+
+/// A path's line.
+fn path(line: &str) -> Option<CallPath> {
+    let (functions, numbers) = line.split_once(' ')?;
+    let functions: Vec<String> = functions.split(';').map(str::to_owned).collect();
+    if functions.iter().any(String::is_empty) {
+        return None;
+    }
+    let numbers: Result<Vec<u64>, _> = numbers.split(' ').map(str::parse).collect();
+    let [instructions, calls, compare_and_swaps, atomics, invalidations, barriers] =
+        numbers.ok()?.try_into().ok()?;
+    let own = Costs { instructions, compare_and_swaps, atomics, invalidations, barriers };
+    Some(CallPath { functions, calls, own })
+}
+
+impl Profile {
+    /// The function under which everything ran.
+    pub fn root(&self) -> &str {
+        &self.paths[0].functions[0]
+    }
+
+    /// What everything cost.
+    pub fn total(&self) -> Costs {
+        let mut total = Costs::default();
+        self.paths.iter().for_each(|path| total.add(&path.own));
+        total
+    }
+
+    /// Returns to where no call was seen to come from. With any, paths are not to be trusted;
+    /// instructions are counted all the same.
+    pub fn lost_returns(&self) -> u64 {
+        self.lost_returns
+    }
+
+    /// All functions, those with the most instructions of their own first.
+    pub fn functions(&self) -> Vec<Function> {
+        let mut functions: BTreeMap<&str, Function> = BTreeMap::new();
+        for path in &self.paths {
+            let names: BTreeSet<&str> = path.functions.iter().map(String::as_str).collect();
+            let last = path.functions.last().map_or("", String::as_str);
+            for name in names {
+                let function = functions.entry(name).or_insert_with(|| Function {
+                    name: name.to_owned(),
+                    calls: 0,
+                    exclusive: 0,
+                    inclusive: Costs::default(),
+                });
+                function.inclusive.add(&path.own);
+                if name == last {
+                    function.calls = function.calls.saturating_add(path.calls);
+                    let exclusive = function.exclusive.saturating_add(path.own.instructions);
+                    function.exclusive = exclusive;
+                }
+            }
+        }
+        let mut functions: Vec<Function> = functions.into_values().collect();
+        functions.sort_by_key(|function| std::cmp::Reverse(function.exclusive));
+        functions
+    }
+
+    /// A record a function, told by the field `function` from `run`, whose metrics are left out.
+    /// So many `pages` were reclaimed in all of it.
+    pub fn records(&self, run: &Record, pages: u64) -> Vec<Record> {
+        let record = |function: Function| {
+            let mut record = run.clone();
+            record.metrics = function.metrics(pages as f64);
+            record.fields.insert("function".to_owned(), function.name);
+            record
+        };
+        self.functions().into_iter().map(record).collect()
+    }
+
+    /// The `top` functions that have the most instructions of their own, beneath a line of
+    /// everything; all counts a page of so many `pages`.
+    pub fn table(&self, top: usize, pages: u64) -> String {
+        let total = self.total();
+        let per_page =
+            |count: u64, decimals: usize| format!("{:.decimals$}", count as f64 / pages as f64);
+        let share = |instructions: u64| {
+            format!("{:.1}%", 100.0 * instructions as f64 / total.instructions as f64)
+        };
+        let row = |name: &str, calls: u64, exclusive: u64, inclusive: &Costs| {
+            [
+                name.to_owned(),
+                per_page(exclusive, 1),
+                share(exclusive),
+                per_page(inclusive.instructions, 1),
+                share(inclusive.instructions),
+                per_page(calls, 3),
+                per_page(inclusive.compare_and_swaps, 2),
+                per_page(inclusive.atomics, 2),
+                per_page(inclusive.invalidations, 2),
+                per_page(inclusive.barriers, 2),
+            ]
+        };
+        let headers = ["own", "", "with callees", "", "calls", "CAS", "atomics", "TLBI", "DSB"];
+        let columns = headers.map(|header| (header, Align::Right));
+        let mut grid = Grid::new([("function", Align::Left)].into_iter().chain(columns));
+        let functions = self.functions();
+        let shown = &functions[..top.min(functions.len())];
+        for Function { name, calls, exclusive, inclusive } in shown {
+            grid.row(row(name, *calls, *exclusive, inclusive));
+        }
+        grid.rule();
+        let rest: u64 = functions[shown.len()..].iter().map(|function| function.exclusive).sum();
+        if shown.len() < functions.len() {
+            let name = format!("{} more functions", functions.len() - shown.len());
+            let cells = [name, per_page(rest, 1), share(rest)];
+            grid.row(cells.into_iter().chain(std::iter::repeat_n(String::new(), 7)));
+        }
+        let calls = self.paths[0].calls;
+        let root = self.root();
+        grid.row(row(&format!("all of {root}"), calls, total.instructions, &total));
+        let mut text = grid.to_string();
+        text += &format!(
+            "\nper 4K page of {pages}: instructions with their share of {root}, calls, and with \
+             callees\nCAS, other atomics, TLBI and DSB\n"
+        );
+        if self.lost_returns > 0 {
+            let lost = self.lost_returns;
+            text += &format!("{lost} returns went astray: columns with callees are not exact\n");
+        }
+        text
+    }
+
+    /// Lines of a path and its instructions, as flame graph programs read them.
+    pub fn folded(&self) -> String {
+        let line =
+            |path: &CallPath| format!("{} {}\n", path.functions.join(";"), path.own.instructions);
+        self.paths.iter().filter(|path| path.own.instructions > 0).map(line).collect()
+    }
+}
+
+impl Function {
+    fn metrics(&self, pages: f64) -> Vec<Metric> {
+        let Self { inclusive, .. } = self;
+        let metric = |name: &str, unit: &str, count: u64| {
+            counted(name, unit, count as f64 / pages, Better::Lower)
+        };
+        vec![
+            metric("exclusive", INSTRUCTIONS, self.exclusive),
+            metric("inclusive", INSTRUCTIONS, inclusive.instructions),
+            metric("calls", PER_PAGE, self.calls),
+            metric("compare-and-swaps", PER_PAGE, inclusive.compare_and_swaps),
+            metric("other atomics", PER_PAGE, inclusive.atomics),
+            metric("invalidations", PER_PAGE, inclusive.invalidations),
+            metric("barriers", PER_PAGE, inclusive.barriers),
+        ]
+    }
+}

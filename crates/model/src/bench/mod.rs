@@ -1,0 +1,9 @@
+//! Benchmarks of the modelled machine itself.
+
+mod flush_reach;
+mod machine;
+mod traces;
+
+pub use flush_reach::{FLUSH_REACH, FLUSH_REACH_COLUMNS, flush_reach};
+pub use machine::{ACCESS_COLUMNS, ACCESSES, machine};
+pub use traces::{PROGRAM_COLUMNS, PROGRAMS};

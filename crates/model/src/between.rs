@@ -1,0 +1,90 @@
+//! What a machine did between two of its reports.
+
+use pageout_experiment::metrics::{counted, modelled};
+use pageout_machine::{Report, Time};
+use pageout_record::schema::{Better, Metric};
+
+/// Two reports of one machine.
+#[derive(Clone, Debug)]
+pub struct Between {
+    /// Before what is told of.
+    pub before: Report,
+    /// After it.
+    pub after: Report,
+}
+
+/// What is told of counts, by the machine's names for them.
+const COUNTS: [(&str, &str); 9] = [
+    ("invalidations broadcast", "broadcasts"),
+    ("barriers", "barriers"),
+    ("interrupt rounds", "rounds"),
+    ("interrupts", "interrupts"),
+    ("cores spared as lazy", "spared_lazy"),
+    ("local invalidations", "local_entries"),
+    ("local flushes", "local_full"),
+    ("faults", "faults"),
+    ("context switches", "switches"),
+];
+
+impl Between {
+    /// How often something was counted, by the machine's name for it.
+    ///
+    /// # Panics
+    /// If it counts no such thing.
+    pub fn count(&self, wanted: &str) -> u64 {
+        let of = |report: &Report| {
+            let found = report.counts.named().find(|(name, _)| *name == wanted);
+            found.unwrap_or_else(|| panic!("the machine counts {wanted}")).1
+        };
+        of(&self.after) - of(&self.before)
+    }
+
+    /// The time of tasks at the places of the folded stack that `wanted` says: names from the task
+    /// down.
+    pub fn time(&self, wanted: impl Fn(&[&str]) -> bool) -> Time {
+        let of = |report: &Report| -> Time {
+            let all = report.folded.iter();
+            let found = all.filter(|(path, _)| wanted(&path.split(';').collect::<Vec<_>>()));
+            found.map(|(_, time)| *time).sum()
+        };
+        of(&self.after).since(of(&self.before))
+    }
+
+    /// The time in which tasks invalidate or wait for that, at any place or below one of that name.
+    pub fn flushing(&self, place: Option<&str>) -> Time {
+        self.time(|path| {
+            let own = matches!(path.last(), Some(&"invalidate" | &"wait"));
+            own && place.is_none_or(|place| path.contains(&place))
+        })
+    }
+
+    /// What interrupts and other cores' invalidations took of all cores.
+    pub fn stolen(&self) -> Time {
+        let of = |report: &Report| -> Time { report.cores.iter().map(|core| core.stolen).sum() };
+        of(&self.after).since(of(&self.before))
+    }
+
+    /// What was counted, `per` something of which there were `by`; and accesses hidden, with how
+    /// long, which is told of the whole life of the machine.
+    pub fn metrics(&self, per: &str, by: f64) -> Vec<Metric> {
+        let each = |(name, of): (&str, &str)| {
+            counted(name, per, self.count(of) as f64 / by, Better::Lower)
+        };
+        let mut metrics: Vec<_> = COUNTS.into_iter().map(each).collect();
+        let rounds = self.count("rounds") as f64;
+        if rounds > 0.0 {
+            let cores = self.count("interrupts") as f64 / rounds;
+            metrics.push(counted("cores interrupted", "per round", cores, Better::Lower));
+        }
+        let accesses = self.after.hidden.accesses - self.before.hidden.accesses;
+        metrics.push(counted("hidden accesses", per, accesses as f64 / by, Better::Lower));
+        let hidden = &self.after.hidden;
+        for (name, part) in [("P50", 0.5), ("P90", 0.9), ("P99", 0.99), ("longest", 1.0)] {
+            if let Some(time) = hidden.quantile(part) {
+                let name = format!("hidden for, {name}");
+                metrics.push(modelled(&name, "us", &[time.ns() / 1e3]));
+            }
+        }
+        metrics
+    }
+}

@@ -1,0 +1,519 @@
+//! Content: whatever TLBs hold, programs read what they wrote last.
+//!
+//! Programs on three cores read and write memory while a fourth reclaims it. Each store leaves a
+//! token in the frame that the core's TLB leads to, stale or not; writing out takes what frames
+//! hold when a transfer begins, the earliest that it may. Guests of virtual machines are held to
+//! the same.
+
+use super::{Kernel, Model, ModelEnv, ModelTable, One, Swap, Vm};
+use pageout_experiment::formats::{Arch, FormatName, with_format};
+use pageout_experiment::variant::{Lru, Variant};
+use pageout_host::layout::{Arena, Ground, MAP_START};
+use pageout_machine::platform::{Draw, Invalidation, Platform, Shape};
+use pageout_machine::tlb::LevelShape;
+use pageout_machine::{CoreId, LockGuard, Machine, Task, TaskSpec, Time};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
+use pageout_paging::tlb::YoungFlush;
+use pageout_paging::young::Family;
+use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage, VirtAddr};
+use pageout_reclaim::{
+    Access, Backing, CpuCtx, Fault, Frames, Io, Limits, MappingKind, MemcgId, MmId, NewVma, Place,
+    ShootdownWhen, Submitted, Tuning, VmFlags, World, handle_fault,
+};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+/// A token for memory that nobody may read.
+const POISON: u64 = u64::MAX;
+
+/// Pages of each area.
+const PAGES: u64 = 48;
+
+/// What memory holds, and what programs expect of it.
+#[derive(Default)]
+struct Content {
+    frames: RefCell<BTreeMap<Pfn, u64>>,
+    device: RefCell<BTreeMap<(bool, u64), u64>>,
+    expected: RefCell<BTreeMap<(u32, VirtAddr), u64>>,
+    wrong: Cell<u64>,
+    tokens: Cell<u64>,
+}
+
+impl Content {
+    fn set(&self, first: Pfn, nr: usize, token: u64) {
+        let mut frames = self.frames.borrow_mut();
+        frames.extend((0..nr as u64).map(|k| (first.add(k), token)));
+    }
+
+    fn at(&self, pfn: Pfn) -> u64 {
+        self.frames.borrow().get(&pfn).copied().unwrap_or(POISON)
+    }
+
+    fn place(place: Place, k: u64) -> (bool, u64) {
+        match place {
+            Place::File(_, page) => (true, page + k),
+            Place::Swap(slot) => (false, u64::from(slot.0) + k),
+        }
+    }
+
+    fn read(&self, io: Io) {
+        let device = self.device.borrow();
+        for k in 0..io.nr as u64 {
+            let token = device.get(&Self::place(io.place, k)).copied().unwrap_or(0);
+            self.set(io.pfn.add(k), 1, token);
+        }
+    }
+
+    fn write(&self, io: Io) {
+        let mut device = self.device.borrow_mut();
+        for k in 0..io.nr as u64 {
+            device.insert(Self::place(io.place, k), self.at(io.pfn.add(k)));
+        }
+    }
+
+    /// A program has reached a frame by an address of memory that `whose` tells apart.
+    fn reached(&self, whose: u32, at: VirtAddr, pfn: Pfn, store: bool) {
+        let mut expected = self.expected.borrow_mut();
+        let expected = expected.entry((whose, at)).or_insert(0);
+        let found = self.at(pfn);
+        self.wrong.set(self.wrong.get() + u64::from(found != *expected));
+        if store {
+            self.tokens.set(self.tokens.get() + 1);
+            *expected = self.tokens.get();
+            // What nobody owns stays poisoned, so that it is found again.
+            if found != POISON {
+                self.set(pfn, 1, *expected);
+            }
+        }
+    }
+}
+
+/// A [`ModelEnv`] whose frames have content.
+struct Watched<'w, 'e, 'a, F: Arch> {
+    env: &'w ModelEnv<'e, 'a, F>,
+    content: &'w Content,
+    /// Whether its flushes reach the machine and virtual machines: a mistake put in, if not.
+    flushes: bool,
+}
+
+impl<'e, 'a, F: Arch> Env for Watched<'_, 'e, 'a, F> {
+    type Format = F;
+    type Table = ModelTable<'e, 'a, F>;
+    type Mmu = Self;
+    type Rules = Sound;
+    type TableGuard<'g>
+        = LockGuard<'e, 'a, F>
+    where
+        Self: 'g;
+
+    fn table(&self, frame: Pfn) -> Self::Table {
+        self.env.table(frame)
+    }
+
+    fn mmu(&self) -> &Self {
+        self
+    }
+
+    fn try_lock_table(&self, frame: Pfn) -> Option<Self::TableGuard<'_>> {
+        self.env.try_lock_table(frame)
+    }
+
+    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
+        self.env.notifier(asid).filter(|_| self.flushes)
+    }
+
+    fn relax(&self) {
+        self.env.relax();
+    }
+
+    fn enter(&self, stage: Stage) {
+        self.env.enter(stage);
+    }
+}
+
+impl<F: Arch> Mmu for Watched<'_, '_, '_, F> {
+    fn caps(&self) -> Caps {
+        self.env.caps()
+    }
+
+    fn invalidate(&self, what: Invalidate) {
+        if self.flushes {
+            self.env.invalidate(what);
+        }
+    }
+
+    fn barrier(&self, barrier: Barrier) {
+        if self.flushes {
+            self.env.barrier(barrier);
+        }
+    }
+
+    fn invalidate_local(&self, what: Invalidate) {
+        self.env.invalidate_local(what);
+    }
+
+    fn remote(&self, asid: Asid) -> bool {
+        self.env.remote(asid)
+    }
+
+    fn defer(&self, asid: Asid) {
+        if self.flushes {
+            self.env.defer(asid);
+        }
+    }
+}
+
+impl<F: Arch> Frames for Watched<'_, '_, '_, F> {
+    fn alloc(&self, order: Order) -> Option<Pfn> {
+        self.env.alloc(order)
+    }
+
+    fn free(&self, pfn: Pfn, order: Order) {
+        self.content.set(pfn, order.nr_pages(), POISON);
+        self.env.free(pfn, order);
+    }
+
+    fn alloc_table(&self) -> Option<Pfn> {
+        self.env.alloc_table()
+    }
+
+    fn free_table(&self, frame: Pfn) {
+        self.env.free_table(frame);
+    }
+
+    fn zero(&self, pfn: Pfn, nr: usize) {
+        self.content.set(pfn, nr, 0);
+        self.env.zero(pfn, nr);
+    }
+
+    fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
+        for k in 0..nr as u64 {
+            self.content.set(to.add(k), 1, self.content.at(from.add(k)));
+        }
+        self.env.copy(from, to, nr);
+    }
+
+    fn free_pages(&self) -> usize {
+        self.env.free_pages()
+    }
+}
+
+impl<F: Arch> Backing for Watched<'_, '_, '_, F> {
+    fn read(&self, io: Io) -> Submitted {
+        self.content.read(io);
+        self.env.read(io)
+    }
+
+    fn write(&self, io: Io) -> Submitted {
+        self.content.write(io);
+        self.env.write(io)
+    }
+}
+
+impl<F: Arch> World for Watched<'_, '_, '_, F> {
+    fn now_ms(&self) -> u64 {
+        self.env.now_ms()
+    }
+}
+
+/// One case: a machine, a policy, a seed.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    platform: &'static str,
+    format: FormatName,
+    lru: Lru,
+    flush: YoungFlush,
+    shootdown: ShootdownWhen,
+    seed: u64,
+    flushes: bool,
+    /// Whether the programs are guests.
+    guests: bool,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Outcome {
+    /// Accesses that reached what they should not have.
+    wrong: u64,
+    /// Accesses through entries whose page was old, and not mapped any more.
+    hidden: [u64; 2],
+    /// Pages reclaimed, which programs wrote to or read again.
+    reclaimed: u64,
+}
+
+impl Case {
+    fn variant(&self) -> Variant {
+        let batched = Variant::of(Family::Batched);
+        Variant { lru: self.lru, flush: Some(self.flush), shootdown: self.shootdown, ..batched }
+    }
+
+    /// A virtual machine of each address space, if programs are guests.
+    fn vms<F: Arch>(self, ground: &Ground<'_, F>, spaces: &Spaces) -> Vec<Vm> {
+        let vm = |space: u32| {
+            let root = ground.supply.alloc_table().expect(SIZED);
+            Vm::new((Asid(space), spaces[space as usize].1), (Asid(2 + space), root))
+        };
+        let spaces = if self.guests { 0..2 } else { 0..0 };
+        spaces.map(vm).collect()
+    }
+
+    /// A TLB that forgets some by itself, and invalidations that are held back where the class has
+    /// such.
+    fn shape(platform: &Platform) -> Shape {
+        let mut shape = platform.shape().clone();
+        shape.cores = 4;
+        shape.tlb.l1 = LevelShape { sets: 4, ways: 16 };
+        shape.tlb.l2 = None;
+        if let Invalidation::Broadcast(broadcast) = &mut shape.invalidation {
+            broadcast.hold = 64;
+        }
+        shape
+    }
+
+    fn run(self) -> Outcome {
+        with_format!(self.format, F => self.run_as::<F>())
+    }
+
+    fn run_as<F: Arch>(self) -> Outcome {
+        let platform = Platform::named(self.platform).expect("a shipped platform");
+        let pages = 3 * PAGES as usize;
+        let limits = Limits {
+            frames: 2 * pages,
+            folios: 2 * pages,
+            vmas: 4,
+            mms: 2,
+            mappings: 3,
+            memcgs: 1,
+            shadows: pages,
+            slots: pages,
+            filters: 4,
+        };
+        let mut arena = Arena::new::<F>(&limits, 64);
+        let ground = arena.ground::<F>();
+        let shape = Self::shape(&platform);
+        ground.switch_with(self.lru, shape.caps::<F>());
+        let threads = NonZeroUsize::MIN;
+        let seed = self.seed;
+        let model = Model { platform: None, cores: None, draws: 0, runs: 1, seed, threads };
+        let mut setup = model.setup(&platform, One { draw: Draw::Nominal, seed });
+        setup.shape = shape;
+        let machine = Machine::new(setup, ground.env.tables());
+        let (memcg, spaces) = add_spaces(&ground);
+        let kernel = Kernel::new::<F>(ground.supply, Swap::Device);
+        let kernel = kernel.with_vms(self.vms(&ground, &spaces));
+        let run = Run::new(self, &ground, &kernel, memcg, spaces);
+        let mut tasks = vec![run.reclaiming()];
+        tasks.extend((0..3).map(|core| run.program(core)));
+        let report = machine.run(tasks);
+        Outcome {
+            wrong: run.content.wrong.get(),
+            hidden: [report.hidden.accesses, report.hidden.after_unmap],
+            reclaimed: run.reclaimed.get(),
+        }
+    }
+}
+
+const SIZED: &str = "the arena is sized for the test";
+
+/// Address spaces, with their root tables.
+type Spaces = [(MmId, Pfn); 2];
+
+/// Two address spaces with memory of their own and a file that both may write to.
+fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, Spaces) {
+    let Ground { env, maps, supply } = ground;
+    let cpu = &mut CpuCtx::new();
+    let memcg = maps.add_memcg(env, cpu, MemcgId::ROOT).expect(SIZED);
+    let file = maps.add_mapping(env, cpu, MappingKind::File).expect(SIZED);
+    let spaces = [0, 1].map(|space| {
+        let root = supply.alloc_table().expect(SIZED);
+        let mm = maps.add_mm(env, cpu, root, Asid(space)).expect(SIZED);
+        maps.set_memcg(env, cpu, mm, memcg);
+        let anon = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let flags = VmFlags::READ | VmFlags::WRITE;
+        for (area, flags, mapping) in [(0, flags, anon), (1, flags | VmFlags::SHARED, file)] {
+            let range = page::<F>(area, 0)..page::<F>(area, PAGES);
+            maps.mmap(env, cpu, &NewVma { mm, range, flags, mapping, pgoff: 0 }).expect(SIZED);
+        }
+        maps.lru_gen_use_mm(mm);
+        (mm, root)
+    });
+    (memcg, spaces)
+}
+
+struct Run<'r, 'a, F: Arch> {
+    case: Case,
+    ground: &'r Ground<'a, F>,
+    kernel: &'r Kernel<'r>,
+    memcg: MemcgId,
+    spaces: Spaces,
+    tuning: Tuning,
+    content: Content,
+    reclaimed: Cell<u64>,
+    left: Cell<u32>,
+}
+
+impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
+    fn new(
+        case: Case,
+        ground: &'r Ground<'a, F>,
+        kernel: &'r Kernel<'r>,
+        memcg: MemcgId,
+        spaces: Spaces,
+    ) -> Self {
+        let tuning = case.variant().tuning(F::FLUSH);
+        let (content, reclaimed, left) = (Content::default(), Cell::new(0), Cell::new(3));
+        Self { case, ground, kernel, memcg, spaces, tuning, content, reclaimed, left }
+    }
+
+    fn on<R>(&self, task: &Task<'_, 'a, F>, work: impl FnOnce(&Watched<'_, '_, 'a, F>) -> R) -> R {
+        let (content, flushes) = (&self.content, self.case.flushes);
+        self.kernel.on(task, |env| work(&Watched { env, content, flushes }))
+    }
+
+    /// Tells the engine which transfers have ended.
+    fn end_transfers(&self, task: &Task<'_, 'a, F>, cpu: &mut CpuCtx) {
+        let maps = &self.ground.maps;
+        self.on(task, |world| self.kernel.end_transfers_of(world, task.now(), maps, cpu));
+    }
+
+    fn reclaiming(&'r self) -> TaskSpec<'r, 'a, F> {
+        let body = move |task: &Task<'_, 'a, F>| {
+            let mut cpu = CpuCtx::new();
+            let bytes = (8 << F::PAGE_SHIFT).to_string();
+            while self.left.get() > 0 {
+                let reclaimed = self.on(task, |world| {
+                    let maps = &self.ground.maps;
+                    maps.memory_reclaim(world, &mut cpu, self.memcg, &bytes, self.tuning)
+                });
+                self.reclaimed.set(self.reclaimed.get() + reclaimed.unwrap_or(0));
+                task.wait_until(task.now() + Time::from_ns(20_000));
+                self.end_transfers(task, &mut cpu);
+            }
+        };
+        TaskSpec::new("reclaim", body).on(CoreId(0))
+    }
+
+    /// Two threads of the first address space and one of the second.
+    fn program(&'r self, which: u16) -> TaskSpec<'r, 'a, F> {
+        let space = u32::from(which) / 2;
+        let (mm, root) = self.spaces[space as usize];
+        let vm = self.kernel.vms().get(space as usize);
+        let body = move |task: &Task<'_, 'a, F>| {
+            match vm {
+                Some(vm) => vm.enter(task),
+                None => task.load_mm(Asid(space), root),
+            }
+            let mut cpu = CpuCtx::new();
+            let mut random = fastrand::Rng::with_seed(self.case.seed * 4 + u64::from(which));
+            for _ in 0..1_500 {
+                let (area, store) = (random.u64(0..2), random.u8(0..3) == 0);
+                // A few pages are used again and again.
+                let nr = if random.bool() { random.u64(0..6) } else { random.u64(0..PAGES) };
+                let at = page::<F>(area, nr);
+                while task.access(at, store).is_err() {
+                    let maps = |vm: &Vm| {
+                        let mut supply = self.ground.supply;
+                        self.on(task, |world| vm.map(world, at, store, &mut supply))
+                    };
+                    if !vm.is_some_and(maps) {
+                        self.fault(task, &mut cpu, mm, at, store);
+                    }
+                }
+                let pfn = frame_of(task, vm.map_or(Asid(space), Vm::vmid), at);
+                // The file is one for both.
+                let whose = if area == 1 { u32::MAX } else { space };
+                self.content.reached(whose, at, pfn, store);
+                task.spend(Time::from_ns(random.u64(0..2_000)));
+            }
+            self.left.set(self.left.get() - 1);
+        };
+        TaskSpec::new(format!("program {which}"), body).on(CoreId(1 + which))
+    }
+
+    fn fault(&self, task: &Task<'_, 'a, F>, cpu: &mut CpuCtx, mm: MmId, at: VirtAddr, store: bool) {
+        let access = if store { Access::Write } else { Access::Read };
+        let maps = &self.ground.maps;
+        let fault =
+            self.on(task, |world| handle_fault(maps, world, cpu, mm, at, access, self.tuning));
+        match fault {
+            Fault::Done(_) => {}
+            Fault::Pending(folio) => {
+                if let Some(ends) = self.kernel.transfer_of(folio) {
+                    task.wait_until(ends);
+                }
+                self.end_transfers(task, cpu);
+            }
+            failed => panic!("{at:?} cannot be resolved: {failed:?}"),
+        }
+    }
+}
+
+fn page<F: Arch>(area: u64, nr: u64) -> VirtAddr {
+    MAP_START.add((area << 30) + (nr << F::PAGE_SHIFT))
+}
+
+/// The frame that an access just went to, by its core's TLB.
+fn frame_of<F: Arch>(task: &Task<'_, '_, F>, asid: Asid, at: VirtAddr) -> Pfn {
+    let held = task.machine().held(task.core_id());
+    let pages = |nr| (nr as u64) << F::PAGE_SHIFT;
+    let covers = held.iter().find(|held| {
+        held.asid == Some(asid) && held.start <= at && at < held.start.add(pages(held.nr_pages))
+    });
+    let held = covers.unwrap_or_else(|| panic!("{at:?} was just translated"));
+    let pfn = held.pfn.expect("what is mapped has a frame");
+    pfn.add((at.get() - held.start.get()) >> F::PAGE_SHIFT)
+}
+
+fn cases(flushes: bool, guests: bool) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (platform, format) in [
+        ("carmel-8-class", FormatName::Arm64_4K),
+        ("arm64-server-32-class", FormatName::Arm64_4K),
+        ("x86-server-class", FormatName::X86_64),
+    ] {
+        for lru in [Lru::Classic, Lru::Mglru] {
+            for flush in [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None] {
+                for shootdown in [ShootdownWhen::Immediate, ShootdownWhen::Deferred] {
+                    let seed = 1;
+                    let case =
+                        Case { platform, format, lru, flush, shootdown, seed, flushes, guests };
+                    // Of guests, the primary's entries are in no TLB.
+                    if !guests || flush == YoungFlush::Nosync {
+                        cases.push(case);
+                    }
+                }
+            }
+        }
+    }
+    cases
+}
+
+#[test]
+fn no_policy_of_flushing_changes_what_programs_read() {
+    let mut hid = [0; 2];
+    for case in cases(true, false) {
+        let outcome = case.run();
+        assert_eq!(outcome.wrong, 0, "{case:?}: {outcome:?}");
+        assert!(outcome.reclaimed > 200, "{case:?}: {outcome:?}");
+        hid = [hid[0] + outcome.hidden[0], hid[1] + outcome.hidden[1]];
+    }
+    assert!(hid.into_iter().all(|accesses| accesses > 0), "stale entries were used: {hid:?}");
+}
+
+#[test]
+fn guests_reach_no_frame_that_their_process_lost() {
+    for case in cases(true, true) {
+        let outcome = case.run();
+        assert_eq!(outcome.wrong, 0, "{case:?}: {outcome:?}");
+        assert!(outcome.reclaimed > 200, "{case:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn flushes_that_are_left_out_are_noticed() {
+    for case in cases(false, false).into_iter().chain(cases(false, true)) {
+        let outcome = case.run();
+        assert!(outcome.wrong > 0, "{case:?}: {outcome:?}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Ground `model`: the unchanged engine on a modelled machine with prices.
+//!
+//! The machine (`pageout-machine`) prices what hardware does: accesses, TLBs, walks, atomics, lines
+//! of page tables, invalidations, interrupts, storage. [`software`] prices the instructions of a
+//! kernel around that. Neither knows the other's business, and nothing here depends on the variant:
+//! variants differ in what the engine does.
+#![forbid(unsafe_code)]
+
+pub mod access_patterns;
+pub mod activity;
+pub mod bench;
+mod between;
+pub mod buddy;
+#[cfg(test)]
+mod content;
+mod env;
+pub mod fork_heavy;
+mod ground;
+mod interval;
+mod kernel;
+pub mod memcg_trace;
+pub mod pageout_shared;
+mod program;
+pub mod reclaim_file;
+mod scenario;
+mod secondary;
+pub mod software;
+mod spread;
+pub mod sweep;
+mod table;
+pub mod thpscale;
+mod zone;
+
+pub use between::Between;
+pub use env::ModelEnv;
+pub use ground::{Model, One, architecture, architecture_of};
+pub use interval::{Told, interval, told};
+pub use kernel::{Kernel, Swap};
+pub use program::{Guest, Program};
+pub use scenario::Scenario;
+pub(crate) use scenario::check_memory;
+pub use secondary::{Vm, VmCount};
+pub use spread::{host_threads, spread};
+pub use table::ModelTable;
+pub use zone::Zone;

@@ -1,0 +1,494 @@
+//! Scenario `trace` on a modelled machine: the program runs on one core with a TLB, and the engine
+//! reclaims from it in its faults. What the TLB hides from young bits is counted, and what that
+//! leads to.
+
+use crate::software::Effort;
+use crate::{Kernel, Model, One, Swap, activity, interval, spread};
+use pageout_experiment::fields::{self, FieldError, OrderName, bad};
+use pageout_experiment::formats::{Arch, FormatName, with_format};
+use pageout_experiment::metrics::{counted, labels, modelled};
+use pageout_experiment::this_machine;
+use pageout_experiment::variant::{Axes, Lru, Variant};
+use pageout_host::memcg_trace::{Decisions, Journal, MemoryLimit, NotingWorld, Plan, Program};
+use pageout_host::residency::ReplayError;
+use pageout_machine::platform::Platform;
+use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
+use pageout_paging::VirtAddr;
+use pageout_paging::mmu::Asid;
+use pageout_paging::tlb::YoungFlush;
+use pageout_paging::young::Family;
+use pageout_reclaim::CpuCtx;
+use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
+use pageout_trace::reference_string::Identities;
+use pageout_trace::source::TraceSource;
+use pageout_trace::{Event, Page};
+
+const NAME: &str = "trace";
+const FIELDS: &str = "format, order, limit and repeat (the trace is named by --trace)";
+/// Memory that programs have where nothing else is asked.
+const DEFAULT_LIMIT: MemoryLimit = MemoryLimit::Percent(50);
+/// The most often that a trace is repeated.
+const MAX_REPEAT: u32 = 10_000;
+/// Faults that an access takes at most: those it takes without a TLB, each once more for what a
+/// TLB holds or a transfer that was waited for.
+const FAULTS_AN_ACCESS: usize = 8;
+
+/// The scenario, with one value a field.
+#[derive(Clone, Debug)]
+pub struct PricedTrace {
+    source: TraceSource,
+    format: FormatName,
+    order: OrderName,
+    limit: MemoryLimit,
+    /// How often the program runs, one run after the other, in the same cgroup.
+    repeat: u32,
+    platform: Platform,
+}
+
+/// What one run came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) decisions: Decisions,
+    pub(crate) played: Played,
+    pub(crate) report: Report,
+    /// Of memory, for page tables, the engine and what the machine keeps of both.
+    pub(crate) bytes: u64,
+}
+
+/// How much of a program was played.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Played {
+    /// Accesses that the machine saw.
+    pub(crate) simulated: u64,
+    /// References that the trace leaves out, of which each took the time of an access that hits.
+    pub(crate) left_out: u64,
+    /// Faults that were tried again, since the first try had to wait for a transfer.
+    tried_again: u64,
+}
+
+impl Played {
+    /// All accesses that the program made.
+    pub(crate) fn accesses(&self) -> u64 {
+        self.simulated + self.left_out
+    }
+}
+
+impl PricedTrace {
+    /// Scenarios from `FIELD=VALUE` arguments: format and order may be comma-separated lists.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted; also for a trace that
+    /// leaves out what a platform's TLB could miss.
+    ///
+    /// # Panics
+    /// If the trace's header, which was read before, cannot be read.
+    pub fn parse(
+        arguments: &[String],
+        trace: &TraceSource,
+        model: &Model,
+    ) -> Result<Vec<Self>, FieldError> {
+        let (mut formats, mut orders) = (model.formats(), vec![OrderName::Number(0)]);
+        let (mut limit, mut repeat) = (DEFAULT_LIMIT, 1);
+        for (field, value) in fields::pairs(arguments)? {
+            match field {
+                "format" => formats = fields::list("format", value, FormatName::parse)?,
+                "order" => orders = fields::list("order", value, OrderName::parse)?,
+                "limit" => limit = MemoryLimit::parse(value)?,
+                "repeat" => repeat = parse_repeat(value)?,
+                _ => {
+                    return Err(FieldError::Unknown {
+                        scenario: NAME,
+                        field: field.to_owned(),
+                        accepted: FIELDS,
+                    });
+                }
+            }
+        }
+        fields::distinct(&orders, &formats)?;
+        let mut all = Vec::new();
+        for format in formats {
+            let platform = model.platform_for(format)?;
+            check_density(trace, &platform)?;
+            for order in &orders {
+                let (source, platform, order) = (trace.clone(), platform.clone(), *order);
+                all.push(Self { source, format, order, limit, repeat, platform });
+            }
+        }
+        Ok(all)
+    }
+
+    /// What is compared where nothing else is asked, on these lists or on both: the flush after a
+    /// young bit was cleared. The first is the base.
+    pub fn variants(lru: Option<Lru>) -> Vec<Variant> {
+        let flushes =
+            [None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)];
+        let lists = lru.map_or_else(|| vec![Lru::Classic, Lru::Mglru], |lru| vec![lru]);
+        let on = |lru| flushes.map(|flush| Variant { flush, ..Variant::of(Family::Line).on(lru) });
+        lists.into_iter().flat_map(on).collect()
+    }
+
+    /// Runs every scenario under every variant: a record each.
+    ///
+    /// # Errors
+    /// [`ReplayError`] of the first run that fails.
+    pub fn records(
+        all: &[Self],
+        variants: &[Variant],
+        model: &Model,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<Record>, ReplayError> {
+        let plans: Vec<_> = all.iter().map(Self::plan).collect::<Result<_, _>>()?;
+        let runs = model.all_runs();
+        let each = all.iter().zip(&plans);
+        let each: Vec<_> = each.flat_map(|one| variants.iter().map(move |v| (one, *v))).collect();
+        let at_once = model.threads.get().min(each.len() * runs.len()) as u64;
+        for ((one, plan), _) in &each {
+            one.check_memory(plan, at_once)?;
+        }
+        let outcomes = spread(each.len() * runs.len(), model.threads, progress, |k| {
+            let ((one, plan), variant) = each[k / runs.len()];
+            one.run(plan, model, variant, runs[k % runs.len()])
+        });
+        let outcomes: Vec<_> = outcomes.into_iter().collect::<Result<_, _>>()?;
+        let of_each = each.iter().zip(outcomes.chunks(runs.len()));
+        let record =
+            |(((one, _), variant), outcomes): (&((&Self, _), Variant), &[Outcome])| Record {
+                scenario: NAME.to_owned(),
+                ground: Ground::Model,
+                seed: model.seed,
+                fields: one.labels(model),
+                variant: variant.labels(Axes::Reclaim),
+                metrics: metrics(outcomes, model.runs as usize),
+            };
+        Ok(of_each.map(record).collect())
+    }
+
+    /// Checks that memory is there for so many runs at once.
+    fn check_memory(&self, plan: &Plan<'_>, at_once: u64) -> Result<(), ReplayError> {
+        let Some(available) = this_machine::available_memory().map(|bytes| bytes / at_once) else {
+            return Ok(());
+        };
+        let needed = with_format!(self.format, F => plan.bytes::<F>());
+        if needed > available { Err(ReplayError::TooLarge { available }) } else { Ok(()) }
+    }
+
+    /// Where the time of the first run goes, as folded stacks in nanoseconds.
+    ///
+    /// # Errors
+    /// [`ReplayError`].
+    pub fn folded(&self, model: &Model, variant: Variant) -> Result<String, ReplayError> {
+        let outcome = self.run(&self.plan()?, model, variant, model.all_runs()[0])?;
+        Ok(outcome.report.folded_lines())
+    }
+
+    /// The scenario's fields as records carry them.
+    fn labels(&self, model: &Model) -> Labels {
+        let mut labels = labels([
+            ("format", self.format.name().to_owned()),
+            ("order", self.order.to_string()),
+            ("trace", self.source.name().to_owned()),
+            ("limit", self.limit.to_string()),
+            ("repeat", self.repeat.to_string()),
+            ("crc32", self.source.crc32()),
+        ]);
+        labels.extend(model.labels(&self.platform));
+        labels
+    }
+
+    pub(crate) fn plan(&self) -> Result<Plan<'_>, ReplayError> {
+        let order = self.order.in_format(self.format);
+        with_format!(self.format, F => Plan::new::<F>(&self.source, self.limit, order))
+    }
+
+    pub(crate) fn run(
+        &self,
+        plan: &Plan<'_>,
+        model: &Model,
+        variant: Variant,
+        one: One,
+    ) -> Result<Outcome, ReplayError> {
+        with_format!(self.format, F => self.run_as::<F>(plan, model, variant, one))
+    }
+
+    fn run_as<F: Arch>(
+        &self,
+        plan: &Plan<'_>,
+        model: &Model,
+        variant: Variant,
+        one: One,
+    ) -> Result<Outcome, ReplayError> {
+        let journal = Journal::default();
+        let mut arena = plan.arena::<F>();
+        let ground = arena.ground::<F>();
+        ground.switch_with(variant.lru, self.platform.shape().caps::<F>());
+        let machine = Machine::new(model.setup(&self.platform, one), ground.env.tables());
+        let kernel = Kernel::new::<F>(ground.supply, Swap::Compressed);
+        let (tuning, mappings) = (variant.tuning(F::FLUSH), plan.source.open()?.header().mappings);
+        let mut program = plan.program(ground, &journal, tuning, mappings);
+        let running = Running { plan, kernel: &kernel, journal: &journal, repeat: self.repeat };
+        let mut played = Ok(Played::default());
+        let body = |task: &Task<'_, '_, F>| played = running.play(task, &mut program);
+        let report = machine.run(vec![TaskSpec::new("program", body).on(CoreId(0))]);
+        let played = played?;
+        let decisions = plan.decisions(&program, &journal, played.tried_again);
+        let bytes = plan.bytes::<F>() + machine.bytes_by_tables() as u64;
+        Ok(Outcome { decisions, played, report, bytes })
+    }
+}
+
+fn parse_repeat(text: &str) -> Result<u32, FieldError> {
+    let number = fields::number(text).filter(|number| (1..=MAX_REPEAT).contains(number));
+    number.ok_or_else(|| bad("repeat", text, format!("1 to {MAX_REPEAT} runs of the program")))
+}
+
+/// Refuses a trace that leaves out what the platform's first TLB level could miss.
+fn check_density(trace: &TraceSource, platform: &Platform) -> Result<(), FieldError> {
+    let l1 = platform.shape().tlb.l1;
+    let filter = trace.open().expect("its header was read before").header().filter;
+    if filter.suits(l1.sets.into(), l1.ways.into()) {
+        return Ok(());
+    }
+    let problem = format!(
+        "the trace leaves out what a TLB of {filter} hits on, and platform {} has a first level of \
+         {}x{}: record it with a smaller --filter",
+        platform.name(),
+        l1.sets,
+        l1.ways
+    );
+    Err(FieldError::Together { scenario: NAME, problem })
+}
+
+/// What the program's task works with.
+struct Running<'r> {
+    plan: &'r Plan<'r>,
+    kernel: &'r Kernel<'r>,
+    journal: &'r Journal,
+    repeat: u32,
+}
+
+impl Running<'_> {
+    fn play<F: Arch>(
+        &self,
+        task: &Task<'_, '_, F>,
+        program: &mut Program<'_, F>,
+    ) -> Result<Played, ReplayError> {
+        task.load_mm(Asid(0), program.root());
+        let mut played = Played::default();
+        for again in (0..self.repeat).rev() {
+            self.play_once(task, program, &mut played, again > 0)?;
+        }
+        Ok(played)
+    }
+
+    fn play_once<F: Arch>(
+        &self,
+        task: &Task<'_, '_, F>,
+        program: &mut Program<'_, F>,
+        played: &mut Played,
+        again: bool,
+    ) -> Result<(), ReplayError> {
+        let hit = task.machine().prices().access;
+        let mut reader = self.plan.source.open()?;
+        let (mut identities, mut references) = (Identities::default(), References::default());
+        while let Some(event) = reader.next() {
+            match event? {
+                Event::Access { page: at, store, after } => {
+                    let left_out = references.until_access(after);
+                    task.spend(hit * left_out);
+                    played.left_out += left_out;
+                    played.simulated += 1;
+                    let page = identities.of(at, store, reader.areas());
+                    self.access(task, program, page, (at, store), played)?;
+                }
+                event => {
+                    if let Event::EpochEnd { references: all } = event {
+                        let left_out = references.until_end(all);
+                        task.spend(hit * left_out);
+                        played.left_out += left_out;
+                    }
+                    identities.change(&event);
+                    self.kernel.on(task, |env| {
+                        program.play(&NotingWorld { world: env, journal: self.journal }, &event)
+                    })?;
+                }
+            }
+        }
+        if again {
+            self.kernel.on(task, |env| {
+                let world = NotingWorld { world: env, journal: self.journal };
+                program.exit(&world, reader.areas())
+            })?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn access<F: Arch>(
+        &self,
+        task: &Task<'_, '_, F>,
+        program: &mut Program<'_, F>,
+        page: u32,
+        (at, store): (Page, bool),
+        played: &mut Played,
+    ) -> Result<(), ReplayError> {
+        let addr = Program::<F>::address(at);
+        let mut faults = 0;
+        while task.access(addr, store).is_err() {
+            faults += 1;
+            assert!(faults <= FAULTS_AN_ACCESS, "a fault that was handled does not recur");
+            let pending = self.fault(task, program, addr, store)?;
+            played.tried_again += u64::from(pending);
+        }
+        program.used(page, addr, faults > 0);
+        Ok(())
+    }
+
+    /// Handles a fault, off the core while a page is read; whether one was.
+    fn fault<F: Arch>(
+        &self,
+        task: &Task<'_, '_, F>,
+        program: &mut Program<'_, F>,
+        addr: VirtAddr,
+        store: bool,
+    ) -> Result<bool, ReplayError> {
+        let cpu = &mut CpuCtx::new();
+        self.kernel.on(task, |env| {
+            let pending = env.within(activity::FAULT, || {
+                env.does(Effort::Fault, 1);
+                let world = NotingWorld { world: env, journal: self.journal };
+                program.fault(&world, cpu, addr, store)
+            })?;
+            if let Some(folio) = pending {
+                self.kernel.wait_for(env, program.maps(), cpu, folio);
+            }
+            Ok(pending.is_some())
+        })
+    }
+}
+
+/// Where in its epoch a trace is.
+#[derive(Default)]
+struct References {
+    /// The reference that made the last access, from 0.
+    accessed: u64,
+    /// The first that is not counted.
+    next: u64,
+}
+
+impl References {
+    /// References left out before an access that is so many after the last one.
+    #[inline]
+    fn until_access(&mut self, after: u64) -> u64 {
+        self.accessed += after;
+        // Where one reference makes two accesses, it is counted already.
+        let left_out = self.accessed.saturating_sub(self.next);
+        self.next = self.accessed + 1;
+        left_out
+    }
+
+    /// Those left out before the end of an epoch of so many.
+    fn until_end(&mut self, references: u64) -> u64 {
+        self.accessed = 0;
+        references - std::mem::take(&mut self.next)
+    }
+}
+
+/// The metrics of one scenario under one variant: `outcomes` are those of `runs` runs with nominal
+/// prices, then one a draw.
+fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
+    let (nominal, drawn) = outcomes.split_at(runs);
+    let each = |of: fn(&Outcome) -> Time, outcomes: &[Outcome]| -> Vec<f64> {
+        let one = |outcome: &Outcome| of(outcome).ns() / outcome.played.accesses() as f64;
+        outcomes.iter().map(one).collect()
+    };
+    let mut metrics = Vec::new();
+    for (name, time) in [
+        (TIME, (|outcome| outcome.report.end) as fn(&Outcome) -> Time),
+        ("in faults", Outcome::in_faults),
+        ("waiting for storage", |outcome| outcome.report.cores.iter().map(|c| c.idle).sum()),
+        ("in table walks", Outcome::in_walks),
+    ] {
+        let metric = modelled(name, "ns/access", &each(time, nominal));
+        let ends = interval(&metric, &each(time, drawn));
+        metrics.push(metric);
+        metrics.extend(ends);
+    }
+    metrics.extend(nominal[0].counted());
+    metrics
+}
+
+/// The time of the program, all that it takes included, by accesses that it made.
+const TIME: &str = "time";
+
+impl Outcome {
+    fn in_faults(&self) -> Time {
+        let within = |path: &str| path.split(';').any(|name| name == "fault");
+        self.report.folded.iter().filter(|(path, _)| within(path)).map(|(_, time)| *time).sum()
+    }
+
+    fn in_walks(&self) -> Time {
+        let walks = self.report.folded.iter().filter(|(path, _)| path.ends_with(";walk"));
+        walks.map(|(_, time)| *time).sum()
+    }
+
+    fn counted(&self) -> Vec<Metric> {
+        let Self { decisions, played, report, .. } = self;
+        let (counts, hidden) = (&report.counts, &report.hidden);
+        let accesses = played.accesses() as f64;
+        let faults = (decisions.major_faults + decisions.minor_faults) as f64;
+        let million = |nr: u64| nr as f64 * 1e6 / accesses;
+        let mut metrics = vec![
+            counted("accesses of the program", "", accesses, Better::Neither),
+            counted("accesses simulated", "", played.simulated as f64, Better::Neither),
+            counted("faults", "per million accesses", faults * 1e6 / accesses, Better::Lower),
+        ];
+        let lower = |name, unit, value| counted(name, unit, value, Better::Lower);
+        metrics.extend(decisions.metrics());
+        metrics.extend([
+            lower("hidden accesses", "simulated", hidden.accesses as f64),
+            lower("stale entries that hid any", "", hidden.ended() as f64),
+        ]);
+        for (name, part) in [("P50", 0.5), ("P90", 0.9), ("P99", 0.99), ("max", 1.0)] {
+            // None hid anything: for no time.
+            let time = hidden.quantile(part).unwrap_or(Time::ZERO);
+            metrics.push(modelled(&format!("hid for, {name}"), "ns", &[time.ns()]));
+        }
+        metrics.extend([
+            lower("second-level TLB hits", "per million accesses", million(counts.l2_hits)),
+            lower("TLB misses", "per million accesses", million(counts.walks)),
+            lower("invalidations broadcast", "", counts.broadcasts as f64),
+            lower("barriers", "", counts.barriers as f64),
+            lower("interrupt rounds", "", counts.rounds as f64),
+            lower("interrupts", "", counts.interrupts as f64),
+            lower("local invalidations", "", counts.local_entries as f64),
+            lower("local flushes", "", counts.local_full as f64),
+        ]);
+        metrics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pageout_trace::FilterShape;
+
+    #[test]
+    fn the_default_filter_leaves_out_what_every_platform_s_tlb_holds() {
+        for name in Platform::names() {
+            let l1 = Platform::named(name).expect("a platform").shape().tlb.l1;
+            let suits = FilterShape::DEFAULT.suits(l1.sets.into(), l1.ways.into());
+            assert!(suits, "{name}: {l1:?}");
+        }
+    }
+
+    #[test]
+    fn each_reference_left_out_is_counted_once() {
+        let mut references = References::default();
+        for _ in 0..2 {
+            // Of ten, the fourth makes two accesses, and the sixth makes one.
+            let left_out = [3, 0, 2].map(|after| references.until_access(after));
+            assert_eq!((left_out, references.until_end(10)), ([3, 0, 1], 4));
+        }
+        assert_eq!(references.until_end(10), 10);
+    }
+}

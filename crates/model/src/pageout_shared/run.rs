@@ -1,0 +1,303 @@
+//! One run: a process that reads its memory and pages it out by turns, and others that read the
+//! same memory before each time.
+
+use super::{Out, PageoutShared};
+use crate::{Between, Kernel, Model, One, Program, Swap, Told, activity, told};
+use pageout_experiment::formats::Arch;
+use pageout_experiment::metrics::counted;
+use pageout_experiment::variant::Variant;
+use pageout_host::layout::{Arena, Ground, MAP_START};
+use pageout_machine::{CoreId, Machine, Task, TaskId, TaskSpec, Time};
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Pfn, VirtAddr, VirtRange};
+use pageout_reclaim::{
+    Access, Advice, Counter, CpuCtx, Fault, FaultKind, MappingKind, MemcgId, MmId, NewVma, Tuning,
+    VmFlags, handle_fault,
+};
+use pageout_record::schema::{Better, Metric};
+use std::cell::{Cell, RefCell};
+
+/// From reading the first page to the end of paging out.
+pub const REPETITION: &str = "repetition";
+/// [`Outcome::flush_share`].
+pub const CPU_SHARE: &str = "invalidating and waiting, share";
+/// [`Outcome::unmap_share`]: what profiles show as `ptep_clear_flush`.
+pub const UNMAP_SHARE: &str = "of which unmapping, share";
+const US: &str = "us";
+const OF_CPU: &str = "% of CPU";
+const EACH: &str = "per repetition";
+const SIZED: &str = "the arena is sized for the scenario";
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Repetitions.
+    times: f64,
+    /// What each took, in the order they happened.
+    each: Vec<Time>,
+    /// 4K pages written to swap.
+    written: u64,
+    /// Before them and after.
+    pub(super) between: Between,
+}
+
+/// The memory, filled by the first process and shared with the others by forking: the engine has no
+/// shmem.
+struct Memory<'g, 'a, F> {
+    ground: &'g Ground<'a, F>,
+    memcg: MemcgId,
+    spaces: Vec<(MmId, Pfn)>,
+    range: VirtRange,
+}
+
+impl<'g, 'a, F: Arch> Memory<'g, 'a, F> {
+    fn fill(of: &PageoutShared, ground: &'g Ground<'a, F>, tuning: Tuning) -> Self {
+        let Ground { env, maps, supply } = ground;
+        let cpu = &mut CpuCtx::new();
+        let memcg = maps.add_memcg(env, cpu, MemcgId::ROOT).expect(SIZED);
+        let mapping = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let root = supply.alloc_table().expect(SIZED);
+        let mm = maps.add_mm(env, cpu, root, Asid(0)).expect(SIZED);
+        maps.set_memcg(env, cpu, mm, memcg);
+        let range = MAP_START..MAP_START.add(of.bytes);
+        let flags = VmFlags::READ | VmFlags::WRITE;
+        let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
+        maps.mmap(env, cpu, &new).expect(SIZED);
+        let mut memory = Self { ground, memcg, spaces: vec![(mm, root)], range };
+        for at in memory.pages() {
+            let fault = handle_fault(maps, env, cpu, mm, at, Access::Write, tuning);
+            assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
+        }
+        for process in 1..of.processes {
+            let root = supply.alloc_table().expect(SIZED);
+            let child = maps.fork(env, cpu, mm, root, Asid(process)).expect(SIZED);
+            memory.spaces.push((child, root));
+        }
+        memory.spaces.iter().for_each(|(mm, _)| maps.lru_gen_use_mm(*mm));
+        memory
+    }
+
+    fn pages(&self) -> impl Iterator<Item = VirtAddr> + use<F> {
+        let (start, bytes) = (self.range.start, self.range.end.get() - self.range.start.get());
+        (0..bytes >> F::PAGE_SHIFT).map(move |page| start.add(page << F::PAGE_SHIFT))
+    }
+}
+
+/// Where the one that pages out meets those who read.
+struct Meeting {
+    readers: usize,
+    host: Cell<Option<TaskId>>,
+    guests: RefCell<Vec<TaskId>>,
+    arrived: Cell<usize>,
+    round: Cell<u32>,
+    over: Cell<bool>,
+}
+
+impl Meeting {
+    fn of(readers: usize) -> Self {
+        let (host, guests, arrived, round, over) = Default::default();
+        Self { readers, host, guests, arrived, round, over }
+    }
+
+    /// A reader has read.
+    fn arrive<F: Arch>(&self, task: &Task<'_, '_, F>) {
+        self.arrived.set(self.arrived.get() + 1);
+        if let Some(host) = self.host.get().filter(|_| self.arrived.get() == self.readers) {
+            task.wake(host);
+        }
+    }
+
+    /// A reader waits for the round after `seen`; `None` when there is none.
+    fn next<F: Arch>(&self, task: &Task<'_, '_, F>, seen: u32) -> Option<u32> {
+        while self.round.get() == seen {
+            task.block("the next repetition");
+        }
+        (!self.over.get()).then(|| self.round.get())
+    }
+
+    /// Waits until all readers have read.
+    fn gather<F: Arch>(&self, task: &Task<'_, '_, F>) {
+        self.host.set(Some(task.id()));
+        while self.arrived.get() < self.readers {
+            task.block("those who read");
+        }
+        self.arrived.set(0);
+    }
+
+    /// Lets all readers go on.
+    fn open<F: Arch>(&self, task: &Task<'_, '_, F>) {
+        self.round.set(self.round.get() + 1);
+        self.guests.borrow().iter().for_each(|guest| task.wake(*guest));
+    }
+}
+
+struct Run<'r, 'a, F: Arch> {
+    out: Out,
+    memory: &'r Memory<'r, 'a, F>,
+    kernel: &'r Kernel<'r>,
+    tuning: Tuning,
+    meeting: &'r Meeting,
+}
+
+impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
+    fn program(&self, process: usize) -> Program<'r, 'a> {
+        let (maps, mm) = (&self.memory.ground.maps, self.memory.spaces[process].0);
+        Program { maps, kernel: self.kernel, mm, tuning: self.tuning }
+    }
+
+    /// Process 0, on core 0.
+    fn paging_out(
+        &self,
+        name: &str,
+        times: u32,
+        each: &'r RefCell<Vec<Time>>,
+    ) -> TaskSpec<'r, 'a, F> {
+        let (memory, meeting, kernel) = (self.memory, self.meeting, self.kernel);
+        let (out, tuning, program) = (self.out, self.tuning, self.program(0));
+        let bytes = (memory.range.end.get() - memory.range.start.get()).to_string();
+        let page_out = move |task: &Task<'_, 'a, F>, cpu: &mut CpuCtx| {
+            let (maps, (mm, _)) = (&memory.ground.maps, memory.spaces[0]);
+            kernel.on(task, |env| match out {
+                Out::Madvise => env.within(activity::MADVISE, || {
+                    let done = maps.madvise(env, cpu, mm, &memory.range, Advice::PageOut, tuning);
+                    done.expect("the process maps the range");
+                }),
+                // That it got less than it asked for shows in the pages written.
+                Out::MemoryReclaim => env.within(activity::MEMORY_RECLAIM, || {
+                    let _ = maps.memory_reclaim(env, cpu, memory.memcg, &bytes, tuning);
+                }),
+            });
+        };
+        let body = move |task: &Task<'_, 'a, F>| {
+            task.load_mm(Asid(0), memory.spaces[0].1);
+            let mut cpu = CpuCtx::new();
+            meeting.gather(task);
+            for _ in 0..times {
+                let begun = task.now();
+                meeting.open(task);
+                for at in memory.pages() {
+                    program.access(task, &mut cpu, at, false);
+                }
+                meeting.gather(task);
+                page_out(task, &mut cpu);
+                each.borrow_mut().push(task.now().since(begun));
+            }
+            meeting.over.set(true);
+            meeting.open(task);
+        };
+        TaskSpec::new(name, body).on(CoreId(0))
+    }
+
+    /// Another process, which reads all of the memory in every repetition.
+    fn reading(&self, name: &str, process: usize, core: CoreId) -> TaskSpec<'r, 'a, F> {
+        let (memory, meeting, program) = (self.memory, self.meeting, self.program(process));
+        let body = move |task: &Task<'_, 'a, F>| {
+            task.load_mm(Asid(process as u32), memory.spaces[process].1);
+            meeting.guests.borrow_mut().push(task.id());
+            let mut cpu = CpuCtx::new();
+            let mut seen = meeting.round.get();
+            meeting.arrive(task);
+            while let Some(round) = meeting.next(task, seen) {
+                seen = round;
+                for at in memory.pages() {
+                    program.access(task, &mut cpu, at, false);
+                }
+                meeting.arrive(task);
+            }
+        };
+        TaskSpec::new(format!("{name} reader {process}"), body).on(core)
+    }
+
+    fn tasks(
+        &self,
+        (name, times, cores): (&str, u32, u16),
+        each: &'r RefCell<Vec<Time>>,
+    ) -> Vec<TaskSpec<'r, 'a, F>> {
+        let readers = (1..self.memory.spaces.len())
+            .map(|process| self.reading(name, process, CoreId(process as u16 % cores)));
+        [self.paging_out(name, times, each)].into_iter().chain(readers).collect()
+    }
+}
+
+/// Runs the scenario: one repetition that is not told of, and then the others.
+pub(super) fn run<F: Arch>(
+    of: &PageoutShared,
+    model: &Model,
+    variant: Variant,
+    one: One,
+) -> Outcome {
+    let mut arena = Arena::new::<F>(&of.limits::<F>(), of.tables::<F>());
+    let ground = arena.ground::<F>();
+    ground.switch_with(variant.lru, of.platform.shape().caps::<F>());
+    let tuning = variant.tuning(F::FLUSH);
+    let memory = Memory::fill(of, &ground, tuning);
+    let machine = Machine::new(model.setup(&of.platform, one), ground.env.tables());
+    let kernel = Kernel::new::<F>(ground.supply, Swap::Compressed);
+    let cores = machine.shape().cores;
+    let readers = of.processes as usize - 1;
+    let (first, rest) = (Meeting::of(readers), Meeting::of(readers));
+    let run = |meeting| Run { out: of.out, memory: &memory, kernel: &kernel, tuning, meeting };
+    let (warm, each) = (RefCell::default(), RefCell::default());
+    let before = machine.run(run(&first).tasks(("first", 1, cores), &warm));
+    let vmstat = ground.maps.memcg(memory.memcg).vmstat();
+    let swapped = vmstat.get(Counter::Pswpout);
+    let after = machine.run(run(&rest).tasks(("pageout", of.times, cores), &each));
+    let written = vmstat.get(Counter::Pswpout) - swapped;
+    Outcome {
+        times: f64::from(of.times),
+        each: each.take(),
+        written: written << (F::PAGE_SHIFT - 12),
+        between: Between { before, after },
+    }
+}
+
+impl Outcome {
+    /// What a repetition takes, in microseconds.
+    pub fn repetition(&self) -> f64 {
+        self.each.iter().copied().sum::<Time>().ns() / 1e3 / self.times
+    }
+
+    /// The time in which tasks invalidate, or wait until others have, in microseconds a repetition.
+    pub fn flushing(&self) -> f64 {
+        self.between.flushing(None).ns() / 1e3 / self.times
+    }
+
+    /// The share of all tasks' CPU time in which they invalidate, or wait until others have, in per
+    /// cent.
+    pub fn flush_share(&self) -> f64 {
+        self.share(self.between.flushing(None))
+    }
+
+    /// That of taking entries out.
+    pub fn unmap_share(&self) -> f64 {
+        self.share(self.between.flushing(Some("unmap")))
+    }
+
+    /// A share of the tasks' CPU time, in per cent.
+    fn share(&self, time: Time) -> f64 {
+        100.0 * time.ns() / self.between.time(|_| true).ns()
+    }
+}
+
+/// What is told with the interval of the draws.
+const TOLD: [Told<Outcome>; 7] = [
+    (REPETITION, US, Outcome::repetition),
+    ("invalidating and waiting", US, Outcome::flushing),
+    ("taken from other cores", US, |one| one.between.stolen().ns() / 1e3 / one.times),
+    (CPU_SHARE, OF_CPU, Outcome::flush_share),
+    (UNMAP_SHARE, OF_CPU, Outcome::unmap_share),
+    ("of which flushes for a batch, share", OF_CPU, |one| {
+        one.share(one.between.flushing(Some("flush")))
+    }),
+    ("of which young checks, share", OF_CPU, |one| one.share(one.between.flushing(Some("young")))),
+];
+
+/// The metrics of runs with nominal prices and of those with drawn ones.
+pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
+    let one = &nominal[0];
+    let mut metrics = told(&TOLD, nominal, drawn);
+    metrics.extend(one.between.metrics(EACH, one.times));
+    let written = one.written as f64 / one.times;
+    metrics.push(counted("pages written to swap", EACH, written, Better::Neither));
+    metrics
+}

@@ -1,0 +1,467 @@
+//! The scenario on a modelled machine: `memory.reclaim` runs on its first core, while the processes
+//! that map the file sleep, or use it on all other cores.
+
+use crate::{Guest, Kernel, Model, One, Program, Scenario, Swap, Vm, VmCount, activity, interval};
+use pageout_experiment::fields::{self, Choices, FieldError, bad, choice, name_of};
+use pageout_experiment::footprint::Footprint;
+use pageout_experiment::formats::{Arch, with_format};
+use pageout_experiment::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
+use pageout_experiment::variant::Variant;
+use pageout_host::layout::Arena;
+use pageout_host::reclaim_file::{NAME, ReclaimFile, Setup, WHOLE};
+use pageout_machine::platform::Platform;
+use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
+use pageout_paging::mmu::Asid;
+use pageout_paging::{Pfn, Stage, VirtAddr};
+use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits, MapAs};
+use pageout_record::schema::{Better, Labels, Metric};
+use std::cell::Cell;
+
+/// What the processes do while their file is reclaimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Process {
+    /// They sleep; each last ran on one of the other cores.
+    Asleep,
+    /// Every other core runs a thread of one of them, which uses one page of the file.
+    Running,
+}
+
+/// Who uses the memory of processes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Secondary {
+    /// They themselves.
+    None,
+    /// Guests: each process is that of a virtual machine, whose memory is the process's.
+    Guest,
+}
+
+/// Whether threads may use a page each on all cores but one, and a folio is left beside them.
+fn check_running(scenario: &ReclaimFile, cores: u16) -> Result<(), FieldError> {
+    if cores < 2 {
+        return Err(bad("process", "running", "asleep where there is one core"));
+    }
+    let used = (u64::from(cores) << scenario.format.page_shift())
+        .next_multiple_of(scenario.largest_folio());
+    if scenario.bytes <= used {
+        let accepted = format!(
+            "more than {} for process=running on {cores} cores, which use a page each",
+            fields::display_size(used)
+        );
+        return Err(bad("size", &fields::display_size(scenario.bytes), accepted));
+    }
+    Ok(())
+}
+
+const PROCESSES: Choices<'static, Process> =
+    &[("asleep", Process::Asleep), ("running", Process::Running)];
+
+const SECONDARIES: Choices<'static, Secondary> =
+    &[("none", Secondary::None), ("guest", Secondary::Guest)];
+
+/// What a program does between two uses of its page.
+const THINKING: Time = Time::from_ns(2_000);
+
+/// The scenario on a modelled machine, which its [`Model`] tells.
+#[derive(Clone, Debug)]
+pub struct Priced {
+    scenario: ReclaimFile,
+    process: Process,
+    secondary: Secondary,
+    platform: Platform,
+}
+
+/// What one run came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// 4K pages reclaimed.
+    pages: f64,
+    /// From the request to its end.
+    whole: Time,
+    /// By stage.
+    stages: [Time; Stage::ALL.len()],
+    /// Of which invalidating, and waiting for that.
+    flushing: Time,
+    /// What other cores lost to interrupts and invalidations.
+    stolen: Time,
+    /// Pages that came back.
+    refaults: u64,
+    /// Kernel instructions.
+    instructions: u64,
+    /// In notifiers, and what was counted of virtual machines, if there are any.
+    secondary: Option<(Time, [u64; VmCount::ALL.len()])>,
+    /// Before the request, and after it.
+    reports: [Report; 2],
+}
+
+impl Priced {
+    /// A file that says of time a page what one forty times its size does.
+    const BYTES: u64 = 256 << 20;
+
+    /// Scenarios from `FIELD=VALUE` arguments: those of [`ReclaimFile::parse`], `process` and
+    /// `secondary`.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
+        let (own, others): (Vec<_>, Vec<_>) = arguments.iter().cloned().partition(|argument| {
+            argument.starts_with("process=") || argument.starts_with("secondary=")
+        });
+        let (mut processes, mut secondary) = (vec![Process::Asleep], Secondary::None);
+        for (field, value) in fields::pairs(&own)? {
+            if field == "secondary" {
+                secondary = choice("secondary", SECONDARIES, value)?;
+                continue;
+            }
+            let one = |text: &str| choice("process", PROCESSES, text);
+            processes = fields::list("process", value, one)?;
+        }
+        let small = ReclaimFile { bytes: Self::BYTES, ..ReclaimFile::DEFAULT };
+        let mut all = Vec::new();
+        for scenario in ReclaimFile::parse_from(&others, small, &model.formats())? {
+            let platform = model.platform_for(scenario.format)?;
+            if secondary == Secondary::Guest && scenario.map == MapAs::PmdLeaf {
+                return Err(bad("secondary", "guest", "none where map=pmd-leaf"));
+            }
+            for process in &processes {
+                if *process == Process::Running {
+                    check_running(&scenario, model.shape(&platform).cores)?;
+                }
+                let (process, platform) = (*process, platform.clone());
+                all.push(Self { scenario, process, secondary, platform });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Limits and page tables of a run. Pages that running threads want back arrive while those
+    /// that reclaim took from them still wait for a flush, so there is room for both.
+    fn limits<F: Arch>(&self, cores: u16) -> (Limits, usize) {
+        let limits = self.scenario.limits::<F>();
+        let spare = match self.process {
+            Process::Asleep => 0,
+            Process::Running => FREE_BATCH + usize::from(cores),
+        };
+        let pages = (self.scenario.largest_folio() >> F::PAGE_SHIFT) as usize;
+        let frames = limits.frames + spare * pages;
+        let limits = Limits { frames, folios: limits.folios + spare, ..limits };
+        let tables = match self.secondary {
+            Secondary::None => 1,
+            Secondary::Guest => 2,
+        };
+        (limits, tables * self.scenario.tables::<F>())
+    }
+
+    fn arena<F: Arch>(&self, cores: u16) -> Arena {
+        let (limits, tables) = self.limits::<F>(cores);
+        Arena::new::<F>(&limits, tables)
+    }
+
+    /// The virtual machines, one a process, which have used all that it maps.
+    fn vms<F: Arch>(&self, setup: &Setup<'_, F>) -> Vec<Vm> {
+        if self.secondary == Secondary::None {
+            return Vec::new();
+        }
+        let mut supply = setup.ground.supply;
+        let vm = |(process, (_, primary)): (usize, &(_, Pfn))| {
+            let asid = Asid(process as u32);
+            let vmid = Asid(self.scenario.processes + asid.0);
+            let root = supply.alloc_table().expect("the arena has a second table for each");
+            let vm = Vm::new((asid, *primary), (vmid, root));
+            vm.take_over(&setup.ground.env, &mut supply);
+            vm
+        };
+        setup.spaces.iter().enumerate().map(vm).collect()
+    }
+
+    fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+        let mut arena = self.arena::<F>(model.shape(&self.platform).cores);
+        let caps = self.platform.shape().caps::<F>();
+        let setup = Setup::<F>::build_for(&mut arena, &self.scenario, variant.lru, one.seed, caps);
+        let machine = Machine::new(model.setup(&self.platform, one), setup.ground.env.tables());
+        let kernel = Kernel::new::<F>(setup.ground.supply, Swap::Device);
+        let kernel = kernel.with_vms(self.vms(&setup));
+        let run = Run { of: self, seed: one.seed, setup: &setup, kernel: &kernel, variant };
+        let before = machine.run(run.touching(machine.shape().cores));
+        let done = Cell::new(None);
+        let refaults = Cell::new(0);
+        let instructions = kernel.done().instructions();
+        let mut tasks = vec![run.reclaiming(&done)];
+        if self.process == Process::Running {
+            tasks.extend((1..machine.shape().cores).map(|core| run.using(core, &done, &refaults)));
+        }
+        let after = machine.run(tasks);
+        let (pages, whole) = done.get().expect("the reclaiming task ended");
+        let pages = pages << (F::PAGE_SHIFT - 12);
+        Outcome {
+            pages: pages as f64,
+            whole,
+            stages: Stage::ALL.map(|stage| within_reclaim(&after, stage)),
+            flushing: own(&after, "invalidate") + own(&after, "wait"),
+            stolen: stolen(&after).since(stolen(&before)),
+            refaults: refaults.get(),
+            instructions: kernel.done().instructions() - instructions,
+            secondary: told(&kernel, &after),
+            reports: [before, after],
+        }
+    }
+}
+
+impl Scenario for Priced {
+    type Outcome = Outcome;
+    const NAME: &'static str = NAME;
+
+    fn labels(&self, model: &Model) -> Labels {
+        let mut labels = self.scenario.labels();
+        labels.insert("process".to_owned(), name_of(PROCESSES, self.process));
+        labels.insert("secondary".to_owned(), name_of(SECONDARIES, self.secondary));
+        labels.extend(model.labels(&self.platform));
+        labels
+    }
+
+    fn footprint(&self, model: &Model) -> Footprint {
+        with_format!(self.scenario.format, F => {
+            let (limits, tables) = self.limits::<F>(model.shape(&self.platform).cores);
+            Footprint::of::<F>(&limits, tables)
+        })
+    }
+
+    fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+        with_format!(self.scenario.format, F => self.run_as::<F>(model, variant, one))
+    }
+
+    fn metrics(&self, nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
+        metrics(nominal, drawn)
+    }
+
+    fn report(outcome: &Outcome) -> &Report {
+        &outcome.reports[1]
+    }
+}
+
+/// One run, set up.
+struct Run<'r, 'a, F: Arch> {
+    of: &'r Priced,
+    seed: u64,
+    setup: &'r Setup<'a, F>,
+    kernel: &'r Kernel<'r>,
+    variant: Variant,
+}
+
+/// The pages reclaimed and what that took, once it is known.
+type Done = Cell<Option<(u64, Time)>>;
+
+impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
+    /// Each process uses its young pages once, in the order of their addresses, and sleeps from
+    /// then on: its core's TLB holds the last ones.
+    fn touching(&self, cores: u16) -> Vec<TaskSpec<'r, 'a, F>> {
+        let touching = |(process, (_, root)): (usize, &(_, _))| {
+            let (of, seed, root, vm) = (self.of, self.seed, *root, self.vm(process));
+            let core = if cores == 1 { 0 } else { 1 + process as u16 % (cores - 1) };
+            let touch = move |task: &Task<'_, 'a, F>| {
+                match vm {
+                    Some(vm) => vm.enter(task),
+                    None => task.load_mm(Asid(process as u32), root),
+                }
+                for at in of.scenario.young_pages::<F>(seed) {
+                    // Half of the folios may have been given up.
+                    let _ = task.access(at, false);
+                }
+            };
+            TaskSpec::new(format!("process {process}"), touch).on(CoreId(core))
+        };
+        self.setup.spaces.iter().enumerate().map(touching).collect()
+    }
+
+    /// The virtual machine of a process, if it has one.
+    fn vm(&self, process: usize) -> Option<&'r Vm> {
+        self.kernel.vms().get(process)
+    }
+
+    /// The request.
+    fn reclaiming(&self, done: &'r Done) -> TaskSpec<'r, 'a, F> {
+        let (setup, kernel) = (self.setup, self.kernel);
+        let tuning = self.variant.tuning(F::FLUSH);
+        let bytes = self.of.scenario.reclaim_bytes().to_string();
+        let reclaim = move |task: &Task<'_, 'a, F>| {
+            let begun = task.now();
+            let reclaimed = kernel.on(task, |env| {
+                env.within(activity::MEMORY_RECLAIM, || setup.reclaim(env, &bytes, tuning))
+            });
+            let reclaimed = reclaimed.unwrap_or_else(|error| {
+                // Pages in use all the time may be more than the request leaves.
+                assert_eq!(error, Errno::EAGAIN, "all else is in the request");
+                setup.vmstat().get(Counter::PgstealProactive)
+            });
+            done.set(Some((reclaimed, task.now().since(begun))));
+        };
+        TaskSpec::new("reclaim", reclaim).on(CoreId(0))
+    }
+
+    /// A thread that uses one page of the file until the request is done; counts its faults.
+    fn using(&self, core: u16, done: &'r Done, refaults: &'r Cell<u64>) -> TaskSpec<'r, 'a, F> {
+        let process = usize::from(core - 1) % self.setup.spaces.len();
+        let (mm, root) = self.setup.spaces[process];
+        let range = self.of.scenario.range::<F>();
+        let page = VirtAddr::new(range.end.get() - (u64::from(core) << F::PAGE_SHIFT));
+        let tuning = self.variant.tuning(F::FLUSH);
+        let program = Program { maps: &self.setup.ground.maps, kernel: self.kernel, mm, tuning };
+        let guest = self.vm(process).map(|vm| Guest { program, vm });
+        let thread = move |task: &Task<'_, 'a, F>| {
+            match guest {
+                Some(guest) => guest.vm.enter(task),
+                None => task.load_mm(Asid(process as u32), root),
+            }
+            let mut cpu = CpuCtx::new();
+            while done.get().is_none() {
+                let faults = match guest {
+                    Some(guest) => guest.access(task, &mut cpu, page, false),
+                    None => program.access(task, &mut cpu, page, false),
+                };
+                refaults.set(refaults.get() + faults);
+                task.spend(THINKING);
+            }
+        };
+        TaskSpec::new(format!("thread of process {process}"), thread).on(CoreId(core))
+    }
+}
+
+/// The time of a stage below the request.
+fn within_reclaim(report: &Report, stage: Stage) -> Time {
+    let whole = "reclaim;memory.reclaim";
+    let path = match stage {
+        Stage::Other => whole.to_owned(),
+        _ => format!("{whole};{}", stage.name()),
+    };
+    let below = |named: &str| match named.strip_prefix(&*path) {
+        Some("") => true,
+        // What is no stage's own is of no stage.
+        Some(rest) => {
+            let next = rest.strip_prefix(';').and_then(|rest| rest.split(';').next());
+            next.is_some_and(|next| {
+                stage != Stage::Other || !Stage::ALL.iter().any(|stage| stage.name() == next)
+            })
+        }
+        None => false,
+    };
+    report.folded.iter().filter(|(named, _)| below(named)).map(|(_, time)| *time).sum()
+}
+
+/// What the machine itself did below the request.
+fn own(report: &Report, name: &str) -> Time {
+    let of = |named: &str| {
+        named.starts_with("reclaim;memory.reclaim;") && named.rsplit(';').next() == Some(name)
+    };
+    report.folded.iter().filter(|(named, _)| of(named)).map(|(_, time)| *time).sum()
+}
+
+/// The time in notifiers below the request, and what was counted of all virtual machines together.
+fn told(kernel: &Kernel<'_>, report: &Report) -> Option<(Time, [u64; VmCount::ALL.len()])> {
+    let counted = VmCount::ALL.map(|(told, _)| kernel.vms().iter().map(|vm| vm.times(told)).sum());
+    let of = |named: &str| {
+        named.starts_with("reclaim;memory.reclaim;")
+            && named.split(';').any(|place| place == activity::name(activity::NOTIFIER))
+    };
+    let time = report.folded.iter().filter(|(named, _)| of(named)).map(|(_, time)| *time).sum();
+    (!kernel.vms().is_empty()).then_some((time, counted))
+}
+
+/// What interrupts and other cores' invalidations took of all cores.
+fn stolen(report: &Report) -> Time {
+    report.cores.iter().map(|core| core.stolen).sum()
+}
+
+/// The metrics of one scenario under one variant: of runs with nominal prices, and of one a draw.
+fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
+    let of = |of: fn(&Outcome) -> Time, outcomes: &[Outcome]| -> Vec<f64> {
+        outcomes.iter().map(|outcome| of(outcome).ns() / outcome.pages).collect()
+    };
+    let mut metrics = Vec::new();
+    for (name, time) in [
+        (WHOLE, (|outcome| outcome.whole) as fn(&Outcome) -> Time),
+        (FLUSHING, |outcome| outcome.flushing),
+        (STOLEN, |outcome| outcome.stolen),
+    ] {
+        let metric = modelled(name, NS_PER_PAGE, &of(time, nominal));
+        let ends = interval(&metric, &of(time, drawn));
+        metrics.push(metric);
+        metrics.extend(ends);
+    }
+    if !drawn.is_empty() {
+        metrics.push(modelled(DRAWN, NS_PER_PAGE, &of(|outcome| outcome.whole, drawn)));
+    }
+    for stage in Stage::ALL {
+        let time = |outcome: &Outcome| outcome.stages[stage as usize].ns() / outcome.pages;
+        let values: Vec<_> = nominal.iter().map(time).collect();
+        metrics.push(modelled(stage.name(), NS_PER_PAGE, &values));
+    }
+    if nominal[0].secondary.is_some() {
+        let time = |outcome: &Outcome| outcome.secondary.map_or(Time::ZERO, |(time, _)| time);
+        metrics.push(modelled(NOTIFYING, NS_PER_PAGE, &of(time, nominal)));
+    }
+    let one = &nominal[0];
+    let instructions = one.instructions as f64 / one.pages;
+    metrics.push(fitted("instructions", "per 4K page", instructions));
+    metrics.extend(one.counted());
+    metrics
+}
+
+/// The whole, a value a draw of prices, in the same order under every variant.
+pub const DRAWN: &str = "whole reclaim, drawn";
+/// Time in which the reclaiming core invalidates, or waits until others have.
+pub const FLUSHING: &str = "invalidating and waiting";
+/// Time in notifiers of secondary MMUs, which is part of the stages too.
+const NOTIFYING: &str = "in notifiers";
+/// Time that other cores lose to that.
+pub const STOLEN: &str = "taken from other cores";
+
+impl Outcome {
+    /// What was counted, a page.
+    fn counted(&self) -> Vec<Metric> {
+        let [before, after] = &self.reports;
+        let before: Vec<_> = before.counts.named().collect();
+        let counts = after.counts.named().zip(before);
+        let counts: Vec<_> =
+            counts.map(|((name, after), (_, before))| (name, after - before)).collect();
+        let count = |wanted: &str| {
+            let found = counts.iter().find(|(name, _)| *name == wanted);
+            found.unwrap_or_else(|| panic!("the machine counts {wanted}")).1 as f64
+        };
+        let each = |name: &str, of: &str| per_page(name, count(of) / self.pages);
+        let mut metrics = vec![
+            each("table operations", "table_operations"),
+            each("invalidations broadcast", "broadcasts"),
+            each("barriers", "barriers"),
+            each("interrupt rounds", "rounds"),
+            each("interrupts", "interrupts"),
+            each("local invalidations", "local_entries"),
+            each("local flushes", "local_full"),
+        ];
+        if count("rounds") > 0.0 {
+            let cores = count("interrupts") / count("rounds");
+            metrics.push(counted("cores interrupted", "per round", cores, Better::Lower));
+        }
+        let hidden = after_of(&self.reports, |report| report.hidden.accesses);
+        for (name, value) in [
+            ("accesses", count("accesses")),
+            ("second-level TLB hits", count("l2_hits")),
+            ("TLB misses", count("walks")),
+            ("hidden accesses", hidden),
+            ("refaults", self.refaults as f64),
+        ] {
+            let better = if name == "accesses" { Better::Neither } else { Better::Lower };
+            metrics.push(counted(name, "", value, better));
+        }
+        let told = self.secondary.iter().flat_map(|(_, counted)| VmCount::ALL.iter().zip(counted));
+        metrics.extend(told.map(|((_, name), times)| per_page(name, *times as f64 / self.pages)));
+        metrics.push(counted("pages reclaimed", "4K pages", self.pages, Better::Neither));
+        metrics
+    }
+}
+
+/// What something that only grows grew by.
+fn after_of(reports: &[Report; 2], of: fn(&Report) -> u64) -> f64 {
+    (of(&reports[1]) - of(&reports[0])) as f64
+}
+
+#[cfg(test)]
+mod tests;

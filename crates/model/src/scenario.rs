@@ -1,0 +1,97 @@
+//! Scenarios of this ground alone: what each has to say, and records of them.
+
+use super::{Model, One, spread};
+use pageout_experiment::fields::FieldError;
+use pageout_experiment::footprint::Footprint;
+use pageout_experiment::this_machine;
+use pageout_experiment::variant::{Axes, Variant};
+use pageout_machine::Report;
+use pageout_record::schema::{Ground, Labels, Metric, Record};
+
+/// A scenario that runs on modelled machines.
+pub trait Scenario: Sync {
+    /// What a run comes to.
+    type Outcome: Send;
+    /// Its name in records.
+    const NAME: &'static str;
+
+    /// Its fields as records carry them, with the machine's.
+    fn labels(&self, model: &Model) -> Labels;
+
+    /// What a run of it takes, table by table.
+    fn footprint(&self, model: &Model) -> Footprint;
+
+    /// Runs it once.
+    fn run(&self, model: &Model, variant: Variant, one: One) -> Self::Outcome;
+
+    /// The metrics of runs with nominal prices, and of as many with drawn ones as there are draws.
+    fn metrics(&self, nominal: &[Self::Outcome], drawn: &[Self::Outcome]) -> Vec<Metric>;
+
+    /// The machine's report at the end of a run.
+    fn report(outcome: &Self::Outcome) -> &Report;
+
+    /// Runs every scenario under every variant: a record each.
+    fn records(
+        all: &[Self],
+        variants: &[Variant],
+        model: &Model,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Vec<Record>
+    where
+        Self: Sized,
+    {
+        let runs = model.all_runs();
+        let each = all.iter().flat_map(|one| variants.iter().map(move |variant| (one, *variant)));
+        let each: Vec<_> = each.collect();
+        let outcomes = spread(each.len() * runs.len(), model.threads, progress, |k| {
+            let (one, variant) = each[k / runs.len()];
+            one.run(model, variant, runs[k % runs.len()])
+        });
+        let of_each = each.iter().zip(outcomes.chunks(runs.len()));
+        let record = |((one, variant), outcomes): (&(&Self, Variant), &[Self::Outcome])| {
+            let (nominal, drawn) = outcomes.split_at(model.runs as usize);
+            Record {
+                scenario: Self::NAME.to_owned(),
+                ground: Ground::Model,
+                seed: model.seed,
+                fields: one.labels(model),
+                variant: variant.labels(Axes::Reclaim),
+                metrics: one.metrics(nominal, drawn),
+            }
+        };
+        of_each.map(record).collect()
+    }
+
+    /// Checks that memory is there for as many runs as there are at once.
+    ///
+    /// # Errors
+    /// [`FieldError::Together`] with what they need and what there is.
+    fn check_memory(all: &[Self], variants: usize, model: &Model) -> Result<(), FieldError>
+    where
+        Self: Sized,
+    {
+        let footprints = all.iter().map(|one| one.footprint(model));
+        check_memory(Self::NAME, footprints, variants, model)
+    }
+
+    /// Where the time of the first run goes, as folded stacks in nanoseconds.
+    fn folded(&self, model: &Model, variant: Variant) -> String {
+        let outcome = self.run(model, variant, model.all_runs()[0]);
+        Self::report(&outcome).folded_lines()
+    }
+}
+
+/// Checks that memory is there for as many runs of what takes this as there are at once.
+pub(crate) fn check_memory(
+    scenario: &'static str,
+    footprints: impl Iterator<Item = Footprint>,
+    variants: usize,
+    model: &Model,
+) -> Result<(), FieldError> {
+    let mut all: Vec<u64> = footprints.map(|footprint| footprint.bytes()).collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    let runs = variants * model.all_runs().len();
+    let largest = all.into_iter().flat_map(|bytes| std::iter::repeat_n(bytes, runs));
+    let needed = largest.take(model.threads.get()).fold(0, u64::saturating_add);
+    this_machine::check_memory(needed).map_err(|problem| FieldError::Together { scenario, problem })
+}

@@ -1,0 +1,265 @@
+//! Software priced in instructions: what a kernel spends on each thing that the engine does.
+//!
+//! A closed table of efforts. Which effort it is that the engine makes is told from what it says
+//! and does anyway: the stage it enters, the entries it reads and changes there, the invalidations
+//! it issues, the frames it frees. No effort knows the variant.
+
+mod costs;
+#[cfg(test)]
+mod tests;
+
+pub use costs::{COSTS, Cost};
+
+use crate::architecture_of;
+use pageout_experiment::formats::Arch;
+use pageout_machine::platform::Architecture;
+use pageout_paging::{Order, Stage};
+use std::cell::Cell;
+
+/// Declares efforts with their names.
+macro_rules! efforts {
+    ($($(#[$doc:meta])* $effort:ident = $name:literal,)*) => {
+        /// What kernel code does, each time.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Effort {
+            $($(#[$doc])* $effort,)*
+        }
+
+        impl Effort {
+            /// Every effort.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$effort),*];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$effort => $name,)*
+                }
+            }
+        }
+    };
+}
+
+efforts! {
+    /// Taking a folio off its list and asking its reverse map, without its entries.
+    Ask = "folio asked",
+    /// Putting one back that stays.
+    Keep = "folio kept",
+    /// Stepping to a run of entries and asking whether it is young.
+    Check = "run asked",
+    /// Reading an entry of a contiguous block in a reverse-map walk: gathers.
+    AskBlock = "block entry read, rmap walk",
+    /// Reading an entry within the check of a run, or to find its end.
+    RunRead = "entry read, young check",
+    /// Clearing the young bit of an entry, old or not.
+    Clear = "young bit cleared",
+    /// Reading an entry in an aging walk or a look-around.
+    AgeRead = "entry read, aging",
+    /// Reading one of a contiguous block there: gathers.
+    AgeBlock = "block entry read, aging",
+    /// Checking a run that an aging walk found, and promoting its folio.
+    AgeRun = "run aged",
+    /// Reading a line of eight entries, as our own check does.
+    Line = "line read",
+    /// Asking a folio's reverse map for entries to take out.
+    Unmap = "folio unmapped",
+    /// Taking out a run of entries: rmap, counters, and noting what is owed.
+    Take = "run taken out",
+    /// Taking out, or writing anew, an entry.
+    TakeEntry = "entry taken out",
+    /// What each page of a folio adds to unmapping it.
+    UnmapPage = "page unmapped",
+    /// Taking a folio out of the page cache or the swap cache.
+    Remove = "folio removed",
+    /// Emptying a slot of the tree of such a cache.
+    Slot = "slot emptied",
+    /// Freeing a folio, or a page table.
+    Free = "folio freed",
+    /// What each page of a folio adds to that.
+    FreePage = "page freed",
+    /// Issuing an invalidation after a young bit was cleared.
+    Invalidate = "invalidation issued",
+    /// Reading or changing an entry elsewhere.
+    Entry = "entry touched",
+    /// Handling a page fault.
+    Fault = "fault",
+    /// Allocating a folio or a page table.
+    Alloc = "folio allocated",
+    /// What each page adds to that.
+    AllocPage = "page allocated",
+    /// Asking the storage device, and its interrupt.
+    Submit = "request submitted",
+    /// A look at a frame, or a free block, by either scanner of compaction.
+    ScanFrame = "frame scanned",
+    /// Moving a folio, beside what unmapping it, its entries and its frames take.
+    Move = "folio moved",
+    /// A call of a secondary MMU's notifier, without its entries.
+    Notify = "notifier called",
+    /// Looking at an entry of a secondary MMU.
+    NotifyEntry = "secondary entry read",
+    /// A fault of a guest: its exit, its entry, and mapping the page.
+    GuestExit = "guest exit",
+}
+
+/// Instructions by effort, on one architecture.
+#[derive(Clone, Copy, Debug)]
+pub struct Software([u32; Effort::ALL.len()]);
+
+impl Software {
+    /// Of kernels of a format's architecture.
+    pub fn of<F: Arch>() -> Self {
+        Self(COSTS.map(|cost| match architecture_of::<F>() {
+            Architecture::Arm64 => cost.arm64,
+            Architecture::X86 | Architecture::Riscv => cost.x86,
+        }))
+    }
+
+    /// What one of it costs.
+    pub const fn cost(&self, effort: Effort) -> u64 {
+        self.0[effort as usize] as u64
+    }
+}
+
+/// How often each was done.
+#[derive(Debug, Default)]
+pub struct Done {
+    times: [Cell<u64>; Effort::ALL.len()],
+    instructions: Cell<u64>,
+}
+
+impl Done {
+    /// How often this was done.
+    pub fn times(&self, effort: Effort) -> u64 {
+        self.times[effort as usize].get()
+    }
+
+    /// Instructions in all.
+    pub fn instructions(&self) -> u64 {
+        self.instructions.get()
+    }
+}
+
+/// An operation on a page table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Reading an entry; whether it is one of a contiguous block.
+    Read(bool),
+    /// Reading a line of entries.
+    Line,
+    /// An atomic change, or a store.
+    Change,
+}
+
+/// Tells efforts from what one task does.
+#[derive(Debug)]
+pub struct Meter<'k> {
+    software: &'k Software,
+    done: &'k Done,
+    stage: Cell<Stage>,
+    /// A run is being checked, whose end the engine tells.
+    in_run: Cell<bool>,
+    /// In stage `Young`: entries are read that are candidates, for an aging walk or a look-around.
+    searching: Cell<bool>,
+    /// A folio was asked, and not unmapped since.
+    asked: Cell<bool>,
+}
+
+/// Instructions that what was told takes are returned, for the task to spend.
+impl<'k> Meter<'k> {
+    /// Nothing done yet.
+    pub fn new(software: &'k Software, done: &'k Done) -> Self {
+        let (in_run, searching, asked) = Default::default();
+        Self { software, done, stage: Cell::new(Stage::Other), in_run, searching, asked }
+    }
+
+    /// The stage the engine is in.
+    pub fn stage(&self) -> Stage {
+        self.stage.get()
+    }
+
+    /// So much of something.
+    #[inline]
+    pub fn does(&self, effort: Effort, times: u64) -> u64 {
+        let instructions = self.software.cost(effort) * times;
+        let count = &self.done.times[effort as usize];
+        count.set(count.get() + times);
+        self.done.instructions.set(self.done.instructions.get() + instructions);
+        instructions
+    }
+
+    /// The engine leaves its stage for another: the folio asked last stays, if it is not unmapped
+    /// by then.
+    pub fn leave(&self, next: Stage) -> u64 {
+        let checked = matches!((self.stage.get(), next), (_, Stage::Young) | (Stage::Young, _));
+        let kept = !checked && next != Stage::Unmap && self.asked.take();
+        if kept { self.does(Effort::Keep, 1) } else { 0 }
+    }
+
+    /// The engine enters a stage.
+    pub fn enter(&self, stage: Stage) -> u64 {
+        let before = self.stage.replace(stage);
+        self.searching.set(before == Stage::Aging);
+        match (before, stage) {
+            // Back from the check of a run.
+            (Stage::Young, Stage::RmapWalk) => 0,
+            (Stage::RmapWalk, Stage::Young) => self.does(Effort::Check, 1),
+            (_, Stage::RmapWalk) => {
+                self.asked.set(true);
+                self.does(Effort::Ask, 1)
+            }
+            (_, Stage::Unmap) => {
+                self.asked.set(false);
+                self.does(Effort::Unmap, 1)
+            }
+            (_, Stage::CacheRemoval) => self.does(Effort::Remove, 1),
+            _ => 0,
+        }
+    }
+
+    /// An aging walk begins to check a run.
+    pub fn begin_run(&self) -> u64 {
+        self.in_run.set(true);
+        // What a look-around does after the run it was called for.
+        self.searching.set(true);
+        self.does(Effort::AgeRun, 1)
+    }
+
+    /// It has checked the run.
+    pub fn end_run(&self) {
+        self.in_run.set(false);
+    }
+
+    /// An operation on a page table.
+    #[inline]
+    pub fn accesses(&self, access: Access) -> u64 {
+        let searching = self.searching.get() && !self.in_run.get();
+        let effort = match (self.stage.get(), access) {
+            (_, Access::Line) => Effort::Line,
+            (Stage::Young, Access::Change) => Effort::Clear,
+            (Stage::Young, Access::Read(true)) if searching => Effort::AgeBlock,
+            (Stage::Young, Access::Read(false)) if searching => Effort::AgeRead,
+            (Stage::Young, Access::Read(_)) => Effort::RunRead,
+            (Stage::Unmap, Access::Change) => Effort::TakeEntry,
+            (Stage::RmapWalk, Access::Read(true)) => Effort::AskBlock,
+            // Part of asking, of unmapping and of walking upper levels.
+            (Stage::RmapWalk | Stage::Unmap | Stage::Aging, _) => return 0,
+            _ => Effort::Entry,
+        };
+        self.does(effort, 1)
+    }
+
+    /// An invalidation is issued, or put off: one a run of entries taken out.
+    pub fn invalidates(&self) -> u64 {
+        match self.stage.get() {
+            Stage::Unmap => self.does(Effort::Take, 1),
+            _ => self.does(Effort::Invalidate, 1),
+        }
+    }
+
+    /// The slots that a folio of this order had in the tree of its cache, if it is reclaimed: where
+    /// it ends in the middle of a node it has several, otherwise one of a node further up (Linux
+    /// 6.12, xas_store; a node has 64).
+    pub fn slots_of(&self, order: Order) -> Option<u64> {
+        let reclaimed = matches!(self.stage.get(), Stage::Free | Stage::Flush);
+        reclaimed.then(|| 1 << (order.get() % 6))
+    }
+}

@@ -1,0 +1,218 @@
+//! Sweeps: one question asked of many modelled machines.
+
+use crate::pageout_shared::{CPU_SHARE, PageoutShared, REPETITION};
+use crate::reclaim_file::{FLUSHING, Priced, STOLEN};
+use crate::{Model, Scenario as _};
+use pageout_experiment::fields::FieldError;
+use pageout_experiment::variant::Variant;
+use pageout_host::reclaim_file::WHOLE;
+use pageout_machine::platform::{Architecture, Platform};
+use pageout_paging::young::Family;
+use pageout_reclaim::ShootdownWhen;
+use pageout_record::schema::Record;
+use std::num::NonZeroUsize;
+
+/// What is reclaimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Swept {
+    /// Single pages of a file, which processes use on all other cores.
+    File,
+    /// Anonymous memory, which they read before each time.
+    Anon,
+}
+
+/// What reclaim pays for making other cores forget, by how many there are: each page flushed at
+/// once, or a batch of folios together.
+#[derive(Clone, Debug)]
+pub struct FlushSweep {
+    /// What is reclaimed.
+    pub swept: Swept,
+    /// The machines.
+    pub platforms: Vec<Platform>,
+    /// How many cores each has in turn.
+    pub cores: Vec<u16>,
+    /// How many processes map the file in turn.
+    pub processes: Vec<u32>,
+    /// Bytes of the file, as fields have them.
+    pub size: String,
+    /// The seed of every run.
+    pub seed: u64,
+    /// Threads of this host.
+    pub threads: NonZeroUsize,
+}
+
+/// What the sweep tells of each machine, in this order.
+pub const TOLD: [&str; 9] = [
+    FLUSHING,
+    STOLEN,
+    WHOLE,
+    REPETITION,
+    CPU_SHARE,
+    "invalidations broadcast",
+    "barriers",
+    "interrupt rounds",
+    "interrupts",
+];
+
+impl FlushSweep {
+    /// Powers of two up to the most cores there may be.
+    pub const CORES: [u16; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+    /// One process, and as many as a small server's.
+    pub const PROCESSES: [u32; 2] = [1, 8];
+
+    /// At once, against deferred.
+    pub fn variants() -> [Variant; 2] {
+        let merged = Variant::of(Family::Batched);
+        [ShootdownWhen::Immediate, ShootdownWhen::Deferred]
+            .map(|shootdown| Variant { shootdown, ..merged })
+    }
+
+    /// Runs it: a record a machine, number of processes and variant.
+    ///
+    /// # Errors
+    /// [`FieldError`] for a size that is none.
+    pub fn records(
+        &self,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<Record>, FieldError> {
+        let machines = self.machines();
+        for (platform, cores, processes) in &machines {
+            self.check_memory(platform, *cores, *processes)?;
+        }
+        let steps = machines.len();
+        let mut all = Vec::new();
+        for (k, (platform, cores, processes)) in machines.into_iter().enumerate() {
+            let model = self.model(platform, cores);
+            let fields = self.fields(platform, cores, processes);
+            let (variants, silent) = (Self::variants(), &mut |_, _| {});
+            let records = match self.swept {
+                Swept::File => {
+                    Priced::records(&Priced::parse(&fields, &model)?, &variants, &model, silent)
+                }
+                Swept::Anon => {
+                    let all = PageoutShared::parse(&fields, &model)?;
+                    PageoutShared::records(&all, &variants, &model, silent)
+                }
+            };
+            all.extend(records.into_iter().map(told));
+            progress(k + 1, steps);
+        }
+        Ok(all)
+    }
+
+    /// Refuses what memory is not there for, before anything runs.
+    fn check_memory(
+        &self,
+        platform: &Platform,
+        cores: u16,
+        processes: u32,
+    ) -> Result<(), FieldError> {
+        let model = self.model(platform, cores);
+        let fields = self.fields(platform, cores, processes);
+        let variants = Self::variants().len();
+        match self.swept {
+            Swept::File => Priced::check_memory(&Priced::parse(&fields, &model)?, variants, &model),
+            Swept::Anon => PageoutShared::check_memory(
+                &PageoutShared::parse(&fields, &model)?,
+                variants,
+                &model,
+            ),
+        }
+    }
+
+    fn machines(&self) -> Vec<(&Platform, u16, u32)> {
+        let mut all = Vec::new();
+        for platform in &self.platforms {
+            for processes in &self.processes {
+                all.extend(self.cores.iter().map(|cores| (platform, *cores, *processes)));
+            }
+        }
+        all
+    }
+
+    fn model(&self, platform: &Platform, cores: u16) -> Model {
+        let (seed, threads) = (self.seed, self.threads);
+        let platform = Some(platform.clone());
+        Model { platform, cores: Some(cores), draws: 0, runs: 1, seed, threads }
+    }
+
+    fn fields(&self, platform: &Platform, cores: u16, processes: u32) -> Vec<String> {
+        let format = match platform.architecture() {
+            Architecture::X86 => "x86-64",
+            Architecture::Arm64 => "arm64-4k",
+            Architecture::Riscv => "riscv64",
+        };
+        // With one core there is nobody to tell.
+        let process = if cores == 1 { "asleep" } else { "running" };
+        let own = match self.swept {
+            Swept::File => [("order", "0"), ("process", process)],
+            Swept::Anon => [("times", "3"), ("out", "memory.reclaim")],
+        };
+        let common = [format!("format={format}"), format!("size={}", self.size)];
+        let own = own.map(|(field, value)| format!("{field}={value}"));
+        [&common[..], &[format!("processes={processes}")], &own].concat()
+    }
+}
+
+/// The record with what the sweep tells alone.
+fn told(record: Record) -> Record {
+    let find = |name: &&str| record.metrics.iter().find(|metric| metric.name == **name).cloned();
+    let metrics = TOLD.iter().filter_map(find).collect();
+    Record { metrics, ..record }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deferring_keeps_the_flush_from_growing_with_cores() {
+        let named = |name| Platform::named(name).expect("a shipped platform");
+        let sweep = FlushSweep {
+            swept: Swept::File,
+            platforms: vec![named("x86-server-class"), named("kunpeng-920-class")],
+            cores: vec![1, 4, 16],
+            processes: vec![1, 2],
+            size: "2MiB".to_owned(),
+            seed: 1,
+            threads: NonZeroUsize::MIN,
+        };
+        let mut steps = 0;
+        let records = sweep.records(&mut |done, of| steps = done * 100 + of).expect("a size");
+        assert_eq!((records.len(), steps), (2 * 3 * 2 * 2, 1212));
+        let flushing = |record: &Record| record.metrics[0].values[0];
+        // Interrupts wait for the batch; a broadcast is issued for each page either way.
+        let saved = |record: &Record| match &record.fields["platform"][..] {
+            "x86-server-class" => 3.0,
+            _ => 1.2,
+        };
+        for machine in records.chunks(2 * 3) {
+            let [.., few, _, many, deferred] = machine else { panic!("two variants of each") };
+            assert!(flushing(many) > flushing(few), "a flush at once grows: {few:?} {many:?}");
+            let saves = flushing(many) / flushing(deferred);
+            assert!(saves > saved(many), "{saves} times: {deferred:?} {many:?}");
+        }
+    }
+
+    #[test]
+    fn the_more_share_memory_the_more_deferring_saves() {
+        let sweep = FlushSweep {
+            swept: Swept::Anon,
+            platforms: vec![Platform::named("kunpeng-920-class").expect("a shipped platform")],
+            cores: vec![1, 16],
+            processes: vec![1, 4],
+            size: "128KiB".to_owned(),
+            seed: 1,
+            threads: NonZeroUsize::MIN,
+        };
+        let records = sweep.records(&mut |_, _| ()).expect("a size");
+        assert_eq!(records.len(), 2 * 2 * 2);
+        let time = |record: &Record| {
+            let found = record.metrics.iter().find(|metric| metric.name == REPETITION);
+            found.expect("repetitions are told").values[0]
+        };
+        let saved: Vec<_> = records.chunks(2).map(|pair| time(&pair[0]) / time(&pair[1])).collect();
+        let [.., alone, _, shared] = saved[..] else { panic!("four machines") };
+        assert!(shared > alone && alone > 1.0, "{saved:?}");
+    }
+}

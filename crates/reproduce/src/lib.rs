@@ -1,0 +1,65 @@
+//! `reproduce`: one row for every figure of the threads, theirs beside ours, and what ours is
+//! worth.
+#![forbid(unsafe_code)]
+
+mod causes;
+mod figure;
+mod figures;
+mod fit;
+mod material;
+mod patterns;
+mod predict;
+pub mod published;
+mod reclaim;
+mod records;
+mod rows;
+mod score;
+mod shootdowns;
+mod table;
+#[cfg(test)]
+mod tests;
+mod thpscale;
+
+pub use figure::{Figure, Said, Side, Theirs, Thread};
+pub use material::Effort;
+pub use patterns::{Ask, Policy, Runs, Test};
+pub use predict::{Arithmetic, Method, Steps, Whose};
+pub use shootdowns::Asked;
+pub use table::table;
+pub use thpscale::Told;
+
+use figures::all;
+use material::{Material, Needs};
+use pageout_record::schema::Record;
+
+/// Answers to the figures of a thread, or of all: a record for each figure as published, which says
+/// why where nothing here can answer, and one for each line of ours; then what a fit makes of them.
+/// Tells `progress` the steps done and the most there can be.
+pub fn reproduce(
+    thread: Option<Thread>,
+    effort: Effort,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Vec<Record> {
+    let asked = |figure: &&Figure| thread.is_none_or(|thread| figure.thread == thread);
+    let figures: Vec<_> = all().filter(asked).collect();
+    let methods = || figures.iter().flat_map(|figure| figure.methods);
+    let needs = Needs {
+        host: methods().any(|method| method.needs_host()),
+        reclaim: methods().any(|method| method.needs_reclaim()),
+        thpscale: methods().any(|method| matches!(method, Method::Thpscale(_))),
+        shootdowns: methods().any(|method| matches!(method, Method::Shootdowns(_))),
+    };
+    let material = Material::gather(effort, needs, progress);
+    let mut records = Vec::new();
+    for figure in figures {
+        let answers: Vec<_> =
+            figure.methods.iter().map(|method| method.answer(figure, &material)).collect();
+        let whys = answers.iter().filter_map(|answer| answer.as_ref().err());
+        records.push(records::theirs(figure, whys.cloned().collect::<Vec<_>>()));
+        records.extend(answers.iter().flatten().map(|answer| records::ours(figure, answer)));
+    }
+    if thread.is_none() {
+        records.extend(fit::records(&material));
+    }
+    records
+}

@@ -1,0 +1,134 @@
+//! What scenarios `pageout-shared` and `fork-heavy` say of S4's figures.
+
+use super::figure::Figure;
+use super::figures::{KUNPENG, SNAPDRAGON};
+use super::material::Effort;
+use super::predict::{Answer, Quantity, drawn, ratio_of};
+use pageout_experiment::fields::FieldError;
+use pageout_machine::platform::Platform;
+use pageout_model::fork_heavy::ForkHeavy;
+use pageout_model::pageout_shared::PageoutShared;
+use pageout_model::sweep::FlushSweep;
+use pageout_model::{Model, Scenario, host_threads, spread};
+
+/// What a figure asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// The share of CPU time in flushes while unmapping, each at once.
+    Share,
+    /// What deferring leaves of the time in flushes.
+    Gone,
+    /// What it makes of the benchmark's time.
+    Time,
+    /// And of shells that fork while their memory is reclaimed.
+    Shells,
+}
+
+/// A value at nominal prices, and those of draws.
+type Values = (f64, Vec<f64>);
+
+/// What the scenarios said, at once and deferred.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    micro: Vec<(&'static str, Micro)>,
+    shells: Option<[Values; 2]>,
+}
+
+/// Of the microbenchmark on a platform.
+#[derive(Debug)]
+struct Micro {
+    time: [Values; 2],
+    flushing: [Values; 2],
+    unmapping: Values,
+}
+
+/// Draws of prices: a run is quick.
+const MICRO_DRAWS: u32 = 40;
+/// Fields: repetitions are alike.
+const MICRO: [&str; 1] = ["times=3"];
+/// Shells on all cores take long to model: less memory, so that there can be more loops.
+const SHELLS: [&str; 2] = ["size=128KiB", "loops=4"];
+
+impl Runs {
+    /// Runs them all.
+    ///
+    /// # Errors
+    /// [`FieldError`] if a platform has no such entries.
+    pub(super) fn gather(
+        effort: Effort,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Self, FieldError> {
+        let mut runs = Self::default();
+        for platform in [SNAPDRAGON, KUNPENG] {
+            let model = model(platform, MICRO_DRAWS);
+            let all = PageoutShared::parse(&MICRO.map(str::to_owned), &model)?;
+            let ends = outcomes(&all[0], &model, progress);
+            let of = |f: fn(&_) -> f64| ends.each_ref().map(|end| values(end, f));
+            let [unmapping, _] = of(pageout_model::pageout_shared::Outcome::unmap_share);
+            let time = of(pageout_model::pageout_shared::Outcome::repetition);
+            let flushing = of(pageout_model::pageout_shared::Outcome::flushing);
+            runs.micro.push((platform, Micro { time, flushing, unmapping }));
+        }
+        let model = model(KUNPENG, effort.modelled);
+        let all = ForkHeavy::parse(&SHELLS.map(str::to_owned), &model)?;
+        let ends = outcomes(&all[0], &model, progress);
+        runs.shells = Some(ends.map(|end| values(&end, pageout_model::fork_heavy::Outcome::mean)));
+        Ok(runs)
+    }
+
+    /// What they say of a figure.
+    ///
+    /// # Errors
+    /// If they did not run on its platform.
+    pub(super) fn answer(&self, asked: Asked, figure: &Figure) -> Result<Answer, String> {
+        let not_run = || "the scenario was not run".to_owned();
+        let micro = || {
+            let found = self.micro.iter().find(|(name, _)| figure.platform == Some(name));
+            found.map(|(_, micro)| micro).ok_or_else(not_run)
+        };
+        let (how, quantity) = match asked {
+            Asked::Share => {
+                let (nominal, draws) = &micro()?.unmapping;
+                (HOW, drawn("value", "%", *nominal, draws))
+            }
+            Asked::Gone => (HOW, ratio(&micro()?.flushing)),
+            Asked::Time => (HOW, ratio(&micro()?.time)),
+            Asked::Shells => (SHELLS_HOW, ratio(self.shells.as_ref().ok_or_else(not_run)?)),
+        };
+        Ok(Answer::modelled(how, vec![quantity]))
+    }
+}
+
+const HOW: &str = "scenario pageout-shared, shootdown immediate and deferred; few draws";
+const SHELLS_HOW: &str = "scenario fork-heavy, which is harder on deferring than shell1: its \
+    memory is reclaimed all the time";
+
+fn model(platform: &str, draws: u32) -> Model {
+    let platform = Some(Platform::named(platform).expect("a shipped platform"));
+    let threads = host_threads();
+    Model { platform, cores: None, draws, runs: 1, seed: 1, threads }
+}
+
+/// Nominal prices first and then the draws, at once and deferred.
+fn outcomes<S: Scenario>(
+    scenario: &S,
+    model: &Model,
+    progress: &mut dyn FnMut(usize, usize),
+) -> [Vec<S::Outcome>; 2] {
+    let runs = model.all_runs();
+    let [at_once, deferred] = FlushSweep::variants();
+    let mut all = spread(2 * runs.len(), model.threads, progress, |k| {
+        let variant = if k < runs.len() { at_once } else { deferred };
+        scenario.run(model, variant, runs[k % runs.len()])
+    });
+    let last = all.split_off(runs.len());
+    [all, last]
+}
+
+fn values<O>(outcomes: &[O], of: fn(&O) -> f64) -> Values {
+    (of(&outcomes[0]), outcomes[1..].iter().map(of).collect())
+}
+
+fn ratio([before, after]: &[Values; 2]) -> Quantity {
+    ratio_of(before, after)
+}

@@ -1,0 +1,178 @@
+use super::figures::{ARM, all};
+use super::fit::FITTED_ON;
+use super::material::{Material, Needs};
+use super::predict::{Answer, Label, Method, Quantity};
+use super::{Effort, Figure, Said, records, table};
+use pageout_experiment::variant::Variant;
+use pageout_host::reclaim_file::WHOLE;
+use pageout_machine::platform::{Draw, InvalidationPrices, Platform};
+use pageout_model::reclaim_file::Priced;
+use pageout_model::{Model, Scenario as _};
+use pageout_record::schema::{Basis, Ground, Machine, Record, RecordSet, Run};
+use std::num::NonZeroUsize;
+
+/// The threads' numbers, as facts about them were noted: a row for each.
+const ROWS: usize = 70;
+
+fn figure(id: &str) -> &'static Figure {
+    all().find(|figure| figure.id == id).unwrap_or_else(|| panic!("no figure {id}"))
+}
+
+fn set(records: Vec<Record>) -> RecordSet {
+    let machine = Machine {
+        cpu: "made up".to_owned(),
+        arch: "x86_64".to_owned(),
+        cores: 2,
+        memory_mib: 1024,
+        os: "linux".to_owned(),
+    };
+    RecordSet::new(Run { tool: "pageout".to_owned(), commit: None, machine }, records)
+}
+
+#[test]
+fn every_figure_is_there_once_and_has_a_method() {
+    let ids: std::collections::BTreeSet<_> = all().map(|figure| figure.id).collect();
+    assert_eq!((ids.len(), all().count()), (ROWS, ROWS));
+    for figure in all() {
+        assert!(!figure.methods.is_empty(), "{}", figure.id);
+        let tells = figure.theirs.side() != super::Side::Neither;
+        assert!(tells || figure.said != Said::Tested, "{}: a test of what?", figure.id);
+    }
+}
+
+#[test]
+fn at_most_a_third_of_the_figures_is_fitted_on() {
+    let fitted = all().filter(|figure| FITTED_ON.iter().any(|(id, ..)| *id == figure.id)).count();
+    assert!(fitted > 0 && 3 * fitted <= ROWS, "{fitted} of {ROWS}");
+}
+
+#[test]
+fn every_figure_is_a_record_and_every_answer_too() {
+    let material = Material::gather(Effort::QUICK, Needs::default(), &mut |_, _| ());
+    let mut kept = Vec::new();
+    for figure in all() {
+        let answers: Vec<_> =
+            figure.methods.iter().map(|method| method.answer(figure, &material)).collect();
+        let whys: Vec<_> = answers.iter().filter_map(|answer| answer.clone().err()).collect();
+        assert!(answers.iter().any(Result::is_ok) || !whys.is_empty(), "{}", figure.id);
+        kept.push(records::theirs(figure, whys));
+        kept.extend(answers.iter().flatten().map(|answer| records::ours(figure, answer)));
+    }
+    let set = set(kept);
+    let text = set.to_json().expect("a valid set");
+    let table = table(&RecordSet::from_json(&text).expect("it reads back"));
+    for figure in all() {
+        assert!(table.lines().filter(|line| line.starts_with(figure.id)).count() >= 2);
+    }
+}
+
+/// Lab figures need no run: what they say of S0's first step is what the lab stored.
+#[test]
+fn counted_ratios_are_those_of_the_stored_records() {
+    let material = Material::gather(Effort::QUICK, Needs::default(), &mut |_, _| ());
+    let figure = figure("s0-young-arm64");
+    let counted = figure.methods.iter().find(|method| matches!(method, Method::Counted(_)));
+    let answer = counted.expect("it is counted").answer(figure, &material).expect("it is stored");
+    let ratio = answer.quantities.last().expect("a ratio").values[0];
+    assert!((ratio - 2705.456 / 1071.339).abs() < 1e-3, "{ratio}");
+}
+
+/// What is predicted of S0's first step is what `compare` says of the same machine: with the DSB
+/// ISHST before each TLBI (Linux 7.3.4, arm64 __do_flush_tlb_range).
+#[test]
+fn a_prediction_pays_the_barrier_before_each_invalidation() {
+    let needs = Needs { reclaim: true, ..Needs::default() };
+    let material = Material::gather(Effort::QUICK, needs, &mut |_, _| ());
+    let figure = figure("s0-young-arm64");
+    let priced = figure.methods.iter().find(|method| matches!(method, Method::Priced(_)));
+    let answer = priced.expect("it is predicted").answer(figure, &material).expect("it has run");
+    let of = |name: &str| {
+        let found = answer.quantities.iter().find(|quantity| quantity.name == name);
+        found.expect("before and after").values[0]
+    };
+    let platform = Platform::named(ARM).expect("a shipped platform");
+    let model = Model {
+        platform: Some(platform.clone()),
+        cores: None,
+        draws: 0,
+        runs: 1,
+        seed: 1,
+        threads: NonZeroUsize::MIN,
+    };
+    let all = Priced::parse(&["order=4".to_owned(), "size=48MiB".to_owned()], &model).unwrap();
+    let variants = [Variant::BEFORE, Variant::STEPS[0]];
+    let records = Priced::records(&all, &variants, &model, &mut |_, _| ());
+    for (record, name) in records.iter().zip(["before", "after"]) {
+        let metric = |name: &str| {
+            let found = record.metrics.iter().find(|metric| metric.name == name);
+            found.unwrap_or_else(|| panic!("no {name}")).values[0]
+        };
+        let (ours, compared) = (of(name), metric(WHOLE));
+        assert!((ours / compared - 1.0).abs() < 0.01, "{name}: {ours} and {compared} ns a page");
+        let prices = platform.prices(Draw::Nominal);
+        let InvalidationPrices::Broadcast(broadcast) = prices.invalidation else { panic!() };
+        let least = metric("instructions") * prices.instruction.ns()
+            + metric("invalidations broadcast") * (broadcast.tlbi_issue + broadcast.dsb_base).ns();
+        assert!(metric("invalidations broadcast") > 1.0 && ours > least, "{ours} and {least} ns");
+    }
+}
+
+#[test]
+fn the_table_s_layout() {
+    let quantity =
+        |name, unit, value, interval| Quantity { name, unit, values: vec![value], interval };
+    let answer = |ground, label, basis, quantities| Answer {
+        ground,
+        label,
+        basis,
+        how: "made up",
+        quantities,
+    };
+    let young = figure("s0-young-arm64");
+    let model = answer(
+        Ground::Model,
+        Label::Predicted,
+        Basis::Modelled,
+        vec![
+            quantity("before", "ns/4K page", 700.0, Some((350.0, 1400.0))),
+            quantity("after", "ns/4K page", 300.0, Some((150.0, 450.0))),
+            quantity("ratio", "times", 2.0, Some((1.6, 3.2))),
+        ],
+    );
+    let linux = answer(
+        Ground::Linux,
+        Label::Counted,
+        Basis::Counted,
+        vec![quantity("ratio", "times", 2.5, None)],
+    );
+    let host = answer(
+        Ground::Host,
+        Label::Measured,
+        Basis::Measured,
+        vec![quantity("saved", "ns/4K page", 200.0, None)],
+    );
+    let x86 = figure("s0-young-x86");
+    let less = answer(
+        Ground::Model,
+        Label::Predicted,
+        Basis::Modelled,
+        vec![quantity("ratio", "times", 1.05, Some((0.9, 1.2)))],
+    );
+    let unanswered = ["s2-thpscale-3", "s3-seq-read-none-sync", "s3-seq-read-nosync", "s4-shell1"];
+    let mut all = vec![
+        records::theirs(young, Vec::new()),
+        records::ours(young, &model),
+        records::ours(young, &linux),
+        records::ours(young, &host),
+        records::theirs(x86, vec!["no lab".to_owned()]),
+        records::ours(x86, &less),
+    ];
+    let why = || vec!["no such scenario".to_owned()];
+    all.extend(unanswered.map(|id| records::theirs(figure(id), why())));
+    let shown = table(&set(all));
+    if std::env::var_os("UPDATE_LAYOUT").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/reproduce/layout.txt");
+        std::fs::write(path, &shown).expect("the layout is written");
+    }
+    assert_eq!(shown, include_str!("layout.txt"), "UPDATE_LAYOUT=1 takes a change over");
+}

@@ -1,0 +1,56 @@
+//! Page traces of real programs: recorded under Valgrind, imported from its logs, read by the
+//! simulator.
+//!
+//! A trace says which pages a program used, in what order, whether it stored to them, and how its
+//! mappings changed. Left out are references on which every LRU TLB hits that is not smaller than
+//! the trace's [`FilterShape`]; what young and dirty bits say at the end of each epoch, of so many
+//! references, is exact. `docs/trace-format.md` tells the format, and what is exact in a trace and
+//! what is not.
+//!
+//! [`record()`] and [`import()`] make traces, [`TraceReader`] reads them event by event, [`Info`]
+//! sums them up, and [`TraceWriter`] is for programs that make traces themselves.
+#![forbid(unsafe_code)]
+
+mod areas;
+pub mod demand_min;
+pub mod epoch_map;
+mod epochs;
+mod error;
+mod event;
+mod filter;
+mod header;
+mod import;
+mod info;
+mod lackey;
+mod lines;
+mod output;
+mod page_set;
+mod places;
+mod process;
+mod read;
+mod record;
+pub mod reference_string;
+mod rules;
+pub mod source;
+mod space;
+mod syscall;
+mod wire;
+mod write;
+
+pub use areas::Areas;
+pub use error::{Fault, TraceError, WriteError};
+pub use event::{Event, FileId, Kind, Mapping, PAGE_LIMIT, Page, PageRange, Permissions};
+pub use filter::{FilterShape, MAX_FILTER};
+pub use header::{DEFAULT_EPOCH_REFERENCES, Ending, Header, MAX_EPOCH_REFERENCES, Totals};
+pub use import::{ImportError, ImportOptions, import};
+pub use info::{AreaInfo, Changes, Info, Spread};
+pub use output::OutputFile;
+pub use read::TraceReader;
+pub use record::{RecordError, RecordOptions, Summary, record};
+pub use write::TraceWriter;
+
+/// log2 of the page size of traces made here, in bytes. Kernels with larger pages map multiples.
+const PAGE_SHIFT: u8 = 12;
+
+/// How often progress is told, in references.
+const PROGRESS_REFERENCES: u64 = 1 << 18;

@@ -1,0 +1,381 @@
+//! A trace as a page reference string: the pages asked for one after another, each named by what
+//! backs it.
+//!
+//! Two mappings of one page of a file ask for one page. A store through a private mapping of a
+//! file asks for a copy of the program's own, which takes the file page's place there until it is
+//! unmapped or dropped. Anonymous pages are new ones after an unmap or a discard, and keep their
+//! identity where they move.
+
+use crate::TraceError;
+use crate::epoch_map::EpochMap;
+use crate::source::TraceSource;
+use crate::{Areas, Event, FileId, Kind, Page, PageRange, TraceReader};
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufRead;
+
+/// Bytes of memory that an access of a trace takes here, about, with what is made of the string
+/// ([`crate::demand_min`]): its page, its next use.
+const BYTES_AN_ACCESS: u64 = 24;
+
+/// Those that a page takes besides: its place in maps of pages.
+const BYTES_A_PAGE: u64 = 128;
+
+/// Why a trace has no reference string.
+#[derive(Debug, thiserror::Error)]
+pub enum StringError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// More memory than there is for what is kept of its accesses.
+    #[error("the trace has more accesses than the {most} for which memory is available")]
+    TooLong {
+        /// Accesses that would fit.
+        most: u64,
+    },
+}
+
+/// The pages of a program in the order in which it used them, as far as its trace has the uses
+/// (`docs/trace-format.md`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReferenceString {
+    pages: Vec<u32>,
+    nr_pages: u32,
+}
+
+impl ReferenceString {
+    /// The string of a trace; `available` bytes of memory are there for it and what is made of
+    /// it, if that is known.
+    ///
+    /// # Errors
+    /// [`StringError::Trace`] as the reader found it; [`StringError::TooLong`].
+    pub fn of_trace(source: &TraceSource, available: Option<u64>) -> Result<Self, StringError> {
+        Self::read(source.open()?, available)
+    }
+
+    fn read<R: BufRead>(
+        mut reader: TraceReader<R>,
+        available: Option<u64>,
+    ) -> Result<Self, StringError> {
+        let available = available.unwrap_or(u64::MAX);
+        let mut identities = Identities::default();
+        let mut pages = Vec::new();
+        while let Some(event) = reader.next() {
+            match event? {
+                Event::Access { page, store, .. } => {
+                    pages.push(identities.of(page, store, reader.areas()));
+                    let most = pages.len() as u64;
+                    let of_pages = u64::from(identities.nr_pages()) * BYTES_A_PAGE;
+                    let taken = most * BYTES_AN_ACCESS + of_pages;
+                    if taken > available || most == u64::from(u32::MAX) {
+                        return Err(StringError::TooLong { most: most - 1 });
+                    }
+                }
+                event => identities.change(&event),
+            }
+        }
+        Ok(Self { pages, nr_pages: identities.nr_pages() })
+    }
+
+    /// The pages asked for, in order, numbered from 0 as they first occur.
+    pub fn pages(&self) -> &[u32] {
+        &self.pages
+    }
+
+    /// Different pages in it: the faults that no amount of memory spares.
+    pub fn nr_pages(&self) -> usize {
+        self.nr_pages as usize
+    }
+}
+
+/// Virtual pages whose identity is at hand, a power of two.
+const AT_HAND: usize = 1024;
+
+/// Tells, one event of a trace after the other, which page each access asks for, in memory for the
+/// different pages alone. They are numbered from 0 as they first occur.
+pub struct Identities {
+    backing: Backing,
+    /// What each page is until its mapping changes, and whether it was stored to: what a page is
+    /// changes at its first store.
+    known: EpochMap<(u32, bool)>,
+    /// Of those used lately, by their numbers' low bits.
+    at_hand: Box<[Option<(Page, u32, bool)>; AT_HAND]>,
+}
+
+/// At the beginning of a trace.
+impl Default for Identities {
+    fn default() -> Self {
+        let (backing, known) = (Backing::default(), EpochMap::default());
+        Self { backing, known, at_hand: Box::new([None; AT_HAND]) }
+    }
+}
+
+impl Identities {
+    /// The page of an access, where these areas are mapped.
+    #[inline]
+    pub fn of(&mut self, page: Page, store: bool, areas: &Areas) -> u32 {
+        match self.at_hand[Self::place(page)] {
+            Some((at, id, stored)) if at == page && (stored || !store) => id,
+            _ => self.look_up(page, store, areas),
+        }
+    }
+
+    fn look_up(&mut self, page: Page, store: bool, areas: &Areas) -> u32 {
+        let (id, stored) = match self.known.get(page) {
+            Some((id, stored)) if stored || !store => (id, stored),
+            _ => {
+                let id = self.backing.of(page, store, areas);
+                self.known.set(page, (id, store));
+                (id, store)
+            }
+        };
+        self.at_hand[Self::place(page)] = Some((page, id, stored));
+        id
+    }
+
+    /// Takes note of an event that is no access.
+    pub fn change(&mut self, event: &Event) {
+        if !matches!(event, Event::EpochEnd { .. }) {
+            self.known.change();
+            self.at_hand.fill(None);
+            self.backing.change(event);
+        }
+    }
+
+    /// How many different pages there were so far.
+    pub fn nr_pages(&self) -> u32 {
+        self.backing.nr_pages
+    }
+
+    /// Truncation keeps the low bits, which are those wanted.
+    fn place(page: Page) -> usize {
+        page.number() as usize % AT_HAND
+    }
+}
+
+/// What backs the program's pages now.
+#[derive(Default)]
+struct Backing {
+    /// Pages of files, which outlive their mappings in the page cache.
+    files: HashMap<(FileId, u64), u32>,
+    /// Pages of the program's own, by virtual page: anonymous memory and copies of private files.
+    own: BTreeMap<u64, u32>,
+    nr_pages: u32,
+}
+
+impl Backing {
+    fn of(&mut self, page: Page, store: bool, areas: &Areas) -> u32 {
+        let next = self.nr_pages;
+        let number = page.number();
+        let id = match areas.get(page).map(|area| (area, area.kind)) {
+            // A copy that is there already stands before its file's page.
+            Some((area, Kind::File { file, offset }))
+                if area.shared || !store && !self.own.contains_key(&number) =>
+            {
+                let offset = offset.saturating_add(number - area.pages.start());
+                *self.files.entry((file, offset)).or_insert(next)
+            }
+            _ => *self.own.entry(number).or_insert(next),
+        };
+        self.nr_pages += u32::from(id == next);
+        id
+    }
+
+    fn change(&mut self, change: &Event) {
+        match *change {
+            Event::Unmap(range) | Event::Discard(range) => {
+                self.take_own(range);
+            }
+            Event::Remap { pages, to } => self.move_own(pages, to),
+            Event::Map(_)
+            | Event::Protect { .. }
+            | Event::Access { .. }
+            | Event::EpochEnd { .. } => {}
+        }
+    }
+
+    fn move_own(&mut self, range: PageRange, to: u64) {
+        let moved = self.take_own(range);
+        self.own.extend(moved.into_iter().map(|(page, id)| (page - range.start() + to, id)));
+    }
+
+    fn take_own(&mut self, range: PageRange) -> Vec<(u64, u32)> {
+        self.own.extract_if(range.start()..range.end(), |_, _| true).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{Ending, FilterShape, Header, Mapping, Permissions, TraceWriter};
+
+    const A: Option<&str> = Some("/a");
+
+    impl ReferenceString {
+        /// Of pages named by any numbers.
+        pub(crate) fn of_numbers(numbers: &[u8]) -> Self {
+            let mut ids = HashMap::new();
+            let id = |number| {
+                let next = ids.len() as u32;
+                *ids.entry(number).or_insert(next)
+            };
+            let pages: Vec<_> = numbers.iter().map(id).collect();
+            Self { pages, nr_pages: ids.len() as u32 }
+        }
+    }
+
+    enum Step {
+        /// Start, end, file (from its page 0) or anonymous, shared.
+        Map(u64, u64, Option<&'static str>, bool),
+        Load(u64),
+        Store(u64),
+        Unmap(u64, u64),
+        Discard(u64, u64),
+        Move(u64, u64, u64),
+    }
+    use Step::{Discard, Load, Map, Move, Store, Unmap};
+
+    fn range(start: u64, end: u64) -> PageRange {
+        PageRange::new(start, end).expect("a range")
+    }
+
+    /// A trace of these steps, an epoch each.
+    fn trace(steps: &[Step]) -> Vec<u8> {
+        let header = Header {
+            page_shift: 12,
+            epoch_references: 1,
+            filter: FilterShape::EVERY_PAGE,
+            mappings: true,
+            command: Vec::new(),
+            architecture: "unknown".to_owned(),
+            tool: "test".to_owned(),
+        };
+        let mut writer = TraceWriter::new(Vec::new(), &header).expect("begins");
+        let access =
+            |page, store| Event::Access { page: Page::new(page).expect("a page"), store, after: 0 };
+        for step in steps {
+            let event = match *step {
+                Map(start, end, file, shared) => {
+                    let kind = file.map_or(Kind::Anonymous, |path| {
+                        let file = writer.file(path).expect("a file");
+                        Kind::File { file, offset: 0 }
+                    });
+                    let permissions = Permissions::READ_WRITE;
+                    Event::Map(Mapping { pages: range(start, end), kind, permissions, shared })
+                }
+                Load(page) => access(page, false),
+                Store(page) => access(page, true),
+                Unmap(start, end) => Event::Unmap(range(start, end)),
+                Discard(start, end) => Event::Discard(range(start, end)),
+                Move(start, end, to) => Event::Remap { pages: range(start, end), to },
+            };
+            writer.write(&event).expect("an event");
+            if matches!(step, Load(_) | Store(_)) {
+                writer.write(&Event::EpochEnd { references: 1 }).expect("an end");
+            }
+        }
+        writer.finish(Ending::Exited(0)).expect("ends").0
+    }
+
+    fn string(steps: &[Step]) -> ReferenceString {
+        let bytes = trace(steps);
+        let string = ReferenceString::read(TraceReader::new(&*bytes).expect("reads"), None);
+        string.expect("a trace")
+    }
+
+    fn pages(steps: &[Step]) -> Vec<u32> {
+        string(steps).pages
+    }
+
+    #[test]
+    fn a_file_page_is_one_page_wherever_and_whenever_it_is_mapped() {
+        let steps = [
+            Map(10, 20, A, true),
+            Map(30, 40, A, false),
+            Map(50, 60, Some("/b"), false),
+            Load(12),
+            Load(32),
+            Store(12),
+            Load(52),
+            Unmap(10, 20),
+            Unmap(30, 40),
+            Map(70, 80, A, true),
+            Load(72),
+        ];
+        assert_eq!(pages(&steps), [0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_hole_leaves_the_file_offsets_of_what_is_above_it() {
+        let steps = [
+            Map(10, 20, A, false),
+            Map(110, 120, A, false),
+            Unmap(12, 15),
+            Load(16),
+            Load(116),
+            Load(112),
+        ];
+        assert_eq!(pages(&steps), [0, 0, 1]);
+    }
+
+    #[test]
+    fn a_store_through_a_private_mapping_makes_a_copy_until_it_is_dropped() {
+        let private = [
+            Map(10, 20, A, false),
+            Map(30, 40, A, false),
+            Load(10),
+            Store(10),
+            Load(10),
+            Load(30),
+            Discard(10, 11),
+            Load(10),
+            Store(10),
+        ];
+        assert_eq!(pages(&private), [0, 1, 1, 0, 0, 2]);
+    }
+
+    #[test]
+    fn anonymous_pages_are_new_after_an_unmap_or_a_discard() {
+        let steps = [
+            Map(10, 20, None, false),
+            Store(10),
+            Store(11),
+            Unmap(10, 11),
+            Map(10, 11, None, false),
+            Load(10),
+            Discard(11, 12),
+            Load(11),
+        ];
+        assert_eq!(pages(&steps), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn pages_that_move_stay_the_same() {
+        let steps = [
+            Map(10, 12, None, false),
+            Map(20, 22, A, false),
+            Store(11),
+            Load(20),
+            Store(21),
+            Move(10, 12, 40),
+            Move(20, 22, 50),
+            Load(41),
+            Load(50),
+            Load(51),
+            Map(10, 12, None, false),
+            Load(11),
+        ];
+        assert_eq!(pages(&steps), [0, 1, 2, 0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_string_that_would_not_fit_is_refused() {
+        let bytes = trace(&[Map(10, 20, A, true), Load(10), Load(11), Load(10)]);
+        let read = |accesses| {
+            let reader = TraceReader::new(&*bytes).expect("reads");
+            ReferenceString::read(reader, Some(accesses * BYTES_AN_ACCESS + 2 * BYTES_A_PAGE))
+        };
+        assert_eq!(read(3).expect("there is room").nr_pages(), 2);
+        let error = read(2).expect_err("there is no room");
+        assert!(matches!(error, StringError::TooLong { most: 2 }), "{error}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Where a trace comes from: a file, or a sample that is part of this program.
+
+use crate::{Info, TraceError, TraceReader};
+use pageout_experiment::this_machine;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The samples' names and bytes; the first is the one taken where none is named.
+const SAMPLES: [(&str, &[u8]); 3] = [
+    ("python-table", include_bytes!("../../../samples/python-table.pgt")),
+    ("sqlite-orders", include_bytes!("../../../samples/sqlite-orders.pgt")),
+    ("cc1plus-list", include_bytes!("../../../samples/cc1plus-list.pgt")),
+];
+
+const EXTENSION: &str = "pgt";
+
+/// A trace in memory: it can be read any number of times, whatever becomes of its file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TraceSource {
+    name: String,
+    bytes: Arc<[u8]>,
+}
+
+impl TraceSource {
+    /// The samples that come with the program, the default one first; `samples/README.md` says how
+    /// they were made.
+    pub fn samples() -> impl Iterator<Item = Self> {
+        // Records call a sample what they call its file.
+        SAMPLES.iter().map(|(name, bytes)| Self {
+            name: format!("{name}.{EXTENSION}"),
+            bytes: (*bytes).into(),
+        })
+    }
+
+    /// The names by which samples are asked for.
+    pub fn sample_names() -> [&'static str; SAMPLES.len()] {
+        SAMPLES.map(|(name, _)| name)
+    }
+
+    /// The sample of that name.
+    pub fn sample(name: &str) -> Option<Self> {
+        let place = SAMPLES.iter().position(|sample| sample.0 == name)?;
+        Self::samples().nth(place)
+    }
+
+    /// Takes a file into memory: traces are small for what they hold.
+    ///
+    /// # Errors
+    /// [`TraceError::Open`] if it is no regular file, cannot be read or does not fit; otherwise
+    /// what is wrong with its header.
+    pub fn read(path: &Path) -> Result<Self, TraceError> {
+        let open = |source| TraceError::Open { path: path.to_owned(), source };
+        let metadata = fs::metadata(path).map_err(open)?;
+        if !metadata.is_file() {
+            return Err(open(io::Error::other("not a regular file")));
+        }
+        TraceReader::new(BufReader::new(File::open(path).map_err(open)?))?;
+        let available = this_machine::available_memory();
+        if available.is_some_and(|available| metadata.len() > available) {
+            return Err(open(io::ErrorKind::OutOfMemory.into()));
+        }
+        let bytes = fs::read(path).map_err(open)?.into();
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        Ok(Self { name: name.to_string_lossy().into_owned(), bytes })
+    }
+
+    /// Checksum of its content: files of one name need not be one trace.
+    pub fn crc32(&self) -> String {
+        // A trace ends with this checksum; over both, it would be the same for every trace.
+        let content = self.bytes.len().saturating_sub(size_of::<u32>());
+        format!("{:08x}", crc32fast::hash(&self.bytes[..content]))
+    }
+
+    /// Reads it from the beginning.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn open(&self) -> Result<TraceReader<&[u8]>, TraceError> {
+        TraceReader::new(&*self.bytes)
+    }
+
+    /// What it holds.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn info(&self) -> Result<Info, TraceError> {
+        Info::read(self.open()?, self.bytes.len() as u64)
+    }
+
+    /// What records call it: the file's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// The sample taken where none is named.
+impl Default for TraceSource {
+    fn default() -> Self {
+        Self::samples().next().expect("there are samples")
+    }
+}
+
+impl fmt::Debug for TraceSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, bytes } = self;
+        write!(f, "TraceSource({name}, {} bytes)", bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ImportOptions, import};
+
+    #[test]
+    fn a_trace_outlives_its_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("copy.pgt");
+        fs::write(&path, SAMPLES[0].1).expect("a file");
+        let source = TraceSource::read(&path).expect("a trace");
+        fs::remove_file(&path).expect("the file is there");
+        assert_eq!(source.name(), "copy.pgt");
+        let sample = TraceSource::default().info().expect("the sample is a trace");
+        assert_eq!(source.info().expect("it is in memory"), sample);
+    }
+
+    #[test]
+    fn different_traces_have_different_checksums() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let trace = |name: &str, log: &str| {
+            let path = directory.path().join(name);
+            import(log.as_bytes(), &path, &ImportOptions::default(), &mut |_| {}).expect("a log");
+            TraceSource::read(&path).expect("a trace").crc32()
+        };
+        let one = trace("one.pgt", " L 1000,8\n");
+        assert_eq!(one, trace("again.pgt", " L 1000,8\n"));
+        assert_ne!(one, trace("other.pgt", " L 2000,8\n"));
+    }
+}
