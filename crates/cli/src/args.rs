@@ -1,8 +1,12 @@
 //! The command line.
 
 use crate::lab::args::LabArgs;
+use crate::scenarios;
 use clap::{Parser, Subcommand, ValueEnum};
+use pageout_experiment::kinds::{Kind, Size};
 use pageout_experiment::rounds::Rounds;
+use pageout_experiment::scenarios::Scenario;
+use pageout_record::schema::Ground;
 use pageout_reproduce::Thread;
 use pageout_trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
 use std::path::{Path, PathBuf};
@@ -23,60 +27,24 @@ Examples:
 
 Bad input ends with exit status 2, a failed check with 1.";
 
+/// The scenarios with their fields, then what is not declared with them.
+fn scenario_help() -> String {
+    format!(
+        "Scenarios and their fields, each with its default; every field takes a comma-separated \
+         list\n(`pageout scenarios NAME` has what a field is and accepts):\n{}{SCENARIO_HELP}",
+        scenarios::list()
+    )
+}
+
+/// The scenarios by name.
+fn scenario_names() -> String {
+    format!(
+        "Scenarios: {}.\n`--help` has their fields, the axes of variants and examples.",
+        Scenario::ALL.map(Scenario::name).join(", ")
+    )
+}
+
 const SCENARIO_HELP: &str = "\
-Scenarios and their fields (format, order, young and access take comma-separated lists):
-  reclaim-file
-             a clean file mapped by processes; a part of it reclaimed through memory.reclaim
-               format=x86-64,arm64-4k (also arm64-16k, arm64-64k, riscv64)
-               order=0,4,pmd (or mixed)  size=10GiB  reclaim=80%  processes=1
-               anon=0% (of what each process maps, its own, swap for all of it)
-               young=100%  chosen=entries (or folios: young as a whole)
-               map=ptes (or pmd-leaf, with order=pmd)  align=aligned (or misaligned)
-               mapped=whole (or half, of each folio)  list=file (or shuffled)
-               uffd-wp=no (or yes: nothing is unmapped in batches)
-               lru=classic (or mglru: that axis of every variant; steps are then young alone)
-             on --ground model (docs/model.md) size=256MiB, and
-               process=asleep (or running: a thread of it on every core but the first)
-               secondary=none (or guest: virtual machines use the processes' memory)
-  age-file   a clean file mapped by processes; one aging pass over all of its folios
-               format=x86-64,arm64-4k  order=0,4,pmd  size=10GiB  processes=1
-               young=100%  map=ptes (or pmd-leaf, with order=pmd)
-  aging-rounds
-             a process reads a file larger than its cgroup's limit, then uses a part of it in
-             rounds, with a memory.reclaim after each: what generations make of it. Counted,
-             not timed (docs/batching-and-filters.md); lru=mglru in every variant
-               format=x86-64,arm64-4k  order=4  size=256MiB  limit=75% (of the file)
-               access=10% (the first of the file; or all, or 1/16: a page in so many)
-               scan=25% (of the file, read on in every round besides)
-               reclaim=10% (of the limit, in every round)  rounds=16
-               contiguous=yes (where the format has blocks; or no: mapped a page beside)
-  trace      a real program's accesses set young bits; at epoch ends, all folios are aged
-               format=x86-64,arm64-4k  order=0,4,pmd  every=1 (epoch)
-             or, with limit=64MiB or limit=50% (of its pages): it runs on the engine in a cgroup
-             with that memory.max, beside demand MIN (docs/traces.md); counted, not timed
-               format=x86-64,arm64-4k  order=0  lru=classic (or mglru, of every variant)
-             on --ground model it runs there on a core with a TLB, with limit=50% and
-               repeat=1 (runs of the program); compared are flushes, on both lists
-  thpscale   on --ground model alone: threads fragment memory, then fill slots of 2 MiB, for which
-             the kernel compacts and reclaims, as mmtests' benchmark of that name (docs/model.md)
-               threads=1,3,5,7,12,18,24,30,32  memory=1GiB (about that, so that slots come out
-               even)  swap=none (or zram)  format=arm64-4k  lru=classic (or mglru, of every variant)
-Scenarios of --ground model alone (docs/model.md); compared are, unless said otherwise,
-shootdown=immediate and shootdown=deferred
-  pageout-shared
-             anonymous memory is read in from compressed swap and paged out, by turns
-               format=x86-64,arm64-4k  size=1MiB  processes=1 (that map it, each on a core)
-               times=100  out=madvise (MADV_PAGEOUT, with one process; or memory.reclaim)
-               lru=classic (or mglru, of every variant)
-  fork-heavy a shell on every core but the last forks; its child writes, protects, unmaps and
-             exits, while their cgroup is reclaimed from on the last core
-               format=x86-64,arm64-4k  size=512KiB (of each shell)  loops=10
-               reclaim=running (or never)  lru=classic (or mglru, of every variant)
-  access-patterns
-             on --ground model alone (docs/model.md): a program uses a file larger than memory,
-             mapped shared; compared by what follows a young bit, as in 2018: sync, nosync, none
-               format=arm64-4k  pattern=seq,random,hot-random  access=read,write
-               hot=10% (of the uses of hot-random)  memory=32MiB  size=64MiB (2 x memory)
 Axes of a variant; one left out takes its default (scenarios that only age look at young and flush):
   young      per-entry (as kernels did), batched (as merged), line (ours, default)
   unmap      how entries are taken out: per-entry, or batched (default) where that is sound
@@ -144,6 +112,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run one variant of a scenario
     Run(RunArgs),
+    /// Every scenario, with its fields
+    Scenarios(ScenariosArgs),
     /// The hot paths beside their floors and goals, as ratios in one run
     Bench(BenchArgs),
     /// One question asked of many modelled machines
@@ -166,10 +136,10 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Parser)]
-#[command(after_help = SCENARIO_HELP)]
+#[command(after_help = scenario_names(), after_long_help = scenario_help())]
 pub(crate) struct CompareArgs {
-    /// reclaim-file, age-file, aging-rounds, trace, access-patterns or thpscale; the main table if
-    /// left out. Or record files (NAME.json): what was measured before, here or elsewhere
+    /// A scenario; the main table if left out. Or record files (NAME.json): what was measured
+    /// before, here or elsewhere
     pub scenario: Option<String>,
     /// The scenario's fields, or more record files
     #[arg(value_name = "FIELD=VALUE")]
@@ -187,9 +157,9 @@ pub(crate) struct CompareArgs {
 }
 
 #[derive(Debug, Parser)]
-#[command(after_help = SCENARIO_HELP)]
+#[command(after_help = scenario_names(), after_long_help = scenario_help())]
 pub(crate) struct RunArgs {
-    /// reclaim-file, age-file, aging-rounds, trace, access-patterns or thpscale
+    /// A scenario
     pub scenario: String,
     /// The scenario's fields
     #[arg(value_name = "FIELD=VALUE")]
@@ -211,6 +181,15 @@ pub(crate) struct RunArgs {
     pub folded: Option<PathBuf>,
     #[command(flatten)]
     pub common: Common,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct ScenariosArgs {
+    /// One scenario, with what its fields are and accept
+    pub scenario: Option<String>,
+    /// Print all of them as the page docs/scenarios.md
+    #[arg(long, conflicts_with = "scenario")]
+    pub markdown: bool,
 }
 
 #[derive(Debug, Parser)]
@@ -275,6 +254,22 @@ fn thread(name: &str) -> Result<Thread, String> {
     found.ok_or_else(|| format!("expected {}", Thread::ALL.map(Thread::name).join(", ")))
 }
 
+fn ground(name: &str) -> Result<Ground, String> {
+    match name {
+        "host" => Ok(Ground::Host),
+        "model" => Ok(Ground::Model),
+        "linux" => Err("it has scenarios and kernels of its own, see `pageout lab --help`; \
+            expected host or model"
+            .to_owned()),
+        "guest" => Err("it is not implemented yet; expected host or model".to_owned()),
+        _ => Err("expected host or model".to_owned()),
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    Size::read(text).ok_or_else(|| format!("expected {}", Size::accepted()))
+}
+
 const SWEEP_HELP: &str = "\
 Processes use a file on all cores but one, where single pages of it are reclaimed. Told is the time
 in which that core invalidates, or waits until the others have, a page; what it takes of them; and
@@ -302,8 +297,8 @@ pub(crate) struct SweepArgs {
         value_parser = clap::value_parser!(u32).range(1..=256))]
     pub processes: Vec<u32>,
     /// Size of the file, or of the memory [default: 16MiB for flush, 1MiB for pageout]
-    #[arg(long)]
-    pub size: Option<String>,
+    #[arg(long, value_parser = size)]
+    pub size: Option<u64>,
     /// Seed of everything chosen at random
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -323,8 +318,8 @@ pub(crate) enum Question {
 pub(crate) struct Common {
     /// Where it runs: host, or model, a machine with prices (docs/model.md). Linux is `pageout
     /// lab`; guest is not implemented yet
-    #[arg(long, default_value = "host")]
-    pub ground: String,
+    #[arg(long, default_value = "host", value_parser = ground)]
+    pub ground: Ground,
     #[command(flatten)]
     pub machine: MachineArgs,
     /// The trace of scenario trace: a sample's name (see `pageout trace info`) or a file

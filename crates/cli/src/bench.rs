@@ -4,10 +4,13 @@ use crate::args::{BenchArgs, Benchmark};
 use crate::error::CliError;
 use crate::this_run::this_run;
 use crate::{output, progress, tables};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::Rounds;
+use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_host::bench;
 use pageout_host::reclaim_file;
+use pageout_host::scenario::OnHost;
 use pageout_model::bench as model;
 use pageout_record::compare::compare;
 use pageout_record::render::{self, Options};
@@ -60,7 +63,7 @@ fn young_text(set: &RecordSet) -> Result<String, CliError> {
 }
 
 fn reclaim_text(set: &RecordSet) -> Result<String, CliError> {
-    let runs = tables::only(set, |record| record.scenario == reclaim_file::NAME);
+    let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let table = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim))?;
     let fixed = tables::fixed(&table, reclaim_file::WHOLE, &bench::FIXED.map(|stage| stage.name()));
     let table = render::comparison(&table, Options::default());
@@ -68,7 +71,7 @@ fn reclaim_text(set: &RecordSet) -> Result<String, CliError> {
 }
 
 fn mglru_text(set: &RecordSet) -> Result<String, CliError> {
-    let runs = tables::only(set, |record| record.scenario == reclaim_file::NAME);
+    let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let table = compare(&runs, &Variant::MGLRU_BEFORE.labels(Axes::Reclaim))?;
     let table = render::comparison(&table, Options::default());
     Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
@@ -114,7 +117,7 @@ fn scale_text(set: &RecordSet) -> Result<String, CliError> {
         let found = scenarios.iter().find(|one| one.labels() == *fields);
         found.map(|one| one.footprint().bytes())
     };
-    let runs = tables::only(set, |record| record.scenario == reclaim_file::NAME);
+    let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let sizes = tables::sizes(&runs, reclaim_file::WHOLE, memory);
     Ok(format!("{sizes}\n{}", tables::goals(set)))
 }

@@ -2,26 +2,27 @@
 
 use crate::args::{Common, CompareArgs, RunArgs};
 use crate::error::CliError;
+use crate::request::Request;
 use crate::this_run::this_run;
 use crate::trace::{name_of, source_of};
 use crate::{files, model, output, progress, tables};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
-use pageout_experiment::variant::{Axes, Lru, Variant, VariantError, architecture_flush};
-use pageout_host::age_file::AgeFile;
-use pageout_host::aging_rounds::{self, AgingRounds};
+use pageout_experiment::scenarios::{AgeFile, AgingRounds, ReclaimFile, Scenario};
+use pageout_experiment::variant::{Axes, Lru, Variant, architecture_flush};
 use pageout_host::floor::Floors;
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::{self, ReclaimFile};
+use pageout_host::reclaim_file;
 use pageout_host::replay::Replay;
+use pageout_host::scenario::OnHost;
+use pageout_host::{age_file, aging_rounds};
 use pageout_model::access_patterns;
-use pageout_model::fork_heavy;
 use pageout_model::memcg_trace::PricedTrace;
-use pageout_model::pageout_shared;
 use pageout_model::sweep::FlushSweep;
-use pageout_model::thpscale::{self, Thpscale};
+use pageout_model::thpscale::Thpscale;
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
-use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
+use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordSet};
 use pageout_reproduce::published;
 
 /// What to measure.
@@ -59,16 +60,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         return files::compare(&paths, args);
     }
     let common = &args.common;
-    let scenario = args.scenario.as_deref();
-    let (lru, fields) = lru_of(scenario, &args.fields, &common.ground)?;
-    let mut variants = Variants::of(args, lru)?;
-    if scenario == Some(access_patterns::NAME) && args.base.is_none() && args.new.is_empty() {
-        variants.reclaim = access_patterns::POLICIES.to_vec();
+    let request = Request::new(args.scenario.as_deref(), &args.fields, common)?;
+    let variants = Variants::of(args, &request)?;
+    if common.ground == Ground::Model {
+        return model::compare(&request, common, &variants.reclaim);
     }
-    if common.ground == "model" {
-        return model::compare(scenario, &fields, common, &variants.reclaim);
-    }
-    let plan = Plan::new(scenario, &fields, common)?;
+    let plan = Plan::new(&request, common)?;
     variants.check(&plan)?;
     output::check(&[common.output.path()], &common.inputs())?;
     let mut records = plan.measure(common, &variants)?;
@@ -83,77 +80,30 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     })
 }
 
-/// Takes `lru=` from among the fields of a scenario that reclaims: it is an axis of all variants.
-/// One scenario is about generations.
-pub(crate) fn lru_of(
-    scenario: Option<&str>,
-    fields: &[String],
-    ground: &str,
-) -> Result<(Option<Lru>, Vec<String>), VariantError> {
-    let reclaims = match scenario {
-        Some(aging_rounds::NAME) => return Ok((Some(Lru::Mglru), fields.to_vec())),
-        Some("reclaim-file" | thpscale::NAME | pageout_shared::NAME | fork_heavy::NAME) => true,
-        Some("trace") => {
-            ground == "model" || fields.iter().any(|field| field.starts_with("limit="))
-        }
-        _ => false,
-    };
-    let place = fields.iter().position(|field| field.starts_with("lru=")).filter(|_| reclaims);
-    let mut fields = fields.to_vec();
-    let lru = place.map(|place| Lru::parse(&fields.remove(place)["lru=".len()..]));
-    Ok((lru.transpose()?, fields))
-}
-
-/// Whether a scenario is about when other CPUs are told, and not about batches.
-fn is_about_shootdowns(scenario: Option<&str>) -> bool {
-    matches!(scenario, Some(pageout_shared::NAME | fork_heavy::NAME))
-}
-
-/// The variant of a text that leaves `lru` to the scenario, if that names it.
-pub(crate) fn variant_on(lru: Option<Lru>, text: &str) -> Result<Variant, VariantError> {
-    match lru {
-        Some(lru) => format!("lru={lru},{text}").parse(),
-        None => text.parse(),
-    }
-}
-
 impl Variants {
-    /// What the arguments ask for, all on `lru`. Without any, aging is compared in every family,
-    /// and reclaim in steps from what kernels did before.
-    fn of(args: &CompareArgs, lru: Option<Lru>) -> Result<Self, CliError> {
-        let parse = |text: &String| variant_on(lru, text);
+    /// What the arguments ask for, all on the request's lists if it names any. Without any, what
+    /// the scenario is about.
+    fn of(args: &CompareArgs, request: &Request) -> Result<Self, CliError> {
+        let parse = |text: &String| Variant::parse_on(request.lru, text);
         let base = args.base.as_ref().map(parse).transpose()?;
         let new = args.new.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-        let against = |base: Variant, others: Vec<Variant>| {
-            let others = if new.is_empty() { others } else { new.clone() };
-            [base].into_iter().chain(others).collect()
-        };
         let families = |base: Variant| base.in_every_family().filter(|v| *v != base).collect();
-        let flushes = args.scenario.as_deref() == Some("trace") && args.common.ground == "model";
-        let named = lru;
-        let lru = lru.unwrap_or(Lru::Classic);
+        let lru = request.lru.unwrap_or(Lru::Classic);
         let aging = base.unwrap_or(Variant::UNBATCHED_AGING.on(lru));
-        Ok(Self {
-            aging: against(aging, families(aging)),
-            reclaim: match (base, lru) {
-                (Some(base), _) => against(base, families(base)),
-                (None, lru) if args.scenario.as_deref() == Some(thpscale::NAME) => {
-                    let [base, other] = Thpscale::VARIANTS.map(|variant| variant.on(lru));
-                    against(base, vec![other])
-                }
-                (None, lru) if is_about_shootdowns(args.scenario.as_deref()) => {
-                    let [base, other] = FlushSweep::variants().map(|variant| variant.on(lru));
-                    against(base, vec![other])
-                }
-                (None, _) if flushes => {
-                    let mut all = PricedTrace::variants(named);
-                    let base = all.remove(0);
-                    against(base, all)
-                }
-                (None, Lru::Classic) => against(Variant::BEFORE, Variant::STEPS.to_vec()),
-                (None, Lru::Mglru) => against(Variant::MGLRU_BEFORE, Variant::MGLRU_STEPS.to_vec()),
-            },
-        })
+        let with = |base: Variant, others: Vec<Variant>| {
+            let others = if new.is_empty() { others } else { new.clone() };
+            [base].into_iter().chain(others).collect::<Vec<_>>()
+        };
+        let reclaim = match base {
+            Some(base) => with(base, families(base)),
+            None => {
+                let mut own = about(request.scenario, args.common.ground, request.lru);
+                let base = own.remove(0);
+                with(base, own)
+            }
+        };
+        // The policies of 2018 are compared all together.
+        Ok(Self { aging: with(aging, families(aging)), reclaim })
     }
 
     /// One variant, whatever runs under it.
@@ -171,6 +121,24 @@ impl Variants {
     }
 }
 
+/// What is compared of a scenario that reclaims where nothing else is asked; the base first.
+fn about(scenario: Option<Scenario>, ground: Ground, lru: Option<Lru>) -> Vec<Variant> {
+    let on = |variants: &[Variant]| {
+        let on = |variant: &Variant| variant.on(lru.unwrap_or(Lru::Classic));
+        variants.iter().map(on).collect()
+    };
+    match scenario {
+        Some(Scenario::Thpscale) => on(&Thpscale::VARIANTS),
+        Some(Scenario::PageoutShared | Scenario::ForkHeavy) => on(&FlushSweep::variants()),
+        Some(Scenario::AccessPatterns) => access_patterns::POLICIES.to_vec(),
+        Some(Scenario::Trace) if ground == Ground::Model => PricedTrace::variants(lru),
+        _ if lru == Some(Lru::Mglru) => {
+            [&[Variant::MGLRU_BEFORE][..], &Variant::MGLRU_STEPS].concat()
+        }
+        _ => [&[Variant::BEFORE][..], &Variant::STEPS].concat(),
+    }
+}
+
 /// Refuses variants that are the same on these axes.
 pub(crate) fn distinct(variants: &[Variant], axes: Axes) -> Result<(), CliError> {
     for (k, variant) in variants.iter().enumerate() {
@@ -183,52 +151,34 @@ pub(crate) fn distinct(variants: &[Variant], axes: Axes) -> Result<(), CliError>
 }
 
 impl Plan {
-    /// What the arguments ask for; without a scenario, the main table's.
-    pub(crate) fn new(
-        scenario: Option<&str>,
-        fields: &[String],
-        common: &Common,
-    ) -> Result<Self, CliError> {
-        match common.ground.as_str() {
-            "host" => {}
-            "linux" => return Err(CliError::GroundIsTheLab),
-            "guest" => return Err(CliError::GroundNotYet(common.ground.clone())),
-            _ => return Err(CliError::UnknownGround(common.ground.clone())),
-        }
+    /// What the request asks for; without a scenario, the main table's.
+    pub(crate) fn new(request: &Request, common: &Common) -> Result<Self, CliError> {
         model::refuse(&common.machine)?;
         let source = || source_of(common.trace.as_deref());
-        let plan = match scenario {
+        let fields = &request.fields;
+        let plan = match request.scenario {
             None => Self {
-                reclaims: ReclaimFile::main_table(),
+                reclaims: reclaim_file::main_table(),
                 replays: Replay::parse(&[], &source()?)?,
                 main: true,
                 ..Self::default()
             },
-            Some(file @ ("age-file" | "reclaim-file" | aging_rounds::NAME))
-                if common.trace.is_some() =>
-            {
-                return Err(CliError::TraceNotUsed(file.to_owned()));
-            }
-            Some(aging_rounds::NAME) => {
+            Some(Scenario::AgingRounds) => {
                 Self { rounds: AgingRounds::parse(fields)?, ..Self::default() }
             }
-            Some(access_patterns::NAME) => {
-                return Err(CliError::ModelAlone(access_patterns::NAME));
-            }
-            Some(thpscale::NAME) => return Err(CliError::ModelAlone(thpscale::NAME)),
-            Some(pageout_shared::NAME) => return Err(CliError::ModelAlone(pageout_shared::NAME)),
-            Some(fork_heavy::NAME) => return Err(CliError::ModelAlone(fork_heavy::NAME)),
-            Some("reclaim-file") => {
+            Some(Scenario::ReclaimFile) => {
                 Self { reclaims: ReclaimFile::parse(fields)?, ..Self::default() }
             }
-            Some("age-file") => Self { files: AgeFile::parse(fields)?, ..Self::default() },
-            Some("trace") => {
+            Some(Scenario::AgeFile) => Self { files: AgeFile::parse(fields)?, ..Self::default() },
+            Some(Scenario::Trace) => {
                 Self { replays: Replay::parse(fields, &source()?)?, ..Self::default() }
             }
-            Some(field) if field.contains('=') => {
-                return Err(CliError::FieldsWithoutScenario(field.to_owned()));
-            }
-            Some(unknown) => return Err(CliError::UnknownScenario(unknown.to_owned())),
+            Some(
+                Scenario::Thpscale
+                | Scenario::PageoutShared
+                | Scenario::ForkHeavy
+                | Scenario::AccessPatterns,
+            ) => unreachable!("a request names a scenario of its ground"),
         };
         AgeFile::check_memory(&plan.files)?;
         ReclaimFile::check_memory(&plan.reclaims)?;
@@ -253,7 +203,7 @@ impl Plan {
         }
         let reclaims = self.reclaims.iter().map(|one| (one.labels(), one.footprint()));
         let files = self.files.iter().map(|one| (one.labels(), one.footprint()));
-        let rounds = self.rounds.iter().map(|one| (one.labels(), one.footprint()));
+        let rounds = self.rounds.iter().map(|one| (one.record_labels(), one.footprint()));
         Ok(reclaims
             .chain(files)
             .chain(rounds)
@@ -268,10 +218,12 @@ impl Plan {
         let mut left = Vec::new();
         if variant.lru == Lru::Mglru && !(output.json || output.csv) {
             for one in &self.reclaims {
-                left.push((one.labels(), one.generations(variant, measuring.seed, commands)?));
+                let text = reclaim_file::generations(one, variant, measuring.seed, commands)?;
+                left.push((one.labels(), text));
             }
             for one in &self.rounds {
-                left.push((one.labels(), one.generations(variant, commands)?));
+                let text = aging_rounds::generations(one, variant, commands)?;
+                left.push((one.record_labels(), text));
             }
             let failed = |source| CliError::Replay { name: name_of(trace.as_deref()), source };
             for one in &self.replays {
@@ -294,25 +246,26 @@ impl Plan {
         let seed = common.measuring.seed;
         let mut arenas: Vec<Arena> = self.files.iter().map(AgeFile::arena).collect();
         let mut reclaimed: Vec<Arena> = self.reclaims.iter().map(ReclaimFile::arena).collect();
-        let mglru = if self.main { ReclaimFile::mglru_table() } else { Vec::new() };
+        let mglru = if self.main { reclaim_file::mglru_table() } else { Vec::new() };
         let mut on_generations: Vec<Arena> = mglru.iter().map(ReclaimFile::arena).collect();
         let mut cells: Vec<Box<dyn Cell + '_>> = Vec::new();
         for (reclaim, arena) in self.reclaims.iter().zip(&mut reclaimed) {
-            let by_stage = !self.main || reclaim.shows_stages();
-            cells.push(reclaim.cell(arena, &variants.reclaim, seed, by_stage));
+            let by_stage = !self.main || reclaim_file::shows_stages(reclaim);
+            cells.push(reclaim_file::cell(reclaim, arena, &variants.reclaim, seed, by_stage));
         }
         let steps = [&[Variant::MGLRU_BEFORE][..], &Variant::MGLRU_STEPS].concat();
         for (reclaim, arena) in mglru.iter().zip(&mut on_generations) {
-            cells.push(reclaim.cell(arena, &steps, seed, true));
+            cells.push(reclaim_file::cell(reclaim, arena, &steps, seed, true));
         }
         let failed = |source| CliError::Replay { name: name_of(common.trace.as_deref()), source };
-        cells.extend(self.rounds.iter().map(|rounds| rounds.cell(&variants.reclaim)));
+        cells
+            .extend(self.rounds.iter().map(|rounds| aging_rounds::cell(rounds, &variants.reclaim)));
         for replay in &self.replays {
             let planned = replay.clone().plan(&variants.aging);
             cells.push(planned.map_err(failed)?);
         }
         for (file, arena) in self.files.iter().zip(&mut arenas) {
-            cells.push(file.cell(arena, &variants.aging, seed));
+            cells.push(age_file::cell(file, arena, &variants.aging, seed));
         }
         if self.main {
             cells.push(Box::new(Floors::new(FLOOR_TABLES)));
@@ -339,7 +292,7 @@ pub(crate) fn table(set: &RecordSet, base: &Labels) -> Result<String, CliError> 
 fn reclaims_on(set: &RecordSet, lru: Lru) -> RecordSet {
     let lru = lru.to_string();
     let of = |record: &Record| record.variant.get("lru") == Some(&lru);
-    tables::only(set, |record| record.scenario == reclaim_file::NAME && of(record))
+    tables::only(set, |record| record.scenario == ReclaimFile::NAME && of(record))
 }
 
 /// The main table: times of both scenarios, the floors, and figures of real kernels.

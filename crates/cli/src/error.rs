@@ -2,15 +2,17 @@
 
 use pageout_calibrate::{CalibrateError, LikeError};
 use pageout_check::counterexample::{ChoicesError, MissedChoice};
-use pageout_experiment::fields::FieldError;
+use pageout_experiment::fields::{FieldError, meant};
+use pageout_experiment::kinds::one_of;
 use pageout_experiment::lru_gen::{SHIPPED, SessionError};
+use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::VariantError;
 use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
 use pageout_lab::{BootError, Config, Fault, FetchError, KernelError, LabError};
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::CompareError;
-use pageout_record::schema::{CsvError, InvalidRecord, PoolError, ReadError};
+use pageout_record::schema::{CsvError, Ground, InvalidRecord, PoolError, ReadError};
 use pageout_trace::source::TraceSource;
 use pageout_trace::{ImportError, RecordError, TraceError, WriteError};
 use std::error::Error;
@@ -19,11 +21,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    #[error(
-        "unknown scenario `{0}`: expected reclaim-file, age-file, aging-rounds, trace, or with \
-         --ground model access-patterns, thpscale, pageout-shared or fork-heavy"
-    )]
-    UnknownScenario(String),
+    #[error("unknown scenario `{found}`{}: expected {}", meant(nearest), scenarios())]
+    UnknownScenario { found: String, nearest: Option<&'static str> },
     #[error("field `{0}` without a scenario: expected one before it, such as reclaim-file")]
     FieldsWithoutScenario(String),
     #[error("--trace is for scenario trace, not for {0}")]
@@ -37,15 +36,11 @@ pub(crate) enum CliError {
          or aging-rounds"
     )]
     NoGenerations,
-    #[error("unknown ground `{0}`: expected host or model")]
-    UnknownGround(String),
-    #[error("ground {0} is not implemented yet: expected host or model")]
-    GroundNotYet(String),
     #[error(
-        "{0} does not run on ground model: expected reclaim-file, trace, access-patterns, \
-         thpscale, pageout-shared or fork-heavy"
+        "{what} is for --ground {}, not for {ground}; {ground} has {}",
+        other(*ground), Scenario::names_on(*ground).join(", ")
     )]
-    NotOnModel(String),
+    NotOnGround { what: String, ground: Ground },
     #[error("{0} is for --ground model")]
     ModelAlone(&'static str),
     #[error("{0} is for --ground host")]
@@ -56,8 +51,6 @@ pub(crate) enum CliError {
     Platform(#[from] PlatformError),
     #[error("folded stacks are of one run, found {0}: give one value for each field")]
     FoldedRuns(usize),
-    #[error("ground linux has scenarios and kernels of its own: see `pageout lab --help`")]
-    GroundIsTheLab,
     #[error("{variant} is compared with itself: give --base or --new another choice on some axis")]
     SameVariant { variant: String },
     #[error(transparent)]
@@ -166,11 +159,32 @@ fn sample_names() -> String {
     TraceSource::sample_names().join(", ")
 }
 
+/// The ground that has what this one has not.
+const fn other(ground: Ground) -> Ground {
+    match ground {
+        Ground::Model => Ground::Host,
+        _ => Ground::Model,
+    }
+}
+
+/// The scenarios, by ground.
+fn scenarios() -> String {
+    let host = Scenario::names_on(Ground::Host);
+    let alone = |name: &&str| !host.contains(name);
+    let model: Vec<_> = Scenario::names_on(Ground::Model).into_iter().filter(alone).collect();
+    format!("{}, or with --ground model {}", host.join(", "), one_of(&model))
+}
+
 fn session_names() -> String {
     SHIPPED.map(|(name, _)| name).join(", ")
 }
 
 impl CliError {
+    /// That there is no such scenario.
+    pub(crate) fn unknown(name: &str) -> Self {
+        Self::UnknownScenario { found: name.to_owned(), nearest: Scenario::nearest(name) }
+    }
+
     /// The exit status: 1 for a check that failed, 2 for anything else.
     pub(crate) fn status(&self) -> u8 {
         let wrong = match self {

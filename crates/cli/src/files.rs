@@ -44,7 +44,7 @@ fn refuse_measuring(args: &CompareArgs) -> Result<(), CliError> {
     let Common { ground, trace, measuring, .. } = &args.common;
     let given = [
         ("--new", !args.new.is_empty()),
-        ("--ground", ground != "host"),
+        ("--ground", *ground != Ground::Host),
         ("--trace", trace.is_some()),
         ("--runs", measuring.runs.is_some()),
     ];

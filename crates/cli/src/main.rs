@@ -13,7 +13,9 @@ mod model;
 mod output;
 mod progress;
 mod reproduce;
+mod request;
 mod run;
+mod scenarios;
 mod sweep;
 mod tables;
 mod this_run;
@@ -65,6 +67,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         None => compare::compare(&CompareArgs::parse_from(["compare"]))?,
         Some(Command::Compare(args)) => compare::compare(&args)?,
         Some(Command::Run(args)) => run::run(&args)?,
+        Some(Command::Scenarios(args)) => scenarios::scenarios(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,
         Some(Command::Sweep(args)) => sweep::sweep(&args)?,
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,

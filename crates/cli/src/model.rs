@@ -3,18 +3,20 @@
 use crate::args::{Common, MachineArgs, RunArgs};
 use crate::compare::{distinct, table};
 use crate::error::CliError;
+use crate::request::Request;
 use crate::this_run::this_run;
 use crate::trace::{name_of, source_of};
 use crate::{output, progress, tables, thpscale as table_of_thpscale};
 use pageout_experiment::input;
+use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_machine::platform::Platform;
 use pageout_model::access_patterns::{self, AccessPatterns};
-use pageout_model::fork_heavy::{self, ForkHeavy};
+use pageout_model::fork_heavy::ForkHeavy;
 use pageout_model::memcg_trace::PricedTrace;
-use pageout_model::pageout_shared::{self, PageoutShared};
+use pageout_model::pageout_shared::PageoutShared;
 use pageout_model::reclaim_file::Priced;
-use pageout_model::thpscale::{self, Thpscale};
+use pageout_model::thpscale::Thpscale;
 use pageout_model::{Model, Scenario as _, host_threads};
 use pageout_record::schema::{Record, RecordSet};
 use std::borrow::Cow;
@@ -22,13 +24,12 @@ use std::path::Path;
 
 /// `compare` on this ground.
 pub(crate) fn compare(
-    scenario: Option<&str>,
-    fields: &[String],
+    request: &Request,
     common: &Common,
     variants: &[Variant],
 ) -> Result<(), CliError> {
     let model = model_of(common)?;
-    let all = scenarios(scenario, fields, common, &model)?;
+    let all = scenarios(request, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
     all.check_memory(variants.len(), &model)?;
     output::check(&[common.output.path()], &common.inputs())?;
@@ -42,14 +43,14 @@ pub(crate) fn compare(
 }
 
 /// `run` on this ground.
-pub(crate) fn run(args: &RunArgs, fields: &[String], variant: Variant) -> Result<(), CliError> {
+pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result<(), CliError> {
     let common = &args.common;
     let given = [(args.sizes, "--sizes"), (!args.lru_gen.is_empty(), "--lru-gen")];
     if let Some((_, option)) = given.into_iter().find(|(given, _)| *given) {
         return Err(CliError::HostAlone(option));
     }
     let model = model_of(common)?;
-    let all = scenarios(Some(&args.scenario), fields, common, &model)?;
+    let all = scenarios(request, common, &model)?;
     all.check_memory(1, &model)?;
     output::check(&[common.output.path(), args.folded.as_deref()], &common.inputs())?;
     if let Some(path) = &args.folded {
@@ -177,41 +178,27 @@ fn only<S>(all: &[S]) -> Result<&S, CliError> {
     }
 }
 
-fn scenarios(
-    scenario: Option<&str>,
-    fields: &[String],
-    common: &Common,
-    model: &Model,
-) -> Result<Scenarios, CliError> {
-    match scenario {
-        Some(
-            known @ ("reclaim-file"
-            | access_patterns::NAME
-            | thpscale::NAME
-            | pageout_shared::NAME
-            | fork_heavy::NAME),
-        ) if common.trace.is_some() => Err(CliError::TraceNotUsed(known.to_owned())),
-        Some("reclaim-file") => Ok(Scenarios::ReclaimFile(Priced::parse(fields, model)?)),
-        Some(access_patterns::NAME) => {
-            Ok(Scenarios::AccessPatterns(AccessPatterns::parse(fields, model)?))
+fn scenarios(request: &Request, common: &Common, model: &Model) -> Result<Scenarios, CliError> {
+    let fields = &request.fields;
+    Ok(match request.scenario {
+        Some(Scenario::ReclaimFile) => Scenarios::ReclaimFile(Priced::parse(fields, model)?),
+        Some(Scenario::AccessPatterns) => {
+            Scenarios::AccessPatterns(AccessPatterns::parse(fields, model)?)
         }
-        Some(thpscale::NAME) => Ok(Scenarios::Thpscale(Thpscale::parse(fields, model)?)),
-        Some(pageout_shared::NAME) => {
-            Ok(Scenarios::PageoutShared(PageoutShared::parse(fields, model)?))
+        Some(Scenario::Thpscale) => Scenarios::Thpscale(Thpscale::parse(fields, model)?),
+        Some(Scenario::PageoutShared) => {
+            Scenarios::PageoutShared(PageoutShared::parse(fields, model)?)
         }
-        Some(fork_heavy::NAME) => Ok(Scenarios::ForkHeavy(ForkHeavy::parse(fields, model)?)),
-        Some("trace") => {
+        Some(Scenario::ForkHeavy) => Scenarios::ForkHeavy(ForkHeavy::parse(fields, model)?),
+        Some(Scenario::Trace) => {
             let trace = common.trace.as_deref();
             let all = PricedTrace::parse(fields, &source_of(trace)?, model)?;
-            Ok(Scenarios::Trace(all, name_of(trace)))
+            Scenarios::Trace(all, name_of(trace))
         }
-        Some(known @ ("age-file" | "aging-rounds")) => Err(CliError::NotOnModel(known.to_owned())),
-        Some(field) if field.contains('=') => {
-            Err(CliError::FieldsWithoutScenario(field.to_owned()))
+        None | Some(Scenario::AgeFile | Scenario::AgingRounds) => {
+            unreachable!("a request names a scenario of its ground")
         }
-        Some(unknown) => Err(CliError::UnknownScenario(unknown.to_owned())),
-        None => Err(CliError::NotOnModel("the main table".to_owned())),
-    }
+    })
 }
 
 /// What tables on this ground need said.

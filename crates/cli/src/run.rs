@@ -1,23 +1,24 @@
 //! `run`: one variant of a scenario, or what the scenario takes of memory.
 
 use crate::args::RunArgs;
-use crate::compare::{Plan, Variants, lru_of, variant_on};
+use crate::compare::{Plan, Variants};
 use crate::error::CliError;
+use crate::request::Request;
 use crate::this_run::this_run;
 use crate::{model, output, tables};
-use pageout_record::schema::RecordSet;
+use pageout_experiment::variant::Variant;
+use pageout_record::schema::{Ground, RecordSet};
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
-    let scenario = Some(&*args.scenario);
-    let (lru, fields) = lru_of(scenario, &args.fields, &args.common.ground)?;
-    let variant = variant_on(lru, &args.variant)?;
-    if args.common.ground == "model" {
-        return model::run(args, &fields, variant);
+    let request = Request::new(Some(&args.scenario), &args.fields, &args.common)?;
+    let variant = Variant::parse_on(request.lru, &args.variant)?;
+    if args.common.ground == Ground::Model {
+        return model::run(args, &request, variant);
     }
     if args.folded.is_some() {
         return Err(CliError::ModelAlone("--folded"));
     }
-    let plan = Plan::new(scenario, &fields, &args.common)?;
+    let plan = Plan::new(&request, &args.common)?;
     output::check(&[args.common.output.path()], &args.common.inputs())?;
     if args.sizes {
         let sizes = plan.sizes()?;

@@ -26,16 +26,16 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
         [] => FlushSweep::PROCESSES.to_vec(),
         given => given.to_vec(),
     };
-    let (swept, size) = match args.what {
-        Question::Flush => (Swept::File, "16MiB"),
-        Question::Pageout => (Swept::Anon, "1MiB"),
+    let (swept, bytes) = match args.what {
+        Question::Flush => (Swept::File, 16 << 20),
+        Question::Pageout => (Swept::Anon, 1 << 20),
     };
     let sweep = FlushSweep {
         swept,
         platforms,
         cores: or(&args.cores, &FlushSweep::CORES),
         processes,
-        size: args.size.clone().unwrap_or_else(|| size.to_owned()),
+        bytes: args.size.unwrap_or(bytes),
         seed: args.seed,
         threads: host_threads(),
     };

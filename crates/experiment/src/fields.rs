@@ -11,14 +11,16 @@ pub enum FieldError {
     #[error("scenario field `{0}`: expected FIELD=VALUE, such as order=4")]
     NotAPair(String),
     /// A field that the scenario does not have.
-    #[error("scenario {scenario} has no field `{field}`; it has {accepted}")]
+    #[error("scenario {scenario} has no field `{field}`{}; it has {accepted}", meant(nearest))]
     Unknown {
         /// The scenario.
         scenario: &'static str,
         /// What was given.
         field: String,
+        /// The one it has whose name is near that.
+        nearest: Option<&'static str>,
         /// The fields it has.
-        accepted: &'static str,
+        accepted: String,
     },
     /// A field given twice.
     #[error("scenario field `{0}`: given twice")]
@@ -43,6 +45,42 @@ pub enum FieldError {
     },
 }
 
+impl FieldError {
+    /// That a scenario which has the fields `names` has none such.
+    pub fn unknown(scenario: &'static str, field: &str, names: &[&'static str]) -> Self {
+        let nearest = nearest(field, names.iter().copied());
+        let accepted = all_of(names);
+        Self::Unknown { scenario, field: field.to_owned(), nearest, accepted }
+    }
+
+    /// That values do not go together.
+    pub fn together(scenario: &'static str, problem: impl Into<String>) -> Self {
+        Self::Together { scenario, problem: problem.into() }
+    }
+}
+
+/// The name that was probably meant by one that there is none of.
+pub fn nearest<'n>(given: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    /// As near as clap wants them.
+    const NEAR: f64 = 0.7;
+    let near = |name: &'n str| (strsim::jaro(given, name), name);
+    let near = names.map(near).filter(|(how, _)| *how > NEAR);
+    near.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+}
+
+/// What an error adds where a name was probably meant.
+pub fn meant(nearest: &Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}
+
+/// Names as a sentence lists all of them.
+fn all_of(names: &[&str]) -> String {
+    match names {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 /// A folio order by number, or the order whose folio is as large as a PMD leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OrderName {
@@ -60,18 +98,6 @@ impl OrderName {
             Self::Pmd => format.pmd_order(),
         }
     }
-
-    /// Reads a number from 0 to 9, or `pmd`.
-    ///
-    /// # Errors
-    /// [`FieldError::BadValue`].
-    pub fn parse(text: &str) -> Result<Self, FieldError> {
-        if text == "pmd" {
-            return Ok(Self::Pmd);
-        }
-        let order = number(text).filter(|order| *order <= FormatName::X86_64.pmd_order());
-        order.map(Self::Number).ok_or_else(|| bad("order", text, "a number from 0 to 9, or pmd"))
-    }
 }
 
 impl fmt::Display for OrderName {
@@ -86,31 +112,6 @@ impl fmt::Display for OrderName {
 /// The error of a value that a field does not take.
 pub fn bad(field: &'static str, found: &str, accepted: impl Into<String>) -> FieldError {
     FieldError::BadValue { field, found: found.to_owned(), accepted: accepted.into() }
-}
-
-/// A field's choices with their names.
-pub type Choices<'c, T> = &'c [(&'static str, T)];
-
-/// The choice of a field that `text` names.
-///
-/// # Errors
-/// [`FieldError::BadValue`] lists the names.
-pub fn choice<T: Copy>(
-    field: &'static str,
-    of: Choices<'_, T>,
-    text: &str,
-) -> Result<T, FieldError> {
-    let found = of.iter().find(|(name, _)| *name == text);
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let names: Vec<_> = of.iter().map(|(name, _)| *name).collect();
-        bad(field, text, names.join(" or "))
-    })
-}
-
-/// What a choice is called.
-pub fn name_of<T: PartialEq>(of: Choices<'_, T>, choice: T) -> String {
-    let found = of.iter().find(|(_, this)| *this == choice);
-    found.expect("every choice has a name").0.to_owned()
 }
 
 /// Checks field `size`: a multiple of `folio` bytes, which `what` names, up to `most`.
@@ -170,12 +171,6 @@ pub fn distinct(orders: &[OrderName], formats: &[FormatName]) -> Result<(), Fiel
         }
     }
     Ok(())
-}
-
-/// Processes that map a file.
-pub fn parse_processes(text: &str) -> Result<u32, FieldError> {
-    let number = number(text).filter(|number| (1..=1024).contains(number));
-    number.ok_or_else(|| bad("processes", text, "a number from 1 to 1024"))
 }
 
 /// A number in digits alone.

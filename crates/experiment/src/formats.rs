@@ -1,6 +1,5 @@
 //! Entry formats by name, and what kernels and hardware do where they are used.
 
-use crate::fields::{FieldError, bad};
 use pageout_paging::mmu::{Caps, Shootdown};
 use pageout_paging::pte::{Arm64, Format, Riscv64, X86_64};
 use pageout_paging::tlb::FlushPolicy;
@@ -105,21 +104,5 @@ impl FormatName {
     /// The flush policy that kernels have on the architecture.
     pub const fn flush_policy(self) -> FlushPolicy {
         with_format!(self, F => F::FLUSH)
-    }
-
-    /// Reads a format's name.
-    ///
-    /// # Errors
-    /// [`FieldError::BadValue`] lists the names.
-    pub fn parse(text: &str) -> Result<Self, FieldError> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| bad("format", text, Self::accepted()))
-    }
-
-    /// The names, as an error lists them.
-    fn accepted() -> String {
-        let names = Self::ALL.map(Self::name);
-        let (last, others) = names.split_last().expect("there are formats");
-        format!("{} or {last}", others.join(", "))
     }
 }

@@ -4,12 +4,15 @@
 
 pub mod bound;
 pub mod clock;
+pub mod declare;
 pub mod fields;
 pub mod footprint;
 pub mod formats;
 pub mod input;
+pub mod kinds;
 pub mod lru_gen;
 pub mod metrics;
 pub mod rounds;
+pub mod scenarios;
 pub mod this_machine;
 pub mod variant;

@@ -219,8 +219,18 @@ impl FromStr for Variant {
     type Err = VariantError;
 
     fn from_str(text: &str) -> Result<Self, VariantError> {
-        let mut variant = Self::of(Family::Line);
-        let mut seen = Vec::new();
+        Self::parse_on(None, text)
+    }
+}
+
+impl Variant {
+    /// Reads a variant whose `lru` was named before, if it was: then the text may not.
+    ///
+    /// # Errors
+    /// [`VariantError`].
+    pub fn parse_on(lru: Option<Lru>, text: &str) -> Result<Self, VariantError> {
+        let mut variant = Self::of(Family::Line).on(lru.unwrap_or(Lru::Classic));
+        let mut seen: Vec<_> = lru.iter().map(|_| LRU.name).collect();
         for part in text.split(',') {
             let pair = part.split_once('=');
             let (axis, choice) = pair.ok_or_else(|| VariantError::NotAPair(part.to_owned()))?;

@@ -2,202 +2,56 @@
 
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::layout::{Arena, FileLayout, FileSpec};
+use crate::scenario::OnHost;
 use crate::walker::make_young;
 use pageout_experiment::clock::timed;
-use pageout_experiment::fields::{self, FieldError, OrderName, bad};
+use pageout_experiment::declare::Declared;
+use pageout_experiment::fields::OrderName;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
-use pageout_experiment::metrics::{NS_PER_PAGE, counted, labels, measured, per_page};
+use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured, per_page};
 use pageout_experiment::rounds::{Cell, turns};
-use pageout_experiment::this_machine;
+use pageout_experiment::scenarios::AgeFile;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, LockedTable, Order};
 use pageout_reclaim::{Aging, MapAs};
-use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
+use pageout_record::schema::{Better, Ground, Metric, Record};
 
-const NAME: &str = "age-file";
-const FIELDS: &str = "format, order, size, processes, young and map";
-
-/// The scenario, with one value a field.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AgeFile {
-    /// Entry format.
-    pub format: FormatName,
-    /// Folio order.
-    pub order: OrderName,
-    /// Bytes of the file.
-    pub bytes: u64,
-    /// Processes that map it.
-    pub processes: u32,
-    /// Per cent of leaf entries that are young when the pass begins, chosen at random.
-    pub young_percent: u8,
-    /// Entries that map a folio.
-    pub map: MapAs,
+/// The main table's: what is compared of nothing else asked for, and PMD leaves as rows of their
+/// own.
+pub fn main_table() -> Vec<AgeFile> {
+    let of_format =
+        |format| AgeFile::ORDERS.map(|order| AgeFile { format, order, ..AgeFile::DEFAULT });
+    let leaf = AgeFile { order: OrderName::Pmd, map: MapAs::PmdLeaf, ..AgeFile::DEFAULT };
+    let leaves = FormatName::MAIN.map(|format| AgeFile { format, ..leaf });
+    FormatName::MAIN.into_iter().flat_map(of_format).chain(leaves).collect()
 }
 
-impl AgeFile {
-    /// The threads' layout: 10 GiB mapped once, every entry young.
-    pub const DEFAULT: Self = Self {
-        format: FormatName::X86_64,
-        order: OrderName::Number(4),
-        bytes: 10 << 30,
-        processes: 1,
-        young_percent: 100,
-        map: MapAs::Ptes,
-    };
+fn spec(one: &AgeFile) -> FileSpec {
+    let order = Order::new(one.order.in_format(one.format)).expect("parsed orders are small");
+    FileSpec { bytes: one.bytes, order, processes: one.processes, map_as: one.map }
+}
 
-    /// The orders of the main table.
-    pub const ORDERS: [OrderName; 3] = [OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
-
-    /// The main table's: [`AgeFile::parse`] of nothing, and PMD leaves as rows of their own.
-    pub fn main_table() -> Vec<Self> {
-        let ptes = FormatName::MAIN
-            .into_iter()
-            .flat_map(|format| Self::ORDERS.map(|order| Self { format, order, ..Self::DEFAULT }));
-        let leaf = Self { order: OrderName::Pmd, map: MapAs::PmdLeaf, ..Self::DEFAULT };
-        let leaves = FormatName::MAIN.map(|format| Self { format, ..leaf });
-        ptes.chain(leaves).collect()
+impl OnHost for AgeFile {
+    fn footprint(&self) -> Footprint {
+        with_format!(self.format, F => spec(self).footprint::<F>())
     }
 
-    /// Scenarios from `FIELD=VALUE` arguments: format, order and young may be comma-separated
-    /// lists, of which every combination is one scenario. Fields left out have
-    /// [`AgeFile::DEFAULT`]'s value, but formats and orders those of the main table.
-    ///
-    /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
-    pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
-        let mut formats = FormatName::MAIN.to_vec();
-        let mut orders = Self::ORDERS.to_vec();
-        let mut young = vec![Self::DEFAULT.young_percent];
-        let mut one = Self::DEFAULT;
-        for (field, value) in fields::pairs(arguments)? {
-            match field {
-                "format" => formats = fields::list("format", value, FormatName::parse)?,
-                "order" => orders = fields::list("order", value, OrderName::parse)?,
-                "young" => young = fields::list("young", value, parse_percent)?,
-                "size" => one.bytes = fields::parse_size(value)?,
-                "processes" => one.processes = fields::parse_processes(value)?,
-                "map" => one.map = parse_map(value)?,
-                _ => {
-                    return Err(FieldError::Unknown {
-                        scenario: NAME,
-                        field: field.to_owned(),
-                        accepted: FIELDS,
-                    });
-                }
-            }
-        }
-        fields::distinct(&orders, &formats)?;
-        let mut all = Vec::new();
-        for format in formats {
-            for order in &orders {
-                for young_percent in &young {
-                    all.push(Self { format, order: *order, young_percent: *young_percent, ..one });
-                }
-            }
-        }
-        all.iter().try_for_each(Self::check)?;
-        Ok(all)
-    }
-
-    fn check(&self) -> Result<(), FieldError> {
-        let folio = (1u64 << self.format.page_shift()) << self.order.in_format(self.format);
-        fields::check_size(self.bytes, folio, "folio", MAX_BYTES)?;
-        let pmd = self.order.in_format(self.format) == self.format.pmd_order();
-        if self.map == MapAs::PmdLeaf && !pmd {
-            let problem = format!("map=pmd-leaf needs order=pmd, not order={}", self.order);
-            return Err(FieldError::Together { scenario: NAME, problem });
-        }
-        let leaf = match self.map {
-            MapAs::Ptes => 0,
-            MapAs::PmdLeaf => u32::from(self.format.pmd_order()),
-        };
-        let entries = self.bytes >> (self.format.page_shift() + leaf);
-        let tables = u128::from(entries) * 8 * u128::from(self.processes);
-        if tables > u128::from(MAX_TABLE_BYTES) {
-            let problem = format!(
-                "{} processes mapping {} need {} MiB of page tables, more than {} MiB",
-                self.processes,
-                fields::display_size(self.bytes),
-                tables >> 20,
-                MAX_TABLE_BYTES >> 20,
-            );
-            return Err(FieldError::Together { scenario: NAME, problem });
-        }
-        Ok(())
-    }
-
-    /// The scenario's fields as records carry them.
-    pub fn labels(&self) -> Labels {
-        let map = match self.map {
-            MapAs::Ptes => "ptes",
-            MapAs::PmdLeaf => "pmd-leaf",
-        };
-        labels([
-            ("format", self.format.name().to_owned()),
-            ("order", self.order.to_string()),
-            ("size", fields::display_size(self.bytes)),
-            ("processes", self.processes.to_string()),
-            ("young", format!("{}%", self.young_percent)),
-            ("map", map.to_owned()),
-        ])
-    }
-
-    fn spec(&self) -> FileSpec {
-        let order = Order::new(self.order.in_format(self.format)).expect("parsed orders are small");
-        FileSpec { bytes: self.bytes, order, processes: self.processes, map_as: self.map }
-    }
-
-    /// What the scenario takes, table by table.
-    pub fn footprint(&self) -> Footprint {
-        with_format!(self.format, F => self.spec().footprint::<F>())
-    }
-
-    /// Checks that the scenarios' memory, all at once, is there.
-    ///
-    /// # Errors
-    /// [`FieldError::Together`] with what they need and what there is.
-    pub fn check_memory(all: &[Self]) -> Result<(), FieldError> {
-        let needed = all.iter().map(|one| one.footprint().bytes()).sum();
-        this_machine::check_memory(needed)
-            .map_err(|problem| FieldError::Together { scenario: NAME, problem })
-    }
-
-    /// Memory for [`AgeFile::cell`].
-    pub fn arena(&self) -> Arena {
-        with_format!(self.format, F => self.spec().arena::<F>())
-    }
-
-    /// The scenario set up on `arena`, ready to be measured under `variants`.
-    pub fn cell<'a>(
-        &self,
-        arena: &'a mut Arena,
-        variants: &[Variant],
-        seed: u64,
-    ) -> Box<dyn Cell + 'a> {
-        with_format!(self.format, F => AgeCell::<F>::boxed(*self, arena, variants, seed))
+    fn arena(&self) -> Arena {
+        with_format!(self.format, F => spec(self).arena::<F>())
     }
 }
 
-/// Largest file: its metadata at order 0 is near 12 GiB.
-const MAX_BYTES: u64 = 1 << 40;
-/// Most memory for page tables.
-const MAX_TABLE_BYTES: u64 = 4 << 30;
-
-fn parse_percent(text: &str) -> Result<u8, FieldError> {
-    let number = fields::number(text.strip_suffix('%').unwrap_or(text));
-    let percent = number.filter(|percent| *percent <= 100);
-    percent.ok_or_else(|| bad("young", text, "per cent from 0% to 100%"))
-}
-
-fn parse_map(text: &str) -> Result<MapAs, FieldError> {
-    match text {
-        "ptes" => Ok(MapAs::Ptes),
-        "pmd-leaf" => Ok(MapAs::PmdLeaf),
-        _ => Err(bad("map", text, "ptes or pmd-leaf")),
-    }
+/// The scenario set up on `arena`, ready to be measured under `variants`.
+pub fn cell<'a>(
+    one: &AgeFile,
+    arena: &'a mut Arena,
+    variants: &[Variant],
+    seed: u64,
+) -> Box<dyn Cell + 'a> {
+    with_format!(one.format, F => AgeCell::<F>::boxed(*one, arena, variants, seed))
 }
 
 /// What is timed.
@@ -240,7 +94,7 @@ impl<'a, F: Arch> AgeCell<'a, F> {
     where
         F: 'a,
     {
-        let layout = FileLayout::<F>::build(arena, &scenario.spec());
+        let layout = FileLayout::<F>::build(arena, &spec(&scenario));
         let variants = variants.iter().map(|variant| (*variant, Samples::default())).collect();
         Box::new(Self { scenario, layout, variants, seed })
     }
@@ -268,7 +122,7 @@ impl<'a, F: Arch> AgeCell<'a, F> {
 
     /// Checks the entries of every folio with the helper alone; how many calls found one young.
     fn sweep<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> u64 {
-        let nr = self.scenario.spec().order.nr_pages();
+        let nr = spec(&self.scenario).order.nr_pages();
         let mut young = 0;
         for mm in &self.layout.mms {
             let mm = self.layout.ground.maps.mm(*mm);
@@ -332,7 +186,7 @@ impl<F: Arch> Cell for AgeCell<'_, F> {
     fn records(&mut self) -> Vec<Record> {
         let pages = self.pages();
         let record = |variant: Variant, metrics: Vec<Metric>| Record {
-            scenario: NAME.to_owned(),
+            scenario: AgeFile::NAME.to_owned(),
             ground: Ground::Host,
             seed: self.seed,
             fields: self.scenario.labels(),

@@ -17,5 +17,6 @@ pub mod reclaim_file;
 pub mod replay;
 pub mod residency;
 pub mod sampler;
+pub mod scenario;
 mod steps;
 pub mod walker;

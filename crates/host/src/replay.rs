@@ -5,21 +5,25 @@
 //! Protection changes are not replayed: every mapping is taken as writable, since only young bits
 //! are read. Pages that move (`mremap`) are faulted in anew where they are touched next.
 
-use crate::age_file::AgeFile;
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::env::HostEnv;
 use crate::layout::{Arena, Ground};
-use crate::memcg_trace::{Decisions, Limited, MemoryLimit};
+use crate::memcg_trace::{Decisions, Limited};
 use crate::residency::{
     Cuts, EpochEnds, Needs, Placed, ReplayError, Residency, canonical_range, page_number,
 };
 use crate::steps::{Step, Steps};
 use crate::walker::{Touch, touch};
 use pageout_experiment::clock::timed;
-use pageout_experiment::fields::{self, FieldError, OrderName, bad};
+use pageout_experiment::declare::{Declared, Lists, names, read};
+use pageout_experiment::fields::{FieldError, OrderName, distinct, pairs};
 use pageout_experiment::formats::{Arch, FormatName, with_format};
+use pageout_experiment::kinds::Kind;
 use pageout_experiment::metrics::{NS_PER_PAGE, counted, labels, measured};
 use pageout_experiment::rounds::{Cell, turns};
+use pageout_experiment::scenarios::{
+    MemoryLimit, TraceAged, TraceAgedLists, TraceLimited, TraceLimitedLists,
+};
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_paging::mmu::Asid;
@@ -33,10 +37,6 @@ use pageout_trace::PageRange;
 use pageout_trace::source::TraceSource;
 use std::collections::BTreeMap;
 
-const NAME: &str = "trace";
-const FIELDS: &str = "format, order, every and limit (the trace is named by --trace)";
-/// How often folios are aged where nothing else is asked: at the end of every epoch.
-const DEFAULT_EVERY: u32 = 1;
 const SIZED: &str = "the arena is sized by playing the trace through";
 
 /// The scenario, with one value a field.
@@ -62,44 +62,41 @@ pub enum What {
 }
 
 impl Replay {
-    /// Scenarios from `FIELD=VALUE` arguments: format and order may be comma-separated lists.
+    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
+    /// which every combination is one scenario: with `limit` it runs in a cgroup, without all it
+    /// has is aged.
     ///
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
-        let mut formats = FormatName::MAIN.to_vec();
-        let (mut orders, mut every, mut limit) = (None, None, None);
-        for (field, value) in fields::pairs(arguments)? {
-            match field {
-                "format" => formats = fields::list("format", value, FormatName::parse)?,
-                "order" => orders = Some(fields::list("order", value, OrderName::parse)?),
-                "every" => every = Some(parse_every(value)?),
-                "limit" => limit = Some(MemoryLimit::parse(value)?),
-                _ => {
-                    return Err(FieldError::Unknown {
-                        scenario: NAME,
-                        field: field.to_owned(),
-                        accepted: FIELDS,
-                    });
-                }
-            }
+        let source = || trace.clone();
+        let given: Vec<_> = pairs(arguments)?.into_iter().map(|(field, _)| field).collect();
+        if !given.contains(&"limit") {
+            let mut lists = TraceAgedLists::default();
+            read::<TraceAged>(arguments, &mut lists).map_err(or_limited)?;
+            distinct(&lists.order, &lists.format)?;
+            let one = |TraceAged { format, order, every }| Self {
+                source: source(),
+                format,
+                order,
+                what: What::Age(every),
+            };
+            return Ok(lists.combinations().into_iter().map(one).collect());
         }
-        let what = match (every, limit) {
-            (Some(_), Some(_)) => {
-                let problem = "every is for aging all that is resident, not for a limit";
-                return Err(FieldError::Together { scenario: NAME, problem: problem.to_owned() });
-            }
-            (None, Some(limit)) => What::Limit(limit),
-            (every, None) => What::Age(every.unwrap_or(DEFAULT_EVERY)),
+        if given.contains(&"every") {
+            let problem = "every is for aging all that is resident, not for a limit";
+            return Err(FieldError::together(TraceLimited::NAME, problem));
+        }
+        let mut lists = TraceLimitedLists::default();
+        read::<TraceLimited>(arguments, &mut lists)?;
+        distinct(&lists.order, &lists.format)?;
+        let one = |TraceLimited { format, order, limit }| Self {
+            source: source(),
+            format,
+            order,
+            what: What::Limit(limit),
         };
-        let orders = orders.unwrap_or_else(|| match what {
-            What::Age(_) => AgeFile::ORDERS.to_vec(),
-            What::Limit(_) => vec![OrderName::Number(0)],
-        });
-        fields::distinct(&orders, &formats)?;
-        let one = |format, order| Self { source: trace.clone(), format, order, what };
-        let of_format = |format| orders.iter().map(move |order| one(format, *order));
-        Ok(formats.into_iter().flat_map(of_format).collect())
+        Ok(lists.combinations().into_iter().map(one).collect())
     }
 
     /// The axes in which variants of it may differ.
@@ -176,7 +173,7 @@ impl Replay {
 
     fn record(&self, variant: Variant, axes: Axes, metrics: Vec<Metric>) -> Record {
         Record {
-            scenario: NAME.to_owned(),
+            scenario: TraceAged::NAME.to_owned(),
             ground: RecordGround::Host,
             seed: 0,
             fields: self.labels(),
@@ -189,7 +186,7 @@ impl Replay {
     pub fn labels(&self) -> Labels {
         let what = match self.what {
             What::Age(every) => ("every", every.to_string()),
-            What::Limit(limit) => ("limit", limit.to_string()),
+            What::Limit(limit) => ("limit", MemoryLimit::text(&limit)),
         };
         labels([
             ("format", self.format.name().to_owned()),
@@ -201,9 +198,13 @@ impl Replay {
     }
 }
 
-fn parse_every(text: &str) -> Result<u32, FieldError> {
-    let number = fields::number(text).filter(|number| *number >= 1);
-    number.ok_or_else(|| bad("every", text, "a number of epochs from 1"))
+/// The same error where `limit` could have been given as well.
+fn or_limited(error: FieldError) -> FieldError {
+    let FieldError::Unknown { scenario, field, .. } = error else { return error };
+    let limited = TraceLimitedLists::default().help().into_iter();
+    let limited = limited.filter(|field| field.name == "limit");
+    let known: Vec<_> = TraceAgedLists::default().help().into_iter().chain(limited).collect();
+    FieldError::unknown(scenario, &field, &names(&known))
 }
 
 /// What one replay found under one variant.

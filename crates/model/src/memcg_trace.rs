@@ -4,12 +4,14 @@
 
 use crate::software::Effort;
 use crate::{Kernel, Model, One, Swap, activity, interval, spread};
-use pageout_experiment::fields::{self, FieldError, OrderName, bad};
-use pageout_experiment::formats::{Arch, FormatName, with_format};
-use pageout_experiment::metrics::{counted, labels, modelled};
+use pageout_experiment::declare::{Declared, Lists, read};
+use pageout_experiment::fields::{FieldError, distinct};
+use pageout_experiment::formats::{Arch, with_format};
+use pageout_experiment::metrics::{counted, modelled};
+use pageout_experiment::scenarios::{TraceModelled, TraceModelledLists};
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Lru, Variant};
-use pageout_host::memcg_trace::{Decisions, Journal, MemoryLimit, NotingWorld, Plan, Program};
+use pageout_host::memcg_trace::{Decisions, Journal, NotingWorld, Plan, Program};
 use pageout_host::residency::ReplayError;
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
@@ -23,12 +25,6 @@ use pageout_trace::reference_string::Identities;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{Event, Page};
 
-const NAME: &str = "trace";
-const FIELDS: &str = "format, order, limit and repeat (the trace is named by --trace)";
-/// Memory that programs have where nothing else is asked.
-const DEFAULT_LIMIT: MemoryLimit = MemoryLimit::Percent(50);
-/// The most often that a trace is repeated.
-const MAX_REPEAT: u32 = 10_000;
 /// Faults that an access takes at most: those it takes without a TLB, each once more for what a
 /// TLB holds or a transfer that was waited for.
 const FAULTS_AN_ACCESS: usize = 8;
@@ -37,11 +33,7 @@ const FAULTS_AN_ACCESS: usize = 8;
 #[derive(Clone, Debug)]
 pub struct PricedTrace {
     source: TraceSource,
-    format: FormatName,
-    order: OrderName,
-    limit: MemoryLimit,
-    /// How often the program runs, one run after the other, in the same cgroup.
-    repeat: u32,
+    scenario: TraceModelled,
     platform: Platform,
 }
 
@@ -87,34 +79,30 @@ impl PricedTrace {
         trace: &TraceSource,
         model: &Model,
     ) -> Result<Vec<Self>, FieldError> {
-        let (mut formats, mut orders) = (model.formats(), vec![OrderName::Number(0)]);
-        let (mut limit, mut repeat) = (DEFAULT_LIMIT, 1);
-        for (field, value) in fields::pairs(arguments)? {
-            match field {
-                "format" => formats = fields::list("format", value, FormatName::parse)?,
-                "order" => orders = fields::list("order", value, OrderName::parse)?,
-                "limit" => limit = MemoryLimit::parse(value)?,
-                "repeat" => repeat = parse_repeat(value)?,
-                _ => {
-                    return Err(FieldError::Unknown {
-                        scenario: NAME,
-                        field: field.to_owned(),
-                        accepted: FIELDS,
-                    });
-                }
-            }
-        }
-        fields::distinct(&orders, &formats)?;
-        let mut all = Vec::new();
-        for format in formats {
-            let platform = model.platform_for(format)?;
+        let mut lists = TraceModelledLists { format: model.formats(), ..Default::default() };
+        read::<TraceModelled>(arguments, &mut lists)?;
+        Self::all(&lists, trace, model)
+    }
+
+    /// Every combination of `lists`, each on the machine that the model has for its format.
+    ///
+    /// # Errors
+    /// [`FieldError`], also for a trace that leaves out what a platform's TLB could miss.
+    ///
+    /// # Panics
+    /// If the trace's header, which was read before, cannot be read.
+    pub fn all(
+        lists: &TraceModelledLists,
+        trace: &TraceSource,
+        model: &Model,
+    ) -> Result<Vec<Self>, FieldError> {
+        distinct(&lists.order, &lists.format)?;
+        let one = |scenario: TraceModelled| {
+            let platform = model.platform_for(scenario.format)?;
             check_density(trace, &platform)?;
-            for order in &orders {
-                let (source, platform, order) = (trace.clone(), platform.clone(), *order);
-                all.push(Self { source, format, order, limit, repeat, platform });
-            }
-        }
-        Ok(all)
+            Ok(Self { source: trace.clone(), scenario, platform })
+        };
+        lists.combinations().into_iter().map(one).collect()
     }
 
     /// What is compared where nothing else is asked, on these lists or on both: the flush after a
@@ -153,7 +141,7 @@ impl PricedTrace {
         let of_each = each.iter().zip(outcomes.chunks(runs.len()));
         let record =
             |(((one, _), variant), outcomes): (&((&Self, _), Variant), &[Outcome])| Record {
-                scenario: NAME.to_owned(),
+                scenario: TraceModelled::NAME.to_owned(),
                 ground: Ground::Model,
                 seed: model.seed,
                 fields: one.labels(model),
@@ -168,7 +156,7 @@ impl PricedTrace {
         let Some(available) = this_machine::available_memory().map(|bytes| bytes / at_once) else {
             return Ok(());
         };
-        let needed = with_format!(self.format, F => plan.bytes::<F>());
+        let needed = with_format!(self.scenario.format, F => plan.bytes::<F>());
         if needed > available { Err(ReplayError::TooLarge { available }) } else { Ok(()) }
     }
 
@@ -183,21 +171,16 @@ impl PricedTrace {
 
     /// The scenario's fields as records carry them.
     fn labels(&self, model: &Model) -> Labels {
-        let mut labels = labels([
-            ("format", self.format.name().to_owned()),
-            ("order", self.order.to_string()),
-            ("trace", self.source.name().to_owned()),
-            ("limit", self.limit.to_string()),
-            ("repeat", self.repeat.to_string()),
-            ("crc32", self.source.crc32()),
-        ]);
+        let mut labels = Declared::labels(&self.scenario);
+        labels.insert("trace".to_owned(), self.source.name().to_owned());
+        labels.insert("crc32".to_owned(), self.source.crc32());
         labels.extend(model.labels(&self.platform));
         labels
     }
 
     pub(crate) fn plan(&self) -> Result<Plan<'_>, ReplayError> {
-        let order = self.order.in_format(self.format);
-        with_format!(self.format, F => Plan::new::<F>(&self.source, self.limit, order))
+        let order = self.scenario.order.in_format(self.scenario.format);
+        with_format!(self.scenario.format, F => Plan::new::<F>(&self.source, self.scenario.limit, order))
     }
 
     pub(crate) fn run(
@@ -207,7 +190,7 @@ impl PricedTrace {
         variant: Variant,
         one: One,
     ) -> Result<Outcome, ReplayError> {
-        with_format!(self.format, F => self.run_as::<F>(plan, model, variant, one))
+        with_format!(self.scenario.format, F => self.run_as::<F>(plan, model, variant, one))
     }
 
     fn run_as<F: Arch>(
@@ -225,7 +208,8 @@ impl PricedTrace {
         let kernel = Kernel::new::<F>(ground.supply, Swap::Compressed);
         let (tuning, mappings) = (variant.tuning(F::FLUSH), plan.source.open()?.header().mappings);
         let mut program = plan.program(ground, &journal, tuning, mappings);
-        let running = Running { plan, kernel: &kernel, journal: &journal, repeat: self.repeat };
+        let running =
+            Running { plan, kernel: &kernel, journal: &journal, repeat: self.scenario.repeat };
         let mut played = Ok(Played::default());
         let body = |task: &Task<'_, '_, F>| played = running.play(task, &mut program);
         let report = machine.run(vec![TaskSpec::new("program", body).on(CoreId(0))]);
@@ -234,11 +218,6 @@ impl PricedTrace {
         let bytes = plan.bytes::<F>() + machine.bytes_by_tables() as u64;
         Ok(Outcome { decisions, played, report, bytes })
     }
-}
-
-fn parse_repeat(text: &str) -> Result<u32, FieldError> {
-    let number = fields::number(text).filter(|number| (1..=MAX_REPEAT).contains(number));
-    number.ok_or_else(|| bad("repeat", text, format!("1 to {MAX_REPEAT} runs of the program")))
 }
 
 /// Refuses a trace that leaves out what the platform's first TLB level could miss.
@@ -255,7 +234,7 @@ fn check_density(trace: &TraceSource, platform: &Platform) -> Result<(), FieldEr
         l1.sets,
         l1.ways
     );
-    Err(FieldError::Together { scenario: NAME, problem })
+    Err(FieldError::Together { scenario: TraceModelled::NAME, problem })
 }
 
 /// What the program's task works with.

@@ -2,13 +2,17 @@
 //! that map the file sleep, or use it on all other cores.
 
 use crate::{Guest, Kernel, Model, One, Program, Scenario, Swap, Vm, VmCount, activity, interval};
-use pageout_experiment::fields::{self, Choices, FieldError, bad, choice, name_of};
+use pageout_experiment::declare::{Declared, Lists, read_both};
+use pageout_experiment::fields::{self, FieldError, bad};
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, with_format};
 use pageout_experiment::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
+use pageout_experiment::scenarios::{
+    Process, Processes, ProcessesLists, ReclaimFile, ReclaimFileLists, Secondary,
+};
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::{NAME, ReclaimFile, Setup, WHOLE};
+use pageout_host::reclaim_file::{self, Setup, WHOLE};
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
@@ -16,24 +20,6 @@ use pageout_paging::{Pfn, Stage, VirtAddr};
 use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits, MapAs};
 use pageout_record::schema::{Better, Labels, Metric};
 use std::cell::Cell;
-
-/// What the processes do while their file is reclaimed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Process {
-    /// They sleep; each last ran on one of the other cores.
-    Asleep,
-    /// Every other core runs a thread of one of them, which uses one page of the file.
-    Running,
-}
-
-/// Who uses the memory of processes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Secondary {
-    /// They themselves.
-    None,
-    /// Guests: each process is that of a virtual machine, whose memory is the process's.
-    Guest,
-}
 
 /// Whether threads may use a page each on all cores but one, and a folio is left beside them.
 fn check_running(scenario: &ReclaimFile, cores: u16) -> Result<(), FieldError> {
@@ -52,12 +38,6 @@ fn check_running(scenario: &ReclaimFile, cores: u16) -> Result<(), FieldError> {
     Ok(())
 }
 
-const PROCESSES: Choices<'static, Process> =
-    &[("asleep", Process::Asleep), ("running", Process::Running)];
-
-const SECONDARIES: Choices<'static, Secondary> =
-    &[("none", Secondary::None), ("guest", Secondary::Guest)];
-
 /// What a program does between two uses of its page.
 const THINKING: Time = Time::from_ns(2_000);
 
@@ -65,8 +45,7 @@ const THINKING: Time = Time::from_ns(2_000);
 #[derive(Clone, Debug)]
 pub struct Priced {
     scenario: ReclaimFile,
-    process: Process,
-    secondary: Secondary,
+    added: Processes,
     platform: Platform,
 }
 
@@ -94,40 +73,45 @@ pub struct Outcome {
 }
 
 impl Priced {
-    /// A file that says of time a page what one forty times its size does.
-    const BYTES: u64 = 256 << 20;
-
     /// Scenarios from `FIELD=VALUE` arguments: those of [`ReclaimFile::parse`], `process` and
     /// `secondary`.
     ///
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
-        let (own, others): (Vec<_>, Vec<_>) = arguments.iter().cloned().partition(|argument| {
-            argument.starts_with("process=") || argument.starts_with("secondary=")
-        });
-        let (mut processes, mut secondary) = (vec![Process::Asleep], Secondary::None);
-        for (field, value) in fields::pairs(&own)? {
-            if field == "secondary" {
-                secondary = choice("secondary", SECONDARIES, value)?;
-                continue;
-            }
-            let one = |text: &str| choice("process", PROCESSES, text);
-            processes = fields::list("process", value, one)?;
-        }
-        let small = ReclaimFile { bytes: Self::BYTES, ..ReclaimFile::DEFAULT };
+        let mut lists = Self::lists(model);
+        let mut added = ProcessesLists::default();
+        read_both::<ReclaimFile, Processes>(arguments, (&mut lists, &mut added))?;
+        Self::all(&lists, &added, model)
+    }
+
+    /// What is run where nothing is given.
+    pub fn lists(model: &Model) -> ReclaimFileLists {
+        ReclaimFileLists { format: model.formats(), ..ReclaimFileLists::modelled() }
+    }
+
+    /// Every combination of both, each on the machine that the model has for its format.
+    ///
+    /// # Errors
+    /// [`FieldError`] for values that do not go together, and for a format that the machine has no
+    /// entries of.
+    pub fn all(
+        lists: &ReclaimFileLists,
+        added: &ProcessesLists,
+        model: &Model,
+    ) -> Result<Vec<Self>, FieldError> {
         let mut all = Vec::new();
-        for scenario in ReclaimFile::parse_from(&others, small, &model.formats())? {
+        for scenario in ReclaimFile::all(lists)? {
             let platform = model.platform_for(scenario.format)?;
-            if secondary == Secondary::Guest && scenario.map == MapAs::PmdLeaf {
-                return Err(bad("secondary", "guest", "none where map=pmd-leaf"));
-            }
-            for process in &processes {
-                if *process == Process::Running {
+            for added in added.combinations() {
+                if added.secondary == Secondary::Guest && scenario.map == MapAs::PmdLeaf {
+                    return Err(bad("secondary", "guest", "none where map=pmd-leaf"));
+                }
+                if added.process == Process::Running {
                     check_running(&scenario, model.shape(&platform).cores)?;
                 }
-                let (process, platform) = (*process, platform.clone());
-                all.push(Self { scenario, process, secondary, platform });
+                let platform = platform.clone();
+                all.push(Self { scenario, added, platform });
             }
         }
         Ok(all)
@@ -136,19 +120,19 @@ impl Priced {
     /// Limits and page tables of a run. Pages that running threads want back arrive while those
     /// that reclaim took from them still wait for a flush, so there is room for both.
     fn limits<F: Arch>(&self, cores: u16) -> (Limits, usize) {
-        let limits = self.scenario.limits::<F>();
-        let spare = match self.process {
+        let limits = reclaim_file::limits::<F>(&self.scenario);
+        let spare = match self.added.process {
             Process::Asleep => 0,
             Process::Running => FREE_BATCH + usize::from(cores),
         };
         let pages = (self.scenario.largest_folio() >> F::PAGE_SHIFT) as usize;
         let frames = limits.frames + spare * pages;
         let limits = Limits { frames, folios: limits.folios + spare, ..limits };
-        let tables = match self.secondary {
+        let tables = match self.added.secondary {
             Secondary::None => 1,
             Secondary::Guest => 2,
         };
-        (limits, tables * self.scenario.tables::<F>())
+        (limits, tables * reclaim_file::tables::<F>(&self.scenario))
     }
 
     fn arena<F: Arch>(&self, cores: u16) -> Arena {
@@ -158,7 +142,7 @@ impl Priced {
 
     /// The virtual machines, one a process, which have used all that it maps.
     fn vms<F: Arch>(&self, setup: &Setup<'_, F>) -> Vec<Vm> {
-        if self.secondary == Secondary::None {
+        if self.added.secondary == Secondary::None {
             return Vec::new();
         }
         let mut supply = setup.ground.supply;
@@ -186,7 +170,7 @@ impl Priced {
         let refaults = Cell::new(0);
         let instructions = kernel.done().instructions();
         let mut tasks = vec![run.reclaiming(&done)];
-        if self.process == Process::Running {
+        if self.added.process == Process::Running {
             tasks.extend((1..machine.shape().cores).map(|core| run.using(core, &done, &refaults)));
         }
         let after = machine.run(tasks);
@@ -208,12 +192,11 @@ impl Priced {
 
 impl Scenario for Priced {
     type Outcome = Outcome;
-    const NAME: &'static str = NAME;
+    const NAME: &'static str = ReclaimFile::NAME;
 
     fn labels(&self, model: &Model) -> Labels {
         let mut labels = self.scenario.labels();
-        labels.insert("process".to_owned(), name_of(PROCESSES, self.process));
-        labels.insert("secondary".to_owned(), name_of(SECONDARIES, self.secondary));
+        labels.extend(self.added.labels());
         labels.extend(model.labels(&self.platform));
         labels
     }
@@ -262,7 +245,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
                     Some(vm) => vm.enter(task),
                     None => task.load_mm(Asid(process as u32), root),
                 }
-                for at in of.scenario.young_pages::<F>(seed) {
+                for at in reclaim_file::young_pages::<F>(&of.scenario, seed) {
                     // Half of the folios may have been given up.
                     let _ = task.access(at, false);
                 }
@@ -301,7 +284,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     fn using(&self, core: u16, done: &'r Done, refaults: &'r Cell<u64>) -> TaskSpec<'r, 'a, F> {
         let process = usize::from(core - 1) % self.setup.spaces.len();
         let (mm, root) = self.setup.spaces[process];
-        let range = self.of.scenario.range::<F>();
+        let range = reclaim_file::range::<F>(&self.of.scenario);
         let page = VirtAddr::new(range.end.get() - (u64::from(core) << F::PAGE_SHIFT));
         let tuning = self.variant.tuning(F::FLUSH);
         let program = Program { maps: &self.setup.ground.maps, kernel: self.kernel, mm, tuning };

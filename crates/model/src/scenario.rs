@@ -3,10 +3,46 @@
 use super::{Model, One, spread};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
+use pageout_experiment::formats::FormatName;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_machine::Report;
+use pageout_machine::platform::Platform;
 use pageout_record::schema::{Ground, Labels, Metric, Record};
+use std::ops::Deref;
+
+/// A scenario on a machine: whoever asks it for one of its fields asks the scenario.
+#[derive(Clone, Debug)]
+pub struct OnMachine<S> {
+    scenario: S,
+    /// The machine.
+    pub platform: Platform,
+}
+
+impl<S> OnMachine<S> {
+    /// A scenario on this machine.
+    pub const fn new(scenario: S, platform: Platform) -> Self {
+        Self { scenario, platform }
+    }
+
+    /// The scenarios, each on the machine that the model has for its entries' format.
+    pub(crate) fn each(
+        all: Vec<S>,
+        format: impl Fn(&S) -> FormatName,
+        model: &Model,
+    ) -> Result<Vec<Self>, FieldError> {
+        let on = |one: S| Ok(Self { platform: model.platform_for(format(&one))?, scenario: one });
+        all.into_iter().map(on).collect()
+    }
+}
+
+impl<S> Deref for OnMachine<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.scenario
+    }
+}
 
 /// A scenario that runs on modelled machines.
 pub trait Scenario: Sync {

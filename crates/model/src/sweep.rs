@@ -3,10 +3,13 @@
 use crate::pageout_shared::{CPU_SHARE, PageoutShared, REPETITION};
 use crate::reclaim_file::{FLUSHING, Priced, STOLEN};
 use crate::{Model, Scenario as _};
-use pageout_experiment::fields::FieldError;
+use pageout_experiment::fields::{FieldError, OrderName};
+use pageout_experiment::scenarios::{
+    Orders, Out, PageoutSharedLists, Process, ProcessesLists, ReclaimFileLists,
+};
 use pageout_experiment::variant::Variant;
 use pageout_host::reclaim_file::WHOLE;
-use pageout_machine::platform::{Architecture, Platform};
+use pageout_machine::platform::Platform;
 use pageout_paging::young::Family;
 use pageout_reclaim::ShootdownWhen;
 use pageout_record::schema::Record;
@@ -33,8 +36,8 @@ pub struct FlushSweep {
     pub cores: Vec<u16>,
     /// How many processes map the file in turn.
     pub processes: Vec<u32>,
-    /// Bytes of the file, as fields have them.
-    pub size: String,
+    /// Bytes of the file, or of the memory.
+    pub bytes: u64,
     /// The seed of every run.
     pub seed: u64,
     /// Threads of this host.
@@ -83,14 +86,13 @@ impl FlushSweep {
         let mut all = Vec::new();
         for (k, (platform, cores, processes)) in machines.into_iter().enumerate() {
             let model = self.model(platform, cores);
-            let fields = self.fields(platform, cores, processes);
             let (variants, silent) = (Self::variants(), &mut |_, _| {});
             let records = match self.swept {
                 Swept::File => {
-                    Priced::records(&Priced::parse(&fields, &model)?, &variants, &model, silent)
+                    Priced::records(&self.file(&model, processes)?, &variants, &model, silent)
                 }
                 Swept::Anon => {
-                    let all = PageoutShared::parse(&fields, &model)?;
+                    let all = self.anon(&model, processes)?;
                     PageoutShared::records(&all, &variants, &model, silent)
                 }
             };
@@ -108,15 +110,12 @@ impl FlushSweep {
         processes: u32,
     ) -> Result<(), FieldError> {
         let model = self.model(platform, cores);
-        let fields = self.fields(platform, cores, processes);
         let variants = Self::variants().len();
         match self.swept {
-            Swept::File => Priced::check_memory(&Priced::parse(&fields, &model)?, variants, &model),
-            Swept::Anon => PageoutShared::check_memory(
-                &PageoutShared::parse(&fields, &model)?,
-                variants,
-                &model,
-            ),
+            Swept::File => Priced::check_memory(&self.file(&model, processes)?, variants, &model),
+            Swept::Anon => {
+                PageoutShared::check_memory(&self.anon(&model, processes)?, variants, &model)
+            }
         }
     }
 
@@ -136,21 +135,30 @@ impl FlushSweep {
         Model { platform, cores: Some(cores), draws: 0, runs: 1, seed, threads }
     }
 
-    fn fields(&self, platform: &Platform, cores: u16, processes: u32) -> Vec<String> {
-        let format = match platform.architecture() {
-            Architecture::X86 => "x86-64",
-            Architecture::Arm64 => "arm64-4k",
-            Architecture::Riscv => "riscv64",
+    /// The file's reclaim on such a machine.
+    fn file(&self, model: &Model, processes: u32) -> Result<Vec<Priced>, FieldError> {
+        let lists = ReclaimFileLists {
+            orders: vec![Orders::All(OrderName::Number(0))],
+            bytes: vec![self.bytes],
+            processes: vec![processes],
+            ..Priced::lists(model)
         };
         // With one core there is nobody to tell.
-        let process = if cores == 1 { "asleep" } else { "running" };
-        let own = match self.swept {
-            Swept::File => [("order", "0"), ("process", process)],
-            Swept::Anon => [("times", "3"), ("out", "memory.reclaim")],
+        let process = if model.cores == Some(1) { Process::Asleep } else { Process::Running };
+        let added = ProcessesLists { process: vec![process], ..Default::default() };
+        Priced::all(&lists, &added, model)
+    }
+
+    /// The anonymous memory's.
+    fn anon(&self, model: &Model, processes: u32) -> Result<Vec<PageoutShared>, FieldError> {
+        let lists = PageoutSharedLists {
+            format: model.formats(),
+            bytes: vec![self.bytes],
+            processes: vec![processes],
+            times: vec![3],
+            out: vec![Out::MemoryReclaim],
         };
-        let common = [format!("format={format}"), format!("size={}", self.size)];
-        let own = own.map(|(field, value)| format!("{field}={value}"));
-        [&common[..], &[format!("processes={processes}")], &own].concat()
+        PageoutShared::all(&lists, model)
     }
 }
 
@@ -173,7 +181,7 @@ mod tests {
             platforms: vec![named("x86-server-class"), named("kunpeng-920-class")],
             cores: vec![1, 4, 16],
             processes: vec![1, 2],
-            size: "2MiB".to_owned(),
+            bytes: 2 << 20,
             seed: 1,
             threads: NonZeroUsize::MIN,
         };
@@ -201,7 +209,7 @@ mod tests {
             platforms: vec![Platform::named("kunpeng-920-class").expect("a shipped platform")],
             cores: vec![1, 16],
             processes: vec![1, 4],
-            size: "128KiB".to_owned(),
+            bytes: 128 << 10,
             seed: 1,
             threads: NonZeroUsize::MIN,
         };

@@ -11,10 +11,12 @@ use crate::published::lab_metric;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
+use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_host::bench::figures::Measured;
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::{Orders, ReclaimFile, WHOLE};
+use pageout_host::reclaim_file::{self, WHOLE};
+use pageout_host::scenario::OnHost;
 use pageout_machine::platform::{Architecture, Platform};
 use pageout_paging::Stage;
 use pageout_record::schema::{Record, RecordSet};
@@ -245,7 +247,7 @@ fn run(effort: Effort, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
     let variants = Step::ALL.map(Step::variant);
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
-        scenario.cell(arena, &variants, 1, true)
+        reclaim_file::cell(scenario, arena, &variants, 1, true)
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     measure(&mut cells, Rounds::Exactly(effort.rounds), progress)

@@ -4,8 +4,9 @@ use super::figure::{Figure, Theirs};
 use super::figures::{ARM, X86};
 use super::material::{Effort, Step};
 use super::predict::{Answer, Steps, drawn, ratio_of};
-use pageout_experiment::fields::{FieldError, display_size};
+use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::NS_PER_PAGE;
+use pageout_experiment::scenarios::{ProcessesLists, ReclaimFile, ReclaimFileLists};
 use pageout_host::reclaim_file::WHOLE;
 use pageout_machine::platform::Platform;
 use pageout_model::reclaim_file::{DRAWN, Priced};
@@ -48,8 +49,12 @@ impl Runs {
                 seed: 1,
                 threads: host_threads(),
             };
-            let fields = ["order=4".to_owned(), format!("size={}", display_size(effort.memory))];
-            let all = Priced::parse(&fields, &model)?;
+            let lists = ReclaimFileLists {
+                orders: vec![ReclaimFile::DEFAULT.orders],
+                bytes: vec![effort.memory],
+                ..Priced::lists(&model)
+            };
+            let all = Priced::all(&lists, &ProcessesLists::default(), &model)?;
             let records = Priced::records(&all, &Step::ALL.map(Step::variant), &model, progress);
             runs.extend(Step::ALL.into_iter().zip(records).map(|(step, of)| (platform, step, of)));
         }

@@ -5,6 +5,7 @@ use super::figures::{KUNPENG, SNAPDRAGON};
 use super::material::Effort;
 use super::predict::{Answer, Quantity, drawn, ratio_of};
 use pageout_experiment::fields::FieldError;
+use pageout_experiment::scenarios::{ForkHeavyLists, PageoutSharedLists};
 use pageout_machine::platform::Platform;
 use pageout_model::fork_heavy::ForkHeavy;
 use pageout_model::pageout_shared::PageoutShared;
@@ -44,10 +45,11 @@ struct Micro {
 
 /// Draws of prices: a run is quick.
 const MICRO_DRAWS: u32 = 40;
-/// Fields: repetitions are alike.
-const MICRO: [&str; 1] = ["times=3"];
+/// Repetitions are alike.
+const TIMES: u32 = 3;
 /// Shells on all cores take long to model: less memory, so that there can be more loops.
-const SHELLS: [&str; 2] = ["size=128KiB", "loops=4"];
+const SHELL_BYTES: u64 = 128 << 10;
+const LOOPS: u32 = 4;
 
 impl Runs {
     /// Runs them all.
@@ -61,7 +63,7 @@ impl Runs {
         let mut runs = Self::default();
         for platform in [SNAPDRAGON, KUNPENG] {
             let model = model(platform, MICRO_DRAWS);
-            let all = PageoutShared::parse(&MICRO.map(str::to_owned), &model)?;
+            let all = PageoutShared::all(&micro(&model), &model)?;
             let ends = outcomes(&all[0], &model, progress);
             let of = |f: fn(&_) -> f64| ends.each_ref().map(|end| values(end, f));
             let [unmapping, _] = of(pageout_model::pageout_shared::Outcome::unmap_share);
@@ -70,7 +72,7 @@ impl Runs {
             runs.micro.push((platform, Micro { time, flushing, unmapping }));
         }
         let model = model(KUNPENG, effort.modelled);
-        let all = ForkHeavy::parse(&SHELLS.map(str::to_owned), &model)?;
+        let all = ForkHeavy::all(&shells(&model), &model)?;
         let ends = outcomes(&all[0], &model, progress);
         runs.shells = Some(ends.map(|end| values(&end, pageout_model::fork_heavy::Outcome::mean)));
         Ok(runs)
@@ -107,6 +109,19 @@ fn model(platform: &str, draws: u32) -> Model {
     let platform = Some(Platform::named(platform).expect("a shipped platform"));
     let threads = host_threads();
     Model { platform, cores: None, draws, runs: 1, seed: 1, threads }
+}
+
+fn micro(model: &Model) -> PageoutSharedLists {
+    PageoutSharedLists { format: model.formats(), times: vec![TIMES], ..Default::default() }
+}
+
+fn shells(model: &Model) -> ForkHeavyLists {
+    ForkHeavyLists {
+        format: model.formats(),
+        bytes: vec![SHELL_BYTES],
+        loops: vec![LOOPS],
+        ..Default::default()
+    }
 }
 
 /// Nominal prices first and then the draws, at once and deferred.

@@ -116,7 +116,7 @@ mod tests {
             [modelled(name, "us", &[nominal]), modelled(&format!("{name}, drawn"), "us", &draws)]
         });
         Record {
-            scenario: pageout_model::thpscale::NAME.to_owned(),
+            scenario: pageout_experiment::scenarios::Scenario::Thpscale.name().to_owned(),
             ground: Ground::Model,
             seed: 1,
             fields: labels([("threads", threads.to_string())]),

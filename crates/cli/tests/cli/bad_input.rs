@@ -46,7 +46,7 @@ fn checks() {
 fn grounds() {
     refused("compare age-file --ground guest", &["guest", "not implemented yet", "host"]);
     refused("run age-file --ground linux", &["linux", "pageout lab --help"]);
-    refused("run age-file --ground moon", &["`moon`", "expected host or model"]);
+    refused("run age-file --ground moon", &["'moon'", "expected host or model"]);
     refused("run age-file --ground=", &["ground", "expected host"]);
 }
 
@@ -54,9 +54,9 @@ fn grounds() {
 fn modelled_machines() {
     for scenario in ["age-file", "aging-rounds"] {
         let words = format!("compare {scenario} --ground model");
-        refused(&words, &[scenario, "model", "expected reclaim-file"]);
+        refused(&words, &[scenario, "is for --ground host", "model has reclaim-file"]);
     }
-    refused("compare --ground model", &["main table", "expected reclaim-file"]);
+    refused("compare --ground model", &["main table", "model has reclaim-file"]);
     refused("compare age-pipe --ground model", &["`age-pipe`"]);
     refused("compare order=4 --ground model", &["`order=4`", "without a scenario"]);
     let model = |words: &str| format!("run reclaim-file {words} --ground model");
@@ -104,6 +104,8 @@ fn scenarios() {
 
 #[test]
 fn fields() {
+    refused("run age-file oder=4", &["age-file", "`oder`", "did you mean `order`"]);
+    refused("run age-fil", &["`age-fil`", "did you mean `age-file`"]);
     refused("run age-file colour=red", &["age-file", "`colour`", "format, order, size"]);
     refused("run trace size=4MiB", &["trace", "`size`", "format, order"]);
     refused("run age-file order", &["`order`", "FIELD=VALUE"]);

@@ -1,12 +1,14 @@
 //! Counting the scenario under several variants.
 
 use super::process::{Process, Tally};
-use super::{AgingRounds, NAME};
 use crate::counting::Counter;
 use crate::generations::Refused;
+use crate::scenario::OnHost;
+use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::with_format;
 use pageout_experiment::metrics::counted;
 use pageout_experiment::rounds::Cell;
+use pageout_experiment::scenarios::AgingRounds;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_record::schema::{Better, Ground, Metric, Record};
 
@@ -22,28 +24,30 @@ impl RoundsCell {
     }
 }
 
-impl AgingRounds {
-    /// Runs it under one variant.
-    pub(super) fn count(&self, variant: Variant) -> Tally {
-        with_format!(self.format, F => {
-            let counter = Counter::of::<F>();
-            Process::<F>::new(&mut self.arena(), &counter, self, variant).run()
-        })
-    }
+/// Runs the scenario under one variant.
+pub(super) fn count(one: &AgingRounds, variant: Variant) -> Tally {
+    with_format!(one.format, F => {
+        let counter = Counter::of::<F>();
+        Process::<F>::new(&mut one.arena(), &counter, one, variant).run()
+    })
+}
 
-    /// Runs it under a variant, then writes each of `commands` to `lru_gen` in a call of its own;
-    /// what that says in the end of the root and of the scenario's cgroup.
-    ///
-    /// # Errors
-    /// [`Refused`] for the first command that is.
-    pub fn generations(&self, variant: Variant, commands: &[String]) -> Result<String, Refused> {
-        with_format!(self.format, F => {
-            let (mut arena, counter) = (self.arena(), Counter::of::<F>());
-            let mut process = Process::<F>::new(&mut arena, &counter, self, variant);
-            process.run();
-            process.lru_gen_after(commands)
-        })
-    }
+/// Runs it under a variant, then writes each of `commands` to `lru_gen` in a call of its own; what
+/// that says in the end of the root and of the scenario's cgroup.
+///
+/// # Errors
+/// [`Refused`] for the first command that is.
+pub fn generations(
+    one: &AgingRounds,
+    variant: Variant,
+    commands: &[String],
+) -> Result<String, Refused> {
+    with_format!(one.format, F => {
+        let (mut arena, counter) = (one.arena(), Counter::of::<F>());
+        let mut process = Process::<F>::new(&mut arena, &counter, one, variant);
+        process.run();
+        process.lru_gen_after(commands)
+    })
 }
 
 impl Cell for RoundsCell {
@@ -51,12 +55,12 @@ impl Cell for RoundsCell {
 
     fn records(&mut self) -> Vec<Record> {
         let record = |variant: &Variant| Record {
-            scenario: NAME.to_owned(),
+            scenario: AgingRounds::NAME.to_owned(),
             ground: Ground::Host,
             seed: 0,
-            fields: self.scenario.labels(),
+            fields: self.scenario.record_labels(),
             variant: variant.labels(Axes::Reclaim),
-            metrics: metrics(&self.scenario.count(*variant), self.scenario.rounds),
+            metrics: metrics(&count(&self.scenario, *variant), self.scenario.rounds),
         };
         self.variants.iter().map(record).collect()
     }

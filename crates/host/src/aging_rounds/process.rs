@@ -1,12 +1,13 @@
 //! The process and its cgroup: its accesses, its faults, and reclaim between rounds.
 
-use super::{AgingRounds, FAULT_AROUND, NAME};
 use crate::counting::{Counter as Counting, CountingEnv, Counts};
 use crate::env::HostEnv;
 use crate::generations::{Refused, after};
 use crate::layout::{Arena, Ground, MAP_START};
 use crate::walker::{Touch, touch};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::Arch;
+use pageout_experiment::scenarios::{AgingRounds, FAULT_AROUND};
 use pageout_experiment::variant::Variant;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, Pfn, VirtAddr};
@@ -135,7 +136,7 @@ impl<'a, F: Arch> Process<'a, F> {
 
     /// Writes commands to `lru_gen`; what that says then.
     pub(super) fn lru_gen_after(&self, commands: &[String]) -> Result<String, Refused> {
-        after((&self.maps, &self.world), (self.memcg, NAME), commands, self.tuning)
+        after((&self.maps, &self.world), (self.memcg, AgingRounds::NAME), commands, self.tuning)
     }
 
     fn round(&mut self) {

@@ -1,10 +1,12 @@
 //! What each family counts of the same accesses, worked out by hand, and beside real kernels.
 
+use super::cell::count;
 use super::process::{Process, Tally};
-use super::{AgingRounds, Pattern};
 use crate::counting::Counter;
+use crate::scenario::OnHost;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::{FormatName, with_format};
+use pageout_experiment::scenarios::{AgingRounds, Pattern};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::young::Family;
 use pageout_reclaim::mglru::MmStats;
@@ -98,7 +100,7 @@ fn a_sparse_gibibyte_counts_as_on_a_real_kernel() {
 }
 
 fn tally(scenario: &AgingRounds, family: Family) -> Tally {
-    scenario.count(variant(family))
+    count(scenario, variant(family))
 }
 
 /// Without what is done to tables, in which families differ by design.

@@ -1,6 +1,7 @@
 //! Figures of a run, found in its records.
 
-use crate::reclaim_file::ReclaimFile;
+use pageout_experiment::declare::Declared;
+use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_paging::Stage;
 use pageout_record::schema::Record;

@@ -5,10 +5,12 @@ use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
 use crate::floor::Floors;
 use crate::layout::Arena;
-use crate::reclaim_file::{Chosen, Orders, ReclaimFile, WHOLE};
+use crate::reclaim_file::{self, WHOLE};
+use crate::scenario::OnHost;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
+use pageout_experiment::scenarios::{Chosen, Orders, ReclaimFile};
 use pageout_experiment::variant::Variant;
 use pageout_paging::Stage;
 use pageout_record::schema::{Basis, Record};
@@ -49,7 +51,7 @@ pub fn mglru(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
     let variants = [BEFORE, MERGED, OURS];
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
-        scenario.cell(arena, &variants, seed, scenario.shows_stages())
+        reclaim_file::cell(scenario, arena, &variants, seed, reclaim_file::shows_stages(scenario))
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     cells.push(Box::new(Floors::new(FLOOR_TABLES)));

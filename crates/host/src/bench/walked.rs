@@ -2,9 +2,10 @@
 
 use super::aging::{Skip, Used};
 use crate::layout::{Arena, Ground, MAP_START};
-use crate::reclaim_file::{ReclaimFile, Setup};
+use crate::reclaim_file::{self, Setup};
 use crate::walker::{make_old, make_young};
 use pageout_experiment::formats::Arch;
+use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::mmu::Asid;
 use pageout_paging::young::Family;
@@ -83,8 +84,8 @@ impl<'a, F: Arch> Walked<'a, F> {
             _ => 0,
         };
         if let Some(file) = layout.file() {
-            let limits = Limits { filters, ..file.limits::<F>() };
-            return Arena::new::<F>(&limits, file.tables::<F>());
+            let limits = Limits { filters, ..reclaim_file::limits::<F>(&file) };
+            return Arena::new::<F>(&limits, reclaim_file::tables::<F>(&file));
         }
         let (mapped, populated) = layout.sizes();
         let populated = populated as usize;
@@ -109,7 +110,7 @@ impl<'a, F: Arch> Walked<'a, F> {
             Some(file) => {
                 let setup = Setup::<F>::build(arena, &file, Lru::Mglru, 1);
                 let (memcg, spaces) = (setup.memcg, setup.spaces);
-                let chunks = vec![file.range::<F>()];
+                let chunks = vec![reclaim_file::range::<F>(&file)];
                 Self::new(setup.ground, memcg, spaces, chunks)
             }
             None => Self::sparse(arena, layout),

@@ -14,10 +14,10 @@ use crate::counting::{Counter as Counting, CountingEnv};
 use crate::layout::{Arena, Ground};
 use crate::residency::{Cuts, ReplayError};
 use needs::Needs;
-use pageout_experiment::fields::{self, FieldError, bad, display_size};
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::counted;
+use pageout_experiment::scenarios::MemoryLimit;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::Variant;
 use pageout_paging::Order;
@@ -29,59 +29,8 @@ use pageout_trace::reference_string::{Identities, ReferenceString};
 use pageout_trace::source::TraceSource;
 pub use program::Program;
 use program::Setting;
-use std::fmt;
 use std::num::NonZeroUsize;
 pub use world::{Journal, NotingWorld};
-
-/// Traces have pages of 4 KiB.
-const PAGE_SHIFT: u32 = 12;
-
-/// How much memory a program may use.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MemoryLimit {
-    /// So many bytes: at least a page.
-    Bytes(u64),
-    /// So many per cent of the different pages that it uses, told apart by what backs them.
-    Percent(u8),
-}
-
-impl MemoryLimit {
-    /// Reads `64MiB` or `50%`.
-    ///
-    /// # Errors
-    /// [`FieldError`] says what is accepted.
-    pub fn parse(text: &str) -> Result<Self, FieldError> {
-        let parsed = match text.strip_suffix('%') {
-            Some(number) => {
-                let percent = fields::number(number).filter(|p| (1..=100).contains(p));
-                percent.map(Self::Percent)
-            }
-            None => {
-                let bytes = fields::parse_size(text).ok();
-                bytes.filter(|bytes| bytes >> PAGE_SHIFT > 0).map(Self::Bytes)
-            }
-        };
-        let accepted = "a size from 4KiB such as 64MiB, or from 1% to 100% of the program's pages";
-        parsed.ok_or_else(|| bad("limit", text, accepted))
-    }
-
-    /// In pages, of a program that uses `nr_pages` different ones; at least one.
-    fn pages(self, nr_pages: usize) -> u64 {
-        match self {
-            Self::Bytes(bytes) => bytes >> PAGE_SHIFT,
-            Self::Percent(percent) => (nr_pages as u64 * u64::from(percent) / 100).max(1),
-        }
-    }
-}
-
-impl fmt::Display for MemoryLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bytes(bytes) => f.write_str(&display_size(*bytes)),
-            Self::Percent(percent) => write!(f, "{percent}%"),
-        }
-    }
-}
 
 /// What a program's memory under a limit came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,14 +1,15 @@
 //! Measuring the scenario: the whole of `memory.reclaim`, and its share by stage.
 
 use super::setup::Setup;
-use super::{NAME, ReclaimFile};
 use crate::counting::{Counter, CountingEnv};
 use crate::layout::Arena;
 use crate::sampler::{self, sampled};
 use pageout_experiment::clock::timed;
+use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured};
 use pageout_experiment::rounds::{Cell, turns};
+use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_paging::Stage;
 use pageout_reclaim::mglru::MmStats;
@@ -175,7 +176,7 @@ impl<F: Arch> Cell for ReclaimCell<'_, F> {
         let variants: Vec<_> = self.variants.iter().map(|(variant, _)| *variant).collect();
         let counts: Vec<_> = variants.into_iter().map(|variant| self.count(variant)).collect();
         let record = |((variant, samples), counts): (&(Variant, Samples), Vec<Metric>)| Record {
-            scenario: NAME.to_owned(),
+            scenario: ReclaimFile::NAME.to_owned(),
             ground: Ground::Host,
             seed: self.seed,
             fields: self.scenario.labels(),

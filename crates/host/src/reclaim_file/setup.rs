@@ -1,10 +1,10 @@
 //! The scenario set up: the file's folios in its index and on the inactive list of a cgroup, mapped
 //! by entries that are old or young, and anonymous memory faulted in beside it.
 
-use super::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
 use crate::walker::make_young;
 use pageout_experiment::formats::Arch;
+use pageout_experiment::scenarios::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
@@ -15,15 +15,11 @@ use pageout_reclaim::{
     handle_fault, map_folio,
 };
 
-/// The orders of [`Orders::Mixed`], the least first: the largest is that of a stretch, all of whose
-/// folios are of one order.
-pub(super) const MIXED: [u8; 4] = [0, 2, 4, 9];
-
 /// Where anonymous memory begins: past any file, aligned to any folio.
 const ANON_START: VirtAddr = VirtAddr::new(1 << 42);
 
 /// Pages of a stretch.
-const STRETCH: usize = 1 << MIXED[MIXED.len() - 1];
+const STRETCH: usize = 1 << Orders::MIXED[Orders::MIXED.len() - 1];
 
 const SIZED: &str = "the arena is sized for the scenario";
 
@@ -36,111 +32,109 @@ pub struct Setup<'a, F> {
     pub spaces: Vec<(MmId, Pfn)>,
 }
 
-impl ReclaimFile {
-    /// What the engine is to have room for.
-    pub fn limits<F: Arch>(&self) -> Limits {
-        let processes = self.processes as usize;
-        let anon = self.pages::<F>(self.anon_bytes()) * processes;
-        let anon_folios = self.folios::<F>(self.anon_bytes()) * processes;
-        let folios = self.folios::<F>(self.file_bytes());
-        Limits {
-            frames: self.pages::<F>(self.file_bytes()) + anon,
-            folios: folios + anon_folios,
-            vmas: 2 * processes,
-            mms: processes,
-            // The file, and anonymous memory of each process.
-            mappings: 1 + processes,
-            memcgs: 1,
-            shadows: folios,
-            slots: anon,
-            // Two of each cgroup, the root among them.
-            filters: 4,
+/// What the engine is to have room for.
+pub fn limits<F: Arch>(one: &ReclaimFile) -> Limits {
+    let processes = one.processes as usize;
+    let anon = pages::<F>(one.anon_bytes()) * processes;
+    let anon_folios = folios::<F>(one, one.anon_bytes()) * processes;
+    let folios = folios::<F>(one, one.file_bytes());
+    Limits {
+        frames: pages::<F>(one.file_bytes()) + anon,
+        folios: folios + anon_folios,
+        vmas: 2 * processes,
+        mms: processes,
+        // The file, and anonymous memory of each process.
+        mappings: 1 + processes,
+        memcgs: 1,
+        shadows: folios,
+        slots: anon,
+        // Two of each cgroup, the root among them.
+        filters: 4,
+    }
+}
+
+/// Page tables of all processes.
+pub fn tables<F: Arch>(one: &ReclaimFile) -> usize {
+    // Both kinds of memory may end in the middle of a table of each level.
+    let of = |bytes| tables_of::<F>(pages::<F>(bytes), one.processes, one.map);
+    of(one.file_bytes()) + if one.anon_bytes() > 0 { of(one.anon_bytes()) } else { 0 }
+}
+
+fn pages<F: Arch>(bytes: u64) -> usize {
+    (bytes >> F::PAGE_SHIFT) as usize
+}
+
+fn folios<F: Arch>(one: &ReclaimFile, bytes: u64) -> usize {
+    let pages = pages::<F>(bytes);
+    match one.orders {
+        Orders::All(order) => pages >> order.in_format(one.format),
+        Orders::Mixed => stretches(pages).map(|order| STRETCH >> order).sum(),
+    }
+}
+
+/// The orders of the folios of so many bytes, in the order of their addresses.
+fn folio_orders<F: Arch>(one: &ReclaimFile, bytes: u64, seed: u64) -> Vec<u8> {
+    let Orders::All(order) = one.orders else {
+        let mut orders: Vec<_> = stretches(pages::<F>(bytes)).collect();
+        fastrand::Rng::with_seed(seed).shuffle(&mut orders);
+        let folios = |order: u8| std::iter::repeat_n(order, STRETCH >> order);
+        return orders.into_iter().flat_map(folios).collect();
+    };
+    vec![order.in_format(one.format); folios::<F>(one, bytes)]
+}
+
+/// Where the file is mapped in every process.
+pub fn range<F: Arch>(one: &ReclaimFile) -> VirtRange {
+    let beside = match one.align {
+        Align::Aligned => 0,
+        Align::Misaligned => F::PAGE_SIZE,
+    };
+    MAP_START.add(beside)..MAP_START.add(beside + one.file_bytes())
+}
+
+/// Where every process has its anonymous memory.
+fn anon_range(one: &ReclaimFile) -> VirtRange {
+    ANON_START..ANON_START.add(one.anon_bytes())
+}
+
+/// The addresses of the file's pages that are young at the start, in ascending order.
+pub fn young_pages<F: Arch>(one: &ReclaimFile, seed: u64) -> impl Iterator<Item = VirtAddr> {
+    let orders = folio_orders::<F>(one, one.file_bytes(), seed);
+    let range = range::<F>(one);
+    let mut young = young::<F>(one, range.start, &orders, seed);
+    let pages = 0..one.file_bytes() >> F::PAGE_SHIFT;
+    let all = pages.map(move |page| range.start.add(page << F::PAGE_SHIFT));
+    all.filter(|at| young(*at)).collect::<Vec<_>>().into_iter()
+}
+
+/// Which addresses of folios of these orders, from `start` on, are young; asked in ascending
+/// order.
+pub(super) fn young<F: Arch>(
+    one: &ReclaimFile,
+    start: VirtAddr,
+    orders: &[u8],
+    seed: u64,
+) -> impl FnMut(VirtAddr) -> bool {
+    let (percent, by) = (one.young_percent, one.chosen);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut orders = orders.iter();
+    let (mut end, mut folio) = (start, false);
+    move |addr| {
+        if by == Chosen::Entries {
+            return random.u8(0..100) < percent;
         }
-    }
-
-    /// Page tables of all processes.
-    pub fn tables<F: Arch>(&self) -> usize {
-        // Both kinds of memory may end in the middle of a table of each level.
-        let of = |bytes| tables_of::<F>(self.pages::<F>(bytes), self.processes, self.map);
-        of(self.file_bytes()) + if self.anon_bytes() > 0 { of(self.anon_bytes()) } else { 0 }
-    }
-
-    fn pages<F: Arch>(&self, bytes: u64) -> usize {
-        (bytes >> F::PAGE_SHIFT) as usize
-    }
-
-    fn folios<F: Arch>(&self, bytes: u64) -> usize {
-        let pages = self.pages::<F>(bytes);
-        match self.orders {
-            Orders::All(order) => pages >> order.in_format(self.format),
-            Orders::Mixed => stretches(pages).map(|order| STRETCH >> order).sum(),
+        while addr >= end {
+            let order = orders.next().expect("every address is of a folio");
+            end = end.add(F::PAGE_SIZE << order);
+            folio = random.u8(0..100) < percent;
         }
-    }
-
-    /// The orders of the folios of so many bytes, in the order of their addresses.
-    fn folio_orders<F: Arch>(&self, bytes: u64, seed: u64) -> Vec<u8> {
-        let Orders::All(order) = self.orders else {
-            let mut orders: Vec<_> = stretches(self.pages::<F>(bytes)).collect();
-            fastrand::Rng::with_seed(seed).shuffle(&mut orders);
-            let folios = |order: u8| std::iter::repeat_n(order, STRETCH >> order);
-            return orders.into_iter().flat_map(folios).collect();
-        };
-        vec![order.in_format(self.format); self.folios::<F>(bytes)]
-    }
-
-    /// Where the file is mapped in every process.
-    pub fn range<F: Arch>(&self) -> VirtRange {
-        let beside = match self.align {
-            Align::Aligned => 0,
-            Align::Misaligned => F::PAGE_SIZE,
-        };
-        MAP_START.add(beside)..MAP_START.add(beside + self.file_bytes())
-    }
-
-    /// Where every process has its anonymous memory.
-    fn anon_range(&self) -> VirtRange {
-        ANON_START..ANON_START.add(self.anon_bytes())
-    }
-
-    /// The addresses of the file's pages that are young at the start, in ascending order.
-    pub fn young_pages<F: Arch>(&self, seed: u64) -> impl Iterator<Item = VirtAddr> {
-        let orders = self.folio_orders::<F>(self.file_bytes(), seed);
-        let range = self.range::<F>();
-        let mut young = self.young::<F>(range.start, &orders, seed);
-        let pages = 0..self.file_bytes() >> F::PAGE_SHIFT;
-        let all = pages.map(move |page| range.start.add(page << F::PAGE_SHIFT));
-        all.filter(|at| young(*at)).collect::<Vec<_>>().into_iter()
-    }
-
-    /// Which addresses of folios of these orders, from `start` on, are young; asked in ascending
-    /// order.
-    pub(super) fn young<F: Arch>(
-        &self,
-        start: VirtAddr,
-        orders: &[u8],
-        seed: u64,
-    ) -> impl FnMut(VirtAddr) -> bool {
-        let (percent, by) = (self.young_percent, self.chosen);
-        let mut random = fastrand::Rng::with_seed(seed);
-        let mut orders = orders.iter();
-        let (mut end, mut folio) = (start, false);
-        move |addr| {
-            if by == Chosen::Entries {
-                return random.u8(0..100) < percent;
-            }
-            while addr >= end {
-                let order = orders.next().expect("every address is of a folio");
-                end = end.add(F::PAGE_SIZE << order);
-                folio = random.u8(0..100) < percent;
-            }
-            folio
-        }
+        folio
     }
 }
 
 /// The order of every stretch of a file of mixed orders, in no particular order: as many of each.
 fn stretches(pages: usize) -> impl Iterator<Item = u8> {
-    MIXED.into_iter().cycle().take(pages / STRETCH)
+    Orders::MIXED.into_iter().cycle().take(pages / STRETCH)
 }
 
 impl<'a, F: Arch> Setup<'a, F> {
@@ -165,19 +159,19 @@ impl<'a, F: Arch> Setup<'a, F> {
         let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect(SIZED);
         let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(SIZED);
         let mut setup = Self { ground, memcg, spaces: Vec::new() };
-        let orders = scenario.folio_orders::<F>(scenario.file_bytes(), seed);
+        let orders = folio_orders::<F>(scenario, scenario.file_bytes(), seed);
         let folios = setup.add_folios(file, &orders);
         setup.list(scenario.list, folios.clone(), seed);
         for process in 0..scenario.processes {
             let (mm, root) = setup.add_process(Asid(process));
-            let range = scenario.range::<F>();
+            let range = range::<F>(scenario);
             setup.map(scenario, mm, file, &folios);
-            make_young(&env, root, range.clone(), scenario.young::<F>(range.start, &orders, seed));
+            make_young(&env, root, range.clone(), young::<F>(scenario, range.start, &orders, seed));
             if scenario.anon_bytes() > 0 {
-                let orders = scenario.folio_orders::<F>(scenario.anon_bytes(), seed);
-                let range = scenario.anon_range();
+                let orders = folio_orders::<F>(scenario, scenario.anon_bytes(), seed);
+                let range = anon_range(scenario);
                 setup.store(scenario, mm, &orders, seed);
-                make_young(&env, root, range, scenario.young::<F>(ANON_START, &orders, seed));
+                make_young(&env, root, range, young::<F>(scenario, ANON_START, &orders, seed));
             }
             // It ran, and sleeps from now on.
             setup.ground.maps.lru_gen_use_mm(mm);
@@ -219,7 +213,7 @@ impl<'a, F: Arch> Setup<'a, F> {
     fn map(&self, scenario: &ReclaimFile, mm: MmId, mapping: MappingId, folios: &[FolioId]) {
         let Ground { env, maps, supply } = &self.ground;
         let cpu = &mut CpuCtx::new();
-        let range = scenario.range::<F>();
+        let range = range::<F>(scenario);
         let mut flags = VmFlags::READ;
         flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
         let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
@@ -240,7 +234,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         let mapping = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
         let mut flags = VmFlags::READ | VmFlags::WRITE;
         flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
-        let new = NewVma { mm, range: scenario.anon_range(), flags, mapping, pgoff: 0 };
+        let new = NewVma { mm, range: anon_range(scenario), flags, mapping, pgoff: 0 };
         maps.mmap(env, cpu, &new).expect(SIZED);
         let tuning = Variant::BEFORE.tuning(F::FLUSH);
         let mut addr = ANON_START;

@@ -1,11 +1,13 @@
 //! Variants do the same work, and the scenario is what its fields say.
 
-use super::setup::Setup;
-use super::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
+use super::setup::{Setup, young};
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::layout::MAP_START;
+use crate::scenario::OnHost;
+use pageout_experiment::declare::Declared;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
+use pageout_experiment::scenarios::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::Pfn;
 use pageout_paging::pte::X86_64;
@@ -147,7 +149,7 @@ fn young_entries_are_chosen_by_themselves_or_by_folios() {
     for chosen in [Chosen::Entries, Chosen::Folios] {
         let one = ReclaimFile { chosen, young_percent: 50, ..small(FormatName::X86_64, ORDER_4) };
         let orders = vec![4; 512];
-        let mut young = one.young::<X86_64>(MAP_START, &orders, SEED);
+        let mut young = young::<X86_64>(&one, MAP_START, &orders, SEED);
         let pages: Vec<_> = (0..8192).map(|k| young(MAP_START.add(k << 12))).collect();
         let folios = pages.chunks(16).map(|folio| folio.iter().filter(|young| **young).count());
         let folios: Vec<_> = folios.collect();

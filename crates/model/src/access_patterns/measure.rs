@@ -1,11 +1,12 @@
 //! Runs, and what records tell of them.
 
+use super::AccessPatterns;
 use super::program::{Program, Shared, Tally};
 use super::setup::Setup;
-use super::{AccessPatterns, Use};
 use crate::{Kernel, Model, One, Swap, interval, spread};
 use pageout_experiment::formats::{Arch, with_format};
 use pageout_experiment::metrics::modelled;
+use pageout_experiment::scenarios::Use;
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
 use pageout_machine::platform::Draw;

@@ -1,7 +1,8 @@
 //! Which pages are used, in which order.
 
-use super::{AccessPatterns, Pattern};
+use super::AccessPatterns;
 use fastrand::Rng;
+use pageout_experiment::scenarios::AccessPattern as Pattern;
 
 /// The pages that one run uses.
 #[derive(Clone, PartialEq, Eq, Debug)]

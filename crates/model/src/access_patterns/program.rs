@@ -2,11 +2,12 @@
 //! ahead where a file is used in order, wake background reclaim where memory runs low, and make a
 //! program wait that dirties pages faster than they are written.
 
+use super::AccessPatterns;
 use super::setup::{Setup, page_at};
-use super::{AccessPatterns, Pattern, Use};
 use crate::software::Effort;
 use crate::{Kernel, ModelEnv, activity};
 use pageout_experiment::formats::Arch;
+use pageout_experiment::scenarios::{AccessPattern as Pattern, READ_AHEAD_BYTES, Use};
 use pageout_machine::{Task, TaskId, Time};
 use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::{Mmu, Order, Pfn};
@@ -18,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 /// Pages read ahead at once (Linux: 128 KiB, VM_READAHEAD_PAGES).
-pub(super) const READ_AHEAD: u64 = 32;
+pub(super) const READ_AHEAD: u64 = READ_AHEAD_BYTES / 4096;
 /// Bytes of a line of memory: a program that reads a page through loads each of them.
 const LINE: u64 = 64;
 /// How long one waits that found no memory at all and no transfer to wait for.

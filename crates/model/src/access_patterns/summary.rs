@@ -1,8 +1,9 @@
 //! The table that the 2018 results were given as: of each test the mean of every policy and how
 //! much its runs vary, and of each two policies whether they differ in either. Made of records.
 
-use super::NAME;
 use super::measure::TIME;
+use pageout_experiment::declare::Declared;
+use pageout_experiment::scenarios::AccessPatterns;
 use pageout_record::render::{Align, Grid, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use pageout_record::stats::{Mean, f_test, holm, variation, welch};
@@ -30,7 +31,8 @@ struct Pair<'t, 'r> {
 
 /// The table of all records of the scenario in a set.
 pub fn table(set: &RecordSet) -> String {
-    let records: Vec<_> = set.records.iter().filter(|record| record.scenario == NAME).collect();
+    let records: Vec<_> =
+        set.records.iter().filter(|record| record.scenario == AccessPatterns::NAME).collect();
     let tests = tests(&records);
     let pairs: Vec<_> = tests.iter().flat_map(pairs).collect();
     let mut text = of_policies(&tests);

@@ -6,6 +6,7 @@ use crate::{Model, One};
 use pageout_experiment::clock::timed;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::metrics::{counted, labels, measured};
+use pageout_experiment::scenarios::TraceModelledLists;
 use pageout_experiment::variant::Variant;
 use pageout_host::bench::{Bound, goal_record};
 use pageout_machine::platform::Draw;
@@ -63,8 +64,10 @@ fn program(
     let model = Model { platform: None, cores: Some(1), draws: 0, runs: 1, seed, threads };
     let info = sample.info().expect("a sample is a trace");
     let repeat = repeat.map_or(ACCESSES.div_ceil(info.totals.references), u64::from);
-    let fields = [format!("format={}", format.name()), format!("repeat={repeat}")];
-    let parsed = PricedTrace::parse(&fields, sample, &model).expect("samples suit the servers");
+    let repeat = u32::try_from(repeat).expect("samples are long");
+    let lists =
+        TraceModelledLists { format: vec![format], repeat: vec![repeat], ..Default::default() };
+    let parsed = PricedTrace::all(&lists, sample, &model).expect("samples suit the servers");
     let [one] = &parsed[..] else { unreachable!("one format and order are one scenario") };
     let plan = one.plan().expect("a sample fits");
     let (variant, run) = (Variant::of(Family::Line), One { draw: Draw::Nominal, seed });

@@ -1,9 +1,10 @@
 //! One run: a shell on every core but the last, where a task reclaims.
 
-use super::{ForkHeavy, Reclaim};
+use super::ForkHeavy;
 use crate::{Between, Kernel, Model, One, Program, Swap, Told, activity, told};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::counted;
+use pageout_experiment::scenarios::Reclaim;
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::{Arena, Ground, MAP_START};
 use pageout_machine::{CoreId, Machine, Task, TaskSpec, Time};

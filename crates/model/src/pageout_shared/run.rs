@@ -1,10 +1,11 @@
 //! One run: a process that reads its memory and pages it out by turns, and others that read the
 //! same memory before each time.
 
-use super::{Out, PageoutShared};
+use super::PageoutShared;
 use crate::{Between, Kernel, Model, One, Program, Swap, Told, activity, told};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::counted;
+use pageout_experiment::scenarios::Out;
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::{Arena, Ground, MAP_START};
 use pageout_machine::{CoreId, Machine, Task, TaskId, TaskSpec, Time};

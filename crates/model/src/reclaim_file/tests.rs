@@ -3,6 +3,7 @@
 use super::{Done, FLUSHING, NOTIFYING, Priced, Run, STOLEN, Setup, WHOLE};
 use crate::{Kernel, Model, One, Scenario as _, Swap};
 use pageout_experiment::variant::{Lru, Variant};
+use pageout_host::reclaim_file;
 use pageout_machine::Machine;
 use pageout_machine::platform::{Draw, Platform};
 use pageout_paging::pte::Arm64_4K;
@@ -136,7 +137,8 @@ fn kept(secondary: &str, asks: bool) -> [usize; 2] {
         Descent::PteTable(frame, _) => env.table(frame).load(Arm64_4K::index(Level::Pte, at)),
         _ => Pte::NONE,
     };
-    let pages = (0..1024).map(|k| one.scenario.range::<Arm64_4K>().start.add(k << 12));
+    let pages =
+        (0..1024).map(|k| reclaim_file::range::<Arm64_4K>(&one.scenario).start.add(k << 12));
     let young: Vec<_> = pages.clone().filter(|at| Arm64_4K::is_young(entry(*at))).collect();
     let mut vms = one.vms(&setup);
     if !asks {

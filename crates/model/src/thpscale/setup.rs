@@ -1,8 +1,9 @@
 //! The process before its threads run: an address space with a file to map, and memory that is all
 //! free.
 
-use super::{SLOT, Swap, Thpscale};
+use super::Thpscale;
 use pageout_experiment::formats::Arch;
+use pageout_experiment::scenarios::{SLOT, Swap};
 use pageout_experiment::variant::Lru;
 use pageout_host::layout::{Arena, Ground, tables_of};
 use pageout_paging::mmu::{Asid, Caps};
@@ -63,7 +64,7 @@ impl Thpscale {
 
     /// Frames of all of memory.
     pub(super) fn frames<F: Arch>(&self) -> usize {
-        (self.memory >> F::PAGE_SHIFT) as usize
+        (self.bytes() >> F::PAGE_SHIFT) as usize
     }
 
     /// Limits and page tables of a run.

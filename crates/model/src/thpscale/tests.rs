@@ -1,6 +1,8 @@
 //! The scenario on small machines.
 
 use super::*;
+use pageout_experiment::scenarios::SLOT;
+use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
 use std::num::NonZeroUsize;
 
@@ -60,18 +62,18 @@ fn nothing_is_rounded_off_unless_asked_for() {
         let each = one.total() / u64::from(one.threads);
         assert_eq!(one.share(), each, "of {} threads", one.threads);
         assert_eq!(2 * one.slots() * SLOT, each, "of {} threads", one.threads);
-        let (asked, taken) = (Thpscale::MEMORY as f64, one.memory as f64);
+        let (asked, taken) = (f64::from(1 << 30), one.bytes() as f64);
         assert!((taken / asked - 1.0).abs() < 0.26, "{} threads: {taken} bytes", one.threads);
     }
     let small = Thpscale::rows_near(48 << 20, &model()).unwrap();
-    let memory: Vec<_> = small.iter().map(|one| one.memory >> 20).collect();
+    let memory: Vec<_> = small.iter().map(|one| one.bytes() >> 20).collect();
     assert_eq!(memory, [50, 60, 50, 70, 60, 90, 120, 150, 160]);
 }
 
 #[test]
 fn bad_fields_name_what_is_accepted() {
     let message = |fields: &str| parse(fields).unwrap_err().to_string();
-    assert!(message("threads=0").contains("numbers from 1 to 128"));
+    assert!(message("threads=0").contains("a number from 1 to 128"));
     assert!(message("memory=3MiB").contains("a multiple of 2MiB from 16MiB to 16GiB"));
     assert!(message("swap=disk").contains("none or zram"));
     assert!(message("format=arm64-16k").contains("huge pages of 2 MiB"));

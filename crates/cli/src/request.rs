@@ -1,0 +1,80 @@
+//! Which scenario is asked for, on which ground.
+
+use crate::args::Common;
+use crate::error::CliError;
+use pageout_experiment::fields::pairs;
+use pageout_experiment::scenarios::{OnGround, Scenario};
+use pageout_experiment::variant::Lru;
+use pageout_record::schema::Ground;
+
+/// A scenario and its fields, as far as every scenario has them.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// The scenario; `None`: the main table.
+    pub scenario: Option<Scenario>,
+    /// Its fields.
+    pub fields: Vec<String>,
+    /// The lists of all variants, if they are named among the fields.
+    pub lru: Option<Lru>,
+}
+
+impl Request {
+    /// Reads what is asked for.
+    ///
+    /// # Errors
+    /// [`CliError`] for a scenario that there is none of, or not on this ground, or that does not
+    /// take a trace.
+    pub(crate) fn new(
+        scenario: Option<&str>,
+        fields: &[String],
+        common: &Common,
+    ) -> Result<Self, CliError> {
+        let Some(name) = scenario else {
+            return match common.ground {
+                Ground::Host => Ok(Self { scenario: None, fields: Vec::new(), lru: None }),
+                ground => Err(CliError::NotOnGround { what: "the main table".to_owned(), ground }),
+            };
+        };
+        let scenario = named(name)?;
+        let what = || scenario.name().to_owned();
+        if !scenario.runs_on(common.ground) {
+            return Err(CliError::NotOnGround { what: what(), ground: common.ground });
+        }
+        if common.trace.is_some() && !scenario.takes_trace() {
+            return Err(CliError::TraceNotUsed(what()));
+        }
+        let (mut lru, mut own) = (None, Vec::new());
+        let takes_lru = form(scenario, fields, common.ground)?.takes_lru;
+        for field in fields {
+            match field.strip_prefix("lru=").filter(|_| takes_lru && lru.is_none()) {
+                Some(choice) => lru = Some(Lru::parse(choice)?),
+                None => own.push(field.clone()),
+            }
+        }
+        if scenario == Scenario::AgingRounds {
+            lru = Some(Lru::Mglru);
+        }
+        Ok(Self { scenario: Some(scenario), fields: own, lru })
+    }
+}
+
+fn named(name: &str) -> Result<Scenario, CliError> {
+    if name.contains('=') {
+        return Err(CliError::FieldsWithoutScenario(name.to_owned()));
+    }
+    Scenario::named(name).ok_or_else(|| CliError::unknown(name))
+}
+
+/// The form of the scenario on a ground that has the fields given; if none has, the first. Which
+/// one it is follows from its own fields, not from `lru`.
+fn form(scenario: Scenario, fields: &[String], ground: Ground) -> Result<OnGround, CliError> {
+    let given: Vec<_> = pairs(fields)?.into_iter().map(|(field, _)| field).collect();
+    let mut forms: Vec<_> =
+        scenario.forms().into_iter().filter(|form| form.ground == ground).collect();
+    let has = |form: &OnGround| {
+        let known = |name: &&str| form.fields.iter().any(|field| field.name == *name);
+        given.iter().filter(|name| **name != "lru").all(known)
+    };
+    let found = forms.iter().position(has).unwrap_or(0);
+    Ok(forms.swap_remove(found))
+}

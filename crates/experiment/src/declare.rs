@@ -1,0 +1,210 @@
+//! Declaring a scenario: its name, and its fields with their kinds and defaults. The parser, the
+//! errors, the help and the labels of records follow from the declaration.
+
+use crate::fields::{FieldError, pairs};
+use crate::kinds::Kind;
+use pageout_record::schema::Labels;
+
+/// What can be said of a field.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FieldHelp {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says of the scenario.
+    pub about: String,
+    /// What it accepts.
+    pub accepted: String,
+    /// What it is where nothing is given: several values with commas between, and nothing where
+    /// that follows from other fields.
+    pub default: String,
+}
+
+/// A scenario, or a part of one that a ground adds, as [`scenario!`](crate::scenario) declares it.
+pub trait Declared: Clone + Sized {
+    /// Its name in records.
+    const NAME: &'static str;
+    /// What it does.
+    const ABOUT: &'static str;
+    /// Values of each field.
+    type Lists: Lists<Of = Self>;
+
+    /// Its fields as records carry them.
+    fn labels(&self) -> Labels;
+}
+
+/// Values of each field of a scenario, of which every combination is one.
+pub trait Lists: Default {
+    /// The scenario.
+    type Of;
+
+    /// Takes the values of a field from a text, with commas between them. `false`: it has no such
+    /// field.
+    ///
+    /// # Errors
+    /// [`FieldError::BadValue`].
+    fn read(&mut self, field: &str, values: &str) -> Result<bool, FieldError>;
+
+    /// What can be said of the fields.
+    fn help(&self) -> Vec<FieldHelp>;
+
+    /// Every combination, the last field's values changing fastest.
+    fn combinations(&self) -> Vec<Self::Of>;
+}
+
+/// Reads `FIELD=VALUE` arguments into `lists`, which has the values of fields left out.
+///
+/// # Errors
+/// [`FieldError`] names the field, what was found and what is accepted.
+pub fn read<S: Declared>(arguments: &[String], lists: &mut S::Lists) -> Result<(), FieldError> {
+    for (field, values) in pairs(arguments)? {
+        if !lists.read(field, values)? {
+            return Err(FieldError::unknown(S::NAME, field, &names(&lists.help())));
+        }
+    }
+    Ok(())
+}
+
+/// Reads what each of two parts of a scenario has; the second is what a ground adds.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_both<S: Declared, T: Declared>(
+    arguments: &[String],
+    (lists, added): (&mut S::Lists, &mut T::Lists),
+) -> Result<(), FieldError> {
+    for (field, values) in pairs(arguments)? {
+        if !lists.read(field, values)? && !added.read(field, values)? {
+            let known = [lists.help(), added.help()].concat();
+            return Err(FieldError::unknown(S::NAME, field, &names(&known)));
+        }
+    }
+    Ok(())
+}
+
+/// The fields' names.
+pub fn names(fields: &[FieldHelp]) -> Vec<&'static str> {
+    fields.iter().map(|field| field.name).collect()
+}
+
+/// The values of one field, of which none may come twice.
+///
+/// # Errors
+/// [`FieldError::BadValue`].
+pub fn values<K: Kind>(field: &'static str, text: &str) -> Result<Vec<K::Value>, FieldError> {
+    let bad =
+        |found: &str, accepted| FieldError::BadValue { field, found: found.to_owned(), accepted };
+    let mut all = Vec::new();
+    for one in text.split(',') {
+        let value = K::read(one).ok_or_else(|| bad(one, K::accepted()))?;
+        if all.contains(&value) {
+            return Err(bad(text, "every value once".to_owned()));
+        }
+        all.push(value);
+    }
+    Ok(all)
+}
+
+/// Declares a scenario: a struct with a field for each of its fields, and the lists that a
+/// comparison takes for them. `FIELD: TYPE, "name" as KIND = DEFAULT`, or `= DEFAULT, in LIST` where more
+/// than one value is taken when nothing is given.
+#[macro_export]
+macro_rules! scenario {
+    (
+        $(#[doc = $what:literal])+
+        pub struct $Scenario:ident, $Lists:ident: $name:literal {
+            $(
+                $(#[doc = $about:literal])+
+                $field:ident: $Type:ty, $label:literal as $Kind:ty = $default:expr
+                    $(, in $list:expr)?;
+            )+
+        }
+    ) => {
+        $(#[doc = $what])+
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct $Scenario {
+            $($(#[doc = $about])+ pub $field: $Type,)+
+        }
+
+        #[doc = concat!("Values of each field of [`", stringify!($Scenario), "`].")]
+        #[derive(Clone, PartialEq, Debug)]
+        pub struct $Lists {
+            $(
+                #[doc = concat!("Of `", $label, "`.")]
+                pub $field: Vec<$Type>,
+            )+
+        }
+
+        impl $Scenario {
+            /// What a field is where one value is wanted and none is given.
+            pub const DEFAULT: Self = Self { $($field: $default),+ };
+        }
+
+        impl $crate::declare::Declared for $Scenario {
+            const NAME: &'static str = $name;
+            const ABOUT: &'static str = concat!($($what),+).trim_ascii();
+            type Lists = $Lists;
+
+            fn labels(&self) -> pageout_record::schema::Labels {
+                $crate::metrics::labels([
+                    $(($label, <$Kind as $crate::kinds::Kind>::text(&self.$field)),)+
+                ])
+            }
+        }
+
+        impl Default for $Lists {
+            fn default() -> Self {
+                Self { $($field: $crate::scenario!(@list $Scenario::DEFAULT.$field $(, $list)?),)+ }
+            }
+        }
+
+        impl $crate::declare::Lists for $Lists {
+            type Of = $Scenario;
+
+            fn read(
+                &mut self,
+                field: &str,
+                values: &str,
+            ) -> Result<bool, $crate::fields::FieldError> {
+                match field {
+                    $($label => self.$field = $crate::declare::values::<$Kind>($label, values)?,)+
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
+            fn help(&self) -> Vec<$crate::declare::FieldHelp> {
+                vec![$($crate::declare::help::<$Kind>(
+                    $label,
+                    &[$($about),+],
+                    &self.$field,
+                )),+]
+            }
+
+            fn combinations(&self) -> Vec<$Scenario> {
+                let mut all = vec![$Scenario::DEFAULT];
+                $(all = $crate::declare::with_each(&all, &self.$field, |mut one, value| {
+                    one.$field = value;
+                    one
+                });)+
+                all
+            }
+        }
+    };
+    (@list $default:expr) => { vec![$default] };
+    (@list $default:expr, $list:expr) => { $list.to_vec() };
+}
+
+/// Every scenario with every value of a field, which `set` gives it.
+#[doc(hidden)]
+pub fn with_each<S: Clone, V: Clone>(all: &[S], values: &[V], set: fn(S, V) -> S) -> Vec<S> {
+    let with = |one: &S, value: &V| set(one.clone(), value.clone());
+    all.iter().flat_map(|one| values.iter().map(move |value| with(one, value))).collect()
+}
+
+/// What the declaration of a field says of it.
+#[doc(hidden)]
+pub fn help<K: Kind>(name: &'static str, about: &[&str], values: &[K::Value]) -> FieldHelp {
+    let lines: Vec<_> = about.iter().map(|line| line.trim()).collect();
+    let default: Vec<_> = values.iter().map(K::text).collect();
+    FieldHelp { name, about: lines.join(" "), accepted: K::accepted(), default: default.join(",") }
+}

@@ -1,0 +1,212 @@
+//! Kinds of fields: what each accepts, and how records write it.
+
+use crate::fields::{OrderName, display_size, number, parse_size};
+use crate::formats::FormatName;
+use pageout_reclaim::MapAs;
+
+/// What a field of a scenario holds.
+pub trait Kind {
+    /// Its values.
+    type Value: Clone + PartialEq;
+
+    /// What is accepted, as errors and help say it.
+    fn accepted() -> String;
+
+    /// The value that a text names.
+    fn read(text: &str) -> Option<Self::Value>;
+
+    /// A value as records write it, which [`Kind::read`] accepts.
+    fn text(value: &Self::Value) -> String;
+}
+
+/// Bytes, with a binary unit. Which sizes a scenario can have depends on its other fields.
+#[derive(Debug)]
+pub enum Size {}
+
+impl Kind for Size {
+    type Value = u64;
+
+    fn accepted() -> String {
+        "a size such as 64MiB or 10GiB".to_owned()
+    }
+
+    fn read(text: &str) -> Option<u64> {
+        parse_size(text).ok()
+    }
+
+    fn text(value: &u64) -> String {
+        display_size(*value)
+    }
+}
+
+/// Bytes that follow from other fields where nothing is given.
+#[derive(Debug)]
+pub enum SizeOrFitting {}
+
+impl Kind for SizeOrFitting {
+    type Value = Option<u64>;
+
+    fn accepted() -> String {
+        Size::accepted()
+    }
+
+    fn read(text: &str) -> Option<Option<u64>> {
+        Size::read(text).map(Some)
+    }
+
+    fn text(value: &Option<u64>) -> String {
+        value.as_ref().map(Size::text).unwrap_or_default()
+    }
+}
+
+/// Per cent, from `LEAST` to `MOST`.
+#[derive(Debug)]
+pub enum Percent<const LEAST: u8, const MOST: u8> {}
+
+impl<const LEAST: u8, const MOST: u8> Kind for Percent<LEAST, MOST> {
+    type Value = u8;
+
+    fn accepted() -> String {
+        format!("per cent from {LEAST}% to {MOST}%")
+    }
+
+    fn read(text: &str) -> Option<u8> {
+        let percent = number(text.strip_suffix('%').unwrap_or(text));
+        percent.filter(|percent| (LEAST..=MOST).contains(percent))
+    }
+
+    fn text(value: &u8) -> String {
+        format!("{value}%")
+    }
+}
+
+/// A number from `LEAST` to `MOST`.
+#[derive(Debug)]
+pub enum Number<const LEAST: u32, const MOST: u32> {}
+
+impl<const LEAST: u32, const MOST: u32> Kind for Number<LEAST, MOST> {
+    type Value = u32;
+
+    fn accepted() -> String {
+        match MOST {
+            u32::MAX => format!("a number from {LEAST} on"),
+            most => format!("a number from {LEAST} to {most}"),
+        }
+    }
+
+    fn read(text: &str) -> Option<u32> {
+        number(text).filter(|number| (LEAST..=MOST).contains(number))
+    }
+
+    fn text(value: &u32) -> String {
+        value.to_string()
+    }
+}
+
+/// An entry format.
+#[derive(Debug)]
+pub enum Format {}
+
+impl Kind for Format {
+    type Value = FormatName;
+
+    fn accepted() -> String {
+        one_of(&FormatName::ALL.map(FormatName::name))
+    }
+
+    fn read(text: &str) -> Option<FormatName> {
+        FormatName::ALL.into_iter().find(|format| format.name() == text)
+    }
+
+    fn text(value: &FormatName) -> String {
+        value.name().to_owned()
+    }
+}
+
+/// A folio order.
+#[derive(Debug)]
+pub enum Order {}
+
+impl Kind for Order {
+    type Value = OrderName;
+
+    fn accepted() -> String {
+        "a number from 0 to 9, or pmd".to_owned()
+    }
+
+    fn read(text: &str) -> Option<OrderName> {
+        match text {
+            "pmd" => Some(OrderName::Pmd),
+            _ => number(text).filter(|order| *order <= 9).map(OrderName::Number),
+        }
+    }
+
+    fn text(value: &OrderName) -> String {
+        value.to_string()
+    }
+}
+
+/// A closed set of choices, each with its name.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// All of them.
+    const NAMES: &'static [(&'static str, Self)];
+}
+
+impl<T: Choice> Kind for T {
+    type Value = T;
+
+    fn accepted() -> String {
+        let names: Vec<_> = T::NAMES.iter().map(|(name, _)| *name).collect();
+        one_of(&names)
+    }
+
+    fn read(text: &str) -> Option<T> {
+        T::NAMES.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice)
+    }
+
+    fn text(value: &T) -> String {
+        let found = T::NAMES.iter().find(|(_, choice)| choice == value);
+        found.expect("every choice has a name").0.to_owned()
+    }
+}
+
+impl Choice for MapAs {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("ptes", Self::Ptes), ("pmd-leaf", Self::PmdLeaf)];
+}
+
+impl Choice for bool {
+    const NAMES: &'static [(&'static str, Self)] = &[("yes", true), ("no", false)];
+}
+
+/// Names as a sentence lists them.
+pub fn one_of(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first, last] => format!("{first} or {last}"),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_to_their_range() {
+        assert_eq!(Number::<1, 8>::accepted(), "a number from 1 to 8");
+        assert_eq!(Number::<1, { u32::MAX }>::accepted(), "a number from 1 on");
+        let read = ["0", "1", "8", "9", "-1", "1.5", ""].map(Number::<1, 8>::read);
+        assert_eq!(read, [None, Some(1), Some(8), None, None, None, None]);
+        let read = ["4%", "5", "5%", "%", "101%"].map(Percent::<5, 100>::read);
+        assert_eq!(read, [None, Some(5), Some(5), None, None]);
+    }
+
+    #[test]
+    fn choices_are_listed_as_a_sentence() {
+        assert_eq!(MapAs::accepted(), "ptes or pmd-leaf");
+        assert_eq!(one_of(&["a", "b", "c"]), "a, b or c");
+        assert_eq!(MapAs::text(&MapAs::read("pmd-leaf").expect("a choice")), "pmd-leaf");
+    }
+}

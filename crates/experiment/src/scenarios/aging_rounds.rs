@@ -1,0 +1,149 @@
+//! `aging-rounds`.
+
+use crate::declare::{Declared, Lists, read};
+use crate::fields::{FieldError, OrderName, check_size, display_size, distinct, number};
+use crate::formats::{FormatName, with_format};
+use crate::kinds::{Format, Kind, Number, Order, Percent, Size};
+use crate::scenario;
+use pageout_paging::Format as EntryFormat;
+use pageout_record::schema::Labels;
+
+/// Largest file.
+const MAX_BYTES: u64 = 16 << 30;
+/// What a fault maps beside the page asked for, in bytes (`fault_around_bytes`).
+pub const FAULT_AROUND: u32 = 64 << 10;
+
+/// Which pages of a file are used in every round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// The first page of every so many; 1 is all of them.
+    OneIn(u32),
+    /// The file's first so many per cent.
+    First(u8),
+}
+
+impl Pattern {
+    /// Whether a page of a file of so many is used in every round.
+    pub const fn has(self, page: u64, pages: u64) -> bool {
+        match self {
+            Self::OneIn(n) => page.is_multiple_of(n as u64),
+            Self::First(percent) => page * 100 < pages * percent as u64,
+        }
+    }
+}
+
+impl Kind for Pattern {
+    type Value = Self;
+
+    fn accepted() -> String {
+        "all, one page in so many such as 1/16, or the file's first 1% to 100%".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        match (text, text.strip_prefix("1/"), text.strip_suffix('%')) {
+            ("all", ..) => Some(Self::OneIn(1)),
+            (_, Some(n), _) => number(n).filter(|n| *n > 0).map(Self::OneIn),
+            (.., Some(percent)) => {
+                number(percent).filter(|percent| (1..=100).contains(percent)).map(Self::First)
+            }
+            _ => None,
+        }
+    }
+
+    fn text(value: &Self) -> String {
+        match value {
+            Self::OneIn(1) => "all".to_owned(),
+            Self::OneIn(n) => format!("1/{n}"),
+            Self::First(percent) => format!("{percent}%"),
+        }
+    }
+}
+
+scenario! {
+    /// A process reads a file larger than its cgroup's limit, then uses a part of it in rounds,
+    /// with a memory.reclaim after each: what generations make of it. Counted, not timed.
+    pub struct AgingRounds, AgingRoundsLists: "aging-rounds" {
+        /// entry format
+        format: FormatName, "format" as Format = FormatName::X86_64, in FormatName::MAIN;
+        /// order of the file's folios
+        order: OrderName, "order" as Order = OrderName::Number(4);
+        /// bytes of the file
+        bytes: u64, "size" as Size = 256 << 20;
+        /// the cgroup's limit, of the file
+        limit_percent: u8, "limit" as Percent<1, 100> = 75;
+        /// the pages that the process uses in every round
+        pattern: Pattern, "access" as Pattern = Pattern::First(10);
+        /// part of the file that it reads besides in every round, from where the last one ended
+        scan_percent: u8, "scan" as Percent<0, 100> = 25;
+        /// part of the limit that is asked of memory.reclaim at the end of every round
+        reclaim_percent: u8, "reclaim" as Percent<1, 100> = 10;
+        /// rounds that are counted, after as many that are not
+        rounds: u32, "rounds" as Number<1, 1000> = 16;
+        /// whether folios are mapped where blocks can be contiguous, or a page beside
+        aligned: bool, "contiguous" as bool = true;
+    }
+}
+
+impl AgingRounds {
+    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
+    /// which every combination is one scenario.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
+        let mut lists = AgingRoundsLists::default();
+        read::<Self>(arguments, &mut lists)?;
+        distinct(&lists.order, &lists.format)?;
+        let mut all: Vec<Self> = Vec::new();
+        for one in lists.combinations() {
+            one.check()?;
+            if !all.iter().any(|other| other.record_labels() == one.record_labels()) {
+                all.push(one);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The scenario's fields as records carry them, which say what is contiguous in the end.
+    pub fn record_labels(&self) -> Labels {
+        let mut labels = self.labels();
+        labels.insert("contiguous".to_owned(), bool::text(&self.is_contiguous()));
+        labels
+    }
+
+    fn check(&self) -> Result<(), FieldError> {
+        let folio = self.folio_bytes();
+        check_size(self.bytes, folio, "folio", MAX_BYTES)?;
+        // Direct reclaim takes a batch, and the folio being read has to fit beside it.
+        let least = 64 * folio;
+        if self.limit_bytes() < least {
+            let (limit, least) = (display_size(self.limit_bytes()), display_size(least));
+            let problem = format!("a limit of {limit} is less than 64 folios, {least}");
+            return Err(FieldError::together(Self::NAME, problem));
+        }
+        Ok(())
+    }
+
+    /// Bytes of a folio.
+    pub fn folio_bytes(&self) -> u64 {
+        (1 << self.format.page_shift()) << self.order.in_format(self.format)
+    }
+
+    /// Bytes of the cgroup's limit.
+    pub fn limit_bytes(&self) -> u64 {
+        self.bytes * u64::from(self.limit_percent) / 100
+    }
+
+    /// Whether blocks of entries can be contiguous: where the format has that, and faults map whole
+    /// blocks of one folio.
+    fn is_contiguous(&self) -> bool {
+        let block = with_format!(self.format, F => contiguous_bytes::<F>());
+        let whole = |block: u64| block <= self.folio_bytes().min(FAULT_AROUND.into());
+        self.aligned && block.is_some_and(whole)
+    }
+}
+
+/// Bytes of a contiguous block, of formats that have them.
+const fn contiguous_bytes<F: EntryFormat>() -> Option<u64> {
+    if F::CONT_SHIFT > 0 { Some(F::PAGE_SIZE << F::CONT_SHIFT) } else { None }
+}

@@ -1,0 +1,161 @@
+//! All scenarios, with what can be said of each before it runs.
+
+use super::{
+    AccessPatterns, AgeFile, AgingRounds, ForkHeavy, PageoutShared, Processes, ReclaimFile,
+    ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled,
+};
+use crate::declare::{Declared, FieldHelp, Lists};
+use crate::fields::nearest;
+use crate::variant::Axes;
+use pageout_record::schema::Ground;
+
+/// A scenario that runs on ground `host` or `model`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scenario {
+    /// [`ReclaimFile`].
+    ReclaimFile,
+    /// [`AgeFile`].
+    AgeFile,
+    /// [`AgingRounds`].
+    AgingRounds,
+    /// [`TraceAged`], [`TraceLimited`] and [`TraceModelled`].
+    Trace,
+    /// [`Thpscale`].
+    Thpscale,
+    /// [`PageoutShared`].
+    PageoutShared,
+    /// [`ForkHeavy`].
+    ForkHeavy,
+    /// [`AccessPatterns`].
+    AccessPatterns,
+}
+
+/// A scenario as one ground runs it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OnGround {
+    /// The ground.
+    pub ground: Ground,
+    /// What it does, where that differs from what is said of the scenario.
+    pub about: Option<&'static str>,
+    /// Its fields.
+    pub fields: Vec<FieldHelp>,
+    /// The axes in which its variants may differ.
+    pub axes: Axes,
+    /// Whether `lru` may be given among the fields, for all variants.
+    pub takes_lru: bool,
+}
+
+impl Scenario {
+    /// Every scenario, those that run on ground `host` first.
+    pub const ALL: [Self; 8] = [
+        Self::ReclaimFile,
+        Self::AgeFile,
+        Self::AgingRounds,
+        Self::Trace,
+        Self::Thpscale,
+        Self::PageoutShared,
+        Self::ForkHeavy,
+        Self::AccessPatterns,
+    ];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReclaimFile => ReclaimFile::NAME,
+            Self::AgeFile => AgeFile::NAME,
+            Self::AgingRounds => AgingRounds::NAME,
+            Self::Trace => TraceAged::NAME,
+            Self::Thpscale => Thpscale::NAME,
+            Self::PageoutShared => PageoutShared::NAME,
+            Self::ForkHeavy => ForkHeavy::NAME,
+            Self::AccessPatterns => AccessPatterns::NAME,
+        }
+    }
+
+    /// The scenario of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scenario| scenario.name() == name)
+    }
+
+    /// The name that was probably meant by one that no scenario has.
+    pub fn nearest(name: &str) -> Option<&'static str> {
+        nearest(name, Self::ALL.iter().map(|scenario| scenario.name()))
+    }
+
+    /// What it does.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::ReclaimFile => ReclaimFile::ABOUT,
+            Self::AgeFile => AgeFile::ABOUT,
+            Self::AgingRounds => AgingRounds::ABOUT,
+            Self::Trace => TraceAged::ABOUT,
+            Self::Thpscale => Thpscale::ABOUT,
+            Self::PageoutShared => PageoutShared::ABOUT,
+            Self::ForkHeavy => ForkHeavy::ABOUT,
+            Self::AccessPatterns => AccessPatterns::ABOUT,
+        }
+    }
+
+    /// The forms in which it runs, by ground.
+    pub fn forms(self) -> Vec<OnGround> {
+        let host = |fields| OnGround::new(Ground::Host, Axes::Reclaim, fields);
+        let model = |fields| OnGround::new(Ground::Model, Axes::Reclaim, fields);
+        match self {
+            Self::ReclaimFile => {
+                let modelled = ReclaimFileLists::modelled().help();
+                let added = [modelled, fields_of::<Processes>()].concat();
+                vec![host(fields_of::<ReclaimFile>()), model(added)]
+            }
+            Self::AgeFile => vec![host(fields_of::<AgeFile>()).for_aging()],
+            // It is about generations, always.
+            Self::AgingRounds => {
+                vec![OnGround { takes_lru: false, ..host(fields_of::<AgingRounds>()) }]
+            }
+            Self::Trace => vec![
+                host(fields_of::<TraceAged>()).for_aging(),
+                host(fields_of::<TraceLimited>()).that(TraceLimited::ABOUT),
+                model(fields_of::<TraceModelled>()).that(TraceModelled::ABOUT),
+            ],
+            Self::Thpscale => vec![model(fields_of::<Thpscale>())],
+            Self::PageoutShared => vec![model(fields_of::<PageoutShared>())],
+            Self::ForkHeavy => vec![model(fields_of::<ForkHeavy>())],
+            Self::AccessPatterns => {
+                vec![OnGround { takes_lru: false, ..model(fields_of::<AccessPatterns>()) }]
+            }
+        }
+    }
+
+    /// Whether it runs on a ground.
+    pub fn runs_on(self, ground: Ground) -> bool {
+        self.forms().iter().any(|form| form.ground == ground)
+    }
+
+    /// Whether it is about a trace, which `--trace` names.
+    pub const fn takes_trace(self) -> bool {
+        matches!(self, Self::Trace)
+    }
+
+    /// Names of those that run on a ground.
+    pub fn names_on(ground: Ground) -> Vec<&'static str> {
+        let there = Self::ALL.into_iter().filter(|scenario| scenario.runs_on(ground));
+        there.map(Self::name).collect()
+    }
+}
+
+impl OnGround {
+    const fn new(ground: Ground, axes: Axes, fields: Vec<FieldHelp>) -> Self {
+        Self { ground, about: None, fields, axes, takes_lru: true }
+    }
+
+    fn for_aging(self) -> Self {
+        Self { axes: Axes::Aging, takes_lru: false, ..self }
+    }
+
+    fn that(self, about: &'static str) -> Self {
+        Self { about: Some(about), ..self }
+    }
+}
+
+fn fields_of<S: Declared>() -> Vec<FieldHelp> {
+    S::Lists::default().help()
+}

@@ -1,0 +1,30 @@
+//! Every scenario, declared once: its name, its fields, the grounds it runs on and the axes its
+//! variants have. A ground's crate has what runs it there.
+
+mod access_patterns;
+mod age_file;
+mod aging_rounds;
+mod catalog;
+mod fork_heavy;
+mod pageout_shared;
+mod reclaim_file;
+mod thpscale;
+mod trace;
+
+pub use access_patterns::{
+    AccessPatterns, AccessPatternsLists, Pattern as AccessPattern, READ_AHEAD_BYTES, Use,
+};
+pub use age_file::{AgeFile, AgeFileLists};
+pub use aging_rounds::{AgingRounds, AgingRoundsLists, FAULT_AROUND, Pattern};
+pub use catalog::{OnGround, Scenario};
+pub use fork_heavy::{ForkHeavy, ForkHeavyLists, Reclaim};
+pub use pageout_shared::{Out, PageoutShared, PageoutSharedLists};
+pub use reclaim_file::{
+    Align, Chosen, ListOrder, Mapped, Orders, Process, Processes, ProcessesLists, ReclaimFile,
+    ReclaimFileLists, Secondary,
+};
+pub use thpscale::{SLOT, Swap, Thpscale, ThpscaleLists};
+pub use trace::{
+    MemoryLimit, PAGE_SHIFT, TraceAged, TraceAgedLists, TraceLimited, TraceLimitedLists,
+    TraceModelled, TraceModelledLists,
+};

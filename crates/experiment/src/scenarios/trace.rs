@@ -1,0 +1,92 @@
+//! `trace`: what becomes of a real program's accesses. The trace is an input, and no field.
+
+use crate::fields::{OrderName, display_size, number, parse_size};
+use crate::formats::FormatName;
+use crate::kinds::{Format, Kind, Number, Order};
+use crate::scenario;
+
+/// Traces have pages of 4 KiB.
+pub const PAGE_SHIFT: u32 = 12;
+
+/// How much memory a program may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryLimit {
+    /// So many bytes: at least a page.
+    Bytes(u64),
+    /// So many per cent of the different pages that it uses, told apart by what backs them.
+    Percent(u8),
+}
+
+impl MemoryLimit {
+    /// In pages, of a program that uses `nr_pages` different ones; at least one.
+    pub fn pages(self, nr_pages: usize) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes >> PAGE_SHIFT,
+            Self::Percent(percent) => (nr_pages as u64 * u64::from(percent) / 100).max(1),
+        }
+    }
+}
+
+impl Kind for MemoryLimit {
+    type Value = Self;
+
+    fn accepted() -> String {
+        "a size from 4KiB such as 64MiB, or from 1% to 100% of the program's pages".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        match text.strip_suffix('%') {
+            Some(percent) => number(percent).filter(|p| (1..=100).contains(p)).map(Self::Percent),
+            None => {
+                let bytes = parse_size(text).ok();
+                bytes.filter(|bytes| bytes >> PAGE_SHIFT > 0).map(Self::Bytes)
+            }
+        }
+    }
+
+    fn text(value: &Self) -> String {
+        match value {
+            Self::Bytes(bytes) => display_size(*bytes),
+            Self::Percent(percent) => format!("{percent}%"),
+        }
+    }
+}
+
+scenario! {
+    /// A real program's accesses set young bits; at the ends of epochs all of its folios, which are
+    /// resident, are aged.
+    pub struct TraceAged, TraceAgedLists: "trace" {
+        /// entry format
+        format: FormatName, "format" as Format = FormatName::X86_64, in FormatName::MAIN;
+        /// largest folio order; folios are smaller where mappings begin, end or change
+        order: OrderName, "order" as Order = OrderName::Number(4), in super::AgeFile::ORDERS;
+        /// how many epochs are between two agings
+        every: u32, "every" as Number<1, { u32::MAX }> = 1;
+    }
+}
+
+scenario! {
+    /// A real program runs in a cgroup with a limit, beside demand MIN. Counted, not timed.
+    pub struct TraceLimited, TraceLimitedLists: "trace" {
+        /// entry format
+        format: FormatName, "format" as Format = FormatName::X86_64, in FormatName::MAIN;
+        /// largest folio order; folios are smaller where mappings begin, end or change
+        order: OrderName, "order" as Order = OrderName::Number(0);
+        /// memory.max of its cgroup
+        limit: MemoryLimit, "limit" as MemoryLimit = MemoryLimit::Percent(50);
+    }
+}
+
+scenario! {
+    /// A real program runs on a modelled core with a TLB, in a cgroup with a limit.
+    pub struct TraceModelled, TraceModelledLists: "trace" {
+        /// entry format
+        format: FormatName, "format" as Format = FormatName::X86_64, in FormatName::MAIN;
+        /// largest folio order; folios are smaller where mappings begin, end or change
+        order: OrderName, "order" as Order = OrderName::Number(0);
+        /// memory.max of its cgroup
+        limit: MemoryLimit, "limit" as MemoryLimit = MemoryLimit::Percent(50);
+        /// how often the program runs, one run after the other, in the same cgroup
+        repeat: u32, "repeat" as Number<1, 10_000> = 1;
+    }
+}
