@@ -5,28 +5,31 @@ use std::collections::BTreeSet;
 use super::walls::Workspace;
 use super::{Finding, Rule, Source};
 
-/// The widest line of a program.
+/// The widest line of programs and prose.
 const COLUMNS: usize = 100;
 
 /// The page that names every crate.
 const MAP: &str = "ARCHITECTURE.md";
 
-/// Checks the lines of programs and of prose, but those that end inside a string (`quoted`); prose
-/// and data may have long lines.
+/// Checks the lines of programs and of prose, but those that end inside a string (`quoted`); data
+/// may have long lines, and so may a table's rows and fenced blocks in prose.
 pub(super) fn check(source: &Source, quoted: &BTreeSet<usize>) -> Vec<Finding> {
     let path = &source.path;
-    let program = is_program(path);
-    if !program && !path.ends_with(".md") {
+    let prose = path.ends_with(".md");
+    if !prose && !is_program(path) {
         return Vec::new();
     }
     let mut findings = Vec::new();
+    let mut fenced = false;
     for (index, line) in source.text.lines().enumerate() {
         let number = index + 1;
         if quoted.contains(&number) {
             continue;
         }
+        fenced ^= prose && line.trim_start().starts_with("```");
+        let may_be_long = fenced || (prose && line.starts_with('|'));
         let columns = line.chars().count();
-        if program && columns > COLUMNS {
+        if columns > COLUMNS && !may_be_long {
             let what = format!("{columns} columns, more than {COLUMNS}");
             let lines = index.max(1)..=number;
             findings.push(Finding::new(path, number, what).excusable(Rule::LongLine, lines));
@@ -77,12 +80,24 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_found_in_programs_alone() {
+    fn long_lines_are_found_in_programs_and_prose() {
         let line = format!("{}\n", "é".repeat(COLUMNS));
         assert_eq!(found("a.rs", &line), [""; 0]);
+        assert_eq!(found("a.md", &line), [""; 0]);
         let line = format!("é{line}");
         assert_eq!(found("a.rs", &line), ["a.rs:1: 101 columns, more than 100"]);
-        assert_eq!(found("a.md", &line), [""; 0]);
+        assert_eq!(found("a.md", &line), ["a.md:1: 101 columns, more than 100"]);
+        assert_eq!(found("a.snap", &line), [""; 0]);
+    }
+
+    #[test]
+    fn rows_and_fenced_blocks_of_prose_may_be_long() {
+        let long = "x".repeat(COLUMNS + 1);
+        let text = format!("| {long} |\n\n  ```sh\n  {long}\n  ```\n");
+        assert_eq!(found("a.md", &text), [""; 0]);
+        assert_eq!(found("a.rs", &text).len(), 2);
+        let text = format!("```sh\nls\n```\n- {long}\n");
+        assert_eq!(found("a.md", &text), ["a.md:4: 103 columns, more than 100"]);
     }
 
     #[test]
