@@ -1,9 +1,9 @@
 //! Loads and stores: through any translation that the CPU's TLB may hold, or through a walk.
 
+use super::agent_cpu::AgentCpu;
+use super::event_log::Event;
 use super::memory::Freed;
 use super::property::Property;
-use super::seat::Seat;
-use super::story::Event;
 use super::tlb::Translation;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Format, Pfn, Pte, Table, VirtAddr};
@@ -42,7 +42,7 @@ struct Found {
     changes: bool,
 }
 
-impl<F: Format> Seat<'_, F> {
+impl<F: Format> AgentCpu<'_, F> {
     /// An access to a page of the scenario's, as far as TLB and hardware alone bring it. A load is
     /// held against its register through each translation that the TLB may hold; a store goes
     /// through one of them, or a walk, whichever is chosen. `kept` says whether what a frame holds

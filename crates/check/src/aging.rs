@@ -1,11 +1,11 @@
 //! Aging in batches: a walk leaves what one that takes entry by entry leaves, and the next walk
 //! enters the tables that were worth it. Every small case of one table.
 
-use super::cast::{ASID, FIRST_PAGE, TUNING};
+use super::agent_cpu::{AgentCpu, Ground};
+use super::event_log;
 use super::format::{INTERRUPTS, Small};
+use super::harness::{ASID, FIRST_PAGE, TUNING};
 use super::registers::Kind;
-use super::seat::{Ground, Seat};
-use super::story;
 use super::tables::EngineTables;
 use super::world::World;
 use pageout_exhibits::harness::{Counterexample, Subject};
@@ -115,9 +115,9 @@ fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>
     let cpu = &mut CpuCtx::new();
     let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, case, family);
     let start = world.describe();
-    world.begin_story();
+    world.begin_log();
     stage.age(cpu, true);
-    let steps = story::lines(&world.story(), &["walker"]);
+    let steps = event_log::lines(&world.events(), &["walker"]);
     let young = (0..case.pages).map(|page| stage.is_young(page)).collect();
     let folios = stage.folios.iter().map(|id| maps.folio(*id).recency()).collect();
     let entered = stage.age(cpu, false) == 1;
@@ -144,9 +144,9 @@ pub(super) fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counter
             stage.age(cpu, true);
             stage.set_young(young);
             let start = world.describe();
-            world.begin_story();
+            world.begin_log();
             folio_referenced(&maps, &stage.env, cpu, stage.folios[0], None, None, stage.aging());
-            let steps = story::lines(&world.story(), &["reclaimer"]);
+            let steps = event_log::lines(&world.events(), &["reclaimer"]);
             let entered = stage.age(cpu, false) == 1;
             let counted = if family == Family::PerEntry { 1 } else { 8 };
             if entered != (counted >= 2) {
@@ -176,7 +176,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
         case: &Case,
         family: Family,
     ) -> Self {
-        let env = Ground::<S, F>::new(Seat { world, baton: None, cpu: 0 });
+        let env = Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: 0 });
         maps.set_lru_gen_caps(&env, cpu, LruGenCaps::all());
         let root = world.add_root(ASID);
         let mapping = maps.add_mapping(&env, cpu, MappingKind::File).expect("there is room");

@@ -2,11 +2,11 @@
 //! unmapped in both ways, and what is left is compared.
 
 use super::access::{Access, Accessed};
-use super::cast::{ASID, FIRST_PAGE};
+use super::agent_cpu::{AgentCpu, Ground};
+use super::event_log;
 use super::format::Small;
+use super::harness::{ASID, FIRST_PAGE};
 use super::registers::Kind;
-use super::seat::{Ground, Seat};
-use super::story;
 use super::tables::EngineTables;
 use super::world::World;
 use pageout_exhibits::harness::{Counterexample, Subject};
@@ -119,12 +119,12 @@ fn unmap<S: Subject, F: Small>(
     let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
     let mut tables = EngineTables::new();
     let maps = tables.maps();
-    let env = Ground::<S, F>::new(Seat { world: &world, baton: None, cpu: 0 });
+    let env = Ground::<S, F>::new(AgentCpu { world: &world, yielder: None, cpu: 0 });
     let cpu = &mut CpuCtx::new();
     let pfn = set_up(&world, &maps, &env, cpu, case);
     let start = if told { world.describe() } else { Vec::new() };
     if told {
-        world.begin_story();
+        world.begin_log();
     }
     let id = maps.folio_of(pfn).expect("the folio is there");
     let guard = maps.folio(id).try_lock().expect("no one else is here");
@@ -141,7 +141,7 @@ fn unmap<S: Subject, F: Small>(
         dirty: guard.folio().flags().contains(FolioFlags::DIRTY),
         cached: pages.filter(|page| world.is_cached(0, ASID, *page)).collect(),
     };
-    (left, start, story::lines(&world.story(), &["reclaimer"]))
+    (left, start, event_log::lines(&world.events(), &["reclaimer"]))
 }
 
 fn set_up<S: Subject, F: Small>(
@@ -176,7 +176,7 @@ fn set_up<S: Subject, F: Small>(
     world.complete(0);
     for (page, table, i, state) in states {
         // So that a missing flush shows.
-        let _: Accessed = env.seat().access(ASID, page, Access::Load, &|_| true);
+        let _: Accessed = env.agent().access(ASID, page, Access::Load, &|_| true);
         world.table(table).set(i, state);
     }
     pfn

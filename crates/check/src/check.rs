@@ -1,15 +1,15 @@
 //! Searches that are run and reported: the engine in every scenario and format, and each exhibit
 //! where it must be found.
 
+use super::catalog::{COMPARISONS, Compare, ENGINE, Exhibit, Finding};
 use super::counterexample::{Counterexample, MissedChoice, choices};
+use super::event_log;
 use super::format::Small;
-use super::museum::{COMPARISONS, Compare, ENGINE, Exhibit, Finding};
 use super::property::Property;
 use super::scenario::{SCENARIOS, Scenario};
 use super::schedule::{Deviation, Stacks};
 use super::search::{Bounds, Next, Searched, search};
 use super::stage::{Outcome, perform};
-use super::story;
 use pageout_exhibits::harness::Subject;
 use std::time::{Duration, Instant};
 
@@ -197,7 +197,7 @@ impl Task {
             &told.violation?,
             format!("{} ({})", scenario.about, stage.format),
             told.start,
-            story::lines(&told.story, &scenario.agents_named()),
+            event_log::lines(&told.events, &scenario.agents_named()),
             format!("{} --replay {}", self.command, choices(deviations)),
         ))
     }

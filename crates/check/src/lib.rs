@@ -3,23 +3,23 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod agent_cpu;
 mod aging;
 mod batches;
-pub mod cast;
+pub mod catalog;
 pub mod check;
 pub mod counterexample;
+pub mod event_log;
 pub mod format;
+pub mod harness;
 pub mod memory;
-pub mod museum;
 mod panics;
 pub mod property;
 pub mod registers;
 pub mod scenario;
 pub mod schedule;
 pub mod search;
-pub mod seat;
 pub mod stage;
-pub mod story;
 mod tables;
 pub mod tlb;
 pub mod world;

@@ -29,7 +29,7 @@ pub enum Agent {
 }
 
 impl Agent {
-    /// What the story calls it.
+    /// What the events calls it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Program(_) => "thread",

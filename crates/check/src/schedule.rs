@@ -16,10 +16,10 @@ pub enum Pause {
 }
 
 /// By what an agent hands over; it gets back which way it goes on.
-pub type Baton = Yielder<u8, Pause>;
+pub type AgentYielder = Yielder<u8, Pause>;
 
 /// What an agent does from beginning to end.
-pub type Body<'a> = Box<dyn FnOnce(&Baton) + 'a>;
+pub type Body<'a> = Box<dyn FnOnce(&AgentYielder) + 'a>;
 
 /// A choice other than the default: at step `step`, option `option`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -106,7 +106,8 @@ fn nest<'s>(
         agents.reverse();
         return run(&mut agents);
     };
-    let coroutine = ScopedCoroutine::with_stack(stack, move |baton: &Baton, _| body(baton));
+    let coroutine =
+        ScopedCoroutine::with_stack(stack, move |yielder: &AgentYielder, _| body(yielder));
     coroutine.scope(|agent| {
         let mut agents: Vec<Agent<'_, 's>> = agents;
         agents.push(agent);

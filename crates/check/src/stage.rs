@@ -1,18 +1,18 @@
 //! One execution of a scenario: the world is built, the agents act, the end is looked at.
 
 use super::access::Access;
-use super::cast::{ASID, Cast, FIRST_PAGE};
+use super::agent_cpu::{AgentCpu, Ground};
+use super::event_log::Event;
 use super::format::Small;
+use super::harness::{ASID, FIRST_PAGE, Harness};
 use super::memory::FIRST_FRAME;
 use super::panics::caught;
 use super::property::{Property, Violation};
 use super::scenario::Scenario;
 use super::schedule::{Deviation, Stacks, Trace, Watch, execute};
-use super::seat::{Ground, Seat};
-use super::story::Event;
 use super::tables::{EngineTables, SLOTS};
 use super::world::{FRAMES, World};
-use pageout_exhibits::audit::{Books, audit};
+use pageout_exhibits::audit::{AuditInput, audit};
 use pageout_exhibits::harness::Subject;
 use pageout_reclaim::Frames;
 
@@ -25,7 +25,7 @@ pub struct Outcome {
     /// How things stood at the start, and what happened, if they were to be told.
     pub start: Vec<String>,
     /// See above.
-    pub story: Vec<Event>,
+    pub events: Vec<Event>,
 }
 
 /// Executes a scenario under `S` with the choices `deviations`.
@@ -39,58 +39,58 @@ pub fn perform<S: Subject, F: Small>(
     let world = World::<F>::new(cpus, F::MACHINE, scenario.kind, FIRST_PAGE);
     let mut tables = EngineTables::new();
     let maps = tables.maps();
-    let cast = Cast::<S, F>::set_up(&world, &maps, scenario);
+    let harness = Harness::<S, F>::set_up(&world, &maps, scenario);
     let start = if told { world.describe() } else { Vec::new() };
     if told {
-        world.begin_story();
+        world.begin_log();
     }
-    let bodies = (0..).zip(scenario.agents).map(|(cpu, agent)| cast.body(cpu, *agent)).collect();
+    let bodies = (0..).zip(scenario.agents).map(|(cpu, agent)| harness.body(cpu, *agent)).collect();
     let trace = execute(stacks, bodies, &world, deviations);
     if world.violation().is_none() {
         if trace.ended {
-            if let Err(message) = caught(|| look_at_the_end(&cast)) {
+            if let Err(message) = caught(|| look_at_the_end(&harness)) {
                 world.panicked(message);
             }
         } else {
             world.fail(Property::Progress, "the agents wait for each other".to_owned());
         }
     }
-    Outcome { trace, violation: world.violation(), start, story: world.story() }
+    Outcome { trace, violation: world.violation(), start, events: world.events() }
 }
 
-/// The books must balance; and every page is loaded, all is reclaimed, and every page is loaded
+/// The input must balance; and every page is loaded, all is reclaimed, and every page is loaded
 /// once more: nothing stored may be lost.
-fn look_at_the_end<S: Subject, F: Small>(cast: &Cast<'_, S, F>) {
-    let cpu = cast.scenario.agents.len();
-    let env = Ground::<S, F>::new(Seat { world: cast.world, baton: None, cpu });
-    balance(cast, &env);
-    if cast.world.violation().is_some() {
+fn look_at_the_end<S: Subject, F: Small>(harness: &Harness<'_, S, F>) {
+    let cpu = harness.scenario.agents.len();
+    let env = Ground::<S, F>::new(AgentCpu { world: harness.world, yielder: None, cpu });
+    balance(harness, &env);
+    if harness.world.violation().is_some() {
         return; // what is left over may keep an access waiting for ever
     }
-    let pages = cast.scenario.order().nr_pages() as u64;
+    let pages = harness.scenario.order().nr_pages() as u64;
     for _ in 0..2 {
         for page in 0..pages {
-            cast.access(&env, cast.mm, ASID, page, Access::Load);
+            harness.access(&env, harness.mm, ASID, page, Access::Load);
         }
-        cast.reclaim(&env);
-        cast.reclaim(&env);
+        harness.reclaim(&env);
+        harness.reclaim(&env);
     }
-    balance(cast, &env);
+    balance(harness, &env);
 }
 
 /// Mapcounts, references, slots and lists add up, and each frame in use belongs to a folio.
-fn balance<S: Subject, F: Small>(cast: &Cast<'_, S, F>, env: &Ground<'_, S, F>) {
+fn balance<S: Subject, F: Small>(harness: &Harness<'_, S, F>, env: &Ground<'_, S, F>) {
     let end = FIRST_FRAME.add(FRAMES as u64);
-    let books = Books { roots: cast.world.roots(), frames: FIRST_FRAME..end, slots: SLOTS };
-    let found = match audit(cast.maps, env, &books) {
+    let input = AuditInput { roots: harness.world.roots(), frames: FIRST_FRAME..end, slots: SLOTS };
+    let found = match audit(harness.maps, env, &input) {
         Ok(folios) => {
-            let pages: usize = folios.iter().map(|id| cast.maps.folio(*id).nr_pages()).sum();
+            let pages: usize = folios.iter().map(|id| harness.maps.folio(*id).nr_pages()).sum();
             let used = FRAMES - env.free_pages();
             (pages != used).then(|| format!("{used} frames are in use, and folios have {pages}"))
         }
         Err(found) => Some(found),
     };
     if let Some(found) = found {
-        cast.world.fail(Property::Accounts, found);
+        harness.world.fail(Property::Accounts, found);
     }
 }

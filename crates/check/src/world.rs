@@ -1,11 +1,11 @@
 //! What the agents share: page tables, memory, TLBs, and what must hold of them.
 
 use super::access::Access;
+use super::event_log::{self, Event};
 use super::memory::Memory;
 use super::property::{Property, Violation};
 use super::registers::{Kind, Registers};
 use super::schedule::Watch;
-use super::story::{self, Event};
 use super::tlb::{Machine, Tlb, Translation, pages_of};
 use pageout_paging::mmu::{Asid, Invalidate, Shootdown};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
@@ -52,7 +52,7 @@ pub struct World<F> {
     forbidden: RefCell<Vec<Forbidden>>,
     violation: RefCell<Option<Violation>>,
     /// Events, when they are to be told.
-    story: RefCell<Option<Vec<Event>>>,
+    events: RefCell<Option<Vec<Event>>>,
     roots: RefCell<Vec<(Asid, Pfn)>>,
     /// The scenario's first page.
     pub first_page: u64,
@@ -75,7 +75,7 @@ impl<F: Format> World<F> {
             registers: RefCell::new(Registers::new(kind)),
             forbidden: RefCell::default(),
             violation: RefCell::default(),
-            story: RefCell::default(),
+            events: RefCell::default(),
             roots: RefCell::default(),
             first_page,
             format: PhantomData,
@@ -303,20 +303,20 @@ impl<F: Format> World<F> {
     }
 
     /// Begins to keep what happens.
-    pub fn begin_story(&self) {
-        *self.story.borrow_mut() = Some(Vec::new());
+    pub fn begin_log(&self) {
+        *self.events.borrow_mut() = Some(Vec::new());
     }
 
     /// What happened.
-    pub fn story(&self) -> Vec<Event> {
-        self.story.borrow().clone().unwrap_or_default()
+    pub fn events(&self) -> Vec<Event> {
+        self.events.borrow().clone().unwrap_or_default()
     }
 
-    /// Keeps an event, if a story is told and nothing has failed yet.
+    /// Keeps an event, if events are logged and nothing has failed yet.
     pub fn tell(&self, event: impl FnOnce() -> Event) {
-        if self.story.borrow().is_some() && self.violation.borrow().is_none() {
+        if self.events.borrow().is_some() && self.violation.borrow().is_none() {
             let event = event();
-            self.story.borrow_mut().as_mut().expect("a story is told").push(event);
+            self.events.borrow_mut().as_mut().expect("events are logged").push(event);
         }
     }
 
@@ -339,12 +339,12 @@ impl<F: Format> World<F> {
             let event = Event::plain(Some(0), "the table maps").of_pages(page, 1);
             mapped.push(event.of_frames(F::pfn(pte), 1).noting(note));
         }
-        let mut lines = story::lines(&mapped, silent);
+        let mut lines = event_log::lines(&mapped, silent);
         for held in self.tlbs.borrow()[0].translations() {
             let event = Event::plain(Some(0), "").of_frames(held.pfn, held.nr);
             let event = event.of_pages(held.page - self.first_page, held.nr);
             let event = event.noting(if held.stores { ", dirty" } else { "" });
-            lines.push(format!("each TLB may hold{}", story::lines(&[event], silent)[0]));
+            lines.push(format!("each TLB may hold{}", event_log::lines(&[event], silent)[0]));
         }
         lines
     }

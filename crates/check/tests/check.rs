@@ -1,8 +1,8 @@
 //! `check`'s searches: the engine holds in every scenario, and each exhibit is found.
 
+use pageout_check::catalog::EXHIBITS;
 use pageout_check::check::Task;
 use pageout_check::counterexample::parse_choices;
-use pageout_check::museum::EXHIBITS;
 use pageout_check::search::Bounds;
 
 /// Enough for every exhibit; the command goes further with the engine.

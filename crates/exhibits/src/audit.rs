@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// What is audited. Nothing may be going on: no call, no transfer, no folio isolated.
 #[derive(Clone, Debug)]
-pub struct Books {
+pub struct AuditInput {
     /// Root tables of all address spaces.
     pub roots: Vec<Pfn>,
     /// All frames that folios may have.
@@ -39,10 +39,10 @@ struct Tally {
 pub fn audit<W: World>(
     maps: &Maps<'_>,
     world: &W,
-    books: &Books,
+    input: &AuditInput,
 ) -> Result<BTreeSet<FolioId>, String> {
     let mut tally = Tally::default();
-    for root in &books.roots {
+    for root in &input.roots {
         tally.table(maps, world, *root, Level::Pgd);
     }
     if let Some(pfn) = tally.astray {
@@ -52,12 +52,12 @@ pub fn audit<W: World>(
         return Err(format!("an entry waits for the page of frame {} to move", pfn.get()));
     }
     let frames =
-        (0..books.frames.end.offset_from(books.frames.start)).map(|k| books.frames.start.add(k));
+        (0..input.frames.end.offset_from(input.frames.start)).map(|k| input.frames.start.add(k));
     let folios: BTreeSet<_> = frames.filter_map(|pfn| maps.folio_of(pfn)).collect();
     for id in &folios {
         references(maps, world, *id, tally.mapped.get(&id.0).copied().unwrap_or(0))?;
     }
-    for slot in 0..books.slots {
+    for slot in 0..input.slots {
         let (counted, named) = (maps.slot_entries(SwapSlot(slot)), tally.swapped.get(&slot));
         let named = named.copied().unwrap_or(0);
         if counted != named {

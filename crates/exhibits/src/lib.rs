@@ -1,4 +1,4 @@
-//! A museum of page-aging bugs: each known from a commit or a thread, or constructed, as one
+//! A catalog of page-aging bugs: each known from a commit or a thread, or constructed, as one
 //! overridden rule or one faulty wrapper in a file of its own. The engine never depends on it.
 //!
 //! [`harness`] holds what finds them: the same checks that the engine itself passes in

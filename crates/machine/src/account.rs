@@ -1,6 +1,6 @@
 //! Where the time went: by activity, by core, and counts.
 
-use crate::{Hidden, Time};
+use crate::{StaleAccessHistogram, Time};
 use std::cell::Cell;
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ pub struct Activity(pub u8);
 
 /// What the machine itself does on a task's behalf, below whatever activity the task is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Own {
+pub(crate) enum MachineActivity {
     /// Walking tables after a TLB miss.
     Walk,
     /// Trapping into the kernel and returning.
@@ -26,7 +26,7 @@ pub(crate) enum Own {
     Table,
 }
 
-impl Own {
+impl MachineActivity {
     const NAMES: [&str; 6] = ["walk", "trap", "invalidate", "wait", "spin", "table"];
 }
 
@@ -40,7 +40,7 @@ struct Node {
     children: Vec<(Activity, NodeId)>,
     /// Time spent here and in `own`, not in children.
     time: Time,
-    own: [Time; Own::NAMES.len()],
+    own: [Time; MachineActivity::NAMES.len()],
 }
 
 /// Time by activity: a tree whose roots are tasks.
@@ -79,7 +79,7 @@ impl Account {
     }
 
     /// Of what is charged to `at`, so much is the machine's own doing.
-    pub(crate) fn of_which(&mut self, at: NodeId, own: Own, time: Time) {
+    pub(crate) fn of_which(&mut self, at: NodeId, own: MachineActivity, time: Time) {
         self.nodes[at.0 as usize].own[own as usize] += time;
     }
 
@@ -96,7 +96,7 @@ impl Account {
             }
             debug_assert!(up.is_none(), "node {i} has a root");
             let machine: Time = node.own.iter().copied().sum();
-            let own = Own::NAMES.iter().zip(node.own);
+            let own = MachineActivity::NAMES.iter().zip(node.own);
             all.extend(own.map(|(name, time)| (format!("{path};{name}"), time)));
             all.push((path, node.time.since(machine)));
         }
@@ -219,7 +219,7 @@ pub struct Report {
     /// Counts over all cores.
     pub counts: Counts,
     /// Accesses that stale entries hid, over all cores.
-    pub hidden: Hidden,
+    pub hidden: StaleAccessHistogram,
     /// Bytes that the storage device read.
     pub read: u64,
     /// Bytes that it wrote.

@@ -8,11 +8,11 @@
 mod account;
 mod core;
 mod fabric;
-mod hidden;
 mod lines;
 mod machine;
 pub mod platform;
 mod sched;
+mod stale_access;
 mod storage;
 mod task;
 mod time;
@@ -20,9 +20,9 @@ pub mod tlb;
 
 pub use account::{Activity, CoreTimes, Counts, Report};
 pub use core::CoreId;
-pub use hidden::Hidden;
 pub use machine::{Machine, Setup};
 pub use sched::{Body, TaskId, TaskSpec};
+pub use stale_access::StaleAccessHistogram;
 pub use storage::Transfer;
 pub use task::{ActivityGuard, LockGuard, LockId, Task, TaskTable};
 pub use time::Time;

@@ -8,7 +8,7 @@ use crate::platform::{Invalidation, InvalidationPrices, Prices, Shape};
 use crate::sched::{Event, Queue, TaskId, TaskState};
 use crate::storage::Storage;
 use crate::tlb::Held;
-use crate::{Hidden, Time};
+use crate::{StaleAccessHistogram, Time};
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::table::HostTables;
 use pageout_paging::{Format, Pfn};
@@ -197,7 +197,7 @@ impl<'a, F: Format> Machine<'a, F> {
         let ends = self.used().map(|core| core.clock.get().max(core.busy_until.get()));
         let end = ends.max().unwrap_or_default();
         let mut counts = Counts::default();
-        let mut hidden = Hidden::default();
+        let mut hidden = StaleAccessHistogram::default();
         for core in self.used() {
             counts.add(&core.tally);
             let tlb = core.tlb.borrow();

@@ -4,7 +4,7 @@
 use super::activity;
 use super::kernel::{Kernel, Swap};
 use super::secondary::VmNotifier;
-use super::software::{Effort, Meter};
+use super::software::{KernelOp, Meter};
 use super::table::ModelTable;
 use super::zone::Zone;
 use pageout_experiment::formats::Arch;
@@ -56,7 +56,7 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
     }
 
     /// Software does something so many times.
-    pub fn does(&self, effort: Effort, times: u64) {
+    pub fn does(&self, effort: KernelOp, times: u64) {
         self.task.instructions(self.meter.does(effort, times));
     }
 
@@ -118,7 +118,7 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
             return Submitted::Pending;
         }
         self.within(activity::STORAGE, || {
-            self.does(Effort::Submit, 1);
+            self.does(KernelOp::Submit, 1);
             if !to_device {
                 let price = if write { prices.compress_page } else { prices.decompress_page };
                 self.task.spend(price * Self::small_pages(io.nr));
@@ -152,7 +152,7 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         let all = self.plug.take().expect("it was set above");
         for run in all.chunk_by(follows) {
             self.within(activity::STORAGE, || {
-                self.does(Effort::Submit, 1);
+                self.does(KernelOp::Submit, 1);
                 self.request(run);
             });
         }
@@ -266,8 +266,8 @@ impl<F: Arch> Mmu for ModelEnv<'_, '_, F> {
 impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
         self.within(activity::FRAMES, || {
-            self.does(Effort::Alloc, 1);
-            self.does(Effort::AllocPage, order.nr_pages() as u64);
+            self.does(KernelOp::Alloc, 1);
+            self.does(KernelOp::AllocPage, order.nr_pages() as u64);
             match &self.kernel.zone {
                 Some(_) => self.alloc_in_zone(order),
                 None => self.kernel.frames.alloc(order),
@@ -279,14 +279,14 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
         // Of folios reclaimed, what their size adds to unmapping them and taking them out of their
         // index is told here.
         if let Some(slots) = self.meter.slots_of(order) {
-            self.as_stage(Stage::CacheRemoval, || self.does(Effort::Slot, slots));
+            self.as_stage(Stage::CacheRemoval, || self.does(KernelOp::Slot, slots));
             let pages = order.nr_pages() as u64;
-            self.as_stage(Stage::Unmap, || self.does(Effort::UnmapPage, pages));
+            self.as_stage(Stage::Unmap, || self.does(KernelOp::UnmapPage, pages));
         }
         let in_flush = self.meter.stage() == Stage::Flush;
         let free = || {
-            self.does(Effort::Free, 1);
-            self.does(Effort::FreePage, order.nr_pages() as u64);
+            self.does(KernelOp::Free, 1);
+            self.does(KernelOp::FreePage, order.nr_pages() as u64);
         };
         if in_flush {
             self.as_stage(Stage::Free, free);
@@ -301,14 +301,14 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
 
     fn alloc_table(&self) -> Option<Pfn> {
         self.within(activity::FRAMES, || {
-            self.does(Effort::Alloc, 1);
+            self.does(KernelOp::Alloc, 1);
             self.task.spend(self.task.machine().prices().zero_page * Self::small_pages(1));
             self.kernel.frames.alloc_table()
         })
     }
 
     fn free_table(&self, frame: Pfn) {
-        self.does(Effort::Free, 1);
+        self.does(KernelOp::Free, 1);
         self.kernel.frames.free_table(frame);
     }
 

@@ -19,12 +19,12 @@ pub fn interval(of: &Metric, drawn: &[f64]) -> Vec<Metric> {
     vec![end("low", low), end("high", high)]
 }
 
-/// What is told of a run: its name and unit, and what it is of one outcome.
-pub type Told<O> = (&'static str, &'static str, fn(&O) -> f64);
+/// What is reported of a run: its name and unit, and what it is of one outcome.
+pub type Reported<O> = (&'static str, &'static str, fn(&O) -> f64);
 
-/// What is told of runs with nominal prices, each with the interval of those with drawn ones; of
+/// What is reported of runs with nominal prices, each with the interval of those with drawn ones; of
 /// the first, the value of each draw too.
-pub fn told<O>(all: &[Told<O>], nominal: &[O], drawn: &[O]) -> Vec<Metric> {
+pub fn reported<O>(all: &[Reported<O>], nominal: &[O], drawn: &[O]) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (k, (name, unit, of)) in all.iter().enumerate() {
         let values = |outcomes: &[O]| outcomes.iter().map(of).collect::<Vec<_>>();
@@ -56,8 +56,8 @@ mod tests {
     fn nine_of_ten_draws_lie_within() {
         let drawn: Vec<f64> = (0..=100).rev().map(f64::from).collect();
         let ends = interval(&modelled("x", "ns", &[50.0]), &drawn);
-        let told: Vec<_> = ends.iter().map(|end| (&*end.name, end.values[0])).collect();
-        assert_eq!(told, [("x, low", 5.0), ("x, high", 95.0)]);
+        let reported: Vec<_> = ends.iter().map(|end| (&*end.name, end.values[0])).collect();
+        assert_eq!(reported, [("x, low", 5.0), ("x, high", 95.0)]);
         assert_eq!(quantile(&[1.0, 2.0], 0.25), Some(1.25));
         assert!(interval(&modelled("x", "ns", &[50.0]), &[]).is_empty());
     }

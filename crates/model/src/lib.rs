@@ -34,7 +34,7 @@ mod zone;
 pub use between::Between;
 pub use env::ModelEnv;
 pub use ground::{Model, One, architecture, architecture_of};
-pub use interval::{Told, interval, told};
+pub use interval::{Reported, interval, reported};
 pub use kernel::{Kernel, Swap};
 pub use program::{Guest, Program};
 pub(crate) use scenario::check_memory;

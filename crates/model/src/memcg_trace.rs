@@ -2,7 +2,7 @@
 //! reclaims from it in its faults. What the TLB hides from young bits is counted, and what that
 //! leads to.
 
-use crate::software::Effort;
+use crate::software::KernelOp;
 use crate::{Kernel, Model, One, Swap, activity, interval, spread};
 use pageout_experiment::declare::{Declared, Lists, read};
 use pageout_experiment::fields::{FieldError, distinct};
@@ -333,7 +333,7 @@ impl Running<'_> {
         let cpu = &mut CpuCtx::new();
         self.kernel.on(task, |env| {
             let pending = env.within(activity::FAULT, || {
-                env.does(Effort::Fault, 1);
+                env.does(KernelOp::Fault, 1);
                 let world = NotingWorld { world: env, journal: self.journal };
                 program.fault(&world, cpu, addr, store)
             })?;

@@ -3,7 +3,7 @@
 
 use super::env::ModelEnv;
 use super::secondary::{Vm, VmCount};
-use super::software::Effort;
+use super::software::KernelOp;
 use super::{Kernel, activity};
 use pageout_experiment::formats::Arch;
 use pageout_machine::Task;
@@ -53,7 +53,7 @@ impl Program<'_, '_> {
     ) {
         let access = if store { Access::Write } else { Access::Read };
         let fault = env.within(activity::FAULT, || {
-            env.does(Effort::Fault, 1);
+            env.does(KernelOp::Fault, 1);
             handle_fault(self.maps, env, cpu, self.mm, at, access, self.tuning)
         });
         match fault {
@@ -103,7 +103,7 @@ impl Guest<'_, '_> {
         let kernel = program.kernel;
         let _frame = task.activity(activity::GUEST_EXIT);
         self.vm.count(VmCount::Exit);
-        kernel.on(task, |env| env.does(Effort::GuestExit, 1));
+        kernel.on(task, |env| env.does(KernelOp::GuestExit, 1));
         while !kernel.on(task, |env| self.vm.map(env, at, store, &mut { kernel.frames })) {
             faults += 1;
             kernel.on(task, |env| program.fault(env, cpu, at, store));

@@ -184,7 +184,7 @@ impl Priced {
             stolen: stolen(&after).since(stolen(&before)),
             refaults: refaults.get(),
             instructions: kernel.done().instructions() - instructions,
-            secondary: told(&kernel, &after),
+            secondary: secondary_time(&kernel, &after),
             reports: [before, after],
         }
     }
@@ -338,7 +338,10 @@ fn own(report: &Report, name: &str) -> Time {
 }
 
 /// The time in notifiers below the request, and what was counted of all virtual machines together.
-fn told(kernel: &Kernel<'_>, report: &Report) -> Option<(Time, [u64; VmCount::ALL.len()])> {
+fn secondary_time(
+    kernel: &Kernel<'_>,
+    report: &Report,
+) -> Option<(Time, [u64; VmCount::ALL.len()])> {
     let counted = VmCount::ALL.map(|(told, _)| kernel.vms().iter().map(|vm| vm.times(told)).sum());
     let of = |named: &str| {
         named.starts_with("reclaim;memory.reclaim;")

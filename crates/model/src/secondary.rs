@@ -5,7 +5,7 @@
 //! when it calls the notifier: none outlives the primary's entry that it was copied from.
 
 use super::activity;
-use super::software::{Effort, Meter};
+use super::software::{KernelOp, Meter};
 use crate::architecture_of;
 use pageout_experiment::formats::Arch;
 use pageout_machine::platform::Architecture;
@@ -192,7 +192,7 @@ impl<'e, 'a, F: Arch> VmNotifier<'e, 'a, F> {
     fn called<R>(&self, what: VmCount, work: impl FnOnce() -> R) -> R {
         let _frame = self.task.activity(activity::NOTIFIER);
         self.vm.count(what);
-        self.task.instructions(self.meter.does(Effort::Notify, 1));
+        self.task.instructions(self.meter.does(KernelOp::Notify, 1));
         work()
     }
 
@@ -222,7 +222,7 @@ impl<'e, 'a, F: Arch> VmNotifier<'e, 'a, F> {
                 let i = F::index(Level::Pte, page);
                 let pte = table.load(i);
                 self.vm.count(VmCount::Read);
-                self.task.instructions(self.meter.does(Effort::NotifyEntry, 1));
+                self.task.instructions(self.meter.does(KernelOp::NotifyEntry, 1));
                 if F::is_valid(pte) {
                     act(table, i, pte);
                 }

@@ -45,7 +45,7 @@ pub struct FlushSweep {
 }
 
 /// What the sweep tells of each machine, in this order.
-pub const TOLD: [&str; 9] = [
+pub const REPORTED: [&str; 9] = [
     FLUSHING,
     STOLEN,
     WHOLE,
@@ -96,7 +96,7 @@ impl FlushSweep {
                     PageoutShared::records(&all, &variants, &model, silent)
                 }
             };
-            all.extend(records.into_iter().map(told));
+            all.extend(records.into_iter().map(only_reported));
             progress(k + 1, steps);
         }
         Ok(all)
@@ -163,9 +163,9 @@ impl FlushSweep {
 }
 
 /// The record with what the sweep tells alone.
-fn told(record: Record) -> Record {
+fn only_reported(record: Record) -> Record {
     let find = |name: &&str| record.metrics.iter().find(|metric| metric.name == **name).cloned();
-    let metrics = TOLD.iter().filter_map(find).collect();
+    let metrics = REPORTED.iter().filter_map(find).collect();
     Record { metrics, ..record }
 }
 

@@ -2,7 +2,7 @@
 //! low.
 
 use super::env::ModelEnv;
-use super::software::Effort;
+use super::software::KernelOp;
 use crate::buddy::{Buddy, Watermarks};
 use pageout_experiment::formats::Arch;
 use pageout_machine::TaskId;
@@ -71,12 +71,12 @@ impl<F: Arch> FreeBlocks for ModelEnv<'_, '_, F> {
     }
 
     fn block_at(&self, pfn: Pfn) -> Option<Order> {
-        self.does(Effort::ScanFrame, 1);
+        self.does(KernelOp::ScanFrame, 1);
         self.zone().buddy.borrow().block_at(pfn)
     }
 
     fn alloc_at(&self, pfn: Pfn, order: Order) -> bool {
-        self.does(Effort::Move, 1);
+        self.does(KernelOp::Move, 1);
         self.zone().buddy.borrow_mut().alloc_at(pfn, order)
     }
 

@@ -6,9 +6,9 @@ use crate::args::CheckArgs;
 use crate::error::CliError;
 use crate::{output, progress};
 use indicatif::ProgressBar;
+use pageout_check::catalog::{ENGINE, EXHIBITS, Exhibit};
 use pageout_check::check::{Report, Task};
 use pageout_check::counterexample::parse_choices;
-use pageout_check::museum::{ENGINE, EXHIBITS, Exhibit};
 use pageout_check::property::Property;
 use pageout_check::scenario::SCENARIOS;
 use pageout_check::search::Bounds;
@@ -46,8 +46,8 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
     if let Some(choices) = &args.replay {
         return replay(&tasks, choices);
     }
-    let museum = args.what.is_none();
-    let exhibits: Vec<_> = if museum { EXHIBITS.iter().collect() } else { Vec::new() };
+    let catalog = args.what.is_none();
+    let exhibits: Vec<_> = if catalog { EXHIBITS.iter().collect() } else { Vec::new() };
     let shown: Vec<Vec<Task>> = exhibits
         .iter()
         .map(|exhibit| Task::of_exhibit(exhibit).into_iter().filter(of_format).collect())

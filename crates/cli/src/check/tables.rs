@@ -1,8 +1,8 @@
 //! What `check` prints.
 
 use super::Done;
+use pageout_check::catalog::{EXHIBITS, Exhibit};
 use pageout_check::check::Task;
-use pageout_check::museum::{EXHIBITS, Exhibit};
 use pageout_check::property::Property;
 use pageout_check::scenario::SCENARIOS;
 use pageout_check::search::Searched;
@@ -19,17 +19,17 @@ Every property is checked in every execution; a scenario is listed under the one
 Memory is sequentially consistent. docs/assurance.md says what is explored and what is not.
 ";
 
-/// The engine's searches, the museum, counterexamples of what went wrong, and the sum of it.
-pub(super) fn all(engine: &[Done], museum: &[(&Exhibit, Vec<Done>)]) -> String {
+/// The engine's searches, the catalog, counterexamples of what went wrong, and the sum of it.
+pub(super) fn all(engine: &[Done], catalog: &[(&Exhibit, Vec<Done>)]) -> String {
     let mut text = format!("{}\n", searches(engine));
     for (task, report) in engine {
         if let Some(failure) = &report.failure {
             let _ = writeln!(text, "{} FAILS: {failure}", task.property);
         }
     }
-    if !museum.is_empty() {
+    if !catalog.is_empty() {
         let title = "Bugs that must be found:";
-        let _ = writeln!(text, "{title}\n\n{}", exhibits(museum));
+        let _ = writeln!(text, "{title}\n\n{}", exhibits(catalog));
     }
     text.push_str(LEGEND);
     let failures = engine.iter().filter(|(_, report)| report.failure.is_some()).count();
@@ -38,10 +38,10 @@ pub(super) fn all(engine: &[Done], museum: &[(&Exhibit, Vec<Done>)]) -> String {
         _ => format!("{failures} of {} searches failed", engine.len()),
     };
     let found = |(_, done): &&(_, Vec<Done>)| done.iter().all(|(_, r)| r.failure.is_some());
-    let _ = match museum.len() {
+    let _ = match catalog.len() {
         0 => writeln!(text, "{holds}."),
         n => {
-            let found = museum.iter().filter(found).count();
+            let found = catalog.iter().filter(found).count();
             writeln!(text, "{holds}; {found} of {n} exhibits were found.")
         }
     };
@@ -69,12 +69,12 @@ fn searches(done: &[Done]) -> Grid {
     grid
 }
 
-fn exhibits(museum: &[(&Exhibit, Vec<Done>)]) -> Grid {
+fn exhibits(catalog: &[(&Exhibit, Vec<Done>)]) -> Grid {
     let left = ["exhibit", "origin", "breaks", "format"].map(|name| (name, Align::Left));
     let right = ["executions", "steps", "seconds"].map(|name| (name, Align::Right));
     let columns = left.into_iter().chain(right).chain([("result", Align::Left)]);
     let mut grid = Grid::new(columns);
-    for (exhibit, done) in museum {
+    for (exhibit, done) in catalog {
         for (task, report) in done {
             let failure = report.failure.as_ref();
             let broken = failure.map_or("nothing", |failure| failure.property);

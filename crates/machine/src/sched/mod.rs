@@ -5,7 +5,7 @@ mod queue;
 mod run;
 
 pub(crate) use queue::{Event, Queue};
-pub(crate) use run::Baton;
+pub(crate) use run::TaskYielder;
 pub use run::{Body, TaskSpec};
 
 use crate::Time;

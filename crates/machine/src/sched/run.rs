@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 /// By what a task hands over.
-pub(crate) type Baton = Yielder<(), ()>;
+pub(crate) type TaskYielder = Yielder<(), ()>;
 
 /// What a task does from beginning to end.
 pub type Body<'x, 'a, F> = Box<dyn for<'t> FnOnce(&Task<'t, 'a, F>) + 'x>;
@@ -53,7 +53,7 @@ impl<'x, 'a, F: Format> TaskSpec<'x, 'a, F> {
 const STACK: usize = 256 << 10;
 
 type Coroutine<'x> = ScopedCoroutineRef<'x, (), (), (), DefaultStack>;
-type Bodies<'x> = Vec<Box<dyn FnOnce(&Baton) + 'x>>;
+type Bodies<'x> = Vec<Box<dyn FnOnce(&TaskYielder) + 'x>>;
 type Panic = Box<dyn Any + Send>;
 
 impl<'a, F: Format> Machine<'a, F> {
@@ -75,14 +75,18 @@ impl<'a, F: Format> Machine<'a, F> {
         self.report()
     }
 
-    fn begin<'x>(&'x self, start: Time, spec: TaskSpec<'x, 'a, F>) -> Box<dyn FnOnce(&Baton) + 'x> {
+    fn begin<'x>(
+        &'x self,
+        start: Time,
+        spec: TaskSpec<'x, 'a, F>,
+    ) -> Box<dyn FnOnce(&TaskYielder) + 'x> {
         let node = self.account.borrow_mut().root(&spec.name);
         let state = Rc::new(TaskState::new(spec.name, spec.pinned, CoreId::default(), node));
         let id = TaskId(self.tasks.borrow().len() as u32);
         self.tasks.borrow_mut().push(Rc::clone(&state));
         self.tell(start, Event::Wake(id));
-        Box::new(move |baton| {
-            let task = Task::new(self, id, state, Some(baton));
+        Box::new(move |yielder| {
+            let task = Task::new(self, id, state, Some(yielder));
             (spec.body)(&task);
             task.end();
         })
@@ -136,7 +140,8 @@ fn nest(
         return;
     };
     let stack = DefaultStack::new(STACK).expect("there is memory for a task's stack");
-    let coroutine = ScopedCoroutine::with_stack(stack, move |baton: &Baton, ()| body(baton));
+    let coroutine =
+        ScopedCoroutine::with_stack(stack, move |yielder: &TaskYielder, ()| body(yielder));
     coroutine.scope(|task| {
         let mut tasks: Vec<Coroutine<'_>> = tasks;
         tasks.push(task);

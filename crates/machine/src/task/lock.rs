@@ -2,7 +2,7 @@
 
 use super::Task;
 use crate::Time;
-use crate::account::{Own, count_by};
+use crate::account::{MachineActivity, count_by};
 use crate::core::CoreId;
 use crate::machine::Machine;
 use crate::sched::{Status, TaskId, TaskState};
@@ -113,7 +113,7 @@ impl<'a, F: Format> Task<'_, 'a, F> {
     pub fn relax_for(&self, id: LockId, turns: u64) {
         let price = self.machine.setup.prices.relax.max(Time::from_ps(1)) * turns;
         self.core().spend(price);
-        self.of_which(Own::Spin, price);
+        self.of_which(MachineActivity::Spin, price);
         count_by(&self.core().tally.spins, turns);
         self.state.spins_for.set(Some(id));
         let mut locks = self.machine.locks.borrow_mut();

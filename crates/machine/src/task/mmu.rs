@@ -1,7 +1,7 @@
 //! The MMU as a task sees it.
 
 use super::Task;
-use crate::account::{Own, count};
+use crate::account::{MachineActivity, count};
 use crate::core::Doing;
 use crate::platform::{Invalidation, InvalidationPrices};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
@@ -10,7 +10,7 @@ use pageout_paging::{Format, Mmu};
 impl<F: Format> Task<'_, '_, F> {
     /// Does what takes time on this core, some of it perhaps waiting for others, and notes how long
     /// it took.
-    fn timed(&self, own: Own, act: impl FnOnce()) {
+    fn timed(&self, own: MachineActivity, act: impl FnOnce()) {
         let begun = (self.now(), self.core().stolen.get());
         act();
         let stolen = self.core().stolen.get() - begun.1;
@@ -45,7 +45,9 @@ impl<F: Format> Mmu for Task<'_, '_, F> {
         let (machine, core) = (self.machine, self.core());
         match (machine.setup.shape.invalidation, &machine.setup.prices.invalidation) {
             (Invalidation::Broadcast(shape), InvalidationPrices::Broadcast(prices)) => {
-                self.timed(Own::Invalidate, || machine.broadcast(core, shape, prices, what));
+                self.timed(MachineActivity::Invalidate, || {
+                    machine.broadcast(core, shape, prices, what)
+                });
             }
             _ => self.state.pending.borrow_mut().queued.push(what),
         }
@@ -54,10 +56,10 @@ impl<F: Format> Mmu for Task<'_, '_, F> {
     fn barrier(&self, barrier: Barrier) {
         self.sync();
         match (barrier, &self.machine.setup.prices.invalidation) {
-            (Barrier::Complete, _) => self.timed(Own::Wait, || self.complete()),
+            (Barrier::Complete, _) => self.timed(MachineActivity::Wait, || self.complete()),
             // DSB ISHST waits for no invalidation: as a DSB ISH with nothing outstanding.
             (Barrier::Publish, InvalidationPrices::Broadcast(prices)) => {
-                self.timed(Own::Wait, || self.spend(prices.dsb_base));
+                self.timed(MachineActivity::Wait, || self.spend(prices.dsb_base));
             }
             (Barrier::Publish, InvalidationPrices::Ipi(_)) => {}
         }
@@ -80,7 +82,7 @@ impl<F: Format> Mmu for Task<'_, '_, F> {
         };
         count(&core.tally.local_entries);
         core.tlb.borrow_mut().forget(what, core.clock.get());
-        self.timed(Own::Invalidate, || self.spend(cost));
+        self.timed(MachineActivity::Invalidate, || self.spend(cost));
     }
 
     fn remote(&self, asid: Asid) -> bool {

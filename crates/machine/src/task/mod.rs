@@ -9,11 +9,11 @@ pub use lock::{LockGuard, LockId};
 pub use table::TaskTable;
 
 use crate::Time;
-use crate::account::{Activity, NodeId, Own, count};
+use crate::account::{Activity, MachineActivity, NodeId, count};
 use crate::core::{Core, CoreId, Doing};
 use crate::machine::Machine;
 use crate::platform::InvalidationPrices;
-use crate::sched::{Baton, Event, Status, TaskId, TaskState};
+use crate::sched::{Event, Status, TaskId, TaskState, TaskYielder};
 use crate::storage::Transfer;
 use crate::tlb::{FaultKind, Found, PageFault, Space, Walk};
 use pageout_paging::mmu::Asid;
@@ -32,7 +32,7 @@ pub struct Task<'t, 'a, F: Format> {
     state: Rc<TaskState>,
     core: Cell<CoreId>,
     space: Cell<Option<Space>>,
-    baton: Option<&'t Baton>,
+    yielder: Option<&'t TaskYielder>,
 }
 
 impl<F: Format> std::fmt::Debug for Task<'_, '_, F> {
@@ -74,10 +74,10 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         machine: &'t Machine<'a, F>,
         id: TaskId,
         state: Rc<TaskState>,
-        baton: Option<&'t Baton>,
+        yielder: Option<&'t TaskYielder>,
     ) -> Self {
         let core = Cell::new(state.core.get());
-        let task = Self { machine, id, state, core, space: Cell::new(None), baton };
+        let task = Self { machine, id, state, core, space: Cell::new(None), yielder };
         task.go_on();
         task
     }
@@ -167,14 +167,14 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
                 let walk = core.tlb.borrow_mut().walk(&space, at, store, now);
                 let cost = prices.walk_level * u64::from(walk.levels) + self.walked(&walk);
                 core.spend(cost);
-                self.of_which(Own::Walk, cost);
+                self.of_which(MachineActivity::Walk, cost);
                 walk.fault
             }
         };
         let Some(fault) = fault else { return Ok(()) };
         count(&core.tally.faults);
         core.spend(prices.fault);
-        self.of_which(Own::Trap, prices.fault);
+        self.of_which(MachineActivity::Trap, prices.fault);
         Err(fault)
     }
 
@@ -214,7 +214,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         ActivityGuard { task: self, before }
     }
 
-    fn of_which(&self, own: Own, time: Time) {
+    fn of_which(&self, own: MachineActivity, time: Time) {
         self.machine.account.borrow_mut().of_which(self.state.node.get(), own, time);
     }
 
@@ -343,12 +343,12 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         let next = self.machine.next_turn();
         let mine = next.is_some_and(|id| self.machine.core(id).current.get() == Some(self.id));
         if !mine {
-            let Some(baton) = self.baton else {
+            let Some(yielder) = self.yielder else {
                 let why = self.machine.waiting().unwrap_or_default();
                 panic!("a task that is alone waits for others: {why}");
             };
             self.machine.chosen.set(next);
-            baton.suspend(());
+            yielder.suspend(());
         }
         self.go_on();
     }
@@ -366,7 +366,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
 
 impl<F: Format> Drop for Task<'_, '_, F> {
     fn drop(&mut self) {
-        if self.baton.is_none() {
+        if self.yielder.is_none() {
             let core = self.core();
             self.put_off();
             self.state.status.set(Status::Done);

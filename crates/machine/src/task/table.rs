@@ -2,7 +2,7 @@
 
 use super::Task;
 use crate::Time;
-use crate::account::{Own, count};
+use crate::account::{MachineActivity, count};
 use crate::core::CoreId;
 use crate::lines::Lines;
 use crate::platform::Prices;
@@ -50,7 +50,7 @@ impl<F: Format> TaskTable<'_, '_, F> {
         let price = price(&mut machine.lines.borrow_mut(), core, &machine.setup.prices);
         count(&self.task.core().tally.table_operations);
         self.task.spend(price);
-        self.task.of_which(Own::Table, price);
+        self.task.of_which(MachineActivity::Table, price);
     }
 
     #[inline]

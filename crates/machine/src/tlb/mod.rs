@@ -11,7 +11,7 @@ pub use shape::{LevelShape, ShapeError, TlbShape, Walks};
 pub use walk::{FaultKind, PageFault, Space, Walk};
 
 use crate::Time;
-use crate::hidden::Hidden;
+use crate::stale_access::StaleAccessHistogram;
 use level::{Entry, Level};
 use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::table::{HostTables, Slot, Table};
@@ -71,7 +71,7 @@ pub struct Tlb<'a, F> {
     hints: Box<[u16]>,
     /// Accesses so far: the clock by which entries were used.
     uses: u64,
-    hidden: Hidden,
+    hidden: StaleAccessHistogram,
     contiguous: bool,
     coalesce: usize,
     caches_invalid: bool,
@@ -102,7 +102,7 @@ impl<'a, F: Format> Tlb<'a, F> {
             walks: (shape.walk_cache > 0).then(|| Level::new(walks, tables_by_class)),
             hints: vec![0; 1 << Self::HINT_BITS].into(),
             uses: 0,
-            hidden: Hidden::default(),
+            hidden: StaleAccessHistogram::default(),
             contiguous: shape.contiguous,
             coalesce,
             caches_invalid: shape.caches_invalid,
@@ -304,7 +304,7 @@ impl<'a, F: Format> Tlb<'a, F> {
     }
 
     /// Accesses that entries hid, and for how long those that are gone did.
-    pub fn hidden(&self) -> &Hidden {
+    pub fn hidden(&self) -> &StaleAccessHistogram {
         &self.hidden
     }
 
@@ -329,7 +329,7 @@ impl<'a, F: Format> Tlb<'a, F> {
 /// gone for good.
 fn leave_l1(
     l2: Option<&mut Level>,
-    hidden: &mut Hidden,
+    hidden: &mut StaleAccessHistogram,
     now: Time,
     tag: Tag,
     entry: &Entry,
@@ -346,7 +346,7 @@ fn leave_l1(
 }
 
 /// An entry is gone.
-fn leave(hidden: &mut Hidden, now: Time, entry: &Entry) {
+fn leave(hidden: &mut StaleAccessHistogram, now: Time, entry: &Entry) {
     if let Some((_, since)) = entry.hides {
         hidden.ends(now.since(since));
     }

@@ -29,7 +29,7 @@ const BEFORE: [&str; 3] = ["warm-up", "kswapd, warm-up", "flusher, warm-up"];
 
 /// What is told of a run, in the order of [`Outcome`]'s values: a name, a unit, and whether it is
 /// counted.
-const TOLD: [(&str, &str, bool); 27] = [
+const REPORTED: [(&str, &str, bool); 27] = [
     (TIME, "ns/use", false),
     ("whole time", "ms", false),
     ("background reclaim", "% of time", false),
@@ -61,7 +61,7 @@ const TOLD: [(&str, &str, bool); 27] = [
 
 /// What one run came to.
 #[derive(Clone, Debug)]
-pub(super) struct Outcome([f64; TOLD.len()]);
+pub(super) struct Outcome([f64; REPORTED.len()]);
 
 /// Those of one scenario under one variant: runs with nominal prices, then one a draw.
 pub(super) type Outcomes = Vec<Outcome>;
@@ -147,7 +147,7 @@ pub(super) fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
     let (nominal, drawn) = outcomes.split_at(runs);
     let times: Vec<_> = drawn.iter().map(Outcome::time).collect();
     let mut metrics = Vec::new();
-    for (k, (name, unit, counted)) in TOLD.into_iter().enumerate() {
+    for (k, (name, unit, counted)) in REPORTED.into_iter().enumerate() {
         let values: Vec<_> = nominal.iter().map(|outcome| outcome.0[k]).collect();
         let metric = modelled(name, unit, &values);
         let basis = if counted { Basis::Counted } else { Basis::Modelled };

@@ -4,7 +4,7 @@
 
 use super::AccessPatterns;
 use super::setup::{Setup, page_at};
-use crate::software::Effort;
+use crate::software::KernelOp;
 use crate::{Kernel, ModelEnv, activity};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::{AccessPattern as Pattern, READ_AHEAD_BYTES, Use};
@@ -191,7 +191,7 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
         self.tally.faults += 1;
         kernel.on(self.task, |env| {
             let fault = env.within(activity::FAULT, || {
-                env.does(Effort::Fault, 1);
+                env.does(KernelOp::Fault, 1);
                 self.read_around(env, page);
                 let access = if store { Access::Write } else { Access::Read };
                 let (maps, tuning, at) =

@@ -1,7 +1,7 @@
 //! One run: a shell on every core but the last, where a task reclaims.
 
 use super::ForkHeavy;
-use crate::{Between, Kernel, Model, One, Program, Swap, Told, activity, told};
+use crate::{Between, Kernel, Model, One, Program, Reported, Swap, activity, reported};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::counted;
 use pageout_experiment::scenarios::Reclaim;
@@ -249,7 +249,7 @@ impl Outcome {
 }
 
 /// What is told with the interval of the draws.
-const TOLD: [Told<Outcome>; 15] = [
+const REPORTED: [Reported<Outcome>; 15] = [
     (LOOP, US, Outcome::mean),
     ("loop, P50", US, |one| one.quantile(0.5)),
     ("loop, P90", US, |one| one.quantile(0.9)),
@@ -270,7 +270,7 @@ const TOLD: [Told<Outcome>; 15] = [
 /// The metrics of runs with nominal prices and of those with drawn ones.
 pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let one = &nominal[0];
-    let mut metrics = told(&TOLD, nominal, drawn);
+    let mut metrics = reported(&REPORTED, nominal, drawn);
     metrics.extend(one.between.metrics(EACH, one.loops()));
     let written = one.written as f64 / one.loops();
     metrics.push(counted("pages written to swap", EACH, written, Better::Neither));

@@ -2,7 +2,7 @@
 //! same memory before each time.
 
 use super::PageoutShared;
-use crate::{Between, Kernel, Model, One, Program, Swap, Told, activity, told};
+use crate::{Between, Kernel, Model, One, Program, Reported, Swap, activity, reported};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::counted;
 use pageout_experiment::scenarios::Out;
@@ -281,7 +281,7 @@ impl Outcome {
 }
 
 /// What is told with the interval of the draws.
-const TOLD: [Told<Outcome>; 7] = [
+const REPORTED: [Reported<Outcome>; 7] = [
     (REPETITION, US, Outcome::repetition),
     ("invalidating and waiting", US, Outcome::flushing),
     ("taken from other cores", US, |one| one.between.stolen().ns() / 1e3 / one.times),
@@ -296,7 +296,7 @@ const TOLD: [Told<Outcome>; 7] = [
 /// The metrics of runs with nominal prices and of those with drawn ones.
 pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let one = &nominal[0];
-    let mut metrics = told(&TOLD, nominal, drawn);
+    let mut metrics = reported(&REPORTED, nominal, drawn);
     metrics.extend(one.between.metrics(EACH, one.times));
     let written = one.written as f64 / one.times;
     metrics.push(counted("pages written to swap", EACH, written, Better::Neither));

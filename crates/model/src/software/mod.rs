@@ -21,11 +21,11 @@ macro_rules! efforts {
     ($($(#[$doc:meta])* $effort:ident = $name:literal,)*) => {
         /// What kernel code does, each time.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum Effort {
+        pub enum KernelOp {
             $($(#[$doc])* $effort,)*
         }
 
-        impl Effort {
+        impl KernelOp {
             /// Every effort.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$effort),*];
 
@@ -102,7 +102,7 @@ efforts! {
 
 /// Instructions by effort, on one architecture.
 #[derive(Clone, Copy, Debug)]
-pub struct Software([u32; Effort::ALL.len()]);
+pub struct Software([u32; KernelOp::ALL.len()]);
 
 impl Software {
     /// Of kernels of a format's architecture.
@@ -114,7 +114,7 @@ impl Software {
     }
 
     /// What one of it costs.
-    pub const fn cost(&self, effort: Effort) -> u64 {
+    pub const fn cost(&self, effort: KernelOp) -> u64 {
         self.0[effort as usize] as u64
     }
 }
@@ -122,13 +122,13 @@ impl Software {
 /// How often each was done.
 #[derive(Debug, Default)]
 pub struct Done {
-    times: [Cell<u64>; Effort::ALL.len()],
+    times: [Cell<u64>; KernelOp::ALL.len()],
     instructions: Cell<u64>,
 }
 
 impl Done {
     /// How often this was done.
-    pub fn times(&self, effort: Effort) -> u64 {
+    pub fn times(&self, effort: KernelOp) -> u64 {
         self.times[effort as usize].get()
     }
 
@@ -178,7 +178,7 @@ impl<'k> Meter<'k> {
 
     /// So much of something.
     #[inline]
-    pub fn does(&self, effort: Effort, times: u64) -> u64 {
+    pub fn does(&self, effort: KernelOp, times: u64) -> u64 {
         let instructions = self.software.cost(effort) * times;
         let count = &self.done.times[effort as usize];
         count.set(count.get() + times);
@@ -191,7 +191,7 @@ impl<'k> Meter<'k> {
     pub fn leave(&self, next: Stage) -> u64 {
         let checked = matches!((self.stage.get(), next), (_, Stage::Young) | (Stage::Young, _));
         let kept = !checked && next != Stage::Unmap && self.asked.take();
-        if kept { self.does(Effort::Keep, 1) } else { 0 }
+        if kept { self.does(KernelOp::Keep, 1) } else { 0 }
     }
 
     /// The engine enters a stage.
@@ -201,16 +201,16 @@ impl<'k> Meter<'k> {
         match (before, stage) {
             // Back from the check of a run.
             (Stage::Young, Stage::RmapWalk) => 0,
-            (Stage::RmapWalk, Stage::Young) => self.does(Effort::Check, 1),
+            (Stage::RmapWalk, Stage::Young) => self.does(KernelOp::Check, 1),
             (_, Stage::RmapWalk) => {
                 self.asked.set(true);
-                self.does(Effort::Ask, 1)
+                self.does(KernelOp::Ask, 1)
             }
             (_, Stage::Unmap) => {
                 self.asked.set(false);
-                self.does(Effort::Unmap, 1)
+                self.does(KernelOp::Unmap, 1)
             }
-            (_, Stage::CacheRemoval) => self.does(Effort::Remove, 1),
+            (_, Stage::CacheRemoval) => self.does(KernelOp::Remove, 1),
             _ => 0,
         }
     }
@@ -220,7 +220,7 @@ impl<'k> Meter<'k> {
         self.in_run.set(true);
         // What a look-around does after the run it was called for.
         self.searching.set(true);
-        self.does(Effort::AgeRun, 1)
+        self.does(KernelOp::AgeRun, 1)
     }
 
     /// It has checked the run.
@@ -233,16 +233,16 @@ impl<'k> Meter<'k> {
     pub fn accesses(&self, access: Access) -> u64 {
         let searching = self.searching.get() && !self.in_run.get();
         let effort = match (self.stage.get(), access) {
-            (_, Access::Line) => Effort::Line,
-            (Stage::Young, Access::Change) => Effort::Clear,
-            (Stage::Young, Access::Read(true)) if searching => Effort::AgeBlock,
-            (Stage::Young, Access::Read(false)) if searching => Effort::AgeRead,
-            (Stage::Young, Access::Read(_)) => Effort::RunRead,
-            (Stage::Unmap, Access::Change) => Effort::TakeEntry,
-            (Stage::RmapWalk, Access::Read(true)) => Effort::AskBlock,
+            (_, Access::Line) => KernelOp::Line,
+            (Stage::Young, Access::Change) => KernelOp::Clear,
+            (Stage::Young, Access::Read(true)) if searching => KernelOp::AgeBlock,
+            (Stage::Young, Access::Read(false)) if searching => KernelOp::AgeRead,
+            (Stage::Young, Access::Read(_)) => KernelOp::RunRead,
+            (Stage::Unmap, Access::Change) => KernelOp::TakeEntry,
+            (Stage::RmapWalk, Access::Read(true)) => KernelOp::AskBlock,
             // Part of asking, of unmapping and of walking upper levels.
             (Stage::RmapWalk | Stage::Unmap | Stage::Aging, _) => return 0,
-            _ => Effort::Entry,
+            _ => KernelOp::Entry,
         };
         self.does(effort, 1)
     }
@@ -250,8 +250,8 @@ impl<'k> Meter<'k> {
     /// An invalidation is issued, or put off: one a run of entries taken out.
     pub fn invalidates(&self) -> u64 {
         match self.stage.get() {
-            Stage::Unmap => self.does(Effort::Take, 1),
-            _ => self.does(Effort::Invalidate, 1),
+            Stage::Unmap => self.does(KernelOp::Take, 1),
+            _ => self.does(KernelOp::Invalidate, 1),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Our instructions beside those counted of real kernels.
 
-use super::{COSTS, Effort};
+use super::{COSTS, KernelOp};
 use crate::{Kernel, Model, One, Swap};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
@@ -144,7 +144,7 @@ fn batching_saves_what_it_saves_linux() {
 
 #[test]
 fn every_effort_has_one_cost_with_a_source() {
-    for (effort, cost) in Effort::ALL.into_iter().zip(COSTS) {
+    for (effort, cost) in KernelOp::ALL.into_iter().zip(COSTS) {
         assert_eq!(cost.effort, effort, "costs are in the order of efforts");
         assert!(matches!(cost.basis, Basis::Fitted | Basis::Guessed));
         assert!(cost.source.len() > 10, "{}", effort.name());

@@ -2,7 +2,7 @@
 
 use super::tables::Tables;
 use crate::tlb::{FaultKind, Found, LevelShape, Space, TlbShape, Walks};
-use crate::{Hidden, Time};
+use crate::{StaleAccessHistogram, Time};
 use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::table::Table;
 use pageout_paging::{Format, Level, Pte, VirtAddr};
@@ -41,7 +41,7 @@ pub(super) struct Naive {
     levels: [Vec<Entry>; 2],
     /// For each translation that hides accesses: the first one's table entry, and since when.
     hides: BTreeMap<(Option<u32>, u64), (u32, Time)>,
-    pub(super) hidden: Hidden,
+    pub(super) hidden: StaleAccessHistogram,
     uses: u64,
     walks: Vec<(Asid, Level, u64, u64)>,
     steps: u64,
@@ -53,7 +53,7 @@ impl Naive {
             shape,
             levels: [Vec::new(), Vec::new()],
             hides: BTreeMap::new(),
-            hidden: Hidden::default(),
+            hidden: StaleAccessHistogram::default(),
             uses: 0,
             walks: Vec::new(),
             steps: 0,

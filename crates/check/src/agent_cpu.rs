@@ -1,7 +1,7 @@
 //! What an agent sees: the world, from its CPU, handing over before each thing that others may see.
 
-use super::schedule::{Baton, Pause};
-use super::story::Event;
+use super::event_log::Event;
+use super::schedule::{AgentYielder, Pause};
 use super::world::World;
 use pageout_exhibits::harness::Subject;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
@@ -9,25 +9,25 @@ use pageout_paging::table::{HostTable, LINE};
 use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Pte, Table};
 use pageout_reclaim::{Backing, Frames, Io, Submitted};
 
-/// A CPU and the agent on it. Before the agents start there is no baton, and nobody to hand to.
-pub struct Seat<'a, F> {
+/// A CPU and the agent on it. Before the agents start there is no yielder, and nobody to hand to.
+pub struct AgentCpu<'a, F> {
     /// The world.
     pub world: &'a World<F>,
     /// By what to hand over.
-    pub baton: Option<&'a Baton>,
+    pub yielder: Option<&'a AgentYielder>,
     /// The CPU.
     pub cpu: usize,
 }
 
-impl<F> Clone for Seat<'_, F> {
+impl<F> Clone for AgentCpu<'_, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F> Copy for Seat<'_, F> {}
+impl<F> Copy for AgentCpu<'_, F> {}
 
-impl<F: Format> Seat<'_, F> {
+impl<F: Format> AgentCpu<'_, F> {
     /// Lets others go first.
     pub fn pause(&self) {
         self.hand_over(Pause::Step);
@@ -42,7 +42,7 @@ impl<F: Format> Seat<'_, F> {
     }
 
     fn hand_over(&self, pause: Pause) -> u8 {
-        self.baton.map_or(0, |baton| baton.suspend(pause))
+        self.yielder.map_or(0, |yielder| yielder.suspend(pause))
     }
 
     /// Tells what this CPU does.
@@ -53,23 +53,23 @@ impl<F: Format> Seat<'_, F> {
 
 /// The ground of one agent, on which the engine runs under `S`.
 pub struct Ground<'a, S: Subject, F: Format> {
-    seat: Seat<'a, F>,
-    mmu: S::Mmu<Seat<'a, F>>,
+    agent: AgentCpu<'a, F>,
+    mmu: S::Mmu<AgentCpu<'a, F>>,
 }
 
 impl<'a, S: Subject, F: Format> Ground<'a, S, F> {
-    /// The ground of a seat.
-    pub fn new(seat: Seat<'a, F>) -> Self {
-        Self { seat, mmu: S::mmu(seat) }
+    /// The ground of an agent.
+    pub fn new(agent: AgentCpu<'a, F>) -> Self {
+        Self { agent, mmu: S::mmu(agent) }
     }
 
-    /// The seat.
-    pub fn seat(&self) -> Seat<'a, F> {
-        self.seat
+    /// The agent.
+    pub fn agent(&self) -> AgentCpu<'a, F> {
+        self.agent
     }
 }
 
-impl<F: Format> Mmu for Seat<'_, F> {
+impl<F: Format> Mmu for AgentCpu<'_, F> {
     fn caps(&self) -> Caps {
         Caps { shootdown: self.world.machine.shootdown, ..Caps::IDEAL }
     }
@@ -93,36 +93,36 @@ impl<F: Format> Mmu for Seat<'_, F> {
 }
 
 /// A handle to one table.
-pub struct SeatTable<'a, F> {
-    seat: Seat<'a, F>,
+pub struct AgentTable<'a, F> {
+    agent: AgentCpu<'a, F>,
     table: HostTable<'a, F>,
     frame: Pfn,
 }
 
-impl<F> Clone for SeatTable<'_, F> {
+impl<F> Clone for AgentTable<'_, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F> Copy for SeatTable<'_, F> {}
+impl<F> Copy for AgentTable<'_, F> {}
 
-impl<F: Format> SeatTable<'_, F> {
+impl<F: Format> AgentTable<'_, F> {
     /// Changes entry `i` once the others have had their turn, and tells of it.
     fn change<R>(self, i: usize, change: impl FnOnce() -> R) -> R {
-        self.seat.pause();
+        self.agent.pause();
         let old = self.table.load(i);
         let result = change();
         let new = self.table.load(i);
         if old != new {
-            self.seat.world.tell_change(self.seat.cpu, self.frame, i, old, new);
-            self.seat.world.offer(self.frame, i);
+            self.agent.world.tell_change(self.agent.cpu, self.frame, i, old, new);
+            self.agent.world.offer(self.frame, i);
         }
         result
     }
 }
 
-impl<F: Format> Table for SeatTable<'_, F> {
+impl<F: Format> Table for AgentTable<'_, F> {
     fn load(self, i: usize) -> Pte {
         self.table.load(i)
     }
@@ -156,20 +156,20 @@ impl<F: Format> Table for SeatTable<'_, F> {
 
 /// A table's lock, held.
 pub struct Guard<'a, F: Format> {
-    seat: Seat<'a, F>,
+    agent: AgentCpu<'a, F>,
     frame: Pfn,
 }
 
 impl<F: Format> Drop for Guard<'_, F> {
     fn drop(&mut self) {
-        self.seat.world.lock_of(self.frame).set(false);
+        self.agent.world.lock_of(self.frame).set(false);
     }
 }
 
 impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
     type Format = F;
-    type Table = S::Table<SeatTable<'a, F>>;
-    type Mmu = S::Mmu<Seat<'a, F>>;
+    type Table = S::Table<AgentTable<'a, F>>;
+    type Mmu = S::Mmu<AgentCpu<'a, F>>;
     type Rules = S::Rules;
     type TableGuard<'g>
         = Guard<'a, F>
@@ -177,8 +177,8 @@ impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
         Self: 'g;
 
     fn table(&self, frame: Pfn) -> Self::Table {
-        let seat = self.seat;
-        S::table(SeatTable { seat, table: seat.world.table(frame), frame })
+        let agent = self.agent;
+        S::table(AgentTable { agent, table: agent.world.table(frame), frame })
     }
 
     fn mmu(&self) -> &Self::Mmu {
@@ -186,14 +186,14 @@ impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
     }
 
     fn try_lock_table(&self, frame: Pfn) -> Option<Guard<'a, F>> {
-        let lock = self.seat.world.lock_of(frame);
+        let lock = self.agent.world.lock_of(frame);
         // Finding it taken moves nothing: whoever waits may not keep others from going on.
         if lock.get() {
             return None;
         }
-        self.seat.pause();
+        self.agent.pause();
         let free = !lock.replace(true);
-        free.then(|| Guard { seat: self.seat, frame })
+        free.then(|| Guard { agent: self.agent, frame })
     }
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
@@ -201,60 +201,60 @@ impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
     }
 
     fn relax(&self) {
-        self.seat.hand_over(Pause::Blocked);
+        self.agent.hand_over(Pause::Blocked);
     }
 }
 
 impl<S: Subject, F: Format> Frames for Ground<'_, S, F> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
-        self.seat.pause();
-        let pfn = self.seat.world.memory.borrow_mut().alloc(order)?;
-        self.seat.tell(|event| event.of_frames(pfn, order.nr_pages() as u64), "takes");
+        self.agent.pause();
+        let pfn = self.agent.world.memory.borrow_mut().alloc(order)?;
+        self.agent.tell(|event| event.of_frames(pfn, order.nr_pages() as u64), "takes");
         Some(pfn)
     }
 
     fn free(&self, pfn: Pfn, order: Order) {
-        self.seat.pause();
-        self.seat.world.free(self.seat.cpu, pfn, order);
+        self.agent.pause();
+        self.agent.world.free(self.agent.cpu, pfn, order);
     }
 
     fn alloc_table(&self) -> Option<Pfn> {
-        self.seat.world.alloc_table()
+        self.agent.world.alloc_table()
     }
 
     fn free_table(&self, frame: Pfn) {
-        self.seat.pause();
-        self.seat.world.free_table(frame);
+        self.agent.pause();
+        self.agent.world.free_table(frame);
     }
 
     fn zero(&self, pfn: Pfn, nr: usize) {
-        self.seat.world.memory.borrow_mut().zero(pfn, nr as u64);
+        self.agent.world.memory.borrow_mut().zero(pfn, nr as u64);
     }
 
     fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
-        self.seat.pause();
-        self.seat.world.memory.borrow_mut().copy(from, to, nr as u64);
+        self.agent.pause();
+        self.agent.world.memory.borrow_mut().copy(from, to, nr as u64);
         let note = format!(" to frame {}", to.get());
-        self.seat.tell(|event| event.of_frames(from, nr as u64).noting(note), "copies");
+        self.agent.tell(|event| event.of_frames(from, nr as u64).noting(note), "copies");
     }
 
     fn free_pages(&self) -> usize {
-        self.seat.world.memory.borrow().free_pages()
+        self.agent.world.memory.borrow().free_pages()
     }
 }
 
 impl<S: Subject, F: Format> Backing for Ground<'_, S, F> {
     fn read(&self, io: Io) -> Submitted {
-        self.seat.pause();
-        self.seat.world.memory.borrow_mut().read(io.place, io.pfn, io.nr as u64);
-        self.seat.tell(|event| event.of_frames(io.pfn, io.nr as u64), "reads back");
+        self.agent.pause();
+        self.agent.world.memory.borrow_mut().read(io.place, io.pfn, io.nr as u64);
+        self.agent.tell(|event| event.of_frames(io.pfn, io.nr as u64), "reads back");
         Submitted::Done
     }
 
     fn write(&self, io: Io) -> Submitted {
-        self.seat.pause();
-        self.seat.world.memory.borrow_mut().write(io.place, io.pfn, io.nr as u64);
-        self.seat.tell(|event| event.of_frames(io.pfn, io.nr as u64), "writes out");
+        self.agent.pause();
+        self.agent.world.memory.borrow_mut().write(io.place, io.pfn, io.nr as u64);
+        self.agent.tell(|event| event.of_frames(io.pfn, io.nr as u64), "writes out");
         Submitted::Done
     }
 }

@@ -10,7 +10,7 @@ const PARTS_LOG2: u32 = 5;
 /// An entry that hides accesses is counted once, from the first of them to the end of it: it is
 /// invalidated or gives way, or the page is seen young again.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Hidden {
+pub struct StaleAccessHistogram {
     /// Accesses through entries whose page was old: aging does not see them.
     pub accesses: u64,
     /// Accesses through entries whose page was not mapped any more.
@@ -20,7 +20,7 @@ pub struct Hidden {
     longest: Time,
 }
 
-impl Hidden {
+impl StaleAccessHistogram {
     /// An entry that hid accesses for so long does so no more.
     pub fn ends(&mut self, after: Time) {
         let bucket = bucket(after.ps());
@@ -122,8 +122,8 @@ mod tests {
 
     #[test]
     fn nothing_hidden_has_no_quantiles() {
-        assert_eq!(Hidden::default().quantile(0.5), None);
-        assert_eq!(Hidden::default().longest(), Time::ZERO);
+        assert_eq!(StaleAccessHistogram::default().quantile(0.5), None);
+        assert_eq!(StaleAccessHistogram::default().longest(), Time::ZERO);
     }
 
     proptest! {
@@ -134,7 +134,7 @@ mod tests {
             percent in 0_usize..=100,
         ) {
             let of = |all: &[u64]| {
-                let mut hidden = Hidden::default();
+                let mut hidden = StaleAccessHistogram::default();
                 all.iter().for_each(|ps| hidden.ends(Time::from_ps(*ps)));
                 hidden
             };

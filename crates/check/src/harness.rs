@@ -1,11 +1,11 @@
 //! Those who act: each runs the real engine on a CPU of its own.
 
 use super::access::{Access, Accessed};
+use super::agent_cpu::{AgentCpu, Ground};
 use super::memory::FIRST_FRAME;
 use super::registers::Kind;
 use super::scenario::{Agent, Before, Op, Scenario};
 use super::schedule::Body;
-use super::seat::{Ground, Seat};
 use super::world::{FRAMES, World};
 use pageout_exhibits::harness::Subject;
 use pageout_paging::mmu::Asid;
@@ -38,7 +38,7 @@ pub const TUNING: Tuning = Tuning {
 const PATIENCE: usize = 16;
 
 /// The process, and who acts in it.
-pub struct Cast<'a, S: Subject, F: Format> {
+pub struct Harness<'a, S: Subject, F: Format> {
     /// What all share.
     pub world: &'a World<F>,
     /// The engine.
@@ -56,10 +56,11 @@ pub struct Cast<'a, S: Subject, F: Format> {
     subject: PhantomData<S>,
 }
 
-impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
+impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     /// A process that has mapped the scenario's pages, and has done what it did before.
     pub fn set_up(world: &'a World<F>, maps: &'a Maps<'a>, scenario: &'a Scenario) -> Self {
-        let env = Ground::<S, F>::new(Seat { world, baton: None, cpu: scenario.agents.len() });
+        let env =
+            Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: scenario.agents.len() });
         let cpu = &mut CpuCtx::new();
         let kind = match scenario.kind {
             Kind::File | Kind::Private => MappingKind::File,
@@ -89,11 +90,11 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         let mm = process(ASID);
         let has_neighbour = scenario.agents.iter().any(|a| matches!(a, Agent::Neighbour(_)));
         let neighbour = has_neighbour.then(|| process(NEIGHBOUR));
-        let cast =
+        let harness =
             Self { world, maps, scenario, mm, neighbour, memcg, mapping, subject: PhantomData };
-        scenario.before.iter().for_each(|before| cast.before(&env, *before));
-        cast.grow_old();
-        cast
+        scenario.before.iter().for_each(|before| harness.before(&env, *before));
+        harness.grow_old();
+        harness
     }
 
     fn all_pages(&self) -> VirtRange {
@@ -130,8 +131,9 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
 
     /// What an agent does.
     pub fn body(&self, cpu: usize, agent: Agent) -> Body<'_> {
-        Box::new(move |baton| {
-            let env = Ground::<S, F>::new(Seat { world: self.world, baton: Some(baton), cpu });
+        Box::new(move |yielder| {
+            let env =
+                Ground::<S, F>::new(AgentCpu { world: self.world, yielder: Some(yielder), cpu });
             match agent {
                 Agent::Program(ops) => self.run_program(&env, (self.mm, ASID), ops),
                 Agent::Neighbour(ops) => {
@@ -168,23 +170,24 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         page: u64,
         access: Access,
     ) -> Option<u64> {
-        let (seat, addr) = (env.seat(), self.world.addr(page));
+        let (agent, addr) = (env.agent(), self.world.addr(page));
         let cpu = &mut CpuCtx::new();
         let how = match access {
             Access::Load => pageout_reclaim::Access::Read,
             Access::Store(_) => pageout_reclaim::Access::Write,
         };
         for _ in 0..PATIENCE {
-            seat.pause();
-            if let Accessed::Done(value) = seat.access(asid, page, access, &|pfn| self.keeps(pfn)) {
+            agent.pause();
+            if let Accessed::Done(value) = agent.access(asid, page, access, &|pfn| self.keeps(pfn))
+            {
                 return Some(value);
             }
-            seat.tell(|event| event.of_pages(page, 1), "faults on");
+            agent.tell(|event| event.of_pages(page, 1), "faults on");
             match handle_fault(self.maps, env, cpu, mm, addr, how, TUNING) {
                 Fault::Done(_) => {}
                 refused => {
                     let note = format!(": {refused:?}");
-                    seat.tell(|event| event.of_pages(page, 1).noting(note), "is refused");
+                    agent.tell(|event| event.of_pages(page, 1).noting(note), "is refused");
                     return None;
                 }
             }
@@ -221,7 +224,7 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         let range = self.range(from, to);
         let done = self.maps.munmap_range(env, &mut CpuCtx::new(), self.mm, &range);
         done.expect("there is room for VMAs");
-        env.seat().tell(|event| event, "returns");
+        env.agent().tell(|event| event, "returns");
         self.world.forbid(ASID, from..to, false, "munmap");
     }
 
@@ -229,7 +232,7 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         let (range, cpu) = (self.range(from, to), &mut CpuCtx::new());
         let done = self.maps.mprotect(env, cpu, self.mm, &range, VmFlags::READ);
         done.expect("there is room for VMAs");
-        env.seat().tell(|event| event, "returns");
+        env.agent().tell(|event| event, "returns");
         self.world.forbid(ASID, from..to, true, "mprotect");
     }
 
@@ -245,7 +248,7 @@ impl<'a, S: Subject, F: Format> Cast<'a, S, F> {
         let root = self.world.add_root(CHILD);
         let forked = self.maps.fork(env, &mut CpuCtx::new(), self.mm, root, CHILD);
         forked.expect("there is room for a child");
-        env.seat().tell(|event| event, "returns");
+        env.agent().tell(|event| event, "returns");
     }
 
     fn migrate(&self, env: &Ground<'_, S, F>) {
