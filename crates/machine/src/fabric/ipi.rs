@@ -112,6 +112,9 @@ impl<F: Format> Machine<'_, F> {
 
     /// Notes that a flush of the address space comes later (arch_tlbbatch_add_pending).
     pub(crate) fn defer(&self, pending: &mut Pending, asid: Asid) {
+        if !self.was_loaded(asid) {
+            return;
+        }
         let cores = self.with_mm(asid, |mm| {
             mm.generation += 1;
             mm.cores
@@ -120,6 +123,12 @@ impl<F: Format> Machine<'_, F> {
             Some((_, noted)) => *noted = noted.union(cores),
             None => pending.deferred.push((asid, cores)),
         }
+    }
+
+    /// Whether a core may hold anything of the address space: reclaim reaches a child's entries
+    /// through the reverse map before the child runs for the first time.
+    fn was_loaded(&self, asid: Asid) -> bool {
+        self.mms.borrow().contains_key(&asid.0)
     }
 
     /// Whether a core other than this one may hold translations of the address space.
@@ -183,6 +192,9 @@ impl<F: Format> Machine<'_, F> {
                 return self.spare_lazy(core, noted);
             }
         };
+        if !self.was_loaded(asid) {
+            return CoreSet::default();
+        }
         let now = core.clock.get();
         let (generation, cores, trim) = self.with_mm(asid, |mm| {
             mm.generation += 1;

@@ -76,6 +76,26 @@ fn cores_that_run_the_address_space_are_interrupted_and_no_others() {
     }
 }
 
+/// As of a forked child before it runs: reclaim finds its entries through the reverse map.
+#[test]
+fn an_address_space_that_no_core_loaded_has_no_one_to_tell() {
+    for setup in [tagged(3), riscv(3)] {
+        let ground = Ground::<F>::new(2);
+        let machine = ground.machine(setup);
+        with_programs(&ground, &machine, &[0, 0], |task| {
+            flush(task, page(1, 3));
+            flush(task, Invalidate::AddressSpace(asid(1)));
+            task.defer(asid(1));
+            flush(task, Invalidate::Everything);
+            // It runs, and is told from then on.
+            use_page(&ground, task, 1, 3);
+            flush(task, page(1, 3));
+            assert_eq!(held(task.machine(), 0, 1), NONE);
+        });
+        assert_eq!(machine.report().counts.rounds, 1, "for everything");
+    }
+}
+
 #[test]
 fn a_round_takes_sending_the_way_the_handler_and_the_acknowledgement() {
     for targets in [1, 3] {
