@@ -5,6 +5,7 @@
 mod asm;
 mod cmd;
 mod lab;
+mod licences;
 mod setup;
 mod suite;
 mod tidy;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use crate::{asm, cmd, setup, tidy};
+use crate::{asm, cmd, licences, setup, tidy};
 
 /// One step of the run. Cheap checks come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -16,6 +16,8 @@ pub(crate) enum Step {
     Format,
     /// Hold the house style.
     Tidy,
+    /// Hold what `deny.toml` says of licences and sources of the dependencies.
+    Licences,
     /// Lint every target of the workspace.
     Clippy,
     /// Build the documentation without warnings.
@@ -40,6 +42,7 @@ impl Step {
             Step::Setup => setup::all().map(|()| Vec::new()),
             Step::Format => quiet(&["fmt", "--all", "--check"]),
             Step::Tidy => tidy::run().map(|()| Vec::new()),
+            Step::Licences => licences::run().map(|()| Vec::new()),
             Step::Clippy => {
                 let scope = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
                 quiet(&scope)
