@@ -336,11 +336,11 @@ impl Folio {
         self.refs.fetch_add(nr, Relaxed);
     }
 
-    /// Notes that an entry was found dirty as it was taken out, before its reference is given up:
-    /// whoever then holds all references that are left sees it. Needs no lock, since the table's is
-    /// held.
+    /// Notes that an entry was found dirty as it was taken out, or a device's was, before its
+    /// reference is given up: whoever then holds all references that are left sees it. Needs no
+    /// lock, since the table's is held.
     #[inline]
-    pub(crate) fn note_dirty(&self) {
+    pub fn note_dirty(&self) {
         self.dirtied.store(true, Release);
     }
 

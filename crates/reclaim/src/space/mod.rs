@@ -22,6 +22,7 @@ use crate::mmap::is_pages;
 use crate::vma::VmaId;
 use crate::world::World;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
+use pageout_paging::pte::SwapEntry;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Env, Format, Level, LockedTable, Pte, Table, VirtAddr, VirtRange, tlb};
 
@@ -150,6 +151,14 @@ impl Maps<'_> {
 fn read<W: World>(pt: &LockedTable<'_, W>, addr: VirtAddr) -> Pte {
     let i = W::Format::index(Level::Pte, addr);
     pageout_paging::contig::gather::<W::Format, _>(pt.table(), i)
+}
+
+/// Has devices reach no more what the entry at `addr`, which changes, lent them (Linux 7.3.4, the
+/// mmu_notifier_invalidate_range_start of mprotect and mremap).
+fn forget_lent<E: Env>(env: &E, mm: &Mm, addr: VirtAddr, entry: SwapEntry) {
+    if entry.lent().is_some() {
+        tlb::forget_secondary(env, mm.asid(), addr, 1, Level::Pte);
+    }
 }
 
 /// Stores an entry that maps nothing, over one that maps nothing.

@@ -1,6 +1,6 @@
 //! Changing what entries permit: mprotect, and userfaultfd's write protection.
 
-use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
+use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
 use crate::fault::prot_of;
 use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
@@ -175,6 +175,7 @@ fn rewrite_run<W: World, V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
             // A marker that marks nothing any more is an empty entry.
             let nothing = new.kind == SwapKind::Marker && !new.uffd_wp;
             set_absent(pt, addr, if nothing { Pte::NONE } else { W::Format::swap(new) });
+            forget_lent(world, mm, addr, entry);
         }
     }
     after::<W::Format>(addr, 1)

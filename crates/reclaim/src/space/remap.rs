@@ -1,7 +1,7 @@
 //! Moving and resizing what is mapped.
 
 use super::protect::KEEP_WRITE;
-use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
+use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
 use crate::fault::WorldTables;
 use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
@@ -219,8 +219,9 @@ fn take<W: World>(
             }
             (was, nr)
         }
-        Entry::Swap(_) => {
+        Entry::Swap(entry) => {
             set_absent(&pt, addr, Pte::NONE);
+            forget_lent(world, mm, addr, entry);
             (pte, 1)
         }
     };

@@ -71,6 +71,23 @@ fn exit_takes_a_page_that_is_lent<F: Format>(_: Family) {
     }
 }
 
+/// What it was lent permits less, or lies elsewhere.
+fn the_device_is_told_when_its_page_s_entry_changes<F: Format>(_: Family) {
+    for kind in KINDS {
+        let mut arena = Arena::new::<F>(&ROOM);
+        let mut world = arena.world::<F>();
+        let (mm, _) = lent(&mut world, kind);
+        world.attach(mm, []);
+        let told = |world: &World<'_, F>| !world.secondary(mm).asked().is_empty();
+        assert_eq!(world.protect(mm, 2..3, VmFlags::READ), Ok(()));
+        assert!(told(&world), "{kind:?}: mprotect");
+        assert_eq!(world.remap(mm, 2..3, 8..9), Ok(()));
+        assert!(told(&world), "{kind:?}: mremap");
+        world.exit(mm);
+        world.all_pages_free();
+    }
+}
+
 /// A page of the device's own memory has one more mapping. One that was lent comes back first.
 fn fork_counts_a_page_that_is_lent<F: Format>(_: Family) {
     for kind in KINDS {
@@ -98,5 +115,6 @@ on_every_format!(
     write_back_leaves_a_page_that_is_lent,
     munmap_takes_a_page_that_is_lent,
     exit_takes_a_page_that_is_lent,
+    the_device_is_told_when_its_page_s_entry_changes,
     fork_counts_a_page_that_is_lent,
 );

@@ -41,12 +41,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.audit_tlbs();
     }
 
-    /// What CPUs hold permits no more than the VMAs do, and leads to what was stored last: also
-    /// inside of reclaim, which owes flushes.
+    /// What CPUs still hold, and what the device reaches, permits no more than the VMAs do, and
+    /// leads to what was stored last: also inside of reclaim, which owes flushes.
     pub(crate) fn audit_tlbs(&self) {
         let mut hardware = self.hardware.borrow_mut();
         let truth = self.truth.borrow();
-        for held in hardware.tlbs.clone().into_iter().flatten() {
+        let held = hardware.tlbs.clone().into_iter().flat_map(|tlb| tlb.held);
+        for held in held.chain(self.mirrors.iter().flat_map(|mirror| mirror.translations())) {
             let mut all = truth.processes.iter().flatten();
             let Some(process) = all.find(|process| process.asid == held.asid) else {
                 panic!("{held:?} outlives its process");
@@ -111,6 +112,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 at.0 += 1;
                 at.1 |= F::is_write(pte);
                 assert!(!(F::is_uffd_wp(pte) && F::is_write(pte)), "page {page}: {pte:?}");
+            }
+            Entry::Swap(entry) if entry.lent().is_some() => {
+                let pfn = entry.lent().expect("just seen");
+                found.mapped.entry(pfn).or_default().0 += 1;
             }
             Entry::Swap(entry) => match SwapSlot::named_by(entry) {
                 Some(slot) => {

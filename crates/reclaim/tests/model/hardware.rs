@@ -1,8 +1,10 @@
 //! Memory whose frames know when they last changed hands, storage that answers at once, late or
-//! not at all, and TLBs that forget nothing before they are told.
+//! not at all, and CPUs that look at page tables whenever they like.
 
+use crate::memory::FIRST_TABLE;
+use crate::tlb::{Tlb, Translation, check_sizes, outdate};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
-use pageout_paging::{Order, Pfn};
+use pageout_paging::{Format, Level, Order, Pfn, Pte};
 use pageout_reclaim::{Io, MappingId, Place, Submitted, SwapSlot};
 use std::collections::HashMap;
 use std::mem::take;
@@ -20,31 +22,6 @@ pub(crate) struct Frame {
     /// How often it was allocated: who translated to it before does not own it now.
     pub(crate) owner: u64,
     pub(crate) content: u64,
-}
-
-/// What a CPU holds of one entry, or of one contiguous block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Translation {
-    pub(crate) asid: Asid,
-    /// First page, and pages.
-    pub(crate) page: u64,
-    pub(crate) nr: u64,
-    pub(crate) pfn: Pfn,
-    /// [`Frame::owner`] of each page, together with the frame, at the time of the walk.
-    pub(crate) owner: u64,
-    pub(crate) write: bool,
-    /// Stores go through without a look at the entry.
-    pub(crate) dirty: bool,
-}
-
-impl Translation {
-    fn overlaps(&self, page: u64, nr: u64) -> bool {
-        self.page < page + nr && page < self.page + self.nr
-    }
-
-    pub(crate) fn frame_of(&self, page: u64) -> Pfn {
-        self.pfn.add(page - self.page)
-    }
 }
 
 /// What storage does with a transfer.
@@ -95,17 +72,26 @@ pub(crate) struct Hardware {
     pub(crate) late: Vec<Transfer>,
     /// Decides when the data of a page is taken: at the start of its transfer, or at the end.
     dice: u64,
-    pub(crate) tlbs: [Vec<Translation>; CPUS],
+    pub(crate) tlbs: [Tlb; CPUS],
+    /// What leads to each page table.
+    above: Vec<Option<Above>>,
     /// Issued by each CPU, and not complete.
     issued: [Vec<Invalidate>; CPUS],
     /// Runs given back so far.
     pub(crate) freed: Vec<(Pfn, Order)>,
-    page_shift: u32,
-    table_shift: u32,
+}
+
+/// What leads to a page table.
+#[derive(Clone, Copy, Debug)]
+enum Above {
+    /// Nothing: it is the root of an address space.
+    Root(Asid),
+    /// An entry of another table.
+    Entry(usize, usize),
 }
 
 impl Hardware {
-    pub(crate) fn new(frames: usize, page_shift: u32, table_shift: u32) -> Self {
+    pub(crate) fn new(frames: usize, tables: usize) -> Self {
         Self {
             frames: vec![Frame::default(); frames],
             stored: HashMap::new(),
@@ -114,10 +100,9 @@ impl Hardware {
             late: Vec::new(),
             dice: 0x9e37_79b9_7f4a_7c15,
             tlbs: Default::default(),
+            above: vec![None; tables],
             issued: Default::default(),
             freed: Vec::new(),
-            page_shift,
-            table_shift,
         }
     }
 
@@ -262,61 +247,78 @@ impl Hardware {
         }
     }
 
-    /// What the CPU holds for a page.
-    pub(crate) fn cached(&self, cpu: usize, asid: Asid, page: u64) -> Option<Translation> {
-        let holds = |t: &&Translation| t.asid == asid && t.overlaps(page, 1);
-        self.tlbs[cpu].iter().find(holds).copied()
+    /// A table is the root of an address space.
+    pub(crate) fn set_root(&mut self, frame: Pfn, asid: Asid) {
+        self.above[frame.offset_from(FIRST_TABLE) as usize] = Some(Above::Root(asid));
     }
 
-    /// Keeps what a walk found. Where contiguous blocks are exclusive, a TLB that held a block and
-    /// a page of it at once would be in conflict.
-    pub(crate) fn keep(&mut self, cpu: usize, new: Translation, exclusive: bool) {
-        let tlb = &mut self.tlbs[cpu];
-        let clashes = |t: &Translation| t.asid == new.asid && t.overlaps(new.page, new.nr);
-        for t in tlb.iter().filter(|t| clashes(t)) {
-            assert!(
-                !exclusive || t.nr == new.nr,
-                "a TLB would hold a block and a page of it: {t:?} and {new:?}"
-            );
+    /// An entry was written. What it says may be used at any time, what it said as long as no
+    /// invalidation of it has taken effect.
+    pub(crate) fn written<F: Format>(&mut self, table: usize, i: usize, was: Pte, now: Pte) {
+        let Some((asid, page)) = self.place::<F>(table, i) else {
+            if F::is_table(now) {
+                let below = F::pfn(now).offset_from(FIRST_TABLE) as usize;
+                self.above[below] = Some(Above::Entry(table, i));
+            }
+            return;
+        };
+        // TLBs hold nothing that is not young, but an access may make it so at any time.
+        if F::is_valid(was) && F::is_young(was) {
+            let was = self.translation::<F>(asid, page, was);
+            outdate(&mut self.tlbs, was);
         }
-        tlb.retain(|t| !clashes(t));
-        tlb.push(new);
+        if F::is_valid(now) {
+            let now = self.translation::<F>(asid, page, now);
+            check_sizes::<F>(&self.tlbs, now);
+        }
+    }
+
+    /// The address space and the page of an entry of the last level; `None` for others.
+    fn place<F: Format>(&self, table: usize, i: usize) -> Option<(Asid, u64)> {
+        let (mut table, mut page) = (table, i as u64);
+        for level in [Level::Pmd, Level::Pud, Level::Pgd] {
+            let Above::Entry(above, at) = self.above[table]? else {
+                return None;
+            };
+            page += (at * F::nr_pages(level)) as u64;
+            table = above;
+        }
+        match self.above[table]? {
+            Above::Root(asid) => Some((asid, page)),
+            Above::Entry(..) => None,
+        }
+    }
+
+    /// What the valid entry `raw` of a page says, and whose frames they are.
+    pub(crate) fn translation<F: Format>(&self, asid: Asid, page: u64, raw: Pte) -> Translation {
+        let says = Translation::of::<F>(asid, page, raw);
+        Translation { owner: self.owners(says.pfn, says.nr), ..says }
     }
 
     /// An invalidation is issued. Interrupts have been handled when this returns; what hardware
     /// broadcasts takes effect when it must.
-    pub(crate) fn invalidate(&mut self, cpu: usize, what: Invalidate, by: Shootdown) {
+    pub(crate) fn invalidate<F: Format>(&mut self, cpu: usize, what: Invalidate, by: Shootdown) {
         match by {
             Shootdown::Broadcast => self.issued[cpu].push(what),
-            Shootdown::Ipi => (0..CPUS).for_each(|cpu| self.forget(cpu, what)),
+            Shootdown::Ipi => self.tlbs.iter_mut().for_each(|tlb| tlb.forget::<F>(what)),
         }
     }
 
     /// What a CPU issued has taken effect everywhere.
-    pub(crate) fn barrier(&mut self, cpu: usize, barrier: Barrier) {
+    pub(crate) fn barrier<F: Format>(&mut self, cpu: usize, barrier: Barrier) {
         if barrier == Barrier::Complete {
             for what in take(&mut self.issued[cpu]) {
-                (0..CPUS).for_each(|cpu| self.forget(cpu, what));
+                self.tlbs.iter_mut().for_each(|tlb| tlb.forget::<F>(what));
             }
         }
     }
 
-    pub(crate) fn forget(&mut self, cpu: usize, what: Invalidate) {
-        let (page_shift, table_shift) = (self.page_shift, self.table_shift);
-        self.tlbs[cpu].retain(|t| match what {
-            Invalidate::Everything => false,
-            Invalidate::AddressSpace(asid) => t.asid != asid,
-            Invalidate::Range { asid, start, nr, level } => {
-                let first = start.get() >> page_shift;
-                let pages = (nr as u64) << (level as u32 * table_shift);
-                t.asid != asid || !t.overlaps(first, pages)
-            }
-        });
-    }
-
-    /// Whether another CPU holds anything of an address space.
+    /// Whether another CPU may hold anything of an address space.
     pub(crate) fn remote(&self, cpu: usize, asid: Asid) -> bool {
-        let others = (0..CPUS).filter(|other| *other != cpu);
-        others.into_iter().any(|other| self.tlbs[other].iter().any(|t| t.asid == asid))
+        let mut others = (0..CPUS).filter(|other| *other != cpu);
+        others.any(|other| {
+            let tlb = &self.tlbs[other];
+            tlb.runs(asid) || tlb.held.iter().any(|held| held.asid == asid)
+        })
     }
 }

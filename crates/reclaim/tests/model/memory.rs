@@ -2,12 +2,14 @@
 
 use crate::hardware::Hardware;
 use crate::model::Model;
+use crate::watched::WatchedTables;
 use pageout_paging::table::HostTables;
 use pageout_paging::{Format, Pfn};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     Folio, Limits, Lock, Mapping, Maps, Memcg, Memory, Mm, ShadowEntry, Sizes, Slot, Vma,
 };
+use std::cell::RefCell;
 use std::iter::repeat_with;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
@@ -91,7 +93,8 @@ impl Arena {
         };
         let maps = Maps::new(memory, Pfn::new(0)).expect("small tables");
         let tables = HostTables::new(&self.tables, FIRST_TABLE);
-        let hardware = Hardware::new(frames, F::PAGE_SHIFT, F::TABLE_SHIFT);
-        work(&Model::new(&maps, tables, &self.locks, hardware))
+        let hardware = RefCell::new(Hardware::new(frames, tables.len()));
+        let tables = WatchedTables { tables, hardware: &hardware };
+        work(&Model::new(&maps, tables, &self.locks))
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::model::Machine;
 use crate::property::{hold, quietly, search};
-use crate::steps::{Meanwhile, Op, Race, Span, Step, What, crowded, step};
+use crate::steps::{Op, Span, Step, crowded, step};
 use pageout_paging::pte::{SmallArm4, SmallX86};
 use pageout_paging::{Format, Rules, Sound, VirtAddr};
 use pageout_reclaim::{Advice, VmFlags};
@@ -104,8 +104,6 @@ fn entries_restored_before_the_flush_are_a_conflict() {
     let span = Span::new(0, 0, 4);
     let page = Span::new(0, 1, 1);
     let protect = |prot| Step::alone(Op::Protect { span: page, prot });
-    let race = What::Race { cpu: 1, holder: 0, race: Race::LoadBeside };
-    let inside = vec![Meanwhile { after: 0, what: race }];
     let steps = [
         Step::alone(Op::MapAnonymous { span, order: 2 }),
         Step::alone(Op::Fill(span)),
@@ -113,7 +111,7 @@ fn entries_restored_before_the_flush_are_a_conflict() {
         protect(VmFlags::empty()),
         protect(VmFlags::READ | VmFlags::WRITE),
         Step::alone(Op::Store { process: 0, page: 1 }),
-        Step { cpu: 0, op: Op::ReclaimAll, meanwhile: inside },
+        Step::alone(Op::ReclaimAll),
     ];
     hold::<SmallArm4, Sound>(Machine::IDEAL, NO_YOUNG_FLUSH, &steps);
     let wrong =

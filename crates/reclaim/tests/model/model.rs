@@ -1,13 +1,14 @@
 //! The ground: page tables, memory and CPUs that act whenever the engine lets them, which is in
 //! each of its calls to the ground.
 
-use crate::hardware::{CPUS, Hardware, Translation};
+use crate::device::Mirror;
+use crate::hardware::{CPUS, Hardware};
 use crate::memory::FIRST_TABLE;
-use crate::steps::{Meanwhile, Race, What};
+use crate::steps::{Meanwhile, PROCESSES, What};
+use crate::tlb::Translation;
 use crate::truth::{Process, Protected, Truth};
+use crate::watched::{Watched, WatchedTables};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
-use pageout_paging::pte::YoungClear;
-use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{
     Env, Format, Level, Notifier, Order, Pfn, Pte, Rules, Stage, Table, VirtAddr,
@@ -79,14 +80,16 @@ pub(crate) struct Script {
 /// The engine, its ground, and what processes must find.
 pub(crate) struct Model<'g, 'm, F, R> {
     pub(crate) maps: &'g Maps<'m>,
-    pub(crate) tables: HostTables<'g, F>,
+    pub(crate) tables: WatchedTables<'g, F>,
     locks: &'g [Lock],
     /// Frames of page tables in use.
     pub(crate) tables_used: RefCell<Vec<bool>>,
     pub(crate) cpus: [RefCell<CpuCtx>; CPUS],
     /// The CPU the engine runs on.
     pub(crate) cpu: Cell<usize>,
-    pub(crate) hardware: RefCell<Hardware>,
+    pub(crate) hardware: &'g RefCell<Hardware>,
+    /// What a device reaches of each process.
+    pub(crate) mirrors: [Mirror<'g, 'm>; PROCESSES],
     pub(crate) truth: RefCell<Truth>,
     pub(crate) script: RefCell<Script>,
     pub(crate) machine: Cell<Machine>,
@@ -105,20 +108,16 @@ pub(crate) struct Model<'g, 'm, F, R> {
 }
 
 impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
-    pub(crate) fn new(
-        maps: &'g Maps<'m>,
-        tables: HostTables<'g, F>,
-        locks: &'g [Lock],
-        hardware: Hardware,
-    ) -> Self {
+    pub(crate) fn new(maps: &'g Maps<'m>, tables: WatchedTables<'g, F>, locks: &'g [Lock]) -> Self {
         Self {
             maps,
             locks,
-            tables_used: RefCell::new(vec![false; tables.len()]),
+            tables_used: RefCell::new(vec![false; tables.tables.len()]),
+            hardware: tables.hardware,
             tables,
             cpus: Default::default(),
             cpu: Cell::new(0),
-            hardware: RefCell::new(hardware),
+            mirrors: std::array::from_fn(|_| Mirror::new(maps, F::PAGE_SHIFT)),
             truth: RefCell::default(),
             script: RefCell::default(),
             machine: Cell::new(Machine::IDEAL),
@@ -154,9 +153,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 return;
             };
             let waits = match next.what {
-                What::Access { .. } | What::Held { .. } => false,
-                What::Op { .. } => !calm,
-                What::Race { race, .. } => !calm && race != Race::LoadBeside,
+                What::Access { .. } | What::Held { .. } | What::Device { .. } => false,
+                What::Op { .. } | What::Race { .. } => !calm,
             };
             if script.passed < next.after || waits {
                 script.passed = script.passed.saturating_add(1);
@@ -167,8 +165,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             drop(script);
             match next.what {
                 What::Access { cpu, process, page, store } => {
-                    self.touch(cpu % CPUS, process, page, store);
+                    let pick = self.pick(page);
+                    self.touch(cpu % CPUS, process, page, store, pick);
                 }
+                What::Device { pick, store } => self.device_access(pick, store),
                 What::Held { cpu, pick, store } => self.touch_held(cpu % CPUS, pick, store),
                 What::Op { cpu, ref op } => {
                     self.interrupt(cpu % CPUS, op);
@@ -186,33 +186,48 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     }
 
     /// An access that hardware makes if it can, without a fault.
-    pub(crate) fn touch(&self, cpu: usize, process: usize, page: u64, store: bool) {
-        let changing = self.script.borrow().changing == Some(process);
-        if !changing || self.permits(process, page, store) {
-            self.access(cpu, process, page, store);
+    pub(crate) fn touch(&self, cpu: usize, process: usize, page: u64, store: bool, pick: usize) {
+        if self.is_settled(process, page, store) {
+            self.access(cpu, process, page, store, pick);
         }
     }
 
-    /// The same through a translation that the CPU holds.
+    /// The same of a page of which the CPU holds what its entry said before.
     fn touch_held(&self, cpu: usize, pick: usize, store: bool) {
         let hardware = self.hardware.borrow();
-        let held = &hardware.tlbs[cpu];
+        let held = &hardware.tlbs[cpu].held;
         let Some(by) = held.get(pick % held.len().max(1)).copied() else {
             return;
         };
         drop(hardware);
         let page = by.page + pick as u64 / 7 % by.nr;
-        let truth = self.truth.borrow();
-        let is = |p: &&Option<Process>| p.as_ref().is_some_and(|p| p.asid == by.asid);
-        let process = truth.processes.iter().position(|p| is(&p));
-        drop(truth);
         // Otherwise it is about to exit, and no CPU runs in it.
-        if let Some(process) = process {
-            self.touch(cpu, process, page, store);
+        if let Some(process) = self.process_of(by.asid) {
+            self.touch(cpu, process, page, store, pick);
         }
     }
 
-    fn permits(&self, process: usize, page: u64, store: bool) -> bool {
+    pub(crate) fn process_of(&self, asid: Asid) -> Option<usize> {
+        let truth = self.truth.borrow();
+        let is = |p: &Option<Process>| p.as_ref().is_some_and(|p| p.asid == asid);
+        truth.processes.iter().position(is)
+    }
+
+    /// Whether it is clear what an access must come to: while an operation changes an address
+    /// space, only of what was and is permitted.
+    pub(crate) fn is_settled(&self, process: usize, page: u64, store: bool) -> bool {
+        let changing = self.script.borrow().changing == Some(process);
+        !changing || self.permits(process, page, store)
+    }
+
+    /// Which of the translations that a CPU may use an access goes by: any, but in all its tries
+    /// the same if it is still there.
+    fn pick(&self, page: u64) -> usize {
+        let mixed = (self.now_ms.get() ^ page << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 40) as usize
+    }
+
+    pub(crate) fn permits(&self, process: usize, page: u64, store: bool) -> bool {
         let needed = if store { VmFlags::WRITE } else { VmFlags::READ };
         self.truth.borrow().page(process, page).is_some_and(|page| page.flags.contains(needed))
     }
@@ -221,17 +236,26 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     ///
     /// # Panics
     /// If it goes through and must not, or finds what was not stored last.
-    pub(crate) fn access(&self, cpu: usize, process: usize, page: u64, store: bool) -> bool {
-        let Some(by) = self.translate(cpu, process, page, store) else {
+    fn access(&self, cpu: usize, process: usize, page: u64, store: bool, pick: usize) -> bool {
+        let Some(by) = self.translate(cpu, process, page, store, pick) else {
             return false;
         };
+        self.reach_by(&by, process, page, store);
+        true
+    }
+
+    /// An access through a translation.
+    ///
+    /// # Panics
+    /// If it must not go through, or finds what was not stored last.
+    pub(crate) fn reach_by(&self, by: &Translation, process: usize, page: u64, store: bool) {
         assert!(
             self.permits(process, page, store),
             "process {process} reaches page {page} (store: {store}) against its VMA: {by:?}"
         );
         let mut truth = self.truth.borrow_mut();
         let mut hardware = self.hardware.borrow_mut();
-        let frame = hardware.reached(&by, page);
+        let frame = hardware.reached(by, page);
         if store {
             let wp = truth.page(process, page).expect("permitted").wp;
             assert!(wp != Protected::Yes, "userfaultfd's protection of page {page} is lost");
@@ -241,24 +265,35 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         } else {
             truth.loaded(process, page, frame.content);
         }
-        true
     }
 
-    /// The translation by which an access goes through.
-    fn translate(&self, cpu: usize, process: usize, page: u64, store: bool) -> Option<Translation> {
+    /// The translation by which an access goes through: what the entry says, or what it said and
+    /// the CPU may still hold.
+    fn translate(
+        &self,
+        cpu: usize,
+        process: usize,
+        page: u64,
+        store: bool,
+        pick: usize,
+    ) -> Option<Translation> {
         let truth = self.truth.borrow();
         let process = truth.processes.get(process)?.as_ref()?;
         let (root, asid) = (process.root, process.asid);
         drop(truth);
         let mut hardware = self.hardware.borrow_mut();
-        if let Some(held) = hardware.cached(cpu, asid, page) {
-            if !store || held.dirty {
-                return Some(held);
+        let tlb = &mut hardware.tlbs[cpu];
+        tlb.enter(asid);
+        let held = tlb.of_page(asid, page).count();
+        if let Some(by) = tlb.of_page(asid, page).nth(pick % (held + 1)).copied() {
+            if !store || by.dirty {
+                return Some(by);
             }
-            if !held.write {
+            if !by.write {
                 return None;
             }
         }
+        drop(hardware);
         let addr = Self::page(page);
         if self.machine.get().sets_nonleaf() {
             self.walk_down(root, addr);
@@ -272,22 +307,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         if walked != raw {
             table.cas(i, raw, walked).ok()?;
         }
-        let block = if F::is_cont(walked) { F::CONT_PTES as u64 } else { 1 };
-        let skipped = page % block;
-        let first = F::decode(walked, i);
-        let pfn = Pfn::new(F::pfn(first).get() - skipped);
-        let new = Translation {
-            asid,
-            page: page - skipped,
-            nr: block,
-            pfn,
-            owner: hardware.owners(pfn, block),
-            write: F::is_write(first),
-            dirty: F::is_write(first) && F::is_dirty(first),
-        };
-        let exclusive = F::CONT_SHIFT > 0 && F::CLEAR == YoungClear::CompareAndSwap;
-        hardware.keep(cpu, new, exclusive);
-        Some(new)
+        Some(self.hardware.borrow().translation::<F>(asid, page, walked))
     }
 
     /// The walk of an access makes each entry that leads to a table young.
@@ -321,8 +341,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     pub(crate) fn reach(&self, process: usize, page: u64, store: bool) -> Ended {
         let mm = self.truth.borrow_mut().process(process).mm;
         self.maps.lru_gen_use_mm(mm);
+        let pick = self.pick(page);
         for _ in 0..16 {
-            if self.access(self.cpu.get(), process, page, store) {
+            if self.access(self.cpu.get(), process, page, store, pick) {
                 return Ended::Done;
             }
             let access = if store { Access::Write } else { Access::Read };
@@ -342,7 +363,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                     let wp = truth.page(process, page).expect("a page that is mapped").wp;
                     assert!(store && wp != Protected::No, "page {page} is not write-protected");
                 }
-                Fault::Unsupported => panic!("an entry that no one made"),
+                Fault::Unsupported => {
+                    self.take_back(process, page);
+                    continue;
+                }
                 Fault::Pending(_) | Fault::OutOfMemory | Fault::IoError => {}
             }
             if store {
@@ -359,7 +383,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
 impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
     type Format = F;
-    type Table = HostTable<'g, F>;
+    type Table = Watched<'g, F>;
     type Mmu = Self;
     type Rules = R;
     type TableGuard<'a>
@@ -367,7 +391,7 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
     where
         Self: 'a;
 
-    fn table(&self, frame: Pfn) -> HostTable<'g, F> {
+    fn table(&self, frame: Pfn) -> Watched<'g, F> {
         self.tables.table(frame)
     }
 
@@ -380,8 +404,9 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
         self.locks[frame.offset_from(FIRST_TABLE) as usize].try_write()
     }
 
-    fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
-        None
+    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
+        let mirror = self.mirror(asid);
+        (!mirror.reaches_nothing()).then_some(mirror as &dyn Notifier)
     }
 
     fn need_resched(&self) -> bool {
@@ -415,16 +440,16 @@ impl<F: Format, R: Rules> Mmu for Model<'_, '_, F, R> {
     fn invalidate(&self, what: Invalidate) {
         self.meanwhile(false);
         let shootdown = self.machine.get().shootdown;
-        self.hardware.borrow_mut().invalidate(self.cpu.get(), what, shootdown);
+        self.hardware.borrow_mut().invalidate::<F>(self.cpu.get(), what, shootdown);
     }
 
     fn barrier(&self, barrier: Barrier) {
         self.meanwhile(false);
-        self.hardware.borrow_mut().barrier(self.cpu.get(), barrier);
+        self.hardware.borrow_mut().barrier::<F>(self.cpu.get(), barrier);
     }
 
     fn invalidate_local(&self, what: Invalidate) {
-        self.hardware.borrow_mut().forget(self.cpu.get(), what);
+        self.hardware.borrow_mut().tlbs[self.cpu.get()].forget::<F>(what);
     }
 
     fn remote(&self, asid: Asid) -> bool {

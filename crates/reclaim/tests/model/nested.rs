@@ -1,9 +1,8 @@
 //! Operations of other CPUs inside of one that goes on.
 
-use crate::hardware::Translation;
 use crate::model::Model;
 use crate::steps::{Op, Race, Span};
-use crate::truth::{Home, Process};
+use crate::truth::Home;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
@@ -28,31 +27,26 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         runs
     }
 
-    /// A page, by its process, of which a CPU holds something and whose entry is now as asked.
-    fn held(&self, cpu: usize, is: impl Fn(&Translation, Pte) -> bool) -> Option<(usize, u64)> {
-        let (truth, hardware) = (self.truth.borrow(), self.hardware.borrow());
-        hardware.tlbs[cpu].iter().find_map(|held| {
-            let of = |of: &Option<Process>| of.as_ref().is_some_and(|of| of.asid == held.asid);
-            let number = truth.processes.iter().position(of)?;
-            let root = truth.processes[number].as_ref()?.root;
-            is(held, self.raw_entry(root, held.page)).then_some((number, held.page))
+    /// A page, by its process, of which a CPU holds something though its entry is gone.
+    fn held_of_none(&self, cpu: usize) -> Option<(usize, u64)> {
+        let hardware = self.hardware.borrow();
+        hardware.tlbs[cpu].held.iter().find_map(|held| {
+            let process = self.process_of(held.asid)?;
+            let root = self.truth.borrow().processes[process].as_ref()?.root;
+            self.raw_entry(root, held.page).is_none().then_some((process, held.page))
         })
     }
 
     /// Does as [`Race`] says; whether that could be done now.
     pub(crate) fn race(&self, cpu: usize, holder: usize, race: Race) -> bool {
-        let found = self.held(holder, |held, raw| match race {
-            Race::StoreAndLoad | Race::WriteOutAndStore => raw.is_none(),
-            Race::LoadBeside => held.nr == 1 && F::is_present(raw) && F::is_cont(raw),
-        });
-        let Some((process, page)) = found else {
+        let Some((process, page)) = self.held_of_none(holder) else {
             return false;
         };
         match race {
             Race::StoreAndLoad => {
                 let before = self.truth.borrow().processes[..process].iter().flatten().count();
                 let done = self.interrupt(cpu, &Op::Store { process: before, page });
-                self.touch(holder, process, page, false);
+                self.touch(holder, process, page, false, 0);
                 done
             }
             Race::WriteOutAndStore => {
@@ -63,17 +57,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 let file = self.files.borrow().iter().position(|file| *file == of);
                 let file = file.expect("a file there is");
                 let done = self.interrupt(cpu, &Op::WriteFile { file, page: index });
-                self.touch(holder, process, page, true);
+                self.touch(holder, process, page, true, 0);
                 done
-            }
-            Race::LoadBeside => {
-                self.touch(holder, process, page ^ 1, false);
-                true
             }
         }
     }
 
-    fn raw_entry(&self, root: Pfn, page: u64) -> Pte {
+    pub(crate) fn raw_entry(&self, root: Pfn, page: u64) -> Pte {
         let addr = Self::page(page);
         match descend(self, root, addr) {
             Descent::PteTable(frame, _) => {
@@ -106,6 +96,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         };
         match F::entry(self.raw_entry(alive.root, page)) {
             Entry::Swap(entry) if entry.kind == SwapKind::Migration => true,
+            Entry::Swap(entry) if entry.lent().is_some() => {
+                let id = entry.lent().and_then(|pfn| self.maps.folio_of(pfn));
+                id.is_some_and(|id| self.maps.folio(id).try_lock().is_none())
+            }
             Entry::Swap(entry) if entry.kind != SwapKind::Marker => {
                 let slot = SwapSlot::named_by(entry).expect("an entry of a swap slot");
                 let found = self.with_cpu(|cpu| swap::find(self.maps, self, cpu, slot));

@@ -51,7 +51,10 @@ fn a_dropped_gather_pays_and_is_counted() {
     owing(false, |model, id| {
         assert_eq!(model.maps.dropped_gathers(), 1);
         assert_eq!(model.maps.folio(id).refs(), 1, "the index's");
-        assert!(model.hardware.borrow().tlbs.iter().all(Vec::is_empty), "no CPU holds the page");
+        assert!(
+            model.hardware.borrow().tlbs.iter().all(|tlb| tlb.held.is_empty()),
+            "no CPU holds the page"
+        );
     });
 }
 

@@ -3,10 +3,11 @@
 use crate::hardware::Answer;
 use crate::model::{Ended, Machine, Model};
 use crate::steps::{self, Meanwhile, Op, Span, Step};
+use crate::tlb::Tlb;
 use crate::truth::{Content, Home, Page, Process, Protected};
 use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
-use pageout_paging::{Format, Level, Order, Pfn, Rules, Table, VirtRange};
+use pageout_paging::{Format, Level, Notifier, Order, Pfn, Rules, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Advice, Compacted, CpuCtx, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError,
     VmFlags, cache,
@@ -161,7 +162,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
             Op::Finish { nr, ok } => self.finish(nr, ok),
             Op::WriteFile { file, page } => self.write_file(file, page),
-            Op::Evict => self.hardware.borrow_mut().tlbs[self.cpu.get()].clear(),
+            Op::Evict => self.hardware.borrow_mut().tlbs[self.cpu.get()] = Tlb::default(),
+            Op::Lend { process, page, kind } => {
+                let at = self.aim(Span { process, at: page, nr: 1 });
+                self.lend(at.process, at.at, kind);
+            }
             Op::Tune(number) => self.tuning.set(steps::tuning(number)),
         }
     }
@@ -411,6 +416,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             return;
         };
         let asid = Self::asid_of(process);
+        self.hardware.borrow_mut().set_root(root, asid);
         match self.with_cpu(|cpu| self.maps.add_mm(self, cpu, root, asid)) {
             Ok(mm) => {
                 let memcg = self.memcg(memcg);
@@ -432,6 +438,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         };
         let since = self.truth.borrow().stores.len();
         let asid = Self::asid_of(child);
+        self.hardware.borrow_mut().set_root(root, asid);
         let forked = self.with_cpu(|cpu| self.maps.fork(self, cpu, before.mm, root, asid));
         let Ok(mm) = forked else {
             return self.free_table(root);
@@ -452,7 +459,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn exit(&self, process: usize) {
         let taken = self.truth.borrow_mut().processes[process].take();
         if let Some(process) = taken {
+            self.mirror(process.asid).invalidate(VirtAddr::new(0)..VirtAddr::new(u64::MAX));
             self.with_cpu(|cpu| self.maps.exit_mm(self, cpu, process.mm));
+            let tlbs = &mut self.hardware.borrow_mut().tlbs;
+            tlbs.iter_mut().for_each(|tlb| tlb.leave(process.asid));
             self.free_table(process.root);
         }
     }

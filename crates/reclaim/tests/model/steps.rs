@@ -3,6 +3,7 @@
 use crate::hardware::{Answer, CPUS};
 use crate::model::Machine;
 use pageout_paging::mmu::Shootdown;
+use pageout_paging::pte::SwapKind;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_reclaim::mglru::LruGenCaps;
@@ -169,8 +170,14 @@ pub(crate) enum Op {
         file: usize,
         page: u64,
     },
-    /// A CPU's TLB drops all it holds.
+    /// A CPU's TLB drops all it holds, and the CPU looks at no entry before it runs something.
     Evict,
+    /// A page is lent to a device, as kernels do to pages that processes may store to.
+    Lend {
+        process: usize,
+        page: u64,
+        kind: SwapKind,
+    },
     /// The variant from now on.
     Tune(usize),
 }
@@ -180,8 +187,10 @@ pub(crate) enum Op {
 pub(crate) enum What {
     /// A CPU's hardware makes an access, if it can without a fault.
     Access { cpu: usize, process: usize, page: u64, store: bool },
-    /// A CPU makes an access through one of the translations that it holds.
+    /// A CPU makes an access to a page of which it holds what the entry said before.
     Held { cpu: usize, pick: usize, store: bool },
+    /// The device accesses a page that it was lent.
+    Device { pick: usize, store: bool },
     /// Another CPU runs an operation, where the one that goes on holds no lock.
     Op { cpu: usize, op: Op },
     /// The same, and what a third CPU then makes of an entry that is gone and that it still holds.
@@ -195,8 +204,6 @@ pub(crate) enum Race {
     StoreAndLoad,
     /// The entry is gone: one writes the page out, and the holder stores to it.
     WriteOutAndStore,
-    /// The entry is of a contiguous block now: the holder of a single one loads the next page.
-    LoadBeside,
 }
 
 /// Something that happens so many calls of the ground after what happened before.
@@ -425,10 +432,15 @@ fn storage() -> BoxedStrategy<Op> {
         3 => (1..9_usize, prop_oneof![4 => Just(true), 1 => Just(false)])
             .prop_map(|(nr, ok)| Op::Finish { nr, ok }),
         3 => flusher(),
-        1 => Just(Op::Evict),
+        2 => Just(Op::Evict),
         1 => (0..TUNINGS).prop_map(Op::Tune),
     ]
     .boxed()
+}
+
+fn lend() -> BoxedStrategy<Op> {
+    let kind = prop_oneof![Just(SwapKind::DevicePrivate), Just(SwapKind::DeviceExclusive)];
+    (access(), kind).prop_map(|((process, page), kind)| Op::Lend { process, page, kind }).boxed()
 }
 
 fn op() -> BoxedStrategy<Op> {
@@ -442,6 +454,7 @@ fn op() -> BoxedStrategy<Op> {
         5 => migrate(),
         4 => cgroups(),
         8 => storage(),
+        6 => lend(),
         10 => lru_gen(),
     ]
     .boxed()
@@ -451,7 +464,6 @@ fn race() -> BoxedStrategy<What> {
     let race = prop_oneof![
         2 => Just(Race::StoreAndLoad),
         1 => Just(Race::WriteOutAndStore),
-        1 => Just(Race::LoadBeside),
     ];
     (0..CPUS, 0..CPUS, race)
         .prop_map(|(cpu, holder, race)| What::Race { cpu, holder, race })
@@ -466,6 +478,8 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
         pick,
         store,
     });
+    let device =
+        (0..64_usize, any::<bool>()).prop_map(|(pick, store)| What::Device { pick, store });
     let nested = prop_oneof![
         4 => accesses_alone(),
         1 => flusher(),
@@ -478,7 +492,7 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
     ];
     let nested = (0..3_usize, nested).prop_map(|(cpu, op)| What::Op { cpu, op });
     let after = prop_oneof![0..4_u8, 0..24_u8];
-    (after, prop_oneof![2 => touch, 8 => held, 2 => nested, 1 => race()])
+    (after, prop_oneof![2 => touch, 8 => held, 3 => device, 2 => nested, 1 => race()])
         .prop_map(|(after, what)| Meanwhile { after, what })
         .boxed()
 }

@@ -54,7 +54,7 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
     let counted = memcgs.iter().flat_map(|(id, _)| {
         Counter::ALL.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))
     });
-    let tables = (0..model.tables.len() as u64).map(|k| crate::memory::FIRST_TABLE.add(k));
+    let tables = (0..model.tables.tables.len() as u64).map(|k| crate::memory::FIRST_TABLE.add(k));
     // A run put back, given up lazily and written to after all, is dirty as a whole.
     let clean = |pte| if F::is_valid(pte) { F::mkclean(pte) } else { pte };
     let entries = |frame| (0..F::PTES).map(move |i| clean(model.tables.table(frame).load(i)).0);
@@ -90,7 +90,7 @@ fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -
             // A variant that flushes more would else evict what hides a later access from others:
             // CPUs may forget a translation at any time, and here do so after each step.
             model.step(&step);
-            model.hardware.borrow_mut().tlbs.iter_mut().for_each(Vec::clear);
+            model.hardware.borrow_mut().tlbs.iter_mut().for_each(|tlb| tlb.held.clear());
         }
         end(model)
     })

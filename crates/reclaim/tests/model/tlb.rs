@@ -1,0 +1,121 @@
+//! TLBs at their laziest: beside what an entry says now, a CPU that runs an address space may use
+//! whatever the entry said since an invalidation of it last took effect there.
+
+use crate::hardware::CPUS;
+use pageout_paging::mmu::{Asid, Invalidate};
+use pageout_paging::pte::YoungClear;
+use pageout_paging::{Format, Pfn, Pte};
+
+/// What an entry says, or a contiguous block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Translation {
+    pub(crate) asid: Asid,
+    /// First page, and pages.
+    pub(crate) page: u64,
+    pub(crate) nr: u64,
+    pub(crate) pfn: Pfn,
+    /// How often the frames were allocated: who translated to them before does not own them now.
+    pub(crate) owner: u64,
+    pub(crate) write: bool,
+    /// Stores go through without a look at the entry.
+    pub(crate) dirty: bool,
+}
+
+impl Translation {
+    /// What the valid entry `raw` of `page` says.
+    pub(crate) fn of<F: Format>(asid: Asid, page: u64, raw: Pte) -> Self {
+        let nr = if F::is_cont(raw) { F::CONT_PTES as u64 } else { 1 };
+        let first = F::decode(raw, page as usize & (F::PTES - 1));
+        let inside = page % nr;
+        let write = F::is_write(first);
+        Self {
+            asid,
+            page: page - inside,
+            nr,
+            pfn: Pfn::new(F::pfn(first).get() - inside),
+            owner: 0,
+            write,
+            dirty: write && F::is_dirty(first),
+        }
+    }
+
+    pub(crate) fn overlaps(&self, page: u64, nr: u64) -> bool {
+        self.page < page + nr && page < self.page + self.nr
+    }
+
+    pub(crate) fn frame_of(&self, page: u64) -> Pfn {
+        self.pfn.add(page - self.page)
+    }
+
+    fn is_hit<F: Format>(&self, what: Invalidate) -> bool {
+        match what {
+            Invalidate::Everything => true,
+            Invalidate::AddressSpace(asid) => self.asid == asid,
+            Invalidate::Range { asid, start, nr, level } => {
+                let pages = (nr * F::nr_pages(level)) as u64;
+                self.asid == asid && self.overlaps(start.get() >> F::PAGE_SHIFT, pages)
+            }
+        }
+    }
+}
+
+/// One CPU's TLB.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tlb {
+    /// What entries said that say something else now.
+    pub(crate) held: Vec<Translation>,
+    /// Address spaces whose entries the CPU may look at.
+    runs: Vec<Asid>,
+}
+
+impl Tlb {
+    pub(crate) fn enter(&mut self, asid: Asid) {
+        if !self.runs(asid) {
+            self.runs.push(asid);
+        }
+    }
+
+    pub(crate) fn runs(&self, asid: Asid) -> bool {
+        self.runs.contains(&asid)
+    }
+
+    /// The CPU runs it no more, and still holds what it held.
+    pub(crate) fn leave(&mut self, asid: Asid) {
+        self.runs.retain(|runs| *runs != asid);
+    }
+
+    /// What is held for a page.
+    pub(crate) fn of_page(&self, asid: Asid, page: u64) -> impl Iterator<Item = &Translation> {
+        self.held.iter().filter(move |held| held.asid == asid && held.overlaps(page, 1))
+    }
+
+    pub(crate) fn forget<F: Format>(&mut self, what: Invalidate) {
+        self.held.retain(|held| !held.is_hit::<F>(what));
+    }
+}
+
+/// An entry said `was` until now: whoever runs its address space may have looked.
+pub(crate) fn outdate(tlbs: &mut [Tlb; CPUS], was: Translation) {
+    for tlb in tlbs.iter_mut().filter(|tlb| tlb.runs(was.asid)) {
+        if !tlb.held.contains(&was) {
+            tlb.held.push(was);
+        }
+    }
+}
+
+/// An entry says `now`.
+///
+/// # Panics
+/// Where contiguous blocks are exclusive, if a TLB might hold a block and a page of it at once,
+/// which is a conflict.
+pub(crate) fn check_sizes<F: Format>(tlbs: &[Tlb; CPUS], now: Translation) {
+    if F::CONT_SHIFT == 0 || F::CLEAR != YoungClear::CompareAndSwap {
+        return;
+    }
+    let clashes = |held: &&Translation| {
+        held.asid == now.asid && held.nr != now.nr && held.overlaps(now.page, now.nr)
+    };
+    if let Some(held) = tlbs.iter().flat_map(|tlb| &tlb.held).find(clashes) {
+        panic!("a TLB may hold a block and a page of it: {held:?} and {now:?}");
+    }
+}
