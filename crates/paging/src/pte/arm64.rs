@@ -60,6 +60,7 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     const CONT_SHIFT: u32 = C;
     const YOUNG: u64 = AF;
     const NONLEAF_YOUNG: bool = true;
+    const PREFAULTED_OLD: bool = true;
     const VALID: u64 = VALID;
     const PRESENT: u64 = VALID | NG;
     const WRITE: u64 = WRITE;

@@ -136,6 +136,10 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// Whether entries that lead to tables have an accessed bit. Whether hardware sets it is
     /// [`Caps::nonleaf_af`](crate::mmu::Caps)'s to say.
     const NONLEAF_YOUNG: bool;
+    /// Whether entries mapped before their pages are asked for are old where hardware sets the
+    /// accessed bit, so that it will say when one is used; elsewhere they are young (Linux 7.3.4,
+    /// arch_wants_old_prefaulted_pte).
+    const PREFAULTED_OLD: bool;
     /// The bit by which hardware uses an entry.
     const VALID: u64;
     /// Any of these: the entry maps a page, if only for software.

@@ -52,6 +52,7 @@ impl<const T: u32, const C: u32> Format for Riscv<T, C> {
     const CONT_SHIFT: u32 = C;
     const YOUNG: u64 = ACCESSED;
     const NONLEAF_YOUNG: bool = false;
+    const PREFAULTED_OLD: bool = false;
     const VALID: u64 = VALID;
     const PRESENT: u64 = VALID | PROT_NONE;
     const WRITE: u64 = WRITE;

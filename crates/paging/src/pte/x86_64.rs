@@ -52,6 +52,7 @@ impl<const T: u32> Format for X86<T> {
     const CONT_SHIFT: u32 = 0;
     const YOUNG: u64 = ACCESSED;
     const NONLEAF_YOUNG: bool = true;
+    const PREFAULTED_OLD: bool = false;
     const VALID: u64 = PRESENT;
     const PRESENT: u64 = PRESENT | PROTNONE;
     const WRITE: u64 = WRITE;

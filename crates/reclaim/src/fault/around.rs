@@ -73,8 +73,8 @@ impl<'a, W: World> At<'a, '_, W> {
     }
 
     /// Maps the pages of a folio from `start` to `end` whose entries are empty, run by run, if its
-    /// content is there. Where hardware will say when one is used, only the run that was asked for
-    /// is young.
+    /// content is there. On arm64, where hardware will say when one is used, only the run that was
+    /// asked for is young (Linux 7.3.4, set_pte_range).
     fn map_present(&self, pt: &LockedTable<'a, W>, id: FolioId, start: VirtAddr, end: VirtAddr) {
         let folio = self.maps.folio(id);
         if !folio.flags().contains(FolioFlags::UPTODATE) {
@@ -100,7 +100,8 @@ impl<'a, W: World> At<'a, '_, W> {
         folio.add_mappings(nr as u32);
         let young = W::Format::wrprotect(self.new_pte(pfn, false));
         let asked_for = (at..at.add((nr as u64) << W::Format::PAGE_SHIFT)).contains(&self.addr);
-        let old = self.world.mmu().caps().hardware_af && !asked_for;
+        let wants_old = W::Format::PREFAULTED_OLD && self.world.mmu().caps().hardware_af;
+        let old = wants_old && !asked_for;
         let pte = if old { W::Format::mkold(young) } else { young };
         if nr == 1 {
             set_pte(self.world, pt, self.asid(), at, pte, &frames(folio));
