@@ -138,14 +138,16 @@ impl Maps<'_> {
         inactive_is_low(self.lru_size(memcg, inactive), self.lru_size(memcg, active), page_shift)
     }
 
-    /// Pages to scan of each list of one cgroup. Notes where low protection spared some.
+    /// Pages to scan of each list of one cgroup, of those that zones of use hold. Notes where low
+    /// protection spared some.
     pub(crate) fn get_scan_count(&self, id: MemcgId, sc: &mut ScanControl) -> Targets {
         let memcg = self.memcg(id);
         let swappiness = sc.swappiness.unwrap_or_else(|| memcg.swappiness());
         let balance = scan_balance(sc, self.can_reclaim_anon(), swappiness);
         let protection = self.spare(id, sc);
         LruList::EVICTABLE.map(|list| {
-            let size = unprotected(memcg.lruvec.size(list), memcg.usage(), protection);
+            let size = memcg.lruvec.size(list, ..=sc.reclaim_idx);
+            let size = unprotected(size, memcg.usage(), protection);
             let scan = size >> sc.priority;
             match balance {
                 ScanBalance::Equal => scan,

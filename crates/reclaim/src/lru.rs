@@ -3,7 +3,7 @@
 use crate::CpuCtx;
 use crate::folio::{FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::list::FolioList;
-use crate::lruvec::{LruGuard, LruList};
+use crate::lruvec::{LruGuard, LruList, Zones};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::mglru::generation::lru_gen_inc_refs;
@@ -91,18 +91,21 @@ impl Maps<'_> {
         let lruvec = &self.memcg(memcg).lruvec;
         let ends = &lruvec.lists[list as usize];
         let (mut seen, mut skipped, mut nr_skipped) = (Scanned::default(), FolioList::default(), 0);
+        let mut left = Zones::default();
         while seen.scanned - nr_skipped < nr_to_scan {
             let Some(id) = ends.pop_tail(self) else {
                 break;
             };
             let folio = self.folio(id);
+            let zone = self.zone_of(folio);
             seen.scanned += folio.nr_pages() as u64;
-            if self.zone_of(folio) > reclaim_idx && (skipped.len as u64) < MAX_SKIPPED {
+            if zone > reclaim_idx && (skipped.len as u64) < MAX_SKIPPED {
                 nr_skipped += folio.nr_pages() as u64;
                 skipped.push(self, id);
             } else if folio.try_get() {
                 folio.update_lru(LruFlags::empty(), LruFlags::LRU);
                 seen.taken += folio.nr_pages() as u64;
+                left[zone] -= folio.nr_pages() as i64;
                 out.push(self, id);
             } else {
                 ends.push_head(self, id);
@@ -112,7 +115,7 @@ impl Maps<'_> {
             ends.push_head(self, id);
         }
         if seen.taken > 0 {
-            self.resize(&guard, list, seen.taken.wrapping_neg());
+            self.resize(&guard, list, &left);
         }
         self.unlock_lruvec(cpu, guard);
         seen
@@ -148,7 +151,7 @@ impl Maps<'_> {
         let mut dead = FolioList::default();
         while let Some(first) = list.tail() {
             let guard = self.lock_lruvec_of(world, cpu, self.folio(first));
-            let (mut active, mut grown) = (0, [0; 5]);
+            let (mut active, mut grown) = (0, [Zones::default(); 5]);
             while let Some(id) = list.tail().filter(|id| self.folio(*id).memcg() == guard.memcg) {
                 list.pop(self);
                 let folio = self.folio(id);
@@ -159,12 +162,14 @@ impl Maps<'_> {
                     continue;
                 }
                 let nr = folio.nr_pages() as u64;
-                grown[on as usize] += nr;
+                grown[on as usize][self.zone_of(folio)] += nr as i64;
                 // Never one of a generation.
                 active += if folio.lru().contains(LruFlags::ACTIVE) { nr } else { 0 };
             }
-            for (list, nr) in LruList::ALL.into_iter().zip(grown).filter(|(_, nr)| *nr > 0) {
-                self.resize(&guard, list, nr);
+            for (list, by) in LruList::ALL.into_iter().zip(&grown) {
+                if *by != Zones::default() {
+                    self.resize(&guard, list, by);
+                }
             }
             if active > 0 {
                 self.age_nonresident(guard.memcg, active);

@@ -6,9 +6,10 @@ use crate::lock::{Lock, WriteGuard};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::mglru::generation::{End, kind_of};
-use crate::mglru::{LruGen, gen_from_seq};
+use crate::mglru::{LruGen, MAX_NR_ZONES, gen_from_seq};
 use crate::scan::ANON;
 use crate::{CpuCtx, Rank};
+use core::ops::RangeToInclusive;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Env, Rules};
 
@@ -80,14 +81,17 @@ pub(crate) struct LruCost {
     pub(crate) last_io: AtomicU64,
 }
 
+/// Pages of each zone; fewer are negative.
+pub(crate) type Zones = [i64; MAX_NR_ZONES];
+
 /// All list state of a cgroup on a node. Lists change under `lock` alone, and so do its own sizes;
 /// sums over the subtree change with any of its lists.
 #[derive(Debug, Default)]
 pub(crate) struct Lruvec {
     pub(crate) lock: Lock,
     pub(crate) lists: [Ends; 5],
-    /// Pages on each list.
-    nr_pages: [AtomicU64; 5],
+    /// Pages on each list, by zone.
+    nr_pages: [[AtomicU64; MAX_NR_ZONES]; 5],
     /// Pages on each list of this cgroup and all below.
     subtree: [AtomicU64; 5],
     /// What reclaiming each type of the subtree cost lately.
@@ -105,27 +109,28 @@ impl Lruvec {
     pub(crate) fn init(&self, lru_gen: bool, now: u64) {
         self.generations.init(lru_gen, now);
         self.lists.iter().for_each(Ends::clear);
-        let sizes = self.nr_pages.iter().chain(&self.subtree).chain(&self.refaults);
+        let sizes = self.nr_pages.as_flattened().iter().chain(&self.subtree).chain(&self.refaults);
         let costs = self.cost.iter().flat_map(|of| [&of.count, &of.last_rotated, &of.last_io]);
         sizes.chain(costs).for_each(|n| n.store(0, Relaxed));
         // Shadows of the entry's last owner may still be about; a clock that goes on makes them
         // look old rather than from the future.
     }
 
-    /// Pages on a list of this cgroup itself.
-    pub(crate) fn size(&self, list: LruList) -> u64 {
-        at_least_none(&self.nr_pages[list as usize])
+    /// Pages of such zones on a list of this cgroup itself.
+    pub(crate) fn size(&self, list: LruList, zones: RangeToInclusive<usize>) -> u64 {
+        let zones = &self.nr_pages[list as usize][zones];
+        at_least_none(zones.iter().map(|n| n.load(Relaxed)).fold(0, u64::wrapping_add))
     }
 
     /// Pages on the lists of one kind of this cgroup and all below.
     pub(crate) fn subtree_size(&self, list: LruList) -> u64 {
-        at_least_none(&self.subtree[list as usize])
+        at_least_none(self.subtree[list as usize].load(Relaxed))
     }
 }
 
 /// A size; 0 where changes that a page-table walk has not handed in leave it negative.
-fn at_least_none(size: &AtomicU64) -> u64 {
-    (size.load(Relaxed) as i64).max(0) as u64
+fn at_least_none(size: u64) -> u64 {
+    (size as i64).max(0) as u64
 }
 
 /// A lruvec's lock, held, and whose it is.
@@ -145,7 +150,7 @@ impl Maps<'_> {
 
     /// Pages on a list of a cgroup itself.
     pub fn lru_size_own(&self, memcg: MemcgId, list: LruList) -> u64 {
-        self.memcg(memcg).lruvec.size(list)
+        self.memcg(memcg).lruvec.size(list, ..=MAX_NR_ZONES - 1)
     }
 
     /// The folios on a list of a cgroup itself, head first: for whoever keeps others from changing
@@ -193,7 +198,7 @@ impl Maps<'_> {
     /// Puts a folio that is on no list at the head of the one its flags say.
     pub(crate) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {
         let list = self.lru_place(guard, id);
-        self.resize(guard, list, self.folio(id).nr_pages() as u64);
+        self.resize(guard, list, &self.in_zones(self.folio(id)));
     }
 
     /// The same, but leaves the list's sizes to the caller.
@@ -232,7 +237,7 @@ impl Maps<'_> {
             self.memcg(guard.memcg).lruvec.lists[list as usize].push_tail(self, id);
             list
         });
-        self.resize(guard, list, folio.nr_pages() as u64);
+        self.resize(guard, list, &self.in_zones(folio));
     }
 
     /// Marks the folio as being on a list, the unevictable one if it is mlocked.
@@ -248,7 +253,7 @@ impl Maps<'_> {
     /// Takes a folio off the list it is on.
     pub(crate) fn lru_unlink(&self, guard: &LruGuard<'_>, id: FolioId) {
         let list = self.lru_displace(guard, id);
-        self.resize(guard, list, (self.folio(id).nr_pages() as u64).wrapping_neg());
+        self.resize(guard, list, &self.in_zones(self.folio(id)).map(|nr| -nr));
     }
 
     /// The same, but leaves the list's sizes to the caller.
@@ -264,12 +269,22 @@ impl Maps<'_> {
         list
     }
 
-    /// Adds pages to a list's sizes; fewer pages wrap around.
-    pub(crate) fn resize(&self, guard: &LruGuard<'_>, list: LruList, by: u64) {
+    /// The pages of a folio, in its zone.
+    pub(crate) fn in_zones(&self, folio: &Folio) -> Zones {
+        let mut zones = Zones::default();
+        zones[self.zone_of(folio)] = folio.nr_pages() as i64;
+        zones
+    }
+
+    /// Adds pages to a list's sizes; what is negative wraps around.
+    pub(crate) fn resize(&self, guard: &LruGuard<'_>, list: LruList, by: &Zones) {
         let own = &self.memcg(guard.memcg).lruvec.nr_pages[list as usize];
-        own.store(own.load(Relaxed).wrapping_add(by), Relaxed);
+        for (own, by) in own.iter().zip(by) {
+            own.store(own.load(Relaxed).wrapping_add_signed(*by), Relaxed);
+        }
+        let all: i64 = by.iter().sum();
         for memcg in self.ancestors(guard.memcg) {
-            memcg.lruvec.subtree[list as usize].fetch_add(by, Relaxed);
+            memcg.lruvec.subtree[list as usize].fetch_add(all as u64, Relaxed);
         }
     }
 }

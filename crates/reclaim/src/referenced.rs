@@ -54,7 +54,8 @@ impl Referenced {
 /// referenced once.
 ///
 /// # Panics
-/// In debug builds, if given device memory, which is on no LRU list, or another folio's lock.
+/// In debug builds, if given device memory, which is on no LRU list (kernels built to debug memory
+/// management warn once), or another folio's lock. In others, device memory is asked like any.
 pub fn folio_referenced<E: Env>(
     maps: &Maps<'_>,
     env: &E,
@@ -204,14 +205,24 @@ fn see_locked<E: Env>(
     while let Some(hit) = walk.next_hit() {
         seen += 1;
         tally.mapcount = tally.mapcount.saturating_sub(1);
-        let whole = matches!(hit, Hit::Pmd(_)) || seen == folio.nr_pages();
-        if whole && !walk.crossed_table() {
+        if maps_whole(walk, hit, seen, folio) {
             folio.update_flags(FolioFlags::MLOCKED, FolioFlags::empty());
             tally.vm_flags |= VmFlags::LOCKED;
             return ControlFlow::Break(None);
         }
     }
     ControlFlow::Continue(false)
+}
+
+/// Whether `hit`, the `seen`-th of a walk, shows that the walk's VMA maps all of the folio through
+/// one table, under the lock that is held now.
+pub(crate) fn maps_whole<E: Env>(
+    walk: &MappedWalk<'_, E>,
+    hit: Hit,
+    seen: usize,
+    folio: &Folio,
+) -> bool {
+    (matches!(hit, Hit::Pmd(_)) || seen == folio.nr_pages()) && !walk.crossed_table()
 }
 
 /// What is asked of one VMA.

@@ -5,7 +5,7 @@ use crate::folio::{FolioFlags, FolioGuard};
 use crate::gather::Gather;
 use crate::maps::Maps;
 use crate::mm::Mm;
-use crate::referenced::max_batch;
+use crate::referenced::{maps_whole, max_batch};
 use crate::space::pages;
 use crate::swap;
 use crate::tuning::{ShootdownWhen, UnmapBy, Unmapping};
@@ -160,12 +160,17 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         };
         cpu.enter(Rank::PageTable);
         let mut walk = MappedWalk::new(self.world, target);
-        let mut done = ControlFlow::Continue(());
+        let (mut done, mut kept) = (ControlFlow::Continue(()), 0);
         while let Some(hit) = walk.next_hit() {
-            // What is locked into memory may move there.
+            // What is locked into memory may move there. It stays marked, though munlock of another
+            // VMA took the mark away.
             if vma.flags().contains(VmFlags::LOCKED) && self.leaves != Leaves::Migration {
                 done = ControlFlow::Break(());
-                break;
+                kept += 1;
+                if maps_whole(&walk, hit, kept, folio) {
+                    self.guard.set(FolioFlags::MLOCKED);
+                }
+                continue;
             }
             let taken = match hit {
                 Hit::Pte(addr, pte) if W::Format::is_present(pte) => {

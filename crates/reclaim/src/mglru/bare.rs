@@ -178,7 +178,7 @@ impl Ground {
         let guard = self.maps.lock_lruvec(&self.world, &mut self.cpu, MemcgId::ROOT);
         let youngest = self.maps.lru_gen(MemcgId::ROOT).max_seq();
         let list = self.maps.lru_place_aged(&guard, id, youngest - seq);
-        self.maps.resize(&guard, list, self.maps.folio(id).nr_pages() as u64);
+        self.maps.resize(&guard, list, &self.maps.in_zones(self.maps.folio(id)));
         self.maps.unlock_lruvec(&mut self.cpu, guard);
         id
     }

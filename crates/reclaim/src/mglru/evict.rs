@@ -8,7 +8,7 @@ use super::{MAX_LRU_BATCH, MAX_NR_ZONES, MIN_LRU_BATCH, MIN_NR_GENS, gen_from_se
 use crate::CpuCtx;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::FolioList;
-use crate::lruvec::{LruGuard, LruList};
+use crate::lruvec::{LruGuard, LruList, Zones};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
@@ -107,7 +107,7 @@ impl Maps<'_> {
         out: &mut FolioList,
     ) -> Scan {
         let lrugen = self.lru_gen(guard.memcg);
-        let (mut scan, mut sorted, mut taken) = (Scan::default(), 0, [0; 5]);
+        let (mut scan, mut sorted, mut taken) = (Scan::default(), 0, [Zones::default(); 5]);
         if lrugen.nr_gens(kind) == MIN_NR_GENS {
             return scan;
         }
@@ -115,7 +115,8 @@ impl Maps<'_> {
         let oldest = gen_from_seq(lrugen.min_seq(kind));
         let mut remaining = nr_to_scan.min(MAX_LRU_BATCH);
         for above in (1..=MAX_NR_ZONES).rev() {
-            let list = &lrugen.lists[oldest][kind][(sc.reclaim_idx + above) % MAX_NR_ZONES];
+            let zone = (sc.reclaim_idx + above) % MAX_NR_ZONES;
+            let list = &lrugen.lists[oldest][kind][zone];
             let (mut skipped, mut first_skipped) = (0, None);
             while remaining > 0 && scan.isolated.max(skipped) < MIN_LRU_BATCH {
                 let Some(id) = list.tail().filter(|id| Some(*id) != first_skipped) else {
@@ -129,7 +130,7 @@ impl Maps<'_> {
                 } else if let Some(from) = self.isolate_folio(guard, id) {
                     out.push(self, id);
                     scan.isolated += nr;
-                    taken[from as usize] += nr;
+                    taken[from as usize][zone] -= nr as i64;
                 } else {
                     self.lru_gen_move(guard, id, oldest, End::Head);
                     skipped += nr;
@@ -137,8 +138,10 @@ impl Maps<'_> {
                 }
             }
         }
-        for (list, nr) in LruList::ALL.into_iter().zip(taken).filter(|(_, nr)| *nr > 0) {
-            self.resize(guard, list, u64::wrapping_neg(nr));
+        for (list, by) in LruList::ALL.into_iter().zip(&taken) {
+            if *by != Zones::default() {
+                self.resize(guard, list, by);
+            }
         }
         self.count_scan(guard.memcg, sc, kind, scan.isolated, sorted);
         scan

@@ -4,7 +4,7 @@ use super::{MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS, PerGeneration, gen_from_seq}
 use crate::decision::is_executable;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::Ends;
-use crate::lruvec::{LruGuard, LruList};
+use crate::lruvec::{LruGuard, LruList, Zones};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
@@ -244,8 +244,8 @@ impl Maps<'_> {
         lrugen.nr_pages[to][kind][zone].fetch_add(nr, Relaxed);
         let [before, after] = [from, to].map(|generation| lrugen.list_of(generation, kind));
         if before != after {
-            self.resize(guard, before, (nr as u64).wrapping_neg());
-            self.resize(guard, after, nr as u64);
+            self.resize(guard, before, &self.in_zones(folio).map(|nr| -nr));
+            self.resize(guard, after, &self.in_zones(folio));
         }
     }
 
@@ -274,12 +274,11 @@ impl Maps<'_> {
         let lrugen = self.lru_gen(guard.memcg);
         for (generation, kinds) in deltas.iter().enumerate() {
             for (kind, zones) in kinds.iter().enumerate() {
-                let total: i64 = zones.iter().sum();
                 for (size, delta) in lrugen.nr_pages[generation][kind].iter().zip(zones) {
                     size.fetch_add(*delta, Relaxed);
                 }
-                if total != 0 {
-                    self.resize(guard, lrugen.list_of(generation, kind), total as u64);
+                if *zones != Zones::default() {
+                    self.resize(guard, lrugen.list_of(generation, kind), zones);
                 }
             }
         }

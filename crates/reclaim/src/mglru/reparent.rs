@@ -98,7 +98,7 @@ mod tests {
                     let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
                     let guard = maps.lock_lruvec(world, cpu, child);
                     let list = maps.lru_place_aged(&guard, id, *age);
-                    maps.resize(&guard, list, 1);
+                    maps.resize(&guard, list, &maps.in_zones(maps.folio(id)));
                     maps.unlock_lruvec(cpu, guard);
                     ids.push(id);
                 }

@@ -5,11 +5,12 @@ use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, gen_from_seq};
 use crate::CpuCtx;
 use crate::folio::FolioId;
-use crate::lruvec::{LruGuard, LruList};
+use crate::lruvec::{LruGuard, LruList, Zones};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
 use crate::world::World;
+use core::array;
 use core::ops::RangeInclusive;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -29,8 +30,8 @@ impl LruGen {
     }
 
     /// Pages of a generation as counted, which may be negative while a walk keeps changes back.
-    fn counted(&self, generation: usize, kind: usize) -> i64 {
-        self.nr_pages[generation][kind].iter().map(|n| n.load(Relaxed)).sum()
+    fn counted(&self, generation: usize, kind: usize) -> Zones {
+        array::from_fn(|zone| self.nr_pages[generation][kind][zone].load(Relaxed))
     }
 
     /// Makes `seq` the oldest generation of a type.
@@ -106,10 +107,11 @@ impl Maps<'_> {
         // already of a type that may not be evicted.
         let [prev, next] = [seq - 1, seq + 1].map(gen_from_seq);
         for kind in [ANON, FILE] {
-            let grows = lrugen.counted(next, kind) - lrugen.counted(prev, kind);
-            if grows != 0 {
-                self.resize(guard, LruList::of_kind(kind, false), grows.wrapping_neg() as u64);
-                self.resize(guard, LruList::of_kind(kind, true), grows as u64);
+            let (after, before) = (lrugen.counted(next, kind), lrugen.counted(prev, kind));
+            let grows: Zones = array::from_fn(|zone| after[zone] - before[zone]);
+            if grows != Zones::default() {
+                self.resize(guard, LruList::of_kind(kind, false), &grows.map(|nr| -nr));
+                self.resize(guard, LruList::of_kind(kind, true), &grows);
             }
         }
         lrugen.timestamps[next].store(now, Relaxed);

@@ -107,9 +107,9 @@ impl Maps<'_> {
         };
         let to = self.lru_gen_add(guard, id, false);
         let to = to.expect("generations are in use, and it is evictable");
-        let nr = self.folio(id).nr_pages() as u64;
-        self.resize(guard, from, nr.wrapping_neg());
-        self.resize(guard, to, nr);
+        let pages = self.in_zones(self.folio(id));
+        self.resize(guard, from, &pages.map(|nr| -nr));
+        self.resize(guard, to, &pages);
         true
     }
 

@@ -74,6 +74,26 @@ fn all_entries_go_and_dirt_is_kept_whatever_the_way<F: Format>(_: Family) {
     }
 }
 
+/// A VMA that is locked into memory keeps the folio. If munlock of another took its mark away, it
+/// gets it back here, as where references are counted.
+fn what_a_locked_vma_maps_all_of_is_marked_again<F: Format>(_: Family) {
+    let n = F::PTES as u64;
+    for (at, marked) in [(0..4, true), (0..3, false), (n - 2..n + 2, false)] {
+        for how in ALL {
+            let mut arena = Arena::new::<F>(&LIMITS);
+            let mut world = arena.world::<F>();
+            let (mm, file) = (world.process(), world.file());
+            let folio = world.folio(file, 2, 0);
+            let vma = world.vma(mm, at.clone(), VmFlags::LOCKED, file, 0);
+            world.map(vma, folio);
+            let done = unmap(&mut world, folio, how);
+            assert_eq!(done, Unmapped { all: false, refs: 0 });
+            let flags = world.maps.folio(folio).flags();
+            assert_eq!(flags.contains(FolioFlags::MLOCKED), marked, "{at:?}");
+        }
+    }
+}
+
 fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_: Family) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&LIMITS);
@@ -188,6 +208,7 @@ fn a_pmd_leaf_of_a_file_goes_whole<F: Format>(_: Family) {
 
 on_every_format!(
     all_entries_go_and_dirt_is_kept_whatever_the_way,
+    what_a_locked_vma_maps_all_of_is_marked_again,
     a_batch_is_invalidated_at_once_and_completed_as_the_variant_says,
     interrupts_are_sent_once_for_all,
     gates_go_by_the_number_of_cpus,

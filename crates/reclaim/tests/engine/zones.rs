@@ -14,7 +14,7 @@ const ROOM: Limits = Limits { folios: 600, shadows: 1024, ..LIMITS };
 /// Classic lists, and generations.
 const LISTS: [LruGenCaps; 2] = [LruGenCaps::empty(), LruGenCaps::CORE];
 
-/// Pages of a file that no one maps, in frames from 0 on.
+/// Pages of a file that no one maps, in frames from 0 on, the last of which is the oldest.
 fn read(world: &mut W<'_>, file: MappingId, pages: u64) -> Vec<FolioId> {
     let one = |index| {
         let id = world.folio(file, 0, index);
@@ -22,11 +22,14 @@ fn read(world: &mut W<'_>, file: MappingId, pages: u64) -> Vec<FolioId> {
         maps.charge(env, cpu, id, ROOT, tuning()).expect("no limit");
         cache::add(maps, env, cpu, id).expect("nothing is there");
         world.flag(id, FolioFlags::UPTODATE);
-        world.maps.lru_add(&world.env, &mut world.cpu, id);
-        world.maps.release(&world.env, &mut world.cpu, id, 1);
         id
     };
-    (0..pages).map(one).collect()
+    let folios: Vec<_> = (0..pages).map(one).collect();
+    for id in folios.iter().rev() {
+        world.maps.lru_add(&world.env, &mut world.cpu, *id);
+        world.maps.release(&world.env, &mut world.cpu, *id, 1);
+    }
+    folios
 }
 
 fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
@@ -64,5 +67,24 @@ fn folios_of_higher_zones_are_examined_and_left() {
             .map(|counter| world.maps.memcg(ROOT).vmstat().get(counter));
         let passed_over = if caps.is_empty() { scanned - got } else { moved };
         assert_eq!(passed_over > 0, highest < 2, "and counted: {scanned} {moved}");
+    }
+}
+
+/// How much of a list is scanned goes by what it holds of the zones of use.
+#[test]
+fn a_list_without_folios_of_use_is_not_scanned() {
+    for first in [0, 100] {
+        let mut arena = Arena::new::<SmallX86>(&ROOM);
+        let mut world: W<'_> = arena.world();
+        let (env, cpu) = (&world.env, &mut world.cpu);
+        world.maps.set_lru_gen_caps(env, cpu, LruGenCaps::empty());
+        world.maps.set_zone_start(1, Pfn::new(first));
+        let file = world.file();
+        read(&mut world, file, 300);
+        let (env, cpu) = (&world.env, &mut world.cpu);
+        let got = world.maps.try_to_free_pages_of(env, cpu, 0, tuning());
+        assert_eq!(got > 0, first > 0, "{got} pages of zone 0");
+        let scanned = world.maps.memcg(ROOT).vmstat().get(Counter::PgscanFile);
+        assert_eq!(scanned > 0, first > 0, "{scanned} pages");
     }
 }

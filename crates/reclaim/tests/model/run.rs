@@ -132,11 +132,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::Spawn { memcg } => self.spawn(memcg),
             Op::Fork { process } => self.fork(self.living(process)),
             Op::Exit { process } => self.exit(process),
-            Op::FaultAround { process, pages } => {
-                if let Some(process) = self.alive(process) {
-                    self.maps.mm(process.mm).set_fault_around(pages << F::PAGE_SHIFT);
-                }
-            }
+            Op::FaultAround { process, pages } => self.set_fault_around(process, pages),
             Op::ReclaimCgroup { .. }
             | Op::ReclaimAll
             | Op::ReclaimZone { .. }
@@ -168,6 +164,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 self.lend(at.process, at.at, kind);
             }
             Op::Tune(number) => self.tuning.set(steps::tuning(number)),
+        }
+    }
+
+    fn set_fault_around(&self, process: usize, pages: u32) {
+        if let Some(process) = self.alive(process) {
+            self.maps.mm(process.mm).set_fault_around(pages << F::PAGE_SHIFT);
         }
     }
 
