@@ -46,7 +46,7 @@ impl<F: Format> Mmu for Task<'_, '_, F> {
         match (machine.setup.shape.invalidation, &machine.setup.prices.invalidation) {
             (Invalidation::Broadcast(shape), InvalidationPrices::Broadcast(prices)) => {
                 self.timed(MachineActivity::Invalidate, || {
-                    machine.broadcast(core, shape, prices, what)
+                    machine.broadcast(core, shape, prices, what);
                 });
             }
             _ => self.state.pending.borrow_mut().queued.push(what),
