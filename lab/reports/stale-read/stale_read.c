@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Looks for loads that return an old value after another thread's store was seen to be complete.
+ *
+ *   CPU 0  MADV_PAGEOUT of 30 pages
+ *   CPU 1  loads from page 0 all the time, so that its TLB keeps the translation
+ *   CPU 2  stores to page 0 as soon as reclaim has let the page go, then announces the store
+ *
+ * A load of CPU 1 counts only if it begins after CPU 1 saw the announcement (release and acquire),
+ * and only if it returns the value from before the store.
+ *
+ * usage: stale_read lazyfree|file ROUNDS [intruder|alone] [DELAY_US]
+ */
+#include "../guest.h"
+
+#define PAGES 30 /* one less than the folios that reclaim frees at once: one flush, at the end */
+
+static volatile uint64_t *page;
+static uint64_t round_, seen, stored, over, answered;
+static struct { uint64_t loads, first, last; } stale; /* of the present round */
+
+static uint64_t old_value(uint64_t round) { return 2 * round; }
+static uint64_t new_value(uint64_t round) { return 2 * round + 1; }
+
+static void *reader(void *unused)
+{
+	pin(1);
+	for (;;) {
+		uint64_t announced = LOAD(stored);
+		uint64_t value = *page;
+
+		if (announced && value == announced - 1) {
+			uint64_t now = nanoseconds();
+
+			if (!stale.loads)
+				stale.first = now;
+			stale.last = now;
+			STORE(stale.loads, stale.loads + 1);
+		}
+		STORE(seen, value);
+	}
+	return unused;
+}
+
+/* mincore() tells, without touching the page, that reclaim let it go. */
+static int present(void)
+{
+	unsigned char vec;
+
+	must(!mincore((void *)page, PAGE, &vec));
+	return vec & 1;
+}
+
+static void *storer(void *unused)
+{
+	pin(2);
+	for (uint64_t done = 0;;) {
+		uint64_t round = LOAD(round_);
+
+		if (round == done)
+			continue;
+		while (present() && LOAD(over) != round)
+			;
+		if (LOAD(over) != round) {
+			*page = new_value(round);
+			STORE(stored, new_value(round));
+		}
+		done = round;
+		STORE(answered, round);
+	}
+	return unused;
+}
+
+/* Fresh pages, put into the LRU by this CPU, that hold the round's old value and are clean. */
+static void prepare(int fd, uint64_t round)
+{
+	must(!madvise((void *)page, PAGES * PAGE, MADV_DONTNEED));
+	if (fd >= 0)
+		must(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+	for (int i = 0; i < PAGES; i++)
+		page[i * PAGE / sizeof(*page)] = old_value(round);
+	if (fd >= 0)
+		must(!fsync(fd));
+	else
+		must(!madvise((void *)page, PAGES * PAGE, MADV_FREE));
+	while (LOAD(seen) != old_value(round)) /* CPU 1 has the translation again */
+		;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t rounds, let_go = 0, with_stale = 0, loads = 0, longest = 0, wrong_after = 0;
+	int fd = -1;
+
+	begin();
+	if (argc < 3)
+		die("usage: stale_read lazyfree|file ROUNDS [intruder|alone] [DELAY_US]", __LINE__);
+	rounds = strtoull(argv[2], NULL, 0);
+	if (!strcmp(argv[1], "file")) {
+		fd = open("stale_read.data", O_RDWR | O_CREAT | O_TRUNC, 0600);
+		must(fd >= 0 && !ftruncate(fd, PAGES * PAGE));
+	}
+	page = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+		    fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+	must(page != MAP_FAILED);
+	must(!madvise((void *)page, PAGES * PAGE, MADV_NOHUGEPAGE) || errno == EINVAL);
+	must(!madvise((void *)page, PAGES * PAGE, MADV_RANDOM)); /* single pages, no read-ahead */
+	if (argc > 4)
+		must(parameter("flush_delay_us", argv[4]) == atol(argv[4]));
+	pin(0);
+	start(reader, NULL);
+	start(storer, NULL);
+	if (argc <= 3 || !strcmp(argv[3], "intruder"))
+		start(intruder, NULL);
+
+	for (uint64_t round = 1; round <= rounds; round++) {
+		prepare(fd, round);
+		stale.loads = 0;
+		STORE(round_, round);
+		must(!madvise((void *)page, PAGES * PAGE, MADV_PAGEOUT));
+		STORE(over, round);
+		while (LOAD(answered) != round)
+			;
+		if (LOAD(stored)) {
+			let_go++;
+			wrong_after += *page != new_value(round);
+			while (LOAD(seen) != new_value(round)) /* and CPU 1 finds the new one too */
+				;
+		}
+		STORE(stored, 0);
+		if (LOAD(stale.loads)) {
+			uint64_t ns = stale.last - stale.first;
+
+			with_stale++;
+			loads += stale.loads;
+			longest = ns > longest ? ns : longest;
+			if (with_stale <= 3)
+				printf("round %lu: %lu loads returned %#lx after %#lx was stored, over %lu ns\n",
+				       round, stale.loads, old_value(round), new_value(round), ns);
+		}
+	}
+	printf("%s: %lu rounds, store during reclaim in %lu, stale loads in %lu (%lu loads, longest %lu ns), lost in %lu\n",
+	       argv[1], rounds, let_go, with_stale, loads, longest, wrong_after);
+	report_windows();
+	finish(with_stale ? 2 : 0);
+}
