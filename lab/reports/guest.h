@@ -105,8 +105,10 @@ static inline void begin(void)
 	must(!fsync(to));
 	close(from);
 	close(to);
-	must(!mount("/dev/ram0", "/mnt", "ext4", 0, NULL));
-	must(!chdir("/mnt"));
+	if (mount("/dev/ram0", "/mnt", "ext4", 0, NULL))
+		printf("no ext4: files will be on the root file system\n");
+	else
+		must(!chdir("/mnt"));
 }
 
 static inline void pin(int cpu)

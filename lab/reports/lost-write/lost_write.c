@@ -14,7 +14,7 @@
  */
 #include "../guest.h"
 
-#define PAGES 256
+#define PAGES 64
 
 static volatile uint64_t *page;
 static uint64_t round_, value, storing, last_wanted, last_stored, over, answered;
