@@ -5,7 +5,8 @@
 #   sh run.sh IMAGE stale-read/stale_read.c lazyfree 500
 #   ARCH=arm64 sh run.sh IMAGE contiguous-restore/contiguous_restore.c
 # IMAGE is an x86-64 bzImage, or an arm64 Image, with CONFIG_SMP, CONFIG_DEVTMPFS, CONFIG_BLK_DEV_RAM,
-# CONFIG_EXT4_FS and a serial console. Each emulated CPU must be a thread of its own (thread=multi).
+# CONFIG_EXT4_FS and a serial console. Each emulated CPU is a thread of its own (thread=multi);
+# COUNT=1 has them run by turns instead, on x86-64, an instruction a nanosecond.
 set -eu
 
 image=$1
@@ -24,6 +25,7 @@ else
     compiler=gcc
     # The emulated TSC is the host's, and calibration fails on a loaded host.
     khz=$(awk '/^cpu MHz/ { printf "%d", $4 * 1000; exit }' /proc/cpuinfo)
+    [ -z "${COUNT:-}" ] || khz="1000000 nolapic_timer"
     console=ttyS0
     set -- tsc=reliable "tsc_early_khz=$khz" -- "$@"
     machine="qemu-system-x86_64 -M q35 -cpu max -smp 3,sockets=3"
@@ -36,7 +38,10 @@ truncate -s 16M "$work/root/fs.img"
 mke2fs -q -t ext4 -b 4096 "$work/root/fs.img"
 (cd "$work/root" && find . | cpio --quiet -o -H newc) >"$work/initrd"
 
-# shellcheck disable=SC2086 # the machine is several words
-timeout "${LIMIT:-120}" $machine -m 512M -accel tcg,thread=multi -display none -monitor none \
+accel="-accel tcg,thread=multi"
+[ -z "${COUNT:-}" ] || accel="-accel tcg -icount shift=0,sleep=off"
+
+# shellcheck disable=SC2086 # the machine and the accelerator are several words
+timeout "${LIMIT:-120}" $machine -m 512M $accel -display none -monitor none \
     -serial stdio -no-reboot -nodefaults -kernel "$image" -initrd "$work/initrd" \
     -append "console=$console panic=-1 quiet loglevel=${LOGLEVEL:-3} $*"

@@ -4,12 +4,13 @@
  *
  *   CPU 0  MADV_PAGEOUT of 30 pages
  *   CPU 1  loads from page 0 all the time, so that its TLB keeps the translation
- *   CPU 2  stores to page 0 as soon as reclaim has let the page go, then announces the store
+ *   CPU 2  stores to page 0 as soon as reclaim has let the page go, at the latest when reclaim
+ *          ended, then announces the store
  *
  * A load of CPU 1 counts only if it begins after CPU 1 saw the announcement (release and acquire),
  * and only if it returns the value from before the store.
  *
- * usage: stale_read lazyfree|file ROUNDS [intruder|alone] [DELAY_US]
+ * usage: stale_read lazyfree|file ROUNDS [intruder|alone|measure] [DELAY_US]
  */
 #include "../guest.h"
 
@@ -85,8 +86,29 @@ static void prepare(int fd, uint64_t round)
 		must(!fsync(fd));
 	else
 		must(!madvise((void *)page, PAGES * PAGE, MADV_FREE));
-	while (LOAD(seen) != old_value(round)) /* CPU 1 has the translation again */
-		;
+}
+
+/* Leaves the address space loaded on CPU 1, so that flushes are deferred, and gets out of the way. */
+static void *sleeper(void *unused)
+{
+	pin(1);
+	STORE(seen, *page + 1);
+	pause();
+	return unused;
+}
+
+/* How long the flush is owed where nothing else runs: for an emulator that counts instructions. */
+static void measure(int fd, uint64_t rounds)
+{
+	start(sleeper, NULL);
+	while (!LOAD(seen))
+		usleep(10000);
+	for (uint64_t round = 1; round <= rounds; round++) {
+		prepare(fd, round);
+		must(!madvise((void *)page, PAGES * PAGE, MADV_PAGEOUT));
+	}
+	report_windows();
+	finish(0);
 }
 
 int main(int argc, char **argv)
@@ -96,7 +118,7 @@ int main(int argc, char **argv)
 
 	begin();
 	if (argc < 3)
-		die("usage: stale_read lazyfree|file ROUNDS [intruder|alone] [DELAY_US]", __LINE__);
+		die("usage: stale_read lazyfree|file ROUNDS [intruder|alone|measure] [DELAY_US]", __LINE__);
 	rounds = strtoull(argv[2], NULL, 0);
 	if (!strcmp(argv[1], "file")) {
 		fd = open("stale_read.data", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -110,6 +132,8 @@ int main(int argc, char **argv)
 	if (argc > 4)
 		must(parameter("flush_delay_us", argv[4]) == atol(argv[4]));
 	pin(0);
+	if (argc > 3 && !strcmp(argv[3], "measure"))
+		measure(fd, rounds);
 	start(reader, NULL);
 	start(storer, NULL);
 	if (argc <= 3 || !strcmp(argv[3], "intruder"))
@@ -117,6 +141,8 @@ int main(int argc, char **argv)
 
 	for (uint64_t round = 1; round <= rounds; round++) {
 		prepare(fd, round);
+		while (LOAD(seen) != old_value(round)) /* CPU 1 has the translation again */
+			;
 		stale.loads = 0;
 		STORE(round_, round);
 		must(!madvise((void *)page, PAGES * PAGE, MADV_PAGEOUT));
