@@ -4,8 +4,8 @@
 # Builds a reproducer and runs it as PID 1 of an emulated machine with three CPUs.
 #   sh run.sh IMAGE stale-read/stale_read.c lazyfree 500
 #   ARCH=arm64 sh run.sh IMAGE contiguous-restore/contiguous_restore.c
-# IMAGE is an x86-64 bzImage, or an arm64 Image, with CONFIG_SMP, CONFIG_DEVTMPFS, CONFIG_BLK_DEV_RAM,
-# CONFIG_EXT4_FS and a serial console. Each emulated CPU is a thread of its own (thread=multi);
+# IMAGE is an x86-64 bzImage, or an arm64 Image, with CONFIG_SMP, CONFIG_DEVTMPFS, CONFIG_EXT4_FS,
+# CONFIG_BLK_DEV_RAM and a serial console. Each emulated CPU is a thread of its own (thread=multi);
 # COUNT=1 has them run by turns instead, on x86-64, an instruction a nanosecond.
 set -eu
 
