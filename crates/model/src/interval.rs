@@ -22,8 +22,8 @@ pub fn interval(of: &Metric, drawn: &[f64]) -> Vec<Metric> {
 /// What is reported of a run: its name and unit, and what it is of one outcome.
 pub type Reported<O> = (&'static str, &'static str, fn(&O) -> f64);
 
-/// What is reported of runs with nominal prices, each with the interval of those with drawn ones; of
-/// the first, the value of each draw too.
+/// What is reported of runs with nominal prices, each with the interval of those with drawn ones;
+/// of the first, the value of each draw too.
 pub fn reported<O>(all: &[Reported<O>], nominal: &[O], drawn: &[O]) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (k, (name, unit, of)) in all.iter().enumerate() {

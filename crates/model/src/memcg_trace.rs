@@ -179,8 +179,9 @@ impl PricedTrace {
     }
 
     pub(crate) fn plan(&self) -> Result<Plan<'_>, ReplayError> {
-        let order = self.scenario.order.in_format(self.scenario.format);
-        with_format!(self.scenario.format, F => Plan::new::<F>(&self.source, self.scenario.limit, order))
+        let TraceModelled { format, order, limit, .. } = self.scenario;
+        let order = order.in_format(format);
+        with_format!(format, F => Plan::new::<F>(&self.source, limit, order))
     }
 
     pub(crate) fn run(

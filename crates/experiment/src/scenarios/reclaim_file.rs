@@ -136,7 +136,8 @@ scenario! {
         /// entry format
         format: FormatName, "format" as Format = FormatName::X86_64, in FormatName::MAIN;
         /// order of the folios; mixed: a quarter each of orders 0, 2, 4 and 9
-        orders: Orders, "order" as Orders = Orders::All(OrderName::Number(4)), in ReclaimFile::ORDERS;
+        orders: Orders, "order" as Orders = Orders::All(OrderName::Number(4)),
+            in ReclaimFile::ORDERS;
         /// bytes that a process maps
         bytes: u64, "size" as Size = 10 << 30;
         /// part of all memory in use that is to be reclaimed
