@@ -105,8 +105,8 @@ pub fn values<K: Kind>(field: &'static str, text: &str) -> Result<Vec<K::Value>,
 }
 
 /// Declares a scenario: a struct with a field for each of its fields, and the lists that a
-/// comparison takes for them. `FIELD: TYPE, "name" as KIND = DEFAULT`, or `= DEFAULT, in LIST` where
-/// more than one value is taken when nothing is given.
+/// comparison takes for them. A field is `FIELD: TYPE, "name" as KIND = DEFAULT`, with `, in LIST`
+/// after that where more than one value is taken when nothing is given.
 #[macro_export]
 macro_rules! scenario {
     (
