@@ -1,5 +1,7 @@
 //! A figure of many repetitions: median and spread.
 
+use pageout_record::stats::{self, quantile};
+
 /// Median and spread of repetitions, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figure {
@@ -16,19 +18,9 @@ pub struct Figure {
 impl Figure {
     /// Of values in any order; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let at = |share| percentile(&sorted, share);
-        Some(Self { median: at(0.5)?, low: at(0.05)?, high: at(0.95)?, n: sorted.len() })
+        let at = |part| quantile(values, part);
+        Some(Self { median: at(0.5)?, low: at(0.05)?, high: at(0.95)?, n: values.len() })
     }
-}
-
-/// The value below which a share of sorted values lies, linearly between neighbours (definition 7
-/// of Hyndman and Fan, "Sample quantiles in statistical packages", 1996).
-fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
-    let place = share * sorted.len().checked_sub(1)? as f64;
-    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    Some(below + (above - below) * place.fract())
 }
 
 /// The middle of values in any order.
@@ -36,7 +28,7 @@ fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
 /// # Panics
 /// If there are none.
 pub(super) fn median(values: &[f64]) -> f64 {
-    Figure::of(values).expect("at least one value").median
+    stats::median(values).expect("at least one value")
 }
 
 /// The slope of the line through points by least squares; `None` unless two of them differ in x.

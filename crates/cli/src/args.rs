@@ -1,11 +1,13 @@
 //! The command line.
 
 use crate::lab::args::LabArgs;
+use crate::records::RecordsArgs;
 use crate::scenarios;
 use clap::{Parser, Subcommand, ValueEnum};
 use pageout_experiment::kinds::{Kind, Size};
 use pageout_experiment::rounds::Rounds;
 use pageout_experiment::scenarios::Scenario;
+use pageout_record::compare::FailOn;
 use pageout_record::schema::Ground;
 use pageout_reproduce::Thread;
 use pageout_trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
@@ -25,7 +27,7 @@ Examples:
   pageout check                             search for schedules that break the engine
   pageout lab compare --patch my.patch      your patch on a real kernel, before against after
 
-Bad input ends with exit status 2, a failed check with 1.";
+Bad input ends with exit status 2, a failed check or condition (--fail-on) with 1.";
 
 /// The scenarios with their fields, then what is not declared with them.
 fn scenario_help() -> String {
@@ -76,7 +78,7 @@ On --ground model times are computed, and besides:
   instructions      of the kernel, priced by counts of Linux 6.12
   interrupts        received by other cores; of which a round has some
   hidden accesses   through TLB entries whose page's young bit was clear: aging does not see them
-  ..., low, high    the 5th and 95th percentile over --draws
+  [low, high]       of times: the 5th and 95th percentile over --draws
 
 Examples:
   pageout run trace limit=50% --trace sqlite-orders
@@ -95,6 +97,7 @@ Examples:
   pageout compare access-patterns --ground model --runs 31
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
+  pageout compare before.json after.json --fail-on 'whole reclaim>3%' --fail-on 'refaults>0%'
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
 
 /// The page-aging and reclaim system of a kernel, outside any kernel. Without a command: the main
@@ -126,6 +129,8 @@ pub(crate) enum Command {
     Lab(LabArgs),
     /// Measure this machine's prices: caches, translation, interrupts, faults
     Calibrate(CalibrateArgs),
+    /// Record files: bring old ones to this version
+    Records(RecordsArgs),
     /// Search small worlds for schedules that break the engine, and find bugs put in
     Check(CheckArgs),
     /// Print shell completions
@@ -152,6 +157,15 @@ pub(crate) struct CompareArgs {
     /// the steps young batched, unmap batched too, line; for thpscale flush=none]
     #[arg(long = "new", value_name = "VARIANT")]
     pub new: Vec<String>,
+    /// End with status 1 if METRIC is shown to be worse than the base's by more than that, such as
+    /// 'whole reclaim>3%'; may be repeated. Ends with 125 if that cannot be decided, for want of
+    /// runs or of the metric, and with 0 if it is not so
+    #[arg(long, value_name = "METRIC>N%")]
+    pub fail_on: Vec<FailOn>,
+    /// For `git bisect run`, with --fail-on: an error ends with status 128, which stops the
+    /// bisection, where 2 would call the commit bad; 125 skips it
+    #[arg(long, requires = "fail_on")]
+    pub bisect: bool,
     #[command(flatten)]
     pub common: Common,
 }

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::request::Request;
 use crate::this_run::this_run;
 use crate::trace::{name_of, source_of};
-use crate::{files, model, output, progress, tables};
+use crate::{fail_on, files, model, output, progress, tables};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::{AgeFile, AgingRounds, ReclaimFile, Scenario};
@@ -24,6 +24,7 @@ use pageout_record::compare::compare as compare_records;
 use pageout_record::render::{self, Options};
 use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordSet};
 use pageout_reproduce::published;
+use std::process::ExitCode;
 
 /// What to measure.
 #[derive(Debug, Default)]
@@ -55,7 +56,7 @@ x86-64 are that entry format and its algorithm on this CPU, whatever it is. Stag
 measured with nobody looking, shared out as a sampler on another CPU saw them in runs of their own.
 ";
 
-pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
+pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     if let Some(paths) = files::named(args) {
         return files::compare(&paths, args);
     }
@@ -63,21 +64,28 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let request = Request::new(args.scenario.as_deref(), &args.fields, common)?;
     let variants = Variants::of(args, &request)?;
     if common.ground == Ground::Model {
-        return model::compare(&request, common, &variants.reclaim);
+        return model::compare(&request, args, &variants.reclaim);
     }
     let plan = Plan::new(&request, common)?;
     variants.check(&plan)?;
+    if plan.main && !args.fail_on.is_empty() {
+        return Err(CliError::FailOnMainTable);
+    }
     output::check(&[common.output.path()], &common.inputs())?;
     let mut records = plan.measure(common, &variants)?;
     if plan.main {
         records.extend(published::records());
     }
     let set = RecordSet::new(this_run(), records);
-    output::emit(&common.output, &set, |set| match (plan.main, plan.reclaims()) {
-        (true, _) => main_table(set, &variants),
-        (false, false) => table(set, &variants.aging[0].labels(plan.aging_axes())),
-        (false, true) => table(set, &variants.reclaim[0].labels(Axes::Reclaim)),
-    })
+    let base = match plan.reclaims() {
+        false => variants.aging[0].labels(plan.aging_axes()),
+        true => variants.reclaim[0].labels(Axes::Reclaim),
+    };
+    let told = output::emit(&common.output, &set, |set| match plan.main {
+        true => main_table(set, &variants),
+        false => table(set, &base),
+    });
+    fail_on::judge(args, &set, &base, told)
 }
 
 impl Variants {

@@ -11,8 +11,8 @@ use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
 use pageout_lab::{BootError, Config, Fault, FetchError, KernelError, LabError};
 use pageout_machine::platform::PlatformError;
-use pageout_record::compare::CompareError;
-use pageout_record::schema::{CsvError, Ground, InvalidRecord, PoolError, ReadError};
+use pageout_record::compare::{CompareError, FailOnError};
+use pageout_record::schema::{ConvertError, CsvError, Ground, InvalidRecord, PoolError, ReadError};
 use pageout_trace::source::TraceSource;
 use pageout_trace::{ImportError, RecordError, TraceError, WriteError};
 use std::error::Error;
@@ -78,8 +78,14 @@ pub(crate) enum CliError {
     Read { path: PathBuf, source: io::Error },
     #[error("{}", path.display())]
     NotRecords { path: PathBuf, source: ReadError },
+    #[error("{}", path.display())]
+    NotConverted { path: PathBuf, source: ConvertError },
     #[error(transparent)]
     Pool(#[from] PoolError),
+    #[error(transparent)]
+    FailOn(#[from] FailOnError),
+    #[error("--fail-on judges one scenario or record files, not the main table: name a scenario")]
+    FailOnMainTable,
     #[error("{0} is for scenarios: record files have been measured already")]
     NotOfFiles(&'static str),
     #[error("base `{0}`: expected AXIS=CHOICE, several separated by commas")]

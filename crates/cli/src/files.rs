@@ -3,10 +3,11 @@
 use crate::args::{Common, CompareArgs};
 use crate::compare::table;
 use crate::error::CliError;
-use crate::output;
+use crate::{fail_on, output};
 use pageout_experiment::input;
 use pageout_record::schema::{Ground, Labels, RecordSet};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// The record files among the arguments, if they are files: the first name decides.
 pub(crate) fn named(args: &CompareArgs) -> Option<Vec<PathBuf>> {
@@ -19,7 +20,7 @@ fn is_json(name: &str) -> bool {
 }
 
 /// Compares all variants of some record files with one of them, the first unless `--base` says.
-pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<(), CliError> {
+pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<ExitCode, CliError> {
     refuse_measuring(args)?;
     let inputs: Vec<_> = paths.iter().map(|path| Some(path.as_path())).collect();
     output::check(&[args.common.output.path()], &inputs)?;
@@ -36,7 +37,8 @@ pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<(), CliEr
             ran.ok_or_else(nothing)?.variant.clone()
         }
     };
-    output::emit(&args.common.output, &set, |set| table(set, &base))
+    let told = output::emit(&args.common.output, &set, |set| table(set, &base));
+    fail_on::judge(args, &set, &base, told)
 }
 
 /// Options that measuring has and reading has not.
@@ -54,10 +56,14 @@ fn refuse_measuring(args: &CompareArgs) -> Result<(), CliError> {
     }
 }
 
-fn read(path: &Path) -> Result<RecordSet, CliError> {
+/// The text of a record file.
+pub(crate) fn text_of(path: &Path) -> Result<String, CliError> {
     let text = input::read_text(path, input::MAX_RECORDS);
-    let text = text.map_err(|source| CliError::Read { path: path.to_owned(), source })?;
-    let set = RecordSet::from_json(&text);
+    text.map_err(|source| CliError::Read { path: path.to_owned(), source })
+}
+
+fn read(path: &Path) -> Result<RecordSet, CliError> {
+    let set = RecordSet::from_json(&text_of(path)?);
     set.map_err(|source| CliError::NotRecords { path: path.to_owned(), source })
 }
 

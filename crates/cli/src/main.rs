@@ -7,11 +7,13 @@ mod calibrate;
 mod check;
 mod compare;
 mod error;
+mod fail_on;
 mod files;
 mod lab;
 mod model;
 mod output;
 mod progress;
+mod records;
 mod reproduce;
 mod request;
 mod run;
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
         Ok(args) => dispatch(args),
         Err(told) if told.use_stderr() => {
             refuse(&told);
-            return ExitCode::from(2);
+            return fail_on::status_of(2, std::env::args_os());
         }
         // Help and the version.
         Err(told) => told
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             output::say(&format!("error: {}", error.message()));
-            ExitCode::from(error.status())
+            fail_on::status_of(error.status(), std::env::args_os())
         }
     }
 }
@@ -64,13 +66,14 @@ fn refuse(told: &clap::Error) {
 
 fn dispatch(args: Args) -> Result<ExitCode, CliError> {
     match args.command {
-        None => compare::compare(&CompareArgs::parse_from(["compare"]))?,
-        Some(Command::Compare(args)) => compare::compare(&args)?,
+        None => return compare::compare(&CompareArgs::parse_from(["compare"])),
+        Some(Command::Compare(args)) => return compare::compare(&args),
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Scenarios(args)) => scenarios::scenarios(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,
         Some(Command::Sweep(args)) => sweep::sweep(&args)?,
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,
+        Some(Command::Records(args)) => records::records(&args)?,
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args)?,
         Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),

@@ -1,12 +1,12 @@
 //! Ground `model`: the engine on a machine with prices.
 
-use crate::args::{Common, MachineArgs, RunArgs};
+use crate::args::{Common, CompareArgs, MachineArgs, RunArgs};
 use crate::compare::{distinct, table};
 use crate::error::CliError;
 use crate::request::Request;
 use crate::this_run::this_run;
 use crate::trace::{name_of, source_of};
-use crate::{output, progress, tables, thpscale as table_of_thpscale};
+use crate::{fail_on, output, progress, tables, thpscale as table_of_thpscale};
 use pageout_experiment::input;
 use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::{Axes, Variant};
@@ -21,13 +21,15 @@ use pageout_model::{Model, Scenario as _, host_threads};
 use pageout_record::schema::{Record, RecordSet};
 use std::borrow::Cow;
 use std::path::Path;
+use std::process::ExitCode;
 
 /// `compare` on this ground.
 pub(crate) fn compare(
     request: &Request,
-    common: &Common,
+    args: &CompareArgs,
     variants: &[Variant],
-) -> Result<(), CliError> {
+) -> Result<ExitCode, CliError> {
+    let common = &args.common;
     let model = model_of(common)?;
     let all = scenarios(request, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
@@ -35,11 +37,12 @@ pub(crate) fn compare(
     output::check(&[common.output.path()], &common.inputs())?;
     let set = RecordSet::new(this_run(), all.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
-    output::emit(&common.output, &set, |set| match all {
+    let told = output::emit(&common.output, &set, |set| match all {
         Scenarios::AccessPatterns(_) => Ok(access_patterns::table(set)),
         Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
         _ => Ok(table(set, &base)? + &about(&model)),
-    })
+    });
+    fail_on::judge(args, &set, &base, told)
 }
 
 /// `run` on this ground.
@@ -206,8 +209,8 @@ fn about(model: &Model) -> String {
     match model.draws {
         0 => String::new(),
         draws => format!(
-            "low, high: the 5th and 95th percentile over {draws} draws of all prices from their \
-             ranges, the same\nfor every variant\n"
+            "[low, high] of computed times: the 5th and 95th percentile over {draws} draws of all \
+             prices from\ntheir ranges, the same for every variant\n"
         ),
     }
 }

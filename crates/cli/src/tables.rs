@@ -237,13 +237,13 @@ pub(crate) fn metrics(set: &RecordSet) -> String {
             record.ground,
             record.seed
         );
-        let columns = ["metric", "value", "95% interval", "unit", "basis", "n"];
+        let columns = ["metric", "value", "interval", "unit", "basis", "n"];
         let align = |column| match column {
             "value" | "n" => Align::Right,
             _ => Align::Left,
         };
         let mut grid = Grid::new(columns.map(|column| (column, align(column))));
-        for metric in &record.metrics {
+        for metric in record.metrics.iter().filter(|metric| metric.is_sampled()) {
             grid.row([
                 metric.name.clone(),
                 value(metric),
@@ -263,9 +263,10 @@ fn value(metric: &Metric) -> String {
     median(&metric.values).map_or_else(String::new, show)
 }
 
+/// The interval that the record states, or else of the median of what was measured.
 fn interval(metric: &Metric) -> String {
     let of = |Interval { low, high, .. }| format!("[{}, {}]", rounded(low), rounded(high));
     let measured = metric.basis == Basis::Measured;
-    let interval = measured.then(|| median_interval(&metric.values, LEVEL)).flatten();
-    interval.map_or_else(String::new, of)
+    let of_median = || measured.then(|| median_interval(&metric.values, LEVEL)).flatten();
+    metric.interval.or_else(of_median).map_or_else(String::new, of)
 }

@@ -1,10 +1,11 @@
 //! The tables of scenario `thpscale`, as mmtests prints them: the mean time of a slot by threads,
 //! and where the time of all rows went.
 
+use pageout_model::interval;
 use pageout_model::thpscale::{BOTH, DRAWN, ELAPSED, HUGE_SHARE, SYSTEM, USER, WAITING};
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
-use pageout_record::stats::Mean;
+use pageout_record::stats::{Interval, Mean};
 
 /// Of intervals around means.
 const LEVEL: f64 = 0.95;
@@ -54,11 +55,11 @@ fn times(set: &RecordSet, base: &Labels, title: &Titles, drawn: bool) -> Grid {
     let align = |column| if column == "variant" { Align::Left } else { Align::Right };
     let mut grid = Grid::new(columns.map(|column| (column, align(column))));
     for record in &set.records {
-        let Some((of, margin)) = mean(record) else { continue };
+        let Some((of, interval)) = mean(record) else { continue };
         let against = set.records.iter().find(|other| is_base_of(other, record, base));
         let against = against.filter(|other| other.variant != record.variant);
-        let gain = against.and_then(mean).map(|(before, around)| {
-            let apart = (before.mean - of.mean).abs() > margin + around;
+        let gain = against.and_then(mean).map(|(before, other)| {
+            let apart = interval.zip(other).is_some_and(|(a, b)| a.high < b.low || b.high < a.low);
             format!("{}{}", percent(before.mean, of.mean), if apart { "*" } else { " " })
         });
         let mut cells = vec![
@@ -67,7 +68,7 @@ fn times(set: &RecordSet, base: &Labels, title: &Titles, drawn: bool) -> Grid {
             title.of_variant(&record.variant),
             format!("{:.2}", of.mean),
             gain.unwrap_or_default(),
-            format!("{:.2} to {:.2}", of.mean - margin, of.mean + margin),
+            interval.map_or_else(String::new, |of| format!("{:.2} to {:.2}", of.low, of.high)),
             format!("{:.2}", of.deviation),
             format!("{:.1}%", values(record, HUGE_SHARE).map_or(f64::NAN, |share| share[0])),
         ];
@@ -79,20 +80,18 @@ fn times(set: &RecordSet, base: &Labels, title: &Titles, drawn: bool) -> Grid {
     grid
 }
 
-/// The mean of a record's slots, and half of its interval.
-fn mean(record: &Record) -> Option<(Mean, f64)> {
+/// The mean of a record's slots, and its interval, if they are several.
+fn mean(record: &Record) -> Option<(Mean, Option<Interval>)> {
     let of = Mean::of(values(record, BOTH)?)?;
-    Some((of, of.margin(LEVEL).unwrap_or(0.0)))
+    Some((of, of.interval(LEVEL)))
 }
 
 /// The ends of the gain over draws, of which both have the same.
 fn drawn_gain(before: &Record, after: &Record) -> Option<String> {
     let pairs = values(before, DRAWN)?.iter().zip(values(after, DRAWN)?);
-    let mut ratios: Vec<_> = pairs.map(|(before, after)| after / before).collect();
-    ratios.sort_by(f64::total_cmp);
-    let cut = ratios.len() / 20;
-    let (best, worst) = (ratios[cut], ratios[ratios.len() - 1 - cut]);
-    Some(format!("{} to {}", percent(1.0, worst), percent(1.0, best)))
+    let ratios: Vec<_> = pairs.map(|(before, after)| after / before).collect();
+    let Interval { low, high, .. } = interval(&ratios)?;
+    Some(format!("{} to {}", percent(1.0, high), percent(1.0, low)))
 }
 
 /// Seconds of all rows together.

@@ -12,14 +12,7 @@ pub fn labels<const N: usize>(pairs: [(&str, String); N]) -> Labels {
 
 /// A measured metric; lower is better.
 pub fn measured(name: &str, unit: &str, values: &[f64]) -> Metric {
-    Metric {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        basis: Basis::Measured,
-        better: Better::Lower,
-        source: None,
-        values: values.to_vec(),
-    }
+    Metric::new(name, unit, Basis::Measured, Better::Lower, values.to_vec())
 }
 
 /// A metric computed from counts and prices; lower is better.
@@ -35,14 +28,7 @@ pub fn fitted(name: &str, unit: &str, value: f64) -> Metric {
 
 /// A counted metric.
 pub fn counted(name: &str, unit: &str, value: f64, better: Better) -> Metric {
-    Metric {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        basis: Basis::Counted,
-        better,
-        source: None,
-        values: vec![value],
-    }
+    Metric::new(name, unit, Basis::Counted, better, vec![value])
 }
 
 /// A counted metric that is so many a page; lower is better.

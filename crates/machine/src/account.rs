@@ -2,7 +2,6 @@
 
 use crate::{StaleAccessHistogram, Time};
 use std::cell::Cell;
-use std::fmt::Write as _;
 
 /// Something that software does, by its number among the names of
 /// [`Setup::activities`](crate::Setup).
@@ -83,26 +82,74 @@ impl Account {
         self.nodes[at.0 as usize].own[own as usize] += time;
     }
 
-    /// Each place in which time was spent: its names from the root on, and the time.
-    fn folded(&self) -> Vec<(String, Time)> {
-        let mut all = Vec::new();
-        for (i, node) in self.nodes.iter().enumerate() {
-            let mut path = node.name.clone();
-            let mut up = node.parent;
-            while let Some(id) = up {
-                let node = &self.nodes[id.0 as usize];
-                path = format!("{};{path}", node.name);
-                up = node.parent;
+    /// What each task spent its time on, by name.
+    fn spent(&self) -> Vec<Spent> {
+        let roots = self.nodes.iter().filter(|node| node.parent.is_none());
+        sorted(roots.filter_map(|root| self.spent_on(root)))
+    }
+
+    /// What was spent at a node and below it, if anything was.
+    fn spent_on(&self, node: &Node) -> Option<Spent> {
+        let below = node.children.iter();
+        let below = below.filter_map(|(_, id)| self.spent_on(&self.nodes[id.0 as usize]));
+        let machine =
+            MachineActivity::NAMES.iter().zip(node.own).filter(|(_, own)| *own > Time::ZERO);
+        let machine =
+            machine.map(|(name, own)| Spent { name: (*name).to_owned(), own, parts: Vec::new() });
+        let parts = sorted(below.chain(machine));
+        let own = node.time.since(node.own.iter().copied().sum());
+        let spent = Spent { name: node.name.clone(), own, parts };
+        (spent.own > Time::ZERO || !spent.parts.is_empty()).then_some(spent)
+    }
+}
+
+fn sorted(all: impl Iterator<Item = Spent>) -> Vec<Spent> {
+    let mut all: Vec<Spent> = all.collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// What time was spent on, with its parts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spent {
+    /// A task, an activity of software, or what the machine does on its behalf.
+    pub name: String,
+    /// Spent here and on no part.
+    pub own: Time,
+    /// What was done below it, by name.
+    pub parts: Vec<Spent>,
+}
+
+impl Spent {
+    /// Spent here and on all parts.
+    pub fn total(&self) -> Time {
+        self.own + self.parts.iter().map(Self::total).sum()
+    }
+
+    /// The part of a name.
+    pub fn part(&self, name: &str) -> Option<&Self> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+
+    /// What was spent at the places that `wanted` says, each without its parts: names from here
+    /// down.
+    pub fn at(&self, wanted: &impl Fn(&[&str]) -> bool) -> Time {
+        let mut time = Time::ZERO;
+        self.visit(&mut Vec::new(), &mut |path, own| {
+            if wanted(path) {
+                time += own;
             }
-            debug_assert!(up.is_none(), "node {i} has a root");
-            let machine: Time = node.own.iter().copied().sum();
-            let own = MachineActivity::NAMES.iter().zip(node.own);
-            all.extend(own.map(|(name, time)| (format!("{path};{name}"), time)));
-            all.push((path, node.time.since(machine)));
+        });
+        time
+    }
+
+    fn visit<'a>(&'a self, path: &mut Vec<&'a str>, see: &mut impl FnMut(&[&str], Time)) {
+        path.push(&self.name);
+        see(path, self.own);
+        for part in &self.parts {
+            part.visit(path, see);
         }
-        all.retain(|(_, time)| *time > Time::ZERO);
-        all.sort();
-        all
+        path.pop();
     }
 }
 
@@ -226,21 +273,36 @@ pub struct Report {
     pub written: u64,
     /// The time of each core that ever had a task.
     pub cores: Vec<CoreTimes>,
-    /// Tasks' time by activity: names from the task down, joined by `;`. Sorted by name.
-    pub folded: Vec<(String, Time)>,
+    /// Tasks' time by activity, a tree a task, by name.
+    pub tasks: Vec<Spent>,
 }
 
 impl Report {
-    pub(crate) fn folded(account: &Account) -> Vec<(String, Time)> {
-        account.folded()
+    pub(crate) fn spent(account: &Account) -> Vec<Spent> {
+        account.spent()
+    }
+
+    /// What a task spent its time on; nothing, if it spent none.
+    pub fn task(&self, name: &str) -> Option<&Spent> {
+        self.tasks.iter().find(|task| task.name == name)
+    }
+
+    /// What all tasks spent at the places that `wanted` says: names from the task down.
+    pub fn at(&self, wanted: impl Fn(&[&str]) -> bool) -> Time {
+        self.tasks.iter().map(|task| task.at(&wanted)).sum()
     }
 
     /// Tasks' time as lines of "folded stacks", in nanoseconds, as flame graphs are drawn from.
     pub fn folded_lines(&self) -> String {
-        let mut lines = String::new();
-        for (path, time) in &self.folded {
-            let _ = writeln!(lines, "{path} {}", time.ps().div_ceil(1000));
+        let mut lines = Vec::new();
+        for task in &self.tasks {
+            task.visit(&mut Vec::new(), &mut |path, own| {
+                if own > Time::ZERO {
+                    lines.push(format!("{} {}\n", path.join(";"), own.ps().div_ceil(1000)));
+                }
+            });
         }
-        lines
+        lines.sort();
+        lines.concat()
     }
 }

@@ -18,7 +18,7 @@ mod task;
 mod time;
 pub mod tlb;
 
-pub use account::{Activity, CoreTimes, Counts, Report};
+pub use account::{Activity, CoreTimes, Counts, Report, Spent};
 pub use core::CoreId;
 pub use machine::{Machine, Setup};
 pub use sched::{Body, TaskId, TaskSpec};

@@ -213,10 +213,10 @@ impl<'a, F: Format> Machine<'a, F> {
             }
             still.values().for_each(|since| hidden.ends(end.since(*since)));
         }
-        let folded = Report::folded(&self.account.borrow());
+        let tasks = Report::spent(&self.account.borrow());
         let cores = self.used().map(|core| core.times(end)).collect();
         let storage = self.storage.borrow();
         let (read, written) = (storage.read, storage.written);
-        Report { end, counts, hidden, read, written, cores, folded }
+        Report { end, counts, hidden, read, written, cores, tasks }
     }
 }

@@ -1,7 +1,8 @@
 //! What modelled time is attributed to.
 
-use pageout_machine::Activity;
+use pageout_machine::{Activity, Report, Spent};
 use pageout_paging::Stage;
+use pageout_record::schema::{self, Basis, Better, Metric};
 
 /// The names of all activities: the engine's stages first, by their numbers.
 pub const NAMES: &[&str] = &[
@@ -65,6 +66,21 @@ pub const NOTIFIER: Activity = Activity(23);
 /// A stage of the engine.
 pub const fn of_stage(stage: Stage) -> Activity {
     Activity(stage as u8)
+}
+
+/// The whole of a run's time by activity, from the task down, as one metric.
+pub fn metric(report: &Report) -> Metric {
+    let activities = report.tasks.iter().map(activity).collect();
+    let metric = Metric::new(BY_ACTIVITY, "ns", Basis::Modelled, Better::Neither, Vec::new());
+    Metric { activities, ..metric }
+}
+
+/// The name of that metric.
+const BY_ACTIVITY: &str = "time by activity";
+
+fn activity(spent: &Spent) -> schema::Activity {
+    let parts = spent.parts.iter().map(activity).collect();
+    schema::Activity { name: spent.name.clone(), own: spent.own.ns(), parts }
 }
 
 /// The name of an activity.

@@ -39,15 +39,9 @@ impl Between {
         of(&self.after) - of(&self.before)
     }
 
-    /// The time of tasks at the places of the folded stack that `wanted` says: names from the task
-    /// down.
+    /// The time of tasks at the places that `wanted` says: names from the task down.
     pub fn time(&self, wanted: impl Fn(&[&str]) -> bool) -> Time {
-        let of = |report: &Report| -> Time {
-            let all = report.folded.iter();
-            let found = all.filter(|(path, _)| wanted(&path.split(';').collect::<Vec<_>>()));
-            found.map(|(_, time)| *time).sum()
-        };
-        of(&self.after).since(of(&self.before))
+        self.after.at(&wanted).since(self.before.at(&wanted))
     }
 
     /// The time in which tasks invalidate or wait for that, at any place or below one of that name.

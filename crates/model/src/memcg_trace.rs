@@ -389,11 +389,10 @@ fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
         ("in table walks", Outcome::in_walks),
     ] {
         let metric = modelled(name, "ns/access", &each(time, nominal));
-        let ends = interval(&metric, &each(time, drawn));
-        metrics.push(metric);
-        metrics.extend(ends);
+        metrics.push(Metric { interval: interval(&each(time, drawn)), ..metric });
     }
     metrics.extend(nominal[0].counted());
+    metrics.push(activity::metric(&nominal[0].report));
     metrics
 }
 
@@ -402,13 +401,11 @@ const TIME: &str = "time";
 
 impl Outcome {
     fn in_faults(&self) -> Time {
-        let within = |path: &str| path.split(';').any(|name| name == "fault");
-        self.report.folded.iter().filter(|(path, _)| within(path)).map(|(_, time)| *time).sum()
+        self.report.at(|path| path.contains(&activity::name(activity::FAULT)))
     }
 
     fn in_walks(&self) -> Time {
-        let walks = self.report.folded.iter().filter(|(path, _)| path.ends_with(";walk"));
-        walks.map(|(_, time)| *time).sum()
+        self.report.at(|path| path.last() == Some(&"walk"))
     }
 
     fn counted(&self) -> Vec<Metric> {

@@ -14,7 +14,7 @@ use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file::{self, Setup, WHOLE};
 use pageout_machine::platform::Platform;
-use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
+use pageout_machine::{CoreId, Machine, Report, Spent, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, Stage, VirtAddr};
 use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits, MapAs};
@@ -37,6 +37,9 @@ fn check_running(scenario: &ReclaimFile, cores: u16) -> Result<(), FieldError> {
     }
     Ok(())
 }
+
+/// The task that makes the request.
+const TASK: &str = "reclaim";
 
 /// What a program does between two uses of its page.
 const THINKING: Time = Time::from_ns(2_000);
@@ -176,15 +179,16 @@ impl Priced {
         let after = machine.run(tasks);
         let (pages, whole) = done.get().expect("the reclaiming task ended");
         let pages = pages << (F::PAGE_SHIFT - 12);
+        let request = request(&after).expect("the request took time");
         Outcome {
             pages: pages as f64,
             whole,
-            stages: Stage::ALL.map(|stage| within_reclaim(&after, stage)),
-            flushing: own(&after, "invalidate") + own(&after, "wait"),
+            stages: Stage::ALL.map(|stage| within_reclaim(request, stage)),
+            flushing: request.at(&|path| matches!(path.last(), Some(&"invalidate" | &"wait"))),
             stolen: stolen(&after).since(stolen(&before)),
             refaults: refaults.get(),
             instructions: kernel.done().instructions() - instructions,
-            secondary: secondary_time(&kernel, &after),
+            secondary: secondary_time(&kernel, request),
             reports: [before, after],
         }
     }
@@ -277,7 +281,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
             });
             done.set(Some((reclaimed, task.now().since(begun))));
         };
-        TaskSpec::new("reclaim", reclaim).on(CoreId(0))
+        TaskSpec::new(TASK, reclaim).on(CoreId(0))
     }
 
     /// A thread that uses one page of the file until the request is done; counts its faults.
@@ -308,46 +312,30 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     }
 }
 
-/// The time of a stage below the request.
-fn within_reclaim(report: &Report, stage: Stage) -> Time {
-    let whole = "reclaim;memory.reclaim";
-    let path = match stage {
-        Stage::Other => whole.to_owned(),
-        _ => format!("{whole};{}", stage.name()),
-    };
-    let below = |named: &str| match named.strip_prefix(&*path) {
-        Some("") => true,
-        // What is no stage's own is of no stage.
-        Some(rest) => {
-            let next = rest.strip_prefix(';').and_then(|rest| rest.split(';').next());
-            next.is_some_and(|next| {
-                stage != Stage::Other || !Stage::ALL.iter().any(|stage| stage.name() == next)
-            })
-        }
-        None => false,
-    };
-    report.folded.iter().filter(|(named, _)| below(named)).map(|(_, time)| *time).sum()
+/// What the request spent its time on.
+fn request(report: &Report) -> Option<&Spent> {
+    report.task(TASK)?.part(activity::name(activity::MEMORY_RECLAIM))
 }
 
-/// What the machine itself did below the request.
-fn own(report: &Report, name: &str) -> Time {
-    let of = |named: &str| {
-        named.starts_with("reclaim;memory.reclaim;") && named.rsplit(';').next() == Some(name)
-    };
-    report.folded.iter().filter(|(named, _)| of(named)).map(|(_, time)| *time).sum()
+/// The time of a stage below the request. What is no stage's own is of [`Stage::Other`].
+fn within_reclaim(request: &Spent, stage: Stage) -> Time {
+    let is_stage = |part: &&Spent| Stage::ALL.iter().any(|stage| stage.name() == part.name);
+    match stage {
+        Stage::Other => {
+            let others = request.parts.iter().filter(|part| !is_stage(part));
+            request.own + others.map(Spent::total).sum()
+        }
+        _ => request.part(stage.name()).map_or(Time::ZERO, Spent::total),
+    }
 }
 
 /// The time in notifiers below the request, and what was counted of all virtual machines together.
 fn secondary_time(
     kernel: &Kernel<'_>,
-    report: &Report,
+    request: &Spent,
 ) -> Option<(Time, [u64; VmCount::ALL.len()])> {
     let counted = VmCount::ALL.map(|(told, _)| kernel.vms().iter().map(|vm| vm.times(told)).sum());
-    let of = |named: &str| {
-        named.starts_with("reclaim;memory.reclaim;")
-            && named.split(';').any(|place| place == activity::name(activity::NOTIFIER))
-    };
-    let time = report.folded.iter().filter(|(named, _)| of(named)).map(|(_, time)| *time).sum();
+    let time = request.at(&|path| path.contains(&activity::name(activity::NOTIFIER)));
     (!kernel.vms().is_empty()).then_some((time, counted))
 }
 
@@ -367,10 +355,9 @@ fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
         (FLUSHING, |outcome| outcome.flushing),
         (STOLEN, |outcome| outcome.stolen),
     ] {
+        let interval = interval(&of(time, drawn));
         let metric = modelled(name, NS_PER_PAGE, &of(time, nominal));
-        let ends = interval(&metric, &of(time, drawn));
-        metrics.push(metric);
-        metrics.extend(ends);
+        metrics.push(Metric { interval, ..metric });
     }
     if !drawn.is_empty() {
         metrics.push(modelled(DRAWN, NS_PER_PAGE, &of(|outcome| outcome.whole, drawn)));

@@ -1,6 +1,6 @@
 //! Scenarios of this ground alone: what each has to say, and records of them.
 
-use super::{Model, One, spread};
+use super::{Model, One, activity, spread};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::FormatName;
@@ -84,6 +84,11 @@ pub trait Scenario: Sync {
             one.run(model, variant, runs[k % runs.len()])
         });
         let of_each = each.iter().zip(outcomes.chunks(runs.len()));
+        let metrics = |one: &Self, nominal: &[Self::Outcome], drawn: &[Self::Outcome]| {
+            let mut metrics = one.metrics(nominal, drawn);
+            metrics.push(activity::metric(Self::report(&nominal[0])));
+            metrics
+        };
         let record = |((one, variant), outcomes): (&(&Self, Variant), &[Self::Outcome])| {
             let (nominal, drawn) = outcomes.split_at(model.runs as usize);
             Record {
@@ -92,7 +97,7 @@ pub trait Scenario: Sync {
                 seed: model.seed,
                 fields: one.labels(model),
                 variant: variant.labels(Axes::Reclaim),
-                metrics: one.metrics(nominal, drawn),
+                metrics: metrics(one, nominal, drawn),
             }
         };
         of_each.map(record).collect()

@@ -28,17 +28,30 @@ fn the_documented_example_is_read_and_written_alike() {
     let written = set.to_json().unwrap();
     assert_eq!(read(&written).unwrap(), set);
     assert_eq!(read(&written).unwrap().to_json().unwrap(), written);
+    assert!(written.contains("\"values\": [2.91, 2.87, 2.9]\n"), "{written}");
 }
 
 #[test]
 fn errors_name_the_place_and_what_is_accepted() {
     let errors = [
         error("\"pageout-record\"", "\"other\""),
-        error("\"version\": 1", "\"version\": 9"),
+        error("\"version\": 2", "\"version\": 9"),
         error("\"basis\": \"measured\"", "\"basis\": \"felt\""),
         error("\"better\": \"lower\",", "\"better\": \"lower\", \"worse\": 1,"),
         error("\"seed\": 1", "\"sead\": 1"),
         error("[2.91, 2.87, 2.9]", "[]"),
+        error("\"values\": [2.8]", "\"source\": \"x\""),
+        error("\"values\": [2.8]", "\"values\": [2.8], \"claim\": \"better\""),
+        error("\"kind\": \"draws\"", "\"kind\": \"hope\""),
+        error("\"low\": 2.1", "\"low\": 5.1"),
+        error("\"level\": 0.9", "\"level\": 90"),
+        error("\"values\": [2.8]", "\"claim\": \"better\""),
+        error("\"at_least\": 1.2", "\"at_least\": 1.2, \"at_most\": 1.1"),
+        error("\"at_least\": 1.2", ""),
+        error("\"values\": [16]", "\"bound\": { \"at_most\": 16 }"),
+        error("\"claim\": \"better\"", "\"claim\": \"best\""),
+        error("\"self\": 84", "\"self\": -84"),
+        error("\"name\": \"wait\"", "\"name\": \" \""),
         error("[2.91, 2.87, 2.9]", "[1, 1e999]"),
         error("[2.91, 2.87, 2.9]", "[1, null]"),
         error("\"basis\": \"measured\"", "\"basis\": \"published\""),
@@ -90,10 +103,20 @@ fn csv_has_a_line_a_value() {
 
 proptest! {
     #[test]
-    fn values_survive_json(values in prop::collection::vec(prop::num::f64::NORMAL, 1..20)) {
+    fn values_survive_json(
+        values in prop::collection::vec(
+            prop_oneof![prop::num::f64::NORMAL, prop::num::f64::ZERO, (-9e15..9e15).prop_map(f64::round)],
+            1..20,
+        ),
+    ) {
         let mut set = read(example()).unwrap();
         set.records[0].metrics[0].values = values;
-        prop_assert_eq!(&read(&set.to_json().unwrap()).unwrap(), &set);
+        let again = read(&set.to_json().unwrap()).unwrap();
+        let bits = |set: &RecordSet| {
+            let values = &set.records[0].metrics[0].values;
+            values.iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(bits(&again), bits(&set));
     }
 
     #[test]

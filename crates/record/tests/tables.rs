@@ -11,8 +11,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
 }
 
 fn metric(name: &str, unit: &str, basis: Basis, values: Vec<f64>) -> Metric {
-    let (name, unit) = (name.to_owned(), unit.to_owned());
-    Metric { name, unit, basis, better: Better::Lower, source: None, values }
+    Metric::new(name, unit, basis, Better::Lower, values)
 }
 
 /// `n` samples around `middle`, a few per cent apart, in no order.

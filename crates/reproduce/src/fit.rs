@@ -14,8 +14,6 @@ use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordSet};
 const NAME: &str = "reproduce: fit";
 /// What a fit chooses, in nanoseconds.
 const CONSTANTS: [&str; 2] = ["instruction", "tlbi_issue"];
-/// The end of a metric's name: what the thread has.
-const THEIRS: &str = ", theirs";
 /// The threads that were left out in turn; of the others no figure is fitted on.
 const LEFT_OUT: [Option<Thread>; 3] = [None, Some(Thread::S0), Some(Thread::S1)];
 
@@ -51,7 +49,8 @@ pub(super) fn records(material: &Material) -> Vec<Record> {
     let points: Result<Vec<_>, _> =
         FITTED_ON.into_iter().map(|number| Point::of(number, material)).collect();
     let points = points.expect("the numbers fitted on have costs");
-    LEFT_OUT.into_iter().map(|left_out| record(&points, left_out)).collect()
+    let fits = LEFT_OUT.into_iter().map(|left_out| record(&points, left_out));
+    [theirs(&points)].into_iter().chain(fits).collect()
 }
 
 impl Point {
@@ -117,11 +116,8 @@ fn record(points: &[Point], left_out: Option<Thread>) -> Record {
     let is_used = |point: &Point| Some(point.thread) != left_out;
     let used: Vec<_> = points.iter().filter(|point| is_used(point)).collect();
     let constants = fit(&used);
-    let metric = |name: &str, unit: &str, basis, value| Metric {
-        basis,
-        source: None,
-        ..measured(name, unit, &[value])
-    };
+    let metric =
+        |name: &str, unit: &str, basis, value| Metric { basis, ..measured(name, unit, &[value]) };
     let mut metrics: Vec<_> = CONSTANTS
         .into_iter()
         .zip(constants)
@@ -130,11 +126,6 @@ fn record(points: &[Point], left_out: Option<Thread>) -> Record {
     for point in points {
         let basis = if is_used(point) { Basis::Fitted } else { Basis::Modelled };
         metrics.push(metric(&point.name, NS_PER_PAGE, basis, point.at(constants)));
-        let name = format!("{}{THEIRS}", point.name);
-        metrics.push(Metric {
-            source: Some(point.thread.about().to_owned()),
-            ..metric(&name, NS_PER_PAGE, Basis::Published, point.theirs)
-        });
     }
     let on =
         left_out.map_or_else(|| "all".to_owned(), |thread| format!("without {}", thread.name()));
@@ -148,9 +139,30 @@ fn record(points: &[Point], left_out: Option<Thread>) -> Record {
     }
 }
 
+/// What the threads have of the points.
+fn theirs(points: &[Point]) -> Record {
+    let metric = |point: &Point| Metric {
+        basis: Basis::Published,
+        source: Some(point.thread.about().to_owned()),
+        ..measured(&point.name, NS_PER_PAGE, &[point.theirs])
+    };
+    Record {
+        scenario: NAME.to_owned(),
+        ground: Ground::Published,
+        seed: 0,
+        fields: Labels::new(),
+        variant: Labels::new(),
+        metrics: points.iter().map(metric).collect(),
+    }
+}
+
 /// The fits of a record set, or nothing.
 pub(super) fn table(set: &RecordSet) -> String {
-    let fits = || set.records.iter().filter(|record| record.scenario == NAME);
+    let on = |wanted: Ground| {
+        let these = move |record: &&Record| record.scenario == NAME && record.ground == wanted;
+        set.records.iter().filter(these)
+    };
+    let fits = || on(Ground::Model);
     if fits().next().is_none() {
         return String::new();
     }
@@ -160,7 +172,7 @@ pub(super) fn table(set: &RecordSet) -> String {
     let mut grid = Grid::new(head.into_iter().chain([right("theirs")]).chain(columns));
     let names = fits().flat_map(|fit| &fit.metrics).map(|metric| &metric.name);
     let mut seen: Vec<&String> = Vec::new();
-    for name in names.filter(|name| !name.ends_with(THEIRS)) {
+    for name in names {
         if seen.contains(&name) {
             continue;
         }
@@ -168,7 +180,7 @@ pub(super) fn table(set: &RecordSet) -> String {
         let of = |fit: &Record, name: &str| {
             fit.metrics.iter().find(|metric| metric.name == name).cloned()
         };
-        let theirs = fits().find_map(|fit| of(fit, &format!("{name}{THEIRS}")));
+        let theirs = on(Ground::Published).find_map(|theirs| of(theirs, name));
         let ours = fits().map(|fit| of(fit, name).map_or_else(|| "-".to_owned(), cell));
         let unit = fits().find_map(|fit| of(fit, name)).map_or(String::new(), |metric| metric.unit);
         let theirs = theirs.map_or_else(|| "-".to_owned(), |metric| rounded(metric.values[0]));

@@ -8,7 +8,9 @@ use super::shootdowns::Asked;
 use super::thpscale::Told;
 use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_machine::platform::Platform;
+use pageout_model::interval;
 use pageout_record::schema::{Basis, Ground};
+use pageout_record::stats::Interval;
 
 /// How a line of ours comes about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,8 +113,8 @@ pub(super) struct Quantity {
     pub(super) unit: &'static str,
     /// Samples; one, at nominal prices, for a prediction.
     pub(super) values: Vec<f64>,
-    /// 5 % and 95 % of draws, for a prediction.
-    pub(super) interval: Option<(f64, f64)>,
+    /// Of draws, for a prediction.
+    pub(super) interval: Option<Interval>,
 }
 
 /// A line of ours.
@@ -208,14 +210,14 @@ fn samples(name: &'static str, unit: &'static str, values: Vec<f64>) -> Quantity
     Quantity { name, unit, values, interval: None }
 }
 
-/// The nominal value, with the interval of the draws.
+/// The nominal value, with the interval of the draws, if there are any.
 pub(super) fn drawn(
     name: &'static str,
     unit: &'static str,
     nominal: f64,
     draws: &[f64],
 ) -> Quantity {
-    Quantity { name, unit, values: vec![nominal], interval: Some(interval(draws)) }
+    Quantity { name, unit, values: vec![nominal], interval: interval(draws) }
 }
 
 /// Cost before over cost after: at nominal prices, and with the prices of each draw, if there are
@@ -224,18 +226,7 @@ pub(super) fn ratio_of(before: &(f64, Vec<f64>), after: &(f64, Vec<f64>)) -> Qua
     let nominal = before.0 / after.0;
     let draws: Vec<_> =
         before.1.iter().zip(&after.1).map(|(before, after)| before / after).collect();
-    match &draws[..] {
-        [] => one(RATIO, TIMES, nominal),
-        draws => drawn(RATIO, TIMES, nominal, draws),
-    }
-}
-
-/// 5 % and 95 % of the values, each the next value inwards.
-fn interval(draws: &[f64]) -> (f64, f64) {
-    let mut sorted = draws.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let cut = sorted.len() / 20;
-    (sorted[cut], sorted[sorted.len() - 1 - cut])
+    drawn(RATIO, TIMES, nominal, &draws)
 }
 
 fn counted(figure: &Figure, steps: Steps, material: &Material) -> Result<Answer, String> {

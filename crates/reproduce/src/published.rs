@@ -125,19 +125,14 @@ pub fn compared(variant: &Labels) -> Labels {
 }
 
 fn record(figure: &Figure, variant: Variant, value: f64) -> Record {
+    let (basis, better) = (Basis::Published, Better::Lower);
+    let metric = Metric::new("whole reclaim", figure.unit, basis, better, vec![value]);
     Record {
         scenario: figure.machine.to_owned(),
         ground: Ground::Published,
         seed: 0,
         fields: Default::default(),
         variant: compared(&variant.labels(Axes::Reclaim)),
-        metrics: vec![Metric {
-            name: "whole reclaim".to_owned(),
-            unit: figure.unit.to_owned(),
-            basis: Basis::Published,
-            better: Better::Lower,
-            source: Some(figure.source.clone()),
-            values: vec![value],
-        }],
+        metrics: vec![Metric { source: Some(figure.source.clone()), ..metric }],
     }
 }

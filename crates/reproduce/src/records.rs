@@ -3,18 +3,12 @@
 use super::figure::{Figure, Said, Side, Theirs};
 use super::predict::{Answer, Quantity, RATIO};
 use pageout_experiment::metrics::{NS_PER_PAGE, labels};
-use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
+use pageout_record::schema::{Basis, Better, Bound, Claim, Ground, Labels, Metric, Record};
 
 /// The scenario of all of them.
 pub(super) const NAME: &str = "reproduce";
-/// The end of a metric's name: the least or most that a thread's figure may mean, and the ends of
-/// an interval of ours.
-pub(super) const LEAST: &str = ", least";
-pub(super) const MOST: &str = ", most";
-pub(super) const LOW: &str = ", 5 %";
-pub(super) const HIGH: &str = ", 95 %";
-/// Which way a thread's difference goes: 1 if after is better, -1 if worse, 0 if it is none.
-pub(super) const SIDE: &str = "side";
+/// Which way a thread's difference goes.
+const SIDE: &str = "side";
 
 fn fields(figure: &Figure) -> Labels {
     labels([
@@ -32,15 +26,11 @@ pub(super) fn theirs(figure: &Figure, whys: Vec<String>) -> Record {
     if !whys.is_empty() {
         fields.insert("why not".to_owned(), whys.join("; "));
     }
-    let metric = |name: String, unit: &str, value: f64| Metric {
-        name,
-        unit: unit.to_owned(),
-        basis: Basis::Published,
-        better: Better::Neither,
+    let metric = |name: &str, unit: &str, values: Vec<f64>| Metric {
         source: Some(figure.thread.about().to_owned()),
-        values: vec![value],
+        ..Metric::new(name, unit, Basis::Published, Better::Neither, values)
     };
-    let named = |name: &str, unit: &str, value: f64| metric(name.to_owned(), unit, value);
+    let named = |name: &str, unit: &str, value: f64| metric(name, unit, vec![value]);
     let mut metrics = match figure.theirs {
         Theirs::Costs { before, after, unit } => {
             let mut all = vec![
@@ -54,19 +44,18 @@ pub(super) fn theirs(figure: &Figure, whys: Vec<String>) -> Record {
             all
         }
         Theirs::Ratio { least, most } => {
-            let least = metric(format!("{RATIO}{LEAST}"), "times", least);
-            let most = most.map(|most| metric(format!("{RATIO}{MOST}"), "times", most));
-            [least].into_iter().chain(most).collect()
+            let bound = Some(Bound { at_least: Some(least), at_most: most });
+            vec![Metric { bound, ..metric(RATIO, "times", Vec::new()) }]
         }
         Theirs::Value { value, unit, .. } => vec![named("value", unit, value)],
         Theirs::Side(_) => Vec::new(),
     };
-    let side = match (figure.said, figure.theirs.side()) {
-        (Said::No, _) | (_, Side::Neither) => 0.0,
-        (_, Side::Better) => 1.0,
-        (_, Side::Worse) => -1.0,
+    let claim = match (figure.said, figure.theirs.side()) {
+        (Said::No, _) | (_, Side::Neither) => Claim::NoDifference,
+        (_, Side::Better) => Claim::Better,
+        (_, Side::Worse) => Claim::Worse,
     };
-    metrics.push(named(SIDE, "", side));
+    metrics.push(Metric { claim: Some(claim), ..metric(SIDE, "", Vec::new()) });
     Record {
         scenario: NAME.to_owned(),
         ground: Ground::Published,
@@ -85,19 +74,9 @@ pub(super) fn ours(figure: &Figure, answer: &Answer) -> Record {
     if let Some(platform) = figure.platform.filter(|_| answer.ground == Ground::Model) {
         fields.insert("platform".to_owned(), platform.to_owned());
     }
-    let metrics = |quantity: &Quantity| {
-        let metric = |end: &str, values: Vec<f64>| Metric {
-            name: format!("{}{end}", quantity.name),
-            unit: quantity.unit.to_owned(),
-            basis: answer.basis,
-            better: Better::Neither,
-            source: None,
-            values,
-        };
-        let ends =
-            quantity.interval.map(|(low, high)| [metric(LOW, vec![low]), metric(HIGH, vec![high])]);
-        let middle = metric("", quantity.values.clone());
-        [middle].into_iter().chain(ends.into_iter().flatten()).collect::<Vec<_>>()
+    let metric = |quantity: &Quantity| {
+        let Quantity { name, unit, values, interval } = quantity.clone();
+        Metric { interval, ..Metric::new(name, unit, answer.basis, Better::Neither, values) }
     };
     Record {
         scenario: NAME.to_owned(),
@@ -105,6 +84,6 @@ pub(super) fn ours(figure: &Figure, answer: &Answer) -> Record {
         seed: 0,
         fields,
         variant: Labels::new(),
-        metrics: answer.quantities.iter().flat_map(metrics).collect(),
+        metrics: answer.quantities.iter().map(metric).collect(),
     }
 }

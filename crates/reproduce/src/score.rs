@@ -4,7 +4,7 @@
 use super::predict::RATIO;
 use super::rows::Row;
 use pageout_record::render::rounded;
-use pageout_record::schema::Ground;
+use pageout_record::schema::{Claim, Ground};
 use pageout_record::stats::median;
 use std::fmt;
 
@@ -45,11 +45,11 @@ impl Score {
         let mut ratios = Intervals::default();
         for row in rows {
             for line in &row.lines {
-                let (Some(holds), Some((low, high))) = (row.holds(line), line.interval) else {
+                let (Some(holds), Some(interval)) = (row.holds(line), line.interval) else {
                     continue;
                 };
                 let of = if line.quantity == RATIO { &mut ratios } else { &mut times };
-                of.widths.push(high / low);
+                of.widths.push(interval.high / interval.low);
                 of.misses += usize::from(!holds);
             }
         }
@@ -67,7 +67,7 @@ impl Score {
 }
 
 fn sides(rows: &[Row<'_>], said: &'static str, ground: Ground, name: &'static str) -> Sides {
-    let given = || rows.iter().filter(|row| row.said == said && row.side != 0.0);
+    let given = || rows.iter().filter(|row| row.said == said && row.side != Claim::NoDifference);
     let compared = given().filter_map(|row| {
         let lines = row.lines.iter().filter(|line| line.ground == ground);
         let side = lines.filter_map(|line| row.side_of(line)).next()?;

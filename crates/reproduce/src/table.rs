@@ -3,10 +3,11 @@
 use super::causes::Cause;
 use super::figure::Thread;
 use super::fit;
-use super::rows::{Line, Row, Span, rows};
+use super::rows::{Line, Row, rows};
 use super::score::Score;
 use pageout_record::render::{Align, Grid, rounded};
-use pageout_record::schema::RecordSet;
+use pageout_record::schema::{Bound, Claim, RecordSet};
+use pageout_record::stats::Interval;
 use std::fmt::Write;
 
 const COLUMNS: [(&str, Align); 11] = [
@@ -71,7 +72,7 @@ fn add<'a>(grid: &mut Grid, row: &Row<'a>, missed: &mut Vec<&'a str>) {
         };
         let (interval, width) = match line.interval {
             None => ("-".to_owned(), "-".to_owned()),
-            Some((low, high)) => {
+            Some(Interval { low, high, .. }) => {
                 (format!("{} to {}", rounded(low), rounded(high)), rounded(high / low))
             }
         };
@@ -79,7 +80,7 @@ fn add<'a>(grid: &mut Grid, row: &Row<'a>, missed: &mut Vec<&'a str>) {
             if place == 0 { row.figure.to_owned() } else { String::new() },
             line.quantity.to_owned(),
             line.unit.to_owned(),
-            row.span(line.quantity).map_or_else(|| "-".to_owned(), Span::text),
+            row.bound(line.quantity).map_or_else(|| "-".to_owned(), text),
             rounded(line.middle()),
             interval,
             width,
@@ -99,16 +100,16 @@ fn add<'a>(grid: &mut Grid, row: &Row<'a>, missed: &mut Vec<&'a str>) {
 fn published(row: &Row<'_>) -> [String; 3] {
     let exactly = |name: &str| row.theirs.iter().find(|(quantity, ..)| *quantity == name);
     if let (Some((_, unit, before)), Some((.., after))) = (exactly("before"), exactly("after")) {
-        let theirs = format!("{} to {}", before.text(), after.text());
+        let theirs = format!("{} to {}", text(*before), text(*after));
         return ["before, after".to_owned(), (*unit).to_owned(), theirs];
     }
     match row.theirs.first() {
-        Some((name, unit, span)) => [(*name).to_owned(), (*unit).to_owned(), span.text()],
+        Some((name, unit, bound)) => [(*name).to_owned(), (*unit).to_owned(), text(*bound)],
         None => {
             let side = match row.side {
-                side if side > 0.0 => "better",
-                side if side < 0.0 => "worse",
-                _ => "no difference",
+                Claim::Better => "better",
+                Claim::Worse => "worse",
+                Claim::NoDifference => "no difference",
             };
             ["sign".to_owned(), String::new(), side.to_owned()]
         }
@@ -117,8 +118,8 @@ fn published(row: &Row<'_>) -> [String; 3] {
 
 fn sign(row: &Row<'_>, line: &Line<'_>) -> &'static str {
     match row.side_of(line) {
-        Some(side) if row.side != 0.0 => match side {
-            0.0 => "open",
+        Some(side) if row.side != Claim::NoDifference => match side {
+            Claim::NoDifference => "open",
             side if side == row.side => "agrees",
             _ => "differs",
         },
@@ -163,12 +164,11 @@ fn whats(rows: &[Row<'_>]) -> Grid {
     grid
 }
 
-impl Span {
-    fn text(self) -> String {
-        match self.most {
-            None => format!(">= {}", rounded(self.least)),
-            Some(most) if most == self.least => rounded(most),
-            Some(most) => format!("{} to {}", rounded(self.least), rounded(most)),
-        }
+fn text(of: Bound) -> String {
+    match (of.at_least, of.at_most) {
+        (Some(least), Some(most)) if least == most => rounded(most),
+        (Some(least), Some(most)) => format!("{} to {}", rounded(least), rounded(most)),
+        (Some(least), None) => format!(">= {}", rounded(least)),
+        (None, most) => most.map_or_else(String::new, |most| format!("<= {}", rounded(most))),
     }
 }

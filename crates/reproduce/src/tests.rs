@@ -9,6 +9,7 @@ use pageout_machine::platform::{Draw, InvalidationPrices, Platform};
 use pageout_model::reclaim_file::Priced;
 use pageout_model::{Model, Scenario as _};
 use pageout_record::schema::{Basis, Ground, Machine, Record, RecordSet, Run};
+use pageout_record::stats::{Interval, Kind};
 use std::num::NonZeroUsize;
 
 /// The threads' numbers, as facts about them were noted: a row for each.
@@ -119,8 +120,12 @@ fn a_prediction_pays_the_barrier_before_each_invalidation() {
 
 #[test]
 fn the_table_s_layout() {
-    let quantity =
-        |name, unit, value, interval| Quantity { name, unit, values: vec![value], interval };
+    let quantity = |name, unit, value, ends: Option<(f64, f64)>| Quantity {
+        name,
+        unit,
+        values: vec![value],
+        interval: ends.map(|(low, high)| Interval { kind: Kind::Draws, low, high, level: 0.9 }),
+    };
     let answer = |ground, label, basis, quantities| Answer {
         ground,
         label,
@@ -171,7 +176,7 @@ fn the_table_s_layout() {
     all.extend(unanswered.map(|id| records::theirs(figure(id), why())));
     let shown = table(&set(all));
     if std::env::var_os("UPDATE_LAYOUT").is_some() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/reproduce/layout.txt");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/layout.txt");
         std::fs::write(path, &shown).expect("the layout is written");
     }
     assert_eq!(shown, include_str!("layout.txt"), "UPDATE_LAYOUT=1 takes a change over");

@@ -33,7 +33,7 @@ fn six_tests_under_three_policies_are_compared_as_in_2018() {
 #[test]
 fn one_policy_tells_everything() {
     let table = stdout(&format!("run {QUICK} pattern=random --variant flush=none --draws 2"));
-    for part in ["hidden for, P99", "time, low", "hot pages reclaimed by mistake", "direct reclaim"]
+    for part in ["hidden for, P99", "interval", "hot pages reclaimed by mistake", "direct reclaim"]
     {
         assert!(table.contains(part), "no {part} in:\n{table}");
     }

@@ -4,6 +4,7 @@ use pageout_record::schema::{Record, RecordSet};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 /// The default sample trace that comes with the program, as a file.
 pub(crate) const SAMPLE: &str =
@@ -77,8 +78,21 @@ pub(crate) fn refused(words: &str, parts: &[&str]) {
 
 /// The records that a command prints as JSON.
 pub(crate) fn records(words: &str) -> RecordSet {
-    let json = stdout(&format!("{words} --json"));
-    RecordSet::from_json(&json).expect("what is printed can be read")
+    read(&stdout(&format!("{words} --json")))
+}
+
+/// The records of a JSON text that a command wrote. It must be as the public schema says.
+pub(crate) fn read(json: &str) -> RecordSet {
+    static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+        let text = include_str!("../../../../docs/record.schema.json");
+        let schema = serde_json::from_str(text).expect("the schema is JSON");
+        jsonschema::validator_for(&schema).expect("the schema is one")
+    });
+    let value = serde_json::from_str(json).expect("what is written is JSON");
+    if let Err(error) = SCHEMA.validate(&value) {
+        panic!("at {}: {error}", error.instance_path());
+    }
+    RecordSet::from_json(json).expect("what is written can be read")
 }
 
 /// A counted figure of a record.

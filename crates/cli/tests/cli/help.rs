@@ -23,6 +23,8 @@ fn help_of_every_command() {
         ("lab_source", "lab source --help"),
         ("lab_script", "lab script --help"),
         ("sweep", "sweep --help"),
+        ("records", "records --help"),
+        ("records_convert", "records convert --help"),
         ("calibrate", "calibrate --help"),
         ("check", "check --help"),
         ("completions", "completions --help"),

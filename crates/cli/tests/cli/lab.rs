@@ -1,7 +1,6 @@
 //! `lab`, with programs in the place of compilers and emulator that only pretend.
 
-use crate::common::{assert_refused, command, refused, stderr, stdout};
-use pageout_record::schema::RecordSet;
+use crate::common::{assert_refused, command, read, refused, stderr, stdout};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -192,7 +191,7 @@ fn a_patch_is_compared_with_what_it_is_a_patch_of() {
 fn records_have_the_configuration_and_the_processor() {
     let world = World::new();
     let words = "run stock stock+a=1 reclaim-file order=0,4 --cpu max,neoverse-n1 --json";
-    let set = RecordSet::from_json(&world.text(words)).expect("records");
+    let set = read(&world.text(words));
     assert_eq!(set.records.len(), 8);
     for record in &set.records {
         assert_eq!(record.fields["config"], "arm64-4k");
@@ -280,7 +279,7 @@ fn a_profile_is_a_table_and_folded_stacks() {
 fn on_two_cpus_the_plugin_counts_and_nobody_has_to_ask_for_it() {
     let world = World::new();
     let words = "run stock reclaim-file order=4 cpus=1,2 --json";
-    let set = RecordSet::from_json(&world.text(words)).expect("records");
+    let set = read(&world.text(words));
     let values = |name: &str| {
         let metrics = set.records.iter().map(|record| record.metrics.iter());
         let found = metrics.map(|mut all| all.find(|m| m.name == name).map(|m| m.values[0]));

@@ -1,7 +1,6 @@
 //! `compare FILE.json…`: records that were written before.
 
-use crate::common::{refused, run, stderr, stdout};
-use pageout_record::schema::RecordSet;
+use crate::common::{assert_refused, command, read, refused, run, stderr, stdout};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::{TempDir, tempdir};
@@ -9,7 +8,7 @@ use tempfile::{TempDir, tempdir};
 /// Records of a kernel that reclaimed in `values` nanoseconds a page.
 fn file(directory: &Path, name: &str, kernel: &str, cpu: &str, values: &str) -> PathBuf {
     let json = format!(
-        r#"{{"schema": "pageout-record", "version": 1,
+        r#"{{"schema": "pageout-record", "version": 2,
         "run": {{"tool": "measure.sh", "machine": {{
             "cpu": "{cpu}", "arch": "aarch64", "cores": 32, "memory_mib": 65536, "os": "Linux {kernel}"}}}},
         "records": [{{"scenario": "reclaim-file", "ground": "linux", "seed": 0,
@@ -45,7 +44,7 @@ fn two_kernels_are_compared_and_samples_pooled() {
         assert!(table.contains(part), "no `{part}` in\n{table}");
     }
     let json = stdout(&format!("compare {files} --json"));
-    let set = RecordSet::from_json(&json).expect("records");
+    let set = read(&json);
     assert_eq!(set.records.len(), 2);
     assert_eq!(set.records[0].metrics[0].values, [724.0, 720.0, 731.0, 722.0, 728.0, 726.0]);
 }
@@ -76,4 +75,142 @@ fn what_cannot_be_compared_is_refused() {
     refused(&format!("compare {}", broken.display()), &["broken.json", "not a record set"]);
     let one = run(&format!("compare {here}"));
     assert_eq!(one.status.code(), Some(0), "{}", stderr(&one));
+}
+
+/// Two kernels with these samples, a file each.
+fn two(before: &str, after: &str) -> (TempDir, String) {
+    let directory = tempdir().expect("a directory");
+    let before = file(directory.path(), "a.json", "6.12.0", "Example", before);
+    let after = file(directory.path(), "b.json", "6.12.0-mine", "Example", after);
+    let files = format!("{} {}", before.display(), after.display());
+    (directory, files)
+}
+
+const SIX: &str = "480, 485, 490, 481, 484, 488";
+const SLOWER: &str = "724, 720, 731, 722, 728, 726";
+
+/// The status and what is said of a comparison with these further words.
+fn judged(files: &str, words: &[&str]) -> (Option<i32>, String) {
+    let mut command = command(&format!("compare {files}"));
+    let output = command.args(words).output().expect("the binary runs");
+    (output.status.code(), stderr(&output))
+}
+
+#[test]
+fn the_status_says_what_came_of_conditions() {
+    let (_directory, files) = two(SIX, SLOWER);
+    let held = judged(&files, &["--fail-on", "reclaim>60%"]);
+    assert_eq!(held, (Some(0), "reclaim>60%: held, in 1 of 1\n".to_owned()));
+    let (status, told) = judged(&files, &["--fail-on", "reclaim>3%"]);
+    assert_eq!(status, Some(1), "{told}");
+    for part in ["reclaim>3%: failed", "6.12.0-mine", "order=4", "worse by 49."] {
+        assert!(told.contains(part), "no `{part}` in {told}");
+    }
+    let (status, told) = judged(&files, &["--fail-on", "refaults>3%"]);
+    assert_eq!(status, Some(125), "{told}");
+    assert!(told.contains("no variant to compare has this metric"), "{told}");
+    let all = ["--fail-on", "refaults>3%", "--fail-on", "reclaim>3%", "--fail-on", "reclaim>90%"];
+    let (status, told) = judged(&files, &all);
+    assert_eq!((status, told.lines().count()), (Some(1), 3), "a failure decides: {told}");
+    let undecided = judged(&files, &["--fail-on", "refaults>3%", "--fail-on", "reclaim>90%"]);
+    assert_eq!(undecided.0, Some(125));
+    let faster = judged(&files, &["--base", "kernel=6.12.0-mine", "--fail-on", "reclaim>0%"]);
+    assert_eq!(faster.0, Some(0), "better is no failure: {}", faster.1);
+}
+
+#[test]
+fn too_few_runs_decide_nothing() {
+    let (_directory, files) = two("480, 485, 490", "724, 720, 731");
+    let (status, told) = judged(&files, &["--fail-on", "reclaim>3%"]);
+    assert_eq!(status, Some(125), "{told}");
+    assert!(told.contains("undecided") && told.contains("not enough runs"), "{told}");
+    assert_eq!(judged(&files, &["--fail-on", "reclaim>3%", "--bisect"]).0, Some(125));
+    assert_eq!(judged(&files, &[]).0, Some(0), "without a condition there is nothing to decide");
+}
+
+#[test]
+fn a_bisection_is_stopped_by_errors_alone() {
+    let (_directory, files) = two(SIX, SLOWER);
+    assert_eq!(judged(&files, &["--fail-on", "reclaim>3%", "--bisect"]).0, Some(1));
+    assert_eq!(judged(&files, &["--fail-on", "reclaim>60%", "--bisect"]).0, Some(0));
+    let with_file = format!("{files} absent.json");
+    for (files, words, part) in [
+        (&files, &["--fail-on", "reclaim"][..], "expected METRIC>PERCENT%"),
+        (&files, &["--fail-on", "reclaim>3%", "--frobnicate"], "--frobnicate"),
+        (&files, &["--fail-on", "reclaim>3%", "--base", "kernel=9"], "kernel=9"),
+        (&with_file, &["--fail-on", "reclaim>3%"], "absent.json"),
+    ] {
+        let (status, told) = judged(files, words);
+        assert!(status == Some(2) && told.contains(part), "{status:?}: {told}");
+        let (status, told) = judged(files, &[words, &["--bisect"]].concat());
+        assert!(status == Some(128) && told.contains(part), "{status:?}: {told}");
+    }
+    let (status, told) = judged(&files, &["--bisect"]);
+    assert!(status == Some(128) && told.contains("--fail-on"), "{status:?}: {told}");
+    let main = command("compare --fail-on reclaim>3%").output().expect("the binary runs");
+    assert_refused(&main, &["--fail-on", "main table"]);
+}
+
+#[test]
+fn a_scenario_s_own_records_are_judged_too() {
+    let words = "compare reclaim-file order=4 format=arm64-4k size=4MiB --ground model --cores 4 \
+        --base young=batched --new young=per-entry --json --fail-on";
+    for (condition, status) in [("rmap walk>0%", 0), ("young>1%", 1), ("yang>1%", 125)] {
+        let output = command(words).arg(condition).output().expect("the binary runs");
+        assert_eq!(output.status.code(), Some(status), "{condition}: {}", stderr(&output));
+        let set = read(&String::from_utf8(output.stdout).expect("JSON alone"));
+        let tree = set.records[0].metrics.iter().find(|metric| !metric.activities.is_empty());
+        let roots = &tree.expect("time by activity").activities;
+        let reclaim = roots.iter().find(|task| task.name == "reclaim").expect("the task");
+        let request = &reclaim.parts[0];
+        assert_eq!(request.name, "memory.reclaim");
+        assert!(request.parts.iter().any(|part| part.name == "unmap" && part.total() > 0.0));
+    }
+    let neither = command(words).arg("pages reclaimed>1%").output().expect("the binary runs");
+    assert_eq!(neither.status.code(), Some(2), "{}", stderr(&neither));
+    assert!(stderr(&neither).contains("neither direction"), "{}", stderr(&neither));
+}
+
+#[test]
+fn broken_record_files_are_told_apart() {
+    let directory = tempdir().expect("a directory");
+    let path = file(directory.path(), "it.json", "6.12.0", "Example", "1, 2.5");
+    let good = fs::read_to_string(&path).expect("the file");
+    let told = |text: &str, parts: &[&str]| {
+        fs::write(&path, text).expect("a file");
+        for words in ["compare", "compare --json"] {
+            refused(&format!("{words} {}", path.display()), &[&["it.json"], parts].concat());
+        }
+    };
+    let cut = good.len() - 20;
+    told(&good[..cut], &["ends at line 7", "whole one is accepted"]);
+    told(&good[..40], &["ends at line 1", "whole one is accepted"]);
+    let old = good.replace("\"version\": 2", "\"version\": 1");
+    told(&old, &["version is 1", "2 is accepted", "pageout records convert OLD NEW"]);
+    told(&good.replace("\"version\": 2", "\"version\": 3"), &["version is 3", "2 is accepted"]);
+    let unknown = good.replace("\"better\":", "\"colour\": \"red\", \"better\":");
+    let place = "records[0].metrics[0].colour (metric \"reclaim\")";
+    told(&unknown, &[place, "unknown field `colour`", "expected one of `name`"]);
+}
+
+#[test]
+fn files_of_version_1_are_converted() {
+    let directory = tempdir().expect("a directory");
+    let path = file(directory.path(), "new.json", "6.12.0", "Example", SIX);
+    let good = fs::read_to_string(&path).expect("the file");
+    let old = directory.path().join("old.json");
+    fs::write(&old, good.replace("\"version\": 2", "\"version\": 1")).expect("a file");
+    let made = directory.path().join("made.json");
+    let convert =
+        |from: &Path, to: &Path| format!("records convert {} {}", from.display(), to.display());
+    assert_eq!(stdout(&convert(&old, &made)), "");
+    let text = fs::read_to_string(&made).expect("the new file");
+    assert_eq!(read(&text), read(&good));
+    assert!(fs::read_to_string(&old).expect("it is kept").contains("\"version\": 1"));
+    refused(&convert(&made, &path), &["made.json", "version is 2", "1 is converted to 2"]);
+    refused(&convert(&old, &old), &["old.json", "an input"]);
+    refused(&convert(Path::new("absent.json"), &path), &["cannot read absent.json"]);
+    fs::write(&old, "{}").expect("a file");
+    refused(&convert(&old, &made), &["old.json", "not a record set"]);
+    assert_eq!(fs::read_to_string(&made).expect("it is kept"), text);
 }

@@ -1,6 +1,6 @@
 //! Records: what they hold, and that they are the same in every run but for what is measured.
 
-use crate::common::{QUICK_TRACE, counted, records, run, stderr, stdout};
+use crate::common::{QUICK_TRACE, counted, read, records, run, stderr, stdout};
 use pageout_record::schema::{Basis, Ground, RecordSet};
 use std::collections::BTreeSet;
 use tempfile::tempdir;
@@ -50,7 +50,7 @@ fn an_output_file_has_what_would_be_printed() {
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     assert!(done.stdout.is_empty(), "it goes to the file alone");
     let text = std::fs::read_to_string(&path).expect("the output file");
-    let from_file = RecordSet::from_json(&text).expect("records");
+    let from_file = read(&text);
     let printed = records(&format!("run {SMALL} --runs 2"));
     assert_eq!(from_file.without_measured(), printed.without_measured());
 }

@@ -211,14 +211,7 @@ pub fn goal_record(
         Bound::AtMost(_) => Better::Lower,
         Bound::AtLeast(_) => Better::Higher,
     };
-    let metric = Metric {
-        name: "figure".to_owned(),
-        unit: unit.to_owned(),
-        basis,
-        better,
-        source: None,
-        values,
-    };
+    let metric = Metric::new("figure", unit, basis, better, values);
     Record {
         scenario: GOAL_RATIOS.to_owned(),
         ground: Ground::Host,

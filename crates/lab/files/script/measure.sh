@@ -153,7 +153,7 @@ cpu_name() {
 }
 
 print_records() {
-    printf '{\n  "schema": "pageout-record",\n  "version": 1,\n  "run": {\n'
+    printf '{\n  "schema": "pageout-record",\n  "version": 2,\n  "run": {\n'
     printf '    "tool": "pageout lab script",\n    "machine": {\n'
     printf '      "cpu": %s,\n      "arch": %s,\n' "$(text "$(cpu_name)")" "$(text "$(uname -m)")"
     printf '      "cores": %d,\n' "$(getconf _NPROCESSORS_ONLN)"

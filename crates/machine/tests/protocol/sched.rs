@@ -1,7 +1,7 @@
 //! Tasks and cores: turns, quanta, idleness, waking, locks.
 
 use crate::ground::{Ground, arm64, at, x86};
-use pageout_machine::{CoreId, LockId, Report, TaskId, TaskSpec, Time, Transfer};
+use pageout_machine::{CoreId, LockId, Report, Spent, TaskId, TaskSpec, Time, Transfer};
 use pageout_paging::Format;
 use pageout_paging::pte::{Arm64_4K, X86_64};
 use std::cell::{Cell, RefCell};
@@ -20,7 +20,7 @@ fn balanced(report: &Report) {
         assert!(report.end - all <= US, "{core:?} of {}", report.end);
         worked += core.worked;
     }
-    let folded: Time = report.folded.iter().map(|(_, time)| *time).sum();
+    let folded: Time = report.tasks.iter().map(Spent::total).sum();
     assert_eq!(folded, worked, "tasks had what cores gave them");
 }
 
@@ -215,7 +215,7 @@ fn a_lock_is_held_by_one_and_waiting_for_it_takes_time() {
     balanced(&report);
     assert!(report.end >= US * 400, "eight by fifty, one after the other: {}", report.end);
     assert!(report.counts.spins > 1000);
-    assert!(report.folded.iter().any(|(path, _)| path.ends_with(";spin")));
+    assert!(report.at(|path| path.last() == Some(&"spin")) > Time::ZERO);
 }
 
 fn panics(run: impl FnOnce() -> Report) -> String {

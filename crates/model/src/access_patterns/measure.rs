@@ -13,7 +13,7 @@ use pageout_machine::platform::Draw;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::Stage;
 use pageout_reclaim::{Counter, MemcgId};
-use pageout_record::schema::{Basis, Better, Metric};
+use pageout_record::schema::{Basis, Metric};
 use std::cell::Cell;
 
 /// The time of a use of a page, a value a run.
@@ -151,9 +151,8 @@ pub(super) fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
         let values: Vec<_> = nominal.iter().map(|outcome| outcome.0[k]).collect();
         let metric = modelled(name, unit, &values);
         let basis = if counted { Basis::Counted } else { Basis::Modelled };
-        let ends = if k == 0 { interval(&metric, &times) } else { Vec::new() };
-        metrics.push(Metric { basis, better: Better::Lower, ..metric });
-        metrics.extend(ends);
+        let interval = if k == 0 { interval(&times) } else { None };
+        metrics.push(Metric { basis, interval, ..metric });
     }
     if !times.is_empty() {
         metrics.push(modelled(DRAWN, "ns/use", &times));
@@ -275,12 +274,11 @@ fn beside<'x, 'a, F: Arch>(
 
 /// The time of a task in frames of which one, below the task, is wanted.
 fn below(report: &Report, task: &str, wanted: impl Fn(&str) -> bool) -> Time {
-    let of = |path: &str| {
-        let mut frames = path.split(';');
-        let rest = frames.next() == Some(task);
-        rest && (path == task && wanted("") || frames.any(&wanted))
+    let of = |path: &[&str]| {
+        let below = &path[1..];
+        below.is_empty() && wanted("") || below.iter().any(|frame| wanted(frame))
     };
-    report.folded.iter().filter(|(path, _)| of(path)).map(|(_, time)| *time).sum()
+    report.task(task).map_or(Time::ZERO, |task| task.at(&of))
 }
 
 /// Whether a frame is a stage of reclaim: within the program, what it reclaims itself.

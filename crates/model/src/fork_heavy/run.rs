@@ -15,6 +15,7 @@ use pageout_reclaim::{
     VmFlags, handle_fault,
 };
 use pageout_record::schema::{Better, Metric};
+use pageout_record::stats::quantile;
 use std::cell::{Cell, RefCell};
 
 /// From a shell's own work before it forks to its child's end.
@@ -208,8 +209,7 @@ pub(super) fn run<F: Arch>(of: &ForkHeavy, model: &Model, variant: Variant, one:
     let swapped = vmstat.get(Counter::Pswpout);
     let after = machine.run(shells.tasks(("shell", of.loops), reclaiming));
     let written = (vmstat.get(Counter::Pswpout) - swapped) << (F::PAGE_SHIFT - 12);
-    let mut each = shells.each.take();
-    each.sort_unstable();
+    let each = shells.each.take();
     Outcome { each, written, between: Between { before, after } }
 }
 
@@ -223,10 +223,10 @@ impl Outcome {
         self.each.iter().copied().sum::<Time>().ns() / 1e3 / self.loops()
     }
 
-    /// What a share of the loops do not exceed, in microseconds.
+    /// What so large a share of the loops stays below, in microseconds.
     fn quantile(&self, part: f64) -> f64 {
-        let rank = (self.loops() * part).ceil() as usize;
-        self.each[rank.max(1) - 1].ns() / 1e3
+        let each: Vec<_> = self.each.iter().map(|time| time.ns() / 1e3).collect();
+        quantile(&each, part).expect("there is a loop")
     }
 
     /// What shells spend in a call a loop, in microseconds, of which invalidating or waiting.

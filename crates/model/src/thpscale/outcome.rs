@@ -64,11 +64,7 @@ pub struct Outcome {
 
 impl Outcome {
     pub(super) fn new(samples: Vec<Sample>, report: Report, vmstat: &VmStat) -> Self {
-        let of = |whose: Whose| {
-            let paths = report.folded.iter();
-            let these = paths.filter(|(path, _)| whose_is(path) == Some(whose));
-            these.map(|(_, time)| *time).sum()
-        };
+        let of = |whose: Whose| report.at(|path| whose_is(path) == Some(whose));
         let (user, system, waiting) = (of(Whose::User), of(Whose::System), of(Whose::Waiting));
         let counters = COUNTERS.map(|(counter, _)| vmstat.get(counter));
         Self { samples, user, system, waiting, counters, report }
@@ -123,12 +119,13 @@ enum Whose {
     Waiting,
 }
 
-/// What the time of a path of the folded stacks is; `None`: no thread's.
-fn whose_is(path: &str) -> Option<Whose> {
-    let below = path.strip_prefix(THREAD)?.trim_start_matches(|c: char| c.is_ascii_digit());
-    Some(match below {
-        "" | ";walk" => Whose::User,
-        below if below.ends_with(";spin") => Whose::Waiting,
+/// What the time of a place is: names from the task down. `None`: no thread's.
+fn whose_is(path: &[&str]) -> Option<Whose> {
+    let number = path[0].strip_prefix(THREAD)?;
+    let is_thread = number.chars().all(|c| c.is_ascii_digit());
+    is_thread.then_some(match path[1..] {
+        [] | ["walk"] => Whose::User,
+        [.., "spin"] => Whose::Waiting,
         _ => Whose::System,
     })
 }
@@ -144,9 +141,7 @@ pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     }
     let means = |outcomes: &[Outcome]| outcomes.iter().map(Outcome::amean).collect::<Vec<_>>();
     let mean = modelled(AMEAN, US, &means(nominal));
-    let ends = interval(&mean, &means(drawn));
-    metrics.push(mean);
-    metrics.extend(ends);
+    metrics.push(Metric { interval: interval(&means(drawn)), ..mean });
     if !drawn.is_empty() {
         metrics.push(modelled(DRAWN, US, &means(drawn)));
     }
@@ -185,7 +180,8 @@ mod tests {
             ("thread 3;munmap;spin", Some(Whose::Waiting)),
             ("kswapd;kswapd;young", None),
         ] {
-            assert_eq!(whose_is(path), whose, "{path}");
+            let path: Vec<_> = path.split(';').collect();
+            assert_eq!(whose_is(&path), whose, "{path:?}");
         }
     }
 }

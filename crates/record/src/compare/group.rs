@@ -136,10 +136,11 @@ impl<'a> Group<'a> {
         axes.map(|(axis, choice)| (axis.clone(), choice.clone())).collect()
     }
 
-    /// Every metric of the group once, in the order met.
+    /// Every metric of the group that has samples, once, in the order met.
     pub(super) fn metrics(&self) -> Result<Vec<&'a Metric>, CompareError> {
         let mut metrics: Vec<&'a Metric> = Vec::new();
-        for metric in self.variants.iter().flat_map(|named| named.metrics.iter().copied()) {
+        let all = self.variants.iter().flat_map(|named| named.metrics.iter().copied());
+        for metric in all.filter(|metric| metric.is_sampled()) {
             match metrics.iter().find(|known| known.name == metric.name) {
                 None => metrics.push(metric),
                 Some(known) if kind(known) == kind(metric) => {}
@@ -178,7 +179,8 @@ impl<'a> Group<'a> {
 
 impl<'a> Named<'a> {
     pub(super) fn metric(&self, name: &str) -> Option<&'a Metric> {
-        self.metrics.iter().copied().find(|metric| metric.name == name)
+        let mut sampled = self.metrics.iter().copied().filter(|metric| metric.is_sampled());
+        sampled.find(|metric| metric.name == name)
     }
 }
 

@@ -1,10 +1,14 @@
 //! One base variant against the others, as a table of numbers.
 
+mod fail_on;
 mod group;
 mod result;
 mod significance;
+mod verdict;
 
+pub use fail_on::{FailOn, FailOnError, Judged, Outcome};
 pub use result::{ALPHA, Change, Comparison, LEVEL, Row, Summary, Test};
+pub use verdict::Verdict;
 
 use group::{Group, Named};
 
@@ -120,6 +124,7 @@ pub fn compare(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareErro
         }
     }
     let (tests, out_of_reach) = significance::correct(&mut rows);
+    verdict::judge(&mut rows);
     Ok(Comparison {
         run: set.run.clone(),
         alpha: ALPHA,
@@ -150,7 +155,9 @@ fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels)
             .as_ref()
             .and_then(|base| percent(base.median, summary_of_new.median, metric.better));
         let test = base.and_then(|base| significance::test(base, new));
-        Some(Change { summary: summary_of_new, percent, test })
+        // Known once all tests are.
+        let verdict = Verdict::TooFewRuns;
+        Some(Change { summary: summary_of_new, percent, test, verdict })
     });
     Row {
         scenario: group.key.scenario.to_owned(),
@@ -170,15 +177,16 @@ fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels)
 
 fn summarise(metric: &Metric) -> Summary {
     let values = &metric.values;
-    let interval = match metric.basis {
+    let of_median = || match metric.basis {
         Basis::Measured => median_interval(values, LEVEL),
         _ => None,
     };
     Summary {
         n: values.len(),
         median: median(values).expect("a valid metric has values"),
-        constant: values.iter().all(|value| *value == values[0]),
-        interval,
+        least: values.iter().copied().fold(f64::INFINITY, f64::min),
+        most: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        interval: metric.interval.or_else(of_median),
     }
 }
 

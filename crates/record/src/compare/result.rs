@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::verdict::Verdict;
 use crate::schema::{Basis, Better, Ground, Labels, Run};
 use crate::stats::Interval;
 
@@ -72,9 +73,12 @@ pub struct Summary {
     pub n: usize,
     /// Their median.
     pub median: f64,
-    /// Whether all are the same.
-    pub constant: bool,
-    /// Interval of the median; of measured metrics with enough samples.
+    /// The least of them.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// Where the figure may lie: as the record states, or else of the median, of measured metrics
+    /// with enough samples.
     pub interval: Option<Interval>,
 }
 
@@ -88,6 +92,8 @@ pub struct Change {
     pub percent: Option<f64>,
     /// The test against the base; of measured metrics only.
     pub test: Option<Test>,
+    /// What can be said of it.
+    pub verdict: Verdict,
 }
 
 /// A two-sided Mann-Whitney test.
@@ -101,4 +107,13 @@ pub struct Test {
     pub p_holm: f64,
     /// Whether `p_holm` is at most [`ALPHA`].
     pub significant: bool,
+    /// Whether it could be, with other values of as many samples.
+    pub in_reach: bool,
+}
+
+impl Summary {
+    /// Whether all samples are the same.
+    pub fn is_constant(&self) -> bool {
+        self.least == self.most
+    }
 }

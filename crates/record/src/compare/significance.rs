@@ -10,7 +10,7 @@ pub(super) fn test(base: &Metric, new: &Metric) -> Option<Test> {
         return None;
     }
     let raw = mann_whitney(&base.values, &new.values)?;
-    Some(Test { p: raw.p, exact: raw.exact, p_holm: 1.0, significant: false })
+    Some(Test { p: raw.p, exact: raw.exact, p_holm: 1.0, significant: false, in_reach: false })
 }
 
 /// Corrects all tests of the rows as one family. Returns the size of the family, and how many of
@@ -26,12 +26,15 @@ pub(super) fn correct(rows: &mut [Row]) -> (usize, usize) {
         }
     }
     // Holm's values grow with the raw ones, so the best case bounds every case.
-    let out_of_reach = holm(&best).into_iter().filter(|p| *p > ALPHA).count();
-    let mut corrected = holm(&raw).into_iter();
+    let mut corrected = holm(&raw).into_iter().zip(holm(&best));
+    let mut out_of_reach = 0;
     for change in rows.iter_mut().flat_map(|row| row.others.iter_mut().flatten()) {
         if let Some(test) = &mut change.test {
-            test.p_holm = corrected.next().expect("one for each test");
-            test.significant = test.p_holm <= ALPHA;
+            let (p, least) = corrected.next().expect("one for each test");
+            test.p_holm = p;
+            test.significant = p <= ALPHA;
+            test.in_reach = least <= ALPHA;
+            out_of_reach += usize::from(!test.in_reach);
         }
     }
     (raw.len(), out_of_reach)

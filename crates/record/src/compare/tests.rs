@@ -6,14 +6,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
 }
 
 fn metric(name: &str, basis: Basis, values: &[f64]) -> Metric {
-    Metric {
-        name: name.to_owned(),
-        unit: "ns".to_owned(),
-        basis,
-        better: Better::Lower,
-        source: None,
-        values: values.to_vec(),
-    }
+    Metric::new(name, "ns", basis, Better::Lower, values.to_vec())
 }
 
 fn record(order: &str, variant: &[(&str, &str)], metrics: Vec<Metric>) -> Record {
@@ -172,4 +165,89 @@ fn errors_say_what_there_is() {
     let mut published = set;
     published.records.iter_mut().for_each(|record| record.ground = Ground::Published);
     assert_eq!(compare(&published, &Labels::new()), Err(CompareError::Nothing));
+}
+
+/// The verdict on `new` against `base`, in a table of one row.
+fn verdict(basis: Basis, better: Better, base: &[f64], new: &[f64]) -> Verdict {
+    let metric = |values| Metric { better, ..metric("time", basis, values) };
+    let records = vec![
+        record("4", &[("young", "per-entry")], vec![metric(base)]),
+        record("4", &[("young", "line")], vec![metric(new)]),
+    ];
+    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    got.rows[0].others[0].unwrap().verdict
+}
+
+#[test]
+fn a_verdict_follows_the_test_and_the_direction() {
+    let measured =
+        |better, new: f64| verdict(Basis::Measured, better, &series(100.0), &series(new));
+    for (better, less, more) in [
+        (Better::Lower, Verdict::Better, Verdict::Worse),
+        (Better::Higher, Verdict::Worse, Verdict::Better),
+        (Better::Neither, Verdict::Differs, Verdict::Differs),
+    ] {
+        assert_eq!((measured(better, 50.0), measured(better, 200.0)), (less, more));
+        assert_eq!(measured(better, 100.5), Verdict::NoDifference);
+    }
+    let few = verdict(Basis::Measured, Better::Lower, &[1.0, 2.0, 3.0], &[7.0, 8.0, 9.0]);
+    assert_eq!(few, Verdict::TooFewRuns);
+}
+
+#[test]
+fn what_is_not_measured_differs_where_its_samples_do_not_meet() {
+    for (base, new, expected) in [
+        (&[5.0][..], &[5.0][..], Verdict::NoDifference),
+        (&[5.0], &[5.5], Verdict::Worse),
+        (&[5.0, 7.0], &[7.0, 9.0], Verdict::NoDifference),
+        (&[5.0, 7.0], &[1.0, 4.0], Verdict::Better),
+    ] {
+        for basis in [Basis::Counted, Basis::Modelled, Basis::Fitted, Basis::Guessed] {
+            assert_eq!(verdict(basis, Better::Lower, base, new), expected);
+        }
+    }
+}
+
+fn judged(condition: &str, base: &[Metric], new: &[Metric]) -> Judged {
+    let records = vec![
+        record("4", &[("young", "per-entry")], base.to_vec()),
+        record("4", &[("young", "line")], new.to_vec()),
+    ];
+    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    condition.parse::<FailOn>().unwrap().judge(&got).unwrap()
+}
+
+#[test]
+fn conditions_are_judged_by_verdicts() {
+    let time = |values: &[f64]| vec![metric("time", Basis::Measured, values)];
+    let count = |value: f64| vec![metric("visits", Basis::Counted, &[value])];
+    let of = |condition, base: &[Metric], new: &[Metric]| judged(condition, base, new).outcome;
+    let (slow, fast) = (time(&series(200.0)), time(&series(100.0)));
+    assert_eq!(of("time>3%", &fast, &slow), Outcome::Failed);
+    assert_eq!(of("time>100%", &fast, &slow), Outcome::Held, "worse by less");
+    assert_eq!(of("time>3%", &slow, &fast), Outcome::Held);
+    assert_eq!(of("time>0%", &time(&[1.0]), &time(&[9.0])), Outcome::Undecided);
+    assert_eq!(of("rime>3%", &fast, &slow), Outcome::Undecided, "no such metric");
+    assert_eq!(of("visits>3%", &count(1.0), &fast), Outcome::Undecided, "one has it");
+    assert_eq!(of("visits>3%", &count(0.0), &count(1.0)), Outcome::Failed, "from nothing");
+    assert_eq!(of("visits>3%", &count(100.0), &count(103.0)), Outcome::Held, "not by more");
+    let told = judged("time>3%", &fast, &slow).lines.concat();
+    assert_eq!(told, "time>3%: failed: line (sweep order=4): worse by 95.69%");
+}
+
+#[test]
+fn conditions_are_read_or_refused() {
+    let read = |text: &str| text.parse::<FailOn>().map(|of| (of.metric, of.percent));
+    assert_eq!(read("whole reclaim>3%"), Ok(("whole reclaim".to_owned(), 3.0)));
+    assert_eq!(read(" a > b > 0.5 % "), Ok(("a > b".to_owned(), 0.5)));
+    for bad in ["", "time", "time>", "time>3", ">3%", "time>-1%", "time>x%", "time<3%", "t>inf%"] {
+        let error = read(bad).unwrap_err().to_string();
+        assert!(error.contains("expected METRIC>PERCENT%"), "{bad}: {error}");
+    }
+    let undirected =
+        vec![Metric { better: Better::Neither, ..metric("x", Basis::Counted, &[1.0]) }];
+    let records = vec![record("4", &[("young", "line")], undirected)];
+    let got = compare(&set(records), &labels(&[("young", "line")])).unwrap();
+    let error = "x>1%".parse::<FailOn>().unwrap().judge(&got).unwrap_err().to_string();
+    assert!(error.contains("neither direction of \"x\""), "{error}");
 }

@@ -197,7 +197,7 @@ fn cell(basis: Basis, summary: Option<&Summary>, change: Option<&Change>, part: 
     match part {
         Part::Intervals => [interval.unwrap_or_else(|| "-".to_owned()), "".into(), "".into()],
         Part::Changes { intervals } => {
-            let spread = basis != Basis::Measured && !summary.constant;
+            let spread = basis != Basis::Measured && !summary.is_constant();
             let mark = if spread { "~" } else { "" };
             let interval = interval.filter(|_| intervals).unwrap_or_default();
             let change = change.map(percent).unwrap_or_default();
@@ -214,9 +214,10 @@ fn percent(change: &Change) -> String {
         Some(percent) => format!("{percent:>7.2}%"),
         None => format!("{:>8}", "-"),
     };
-    match change.test {
-        Some(test) if test.significant => format!("*{number}*"),
-        _ => format!("({number})"),
+    if change.test.is_some() && change.verdict.is_difference() {
+        format!("*{number}*")
+    } else {
+        format!("({number})")
     }
 }
 

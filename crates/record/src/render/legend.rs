@@ -6,6 +6,7 @@ use super::comparison::row_summaries;
 use super::grid::{Align, Grid};
 use crate::compare::{Comparison, Row};
 use crate::schema::{Basis, Better, Ground};
+use crate::stats::Kind;
 
 /// The run, the machine, and everything that is the same in all rows.
 pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
@@ -50,14 +51,10 @@ pub(super) fn below(of: &Comparison, intervals: bool) -> String {
         lines.push(test_line(of));
     }
     if intervals {
-        let level = of.level * 100.0;
-        lines.push(format!(
-            "[low, high]: covers the median with at least {level:.0}% (order statistics, no \
-             distribution assumed); from n = 6"
-        ));
+        lines.extend(interval_lines(of));
     }
     let spread = |row: &Row| {
-        row.basis != Basis::Measured && row_summaries(row).any(|summary| !summary.constant)
+        row.basis != Basis::Measured && row_summaries(row).any(|summary| !summary.is_constant())
     };
     if of.rows.iter().any(spread) {
         lines.push("~: the samples differ; their median".to_owned());
@@ -123,6 +120,23 @@ fn test_line(of: &Comparison) -> String {
         );
     }
     line
+}
+
+/// What the intervals of a table are, a line a kind.
+fn interval_lines(of: &Comparison) -> impl Iterator<Item = String> {
+    let intervals = of.rows.iter().flat_map(row_summaries).filter_map(|summary| summary.interval);
+    let kinds: BTreeSet<Kind> = intervals.map(|interval| interval.kind).collect();
+    let level = of.level * 100.0;
+    kinds.into_iter().map(move |kind| match kind {
+        Kind::OrderStatistics => format!(
+            "[low, high]: covers the median with at least {level:.0}% (order statistics, no \
+             distribution assumed); from n = 6"
+        ),
+        Kind::Student => "[low, high] of means: by Student's t, as the record states".to_owned(),
+        Kind::Draws => "[low, high] of computed figures: over draws of all prices, as the record \
+                        states"
+            .to_owned(),
+    })
 }
 
 fn ground_line(ground: Ground, of: &Comparison) -> String {

@@ -2,7 +2,7 @@
 
 use super::grid::{Align, Grid};
 use super::number::exact;
-use crate::schema::{Ground, Labels, Metric, Record, RecordSet};
+use crate::schema::{Claim, Ground, Labels, Metric, Record, RecordSet};
 
 /// What a quoted figure is about, with its value on either side.
 struct Quote<'a> {
@@ -51,8 +51,8 @@ pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
         grid.row([
             quote.what(),
             variant.collect::<Vec<_>>().join(","),
-            quote.before.map_or_else(|| "-".to_owned(), values),
-            after.map_or_else(|| "-".to_owned(), |(_, metric)| values(metric)),
+            quote.before.map_or_else(|| "-".to_owned(), said),
+            after.map_or_else(|| "-".to_owned(), |(_, metric)| said(metric)),
             quote.unit.to_owned(),
             cited.join(" "),
         ]);
@@ -130,6 +130,19 @@ fn cite<'a>(sources: &mut Vec<&'a str>, source: &'a str) -> usize {
     }) + 1
 }
 
-fn values(metric: &Metric) -> String {
-    metric.values.iter().map(|value| exact(*value)).collect::<Vec<_>>().join(", ")
+/// What a source says: its values, its bounds, or which way it goes.
+fn said(metric: &Metric) -> String {
+    if let Some(bound) = metric.bound {
+        return match (bound.at_least, bound.at_most) {
+            (Some(low), Some(high)) => format!("{} to {}", exact(low), exact(high)),
+            (Some(low), None) => format!(">= {}", exact(low)),
+            (None, high) => high.map_or_else(String::new, |high| format!("<= {}", exact(high))),
+        };
+    }
+    match metric.claim {
+        Some(Claim::Better) => "better".to_owned(),
+        Some(Claim::Worse) => "worse".to_owned(),
+        Some(Claim::NoDifference) => "no difference".to_owned(),
+        None => metric.values.iter().map(|value| exact(*value)).collect::<Vec<_>>().join(", "),
+    }
 }

@@ -21,8 +21,12 @@ pub enum PoolError {
         /// Its machine.
         second_machine: String,
     },
-    /// The same metric in another unit, on another basis or with another direction.
-    #[error("{name}: {scenario}, metric {metric:?} has another unit, basis or direction before")]
+    /// The same metric in another unit, on another basis, with another direction, or with another
+    /// of what cannot be pooled: an interval, a bound, a claim or activities.
+    #[error(
+        "{name}: {scenario}, metric {metric:?} has another unit, basis, direction, source, \
+         interval, bound, claim or activities before"
+    )]
     Unlike {
         /// Name of the set where it is met the second time.
         name: String,
@@ -97,8 +101,10 @@ fn add(records: &mut Vec<Record>, record: Record, name: &str) -> Result<(), Pool
     Ok(())
 }
 
-fn kind(metric: &Metric) -> (&str, Basis, super::types::Better, &Option<String>) {
-    (&metric.unit, metric.basis, metric.better, &metric.source)
+/// All that must be the same where samples are pooled.
+fn kind(metric: &Metric) -> impl PartialEq {
+    let Metric { unit, basis, better, source, interval, bound, claim, activities, .. } = metric;
+    (unit, basis, better, source, interval, bound, claim, activities)
 }
 
 fn measures(set: &RecordSet) -> bool {
@@ -129,14 +135,7 @@ mod tests {
             os: kernel.to_owned(),
         };
         let run = Run { tool: "pageout".to_owned(), commit: None, machine };
-        let metric = Metric {
-            name: "reclaim".to_owned(),
-            unit: unit.to_owned(),
-            basis: Basis::Measured,
-            better: Better::Lower,
-            source: None,
-            values: values.to_vec(),
-        };
+        let metric = Metric::new("reclaim", unit, Basis::Measured, Better::Lower, values.to_vec());
         let variant = Labels::from([("kernel".to_owned(), kernel.to_owned())]);
         let record = Record {
             scenario: "reclaim-file".to_owned(),

@@ -1,6 +1,7 @@
-//! JSON: reading with one clear error, writing with a stable order.
+//! Reading JSON, with one clear error.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::types::{RecordSet, SCHEMA, VERSION};
 use super::validate::InvalidRecord;
@@ -11,12 +12,27 @@ pub enum ReadError {
     /// The text is not JSON, or has no schema name and version.
     #[error("not a record set (an object with schema \"{SCHEMA}\" and version {VERSION}): {0}")]
     NotARecordSet(serde_json::Error),
+    /// The text ends within the set.
+    #[error(
+        "it ends at line {line}, column {column}, within the record set; a whole one is accepted"
+    )]
+    CutShort {
+        /// Lines that there are.
+        line: usize,
+        /// Characters of the last line.
+        column: usize,
+    },
     /// Another schema.
     #[error("schema is {found:?}; \"{SCHEMA}\" is accepted")]
     Schema {
         /// The name in the text.
         found: String,
     },
+    /// The version before, which can be made this one.
+    #[error(
+        "version is 1; {VERSION} is accepted: `pageout records convert OLD NEW` makes it {VERSION}"
+    )]
+    Version1,
     /// A version this crate does not read.
     #[error("version is {found}; {VERSION} is accepted")]
     Version {
@@ -70,31 +86,39 @@ impl RecordSet {
     /// [`ReadError`], which names the record and metric, what was found and what is accepted.
     pub fn from_json(text: &str) -> Result<Self, ReadError> {
         // The header first: another version may have another shape.
-        let header: Header = serde_json::from_str(text).map_err(ReadError::NotARecordSet)?;
-        if header.schema != SCHEMA {
-            return Err(ReadError::Schema { found: header.schema });
+        match version(text)? {
+            VERSION => {}
+            1 => return Err(ReadError::Version1),
+            found => return Err(ReadError::Version { found }),
         }
-        if header.version != VERSION {
-            return Err(ReadError::Version { found: header.version });
-        }
-        let mut json = serde_json::Deserializer::from_str(text);
-        let set: Self = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let place = place(text, &error.path().to_string());
-            ReadError::Shape { place, cause: error.into_inner() }
-        })?;
+        let set: Self = shaped(text)?;
         set.validate()?;
         Ok(set)
     }
+}
 
-    /// The set as indented JSON, keys in a stable order, with a final newline.
-    ///
-    /// # Errors
-    /// [`InvalidRecord`] when [`RecordSet::from_json`] would refuse the text.
-    pub fn to_json(&self) -> Result<String, InvalidRecord> {
-        self.validate()?;
-        let text = serde_json::to_string_pretty(self).expect("string keys, finite numbers");
-        Ok(text + "\n")
+/// The version of a record set, whatever its shape.
+pub(super) fn version(text: &str) -> Result<u32, ReadError> {
+    let header: Header = serde_json::from_str(text).map_err(|error| {
+        if error.is_eof() && !text.trim().is_empty() {
+            ReadError::CutShort { line: error.line(), column: error.column() }
+        } else {
+            ReadError::NotARecordSet(error)
+        }
+    })?;
+    if header.schema != SCHEMA {
+        return Err(ReadError::Schema { found: header.schema });
     }
+    Ok(header.version)
+}
+
+/// The text as a value of a type, or the place where it is none.
+pub(super) fn shaped<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let place = place(text, &error.path().to_string());
+        ReadError::Shape { place, cause: error.into_inner() }
+    })
 }
 
 /// The path with the names of the scenario and metric it leads to, as far as they can be read.

@@ -5,11 +5,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::stats::Interval;
+
 /// The schema name every record set carries.
 pub const SCHEMA: &str = "pageout-record";
 
 /// The schema version this crate reads and writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Names with their values, in name order: scenario fields, or the axes of a variant.
 pub type Labels = BTreeMap<String, String>;
@@ -79,13 +81,13 @@ pub struct Record {
     pub metrics: Vec<Metric>,
 }
 
-/// One quantity with its samples.
+/// One quantity. It holds exactly one of samples, a bound, a claim and activities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
     /// What is told, such as `age`.
     pub name: String,
-    /// The unit of the values, such as `ns/page`; empty for a pure number.
+    /// The unit of all its numbers, such as `ns/page`; empty for a pure number.
     pub unit: String,
     /// How the values came to be.
     pub basis: Basis,
@@ -94,8 +96,59 @@ pub struct Metric {
     /// Where a value or a price comes from; a published value must say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The samples, in the order they were taken; at least one, all finite.
+    /// Where the value may lie, if whoever made the samples knows more than they show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// The samples, in the order they were taken; all finite.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<f64>,
+    /// What the source says of a value that it does not give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
+    /// Which way the source says that a difference goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    /// Time by activity: the tasks, with what they did below them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub activities: Vec<Activity>,
+}
+
+/// Bounds of a value; at least one is given.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bound {
+    /// It is this or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// It is this or less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+}
+
+/// Which way a difference goes, by a source that gives no number for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// After is better.
+    Better,
+    /// After is worse.
+    Worse,
+    /// There is no difference, or none was found.
+    NoDifference,
+}
+
+/// Something that took time, with its parts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Activity {
+    /// What was done, such as `unmap`; of a root, by which task.
+    pub name: String,
+    /// Time spent here and in no part, in the metric's unit.
+    #[serde(rename = "self")]
+    pub own: f64,
+    /// What was done below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Activity>,
 }
 
 /// Where a scenario ran.
@@ -162,7 +215,50 @@ impl RecordSet {
     }
 }
 
+impl Metric {
+    /// A metric of samples, with no source and no interval.
+    pub fn new(name: &str, unit: &str, basis: Basis, better: Better, values: Vec<f64>) -> Self {
+        Self {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            basis,
+            better,
+            source: None,
+            interval: None,
+            values,
+            bound: None,
+            claim: None,
+            activities: Vec::new(),
+        }
+    }
+
+    /// Whether it has samples: only then it is a row of a table.
+    pub const fn is_sampled(&self) -> bool {
+        !self.values.is_empty()
+    }
+}
+
+impl Activity {
+    /// Time spent here and in all parts.
+    pub fn total(&self) -> f64 {
+        self.own + self.parts.iter().map(Self::total).sum::<f64>()
+    }
+}
+
+impl Claim {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Better, Self::Worse, Self::NoDifference];
+}
+
+impl Better {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Lower, Self::Higher, Self::Neither];
+}
+
 impl Ground {
+    /// Every one.
+    pub const ALL: [Self; 5] = [Self::Host, Self::Model, Self::Guest, Self::Linux, Self::Published];
+
     /// The name used in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -176,6 +272,16 @@ impl Ground {
 }
 
 impl Basis {
+    /// Every one.
+    pub const ALL: [Self; 6] = [
+        Self::Measured,
+        Self::Counted,
+        Self::Modelled,
+        Self::Fitted,
+        Self::Guessed,
+        Self::Published,
+    ];
+
     /// The name used in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {

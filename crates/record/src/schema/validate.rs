@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::types::{Basis, Ground, Labels, Metric, Record, RecordSet};
+use super::types::{Activity, Basis, Bound, Ground, Labels, Metric, Record, RecordSet};
+use crate::stats::Interval;
 
 /// A record set that breaks a rule of the format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -17,16 +18,57 @@ pub struct InvalidRecord {
 /// A rule of the format that was broken.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Problem {
-    /// A metric without samples.
-    #[error("values is empty; at least one is needed")]
-    NoValues,
-    /// A sample that is infinite or not a number.
-    #[error("values[{index}] is {value}; only finite numbers are accepted")]
+    /// A metric that tells nothing.
+    #[error("it has nothing to tell; values, or else a bound, a claim or activities are needed")]
+    NothingTold,
+    /// A metric that tells several things.
+    #[error("it has {found}; one of values, bound, claim and activities is accepted")]
+    SeveralTold {
+        /// What it has, by name.
+        found: String,
+    },
+    /// A number that is infinite or not a number.
+    #[error("{what} is {value}; only finite numbers are accepted")]
     NotFinite {
-        /// Which sample, from 0.
-        index: usize,
-        /// The sample.
+        /// Which number, such as `values[1]`.
+        what: String,
+        /// The number.
         value: f64,
+    },
+    /// An interval without values.
+    #[error("an interval goes with values, and there are none")]
+    IntervalAlone,
+    /// An interval or a bound whose ends are in the wrong order.
+    #[error("{what} goes from {low} to {high}; ends in their order are accepted")]
+    Ends {
+        /// Interval or bound.
+        what: &'static str,
+        /// Its lower end.
+        low: f64,
+        /// Its upper end.
+        high: f64,
+    },
+    /// An interval's level that is no share.
+    #[error("the interval's level is {0}; a share between 0 and 1 is accepted")]
+    Level(f64),
+    /// A bound without an end.
+    #[error("the bound is empty; at_least or at_most is needed")]
+    NoBound,
+    /// A bound or a claim that is not quoted.
+    #[error("a {what} is a source's; basis published is accepted, not {basis}")]
+    NotPublished {
+        /// Bound or claim.
+        what: &'static str,
+        /// The basis found.
+        basis: Basis,
+    },
+    /// A negative time.
+    #[error("activity {name:?} takes {own} by itself; times from 0 are accepted")]
+    Negative {
+        /// Of which activity.
+        name: String,
+        /// Its own time.
+        own: f64,
     },
     /// A published value that cites nothing.
     #[error("a published value needs a source")]
@@ -53,8 +95,8 @@ pub enum Problem {
 type MetricKey<'a> = (&'a str, Ground, u64, &'a Labels, &'a Labels, &'a str);
 
 impl RecordSet {
-    /// Checks what the types cannot hold: values present and finite, published values sourced,
-    /// names present and printable, no metric given twice.
+    /// Checks what the types cannot hold: one thing told by each metric, numbers finite, ends in
+    /// order, published values sourced, names present and printable, no metric given twice.
     ///
     /// # Errors
     /// [`InvalidRecord`] with the place and the [`Problem`], of the first rule broken.
@@ -110,13 +152,76 @@ fn check_metric(metric: &Metric) -> Result<(), Problem> {
         None if metric.basis == Basis::Published => return Err(Problem::NoSource),
         None => {}
     }
-    if metric.values.is_empty() {
-        return Err(Problem::NoValues);
+    tells_one_thing(metric)?;
+    for (index, value) in metric.values.iter().enumerate() {
+        finite(|| format!("values[{index}]"), *value)?;
     }
-    match metric.values.iter().position(|value| !value.is_finite()) {
-        Some(index) => Err(Problem::NotFinite { index, value: metric.values[index] }),
-        None => Ok(()),
+    if let Some(interval) = &metric.interval {
+        check_interval(metric, interval)?;
     }
+    let quoted = [("bound", metric.bound.is_some()), ("claim", metric.claim.is_some())];
+    if let Some((what, _)) = quoted.into_iter().find(|(_, is_there)| *is_there)
+        && metric.basis != Basis::Published
+    {
+        return Err(Problem::NotPublished { what, basis: metric.basis });
+    }
+    metric.bound.iter().try_for_each(check_bound)?;
+    metric.activities.iter().try_for_each(check_activity)
+}
+
+fn tells_one_thing(metric: &Metric) -> Result<(), Problem> {
+    let told = [
+        ("values", metric.is_sampled()),
+        ("bound", metric.bound.is_some()),
+        ("claim", metric.claim.is_some()),
+        ("activities", !metric.activities.is_empty()),
+    ];
+    let found: Vec<&str> = told.into_iter().filter(|told| told.1).map(|told| told.0).collect();
+    match found[..] {
+        [] => Err(Problem::NothingTold),
+        [_] => Ok(()),
+        [_, _, ..] => Err(Problem::SeveralTold { found: found.join(" and ") }),
+    }
+}
+
+fn check_interval(metric: &Metric, interval: &Interval) -> Result<(), Problem> {
+    let Interval { low, high, level, .. } = *interval;
+    if !metric.is_sampled() {
+        return Err(Problem::IntervalAlone);
+    }
+    finite(|| "interval.low".to_owned(), low)?;
+    finite(|| "interval.high".to_owned(), high)?;
+    if low > high {
+        return Err(Problem::Ends { what: "the interval", low, high });
+    }
+    if level > 0.0 && level < 1.0 { Ok(()) } else { Err(Problem::Level(level)) }
+}
+
+fn check_bound(bound: &Bound) -> Result<(), Problem> {
+    for (end, value) in [("at_least", bound.at_least), ("at_most", bound.at_most)] {
+        value.map_or(Ok(()), |value| finite(|| format!("bound.{end}"), value))?;
+    }
+    match (bound.at_least, bound.at_most) {
+        (None, None) => Err(Problem::NoBound),
+        (Some(low), Some(high)) if low > high => {
+            Err(Problem::Ends { what: "the bound", low, high })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_activity(activity: &Activity) -> Result<(), Problem> {
+    let Activity { name, own, parts } = activity;
+    named("activity name", name)?;
+    finite(|| format!("the time of activity {name:?}"), *own)?;
+    if *own < 0.0 {
+        return Err(Problem::Negative { name: name.clone(), own: *own });
+    }
+    parts.iter().try_for_each(check_activity)
+}
+
+fn finite(what: impl FnOnce() -> String, value: f64) -> Result<(), Problem> {
+    if value.is_finite() { Ok(()) } else { Err(Problem::NotFinite { what: what(), value }) }
 }
 
 fn named(what: &'static str, text: &str) -> Result<(), Problem> {

@@ -1,5 +1,6 @@
 //! The arithmetic mean, how far values lie from it, and how far it may be off.
 
+use super::interval::{Interval, Kind};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A mean with its deviation.
@@ -26,20 +27,22 @@ impl Mean {
         Some(Self { mean, deviation, n })
     }
 
-    /// Half of the width of the interval around the mean that covers the true one with probability
-    /// `level`, by Student's t: exact for independent normal values, and near it for many values of
-    /// any distribution. `None` of fewer than two values.
+    /// The interval around the mean that covers the true one with probability `level`, by Student's
+    /// t: exact for independent normal values, and near it for many values of any distribution.
+    /// `None` of fewer than two values.
     ///
     /// # Panics
     /// Unless `level` is between 0 and 1.
-    pub fn margin(&self, level: f64) -> Option<f64> {
+    pub fn interval(&self, level: f64) -> Option<Interval> {
         assert!(level > 0.0 && level < 1.0, "a level is between 0 and 1, not {level}");
         if self.n < 2 {
             return None;
         }
         let t = StudentsT::new(0.0, 1.0, (self.n - 1) as f64).expect("degrees of freedom are > 0");
         let quantile = t.inverse_cdf(f64::midpoint(1.0, level));
-        Some(quantile * self.deviation / (self.n as f64).sqrt())
+        let margin = quantile * self.deviation / (self.n as f64).sqrt();
+        let (low, high) = (self.mean - margin, self.mean + margin);
+        Some(Interval { kind: Kind::Student, low, high, level })
     }
 }
 
@@ -53,10 +56,12 @@ mod tests {
         let mean = Mean::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((mean.mean, mean.n), (5.0, 8));
         assert!((mean.deviation - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
-        let margin = mean.margin(0.95).unwrap();
-        assert!((margin - 2.364_624 * mean.deviation / 8.0_f64.sqrt()).abs() < 1e-5, "{margin}");
+        let of = mean.interval(0.95).unwrap();
+        let margin = 2.364_624 * mean.deviation / 8.0_f64.sqrt();
+        assert!((of.low - (5.0 - margin)).abs() < 1e-5, "{of:?}");
+        assert!((of.high - (5.0 + margin)).abs() < 1e-5, "{of:?}");
         assert_eq!(Mean::of(&[]), None);
         let one = Mean::of(&[3.0]).unwrap();
-        assert_eq!((one.mean, one.deviation, one.margin(0.95)), (3.0, 0.0, None));
+        assert_eq!((one.mean, one.deviation, one.interval(0.95)), (3.0, 0.0, None));
     }
 }

@@ -1,29 +1,26 @@
-//! The median and its distribution-free confidence interval.
+//! Quantiles, the median among them, and its distribution-free confidence interval.
 
-use serde::Serialize;
+use super::interval::{Interval, Kind};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// A confidence interval, with the level it reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Interval {
-    /// Lower end: a sample.
-    pub low: f64,
-    /// Upper end: a sample.
-    pub high: f64,
-    /// Coverage reached, at least the one asked for; between 0 and 1.
-    pub level: f64,
+/// The value below which a share `part` of finite values in any order lies, or `None` of an empty
+/// slice: linear between neighbours, the least value at 0 and the largest at 1 (definition 7 of
+/// Hyndman and Fan, "Sample quantiles in statistical packages", 1996).
+///
+/// # Panics
+/// Unless `part` is from 0 to 1.
+pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
+    assert!((0.0..=1.0).contains(&part), "a share is from 0 to 1, not {part}");
+    let sorted = sorted(values);
+    let place = part * sorted.len().checked_sub(1)? as f64;
+    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Some(below + (above - below) * place.fract())
 }
 
-/// The median of finite values in any order, or `None` of an empty slice. Of an even number of
-/// values, the mean of the middle two.
+/// The median of finite values in any order, or `None` of an empty slice: the [`quantile`] of one
+/// half. Of an even number of values, the mean of the middle two.
 pub fn median(values: &[f64]) -> Option<f64> {
-    let sorted = sorted(values);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[middle]),
-        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
-    }
+    quantile(values, 0.5)
 }
 
 /// The narrowest interval between symmetric order statistics that covers the population's median
@@ -40,7 +37,7 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
     // Coverage falls as the ranks move inwards.
     let rank = (0..sorted.len() / 2).take_while(|&rank| reached(rank) >= level).last()?;
     let (low, high) = (sorted[rank], sorted[sorted.len() - 1 - rank]);
-    Some(Interval { low, high, level: reached(rank) })
+    Some(Interval { kind: Kind::OrderStatistics, low, high, level: reached(rank) })
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {
@@ -62,6 +59,15 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
     }
 
+    #[test]
+    fn quantiles_by_hand() {
+        let values = [40.0, 10.0, 30.0, 20.0, 50.0];
+        let found = [0.0, 0.05, 0.5, 0.95, 1.0].map(|part| quantile(&values, part));
+        assert_eq!(found, [10.0, 12.0, 30.0, 48.0, 50.0].map(Some));
+        assert_eq!(quantile(&[7.0], 0.3), Some(7.0));
+        assert_eq!((quantile(&[1.0, 2.0], 0.25), quantile(&[], 0.5)), (Some(1.25), None));
+    }
+
     /// Ranks and levels of Conover's and of David & Nagaraja's tables.
     #[test]
     fn intervals_of_the_tables() {
@@ -78,6 +84,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn quantiles_grow_within_the_values(
+            values in prop::collection::vec(-1e9..1e9, 1..80),
+            (one, other) in (0.0..=1.0, 0.0..=1.0),
+        ) {
+            let at = |part: f64| quantile(&values, part).unwrap();
+            let (low, high) = (at(f64::min(one, other)), at(f64::max(one, other)));
+            prop_assert!(at(0.0) <= low && low <= high && high <= at(1.0));
+        }
+
         #[test]
         fn interval_holds_the_median(
             values in prop::collection::vec(-1e9..1e9, 6..80),

@@ -1,13 +1,15 @@
 //! Statistics, where they can without assumptions on the distribution: run times have long tails.
 
 mod holm;
+mod interval;
 mod mann_whitney;
 mod mean;
 mod median;
 mod parametric;
 
 pub use holm::holm;
+pub use interval::{Interval, Kind};
 pub use mann_whitney::{EXACT_LIMIT, MannWhitney, mann_whitney, smallest_p};
 pub use mean::Mean;
-pub use median::{Interval, median, median_interval};
+pub use median::{median, median_interval, quantile};
 pub use parametric::{VarianceRatio, Welch, f_test, variation, welch};

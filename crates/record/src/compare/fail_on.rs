@@ -1,0 +1,133 @@
+//! Conditions under which a comparison is a failure.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::result::{Change, Comparison, Row};
+use super::verdict::Verdict;
+use crate::schema::Better;
+
+/// `METRIC>PERCENT%`: a variant must not be worse than the base by more than that.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailOn {
+    /// The metric.
+    pub metric: String,
+    /// Per cent of the base's median, from 0.
+    pub percent: f64,
+}
+
+/// Why a condition cannot be judged by.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum FailOnError {
+    /// It cannot be read.
+    #[error("`{text}`: expected METRIC>PERCENT%, such as 'whole reclaim>3%'")]
+    Unreadable {
+        /// The text.
+        text: String,
+    },
+    /// No variant can be worse in it.
+    #[error("`{of}`: neither direction of {metric:?} is better; one that has one is accepted")]
+    NoDirection {
+        /// The condition.
+        of: String,
+        /// The metric.
+        metric: String,
+    },
+}
+
+/// What came of a condition, or of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// No variant is worse by more, as far as is shown.
+    Held,
+    /// It cannot be told: runs are too few, or the metric is missing.
+    Undecided,
+    /// A variant is worse by more.
+    Failed,
+}
+
+/// A condition with what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The outcome in the worst place.
+    pub outcome: Outcome,
+    /// A line for each place in which it did not hold, or one that says that it did.
+    pub lines: Vec<String>,
+}
+
+impl FromStr for FailOn {
+    type Err = FailOnError;
+
+    fn from_str(text: &str) -> Result<Self, FailOnError> {
+        let read = || {
+            let (metric, percent) = text.rsplit_once('>')?;
+            let percent: f64 = percent.trim().strip_suffix('%')?.trim_end().parse().ok()?;
+            let (metric, percent) = (metric.trim(), Some(percent));
+            let percent = percent.filter(|percent| percent.is_finite() && *percent >= 0.0)?;
+            (!metric.is_empty()).then(|| Self { metric: metric.to_owned(), percent })
+        };
+        read().ok_or_else(|| FailOnError::Unreadable { text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for FailOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}>{}%", self.metric, self.percent)
+    }
+}
+
+impl FailOn {
+    /// Judges a comparison, in every row of the metric and for every variant.
+    ///
+    /// # Errors
+    /// [`FailOnError::NoDirection`] where the metric is neither better lower nor higher.
+    pub fn judge(&self, of: &Comparison) -> Result<Judged, FailOnError> {
+        let rows: Vec<&Row> = of.rows.iter().filter(|row| row.metric == self.metric).collect();
+        if rows.iter().any(|row| row.better == Better::Neither) {
+            let (of, metric) = (self.to_string(), self.metric.clone());
+            return Err(FailOnError::NoDirection { of, metric });
+        }
+        let mut found = Vec::new();
+        for row in rows {
+            for (title, change) in of.others.iter().zip(&row.others) {
+                found.push(self.of_change(row, title, change.as_ref()));
+            }
+        }
+        let Some(outcome) = found.iter().map(|(outcome, _)| *outcome).max() else {
+            let lines = vec![format!("{self}: undecided: no variant to compare has this metric")];
+            return Ok(Judged { outcome: Outcome::Undecided, lines });
+        };
+        let lines = match outcome {
+            Outcome::Held => vec![format!("{self}: held, in {} of {0}", found.len())],
+            _ => found.into_iter().filter_map(|(_, line)| line).collect(),
+        };
+        Ok(Judged { outcome, lines })
+    }
+
+    /// What came of it for one variant in one row; and a line, unless it held.
+    fn of_change(
+        &self,
+        row: &Row,
+        title: &str,
+        change: Option<&Change>,
+    ) -> (Outcome, Option<String>) {
+        let fields: String =
+            row.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+        let place = format!("{title} ({}{fields})", row.scenario);
+        let undecided =
+            |why: &str| (Outcome::Undecided, Some(format!("{self}: undecided: {place}: {why}")));
+        let Some(change) = change.filter(|_| row.base.is_some()) else {
+            return undecided("the metric is missing");
+        };
+        match change.verdict {
+            Verdict::TooFewRuns => undecided(change.verdict.name()),
+            // Nothing is a part of a base of zero.
+            Verdict::Worse if change.percent.is_none_or(|percent| -percent > self.percent) => {
+                let by = change.percent.map_or_else(String::new, |p| format!(" by {:.2}%", -p));
+                let line = format!("{self}: failed: {place}: {}{by}", change.verdict.name());
+                (Outcome::Failed, Some(line))
+            }
+            _ => (Outcome::Held, None),
+        }
+    }
+}

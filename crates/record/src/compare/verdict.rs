@@ -1,0 +1,70 @@
+//! What can be said of a variant against the base.
+
+use serde::Serialize;
+
+use super::result::{Change, Row, Summary};
+use crate::schema::Better;
+
+/// What can be said of a variant against the base, in one metric.
+///
+/// A measured difference is shown where its test is significant, corrected over the table. Any
+/// other is shown where the samples of the two do not meet: where each has one value, where they
+/// differ. It is better or worse by the medians.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// A difference is shown, and the variant is better.
+    Better,
+    /// A difference is shown, and the variant is worse.
+    Worse,
+    /// A difference is shown of a metric of which neither direction is better.
+    Differs,
+    /// No difference is shown. There may be one.
+    NoDifference,
+    /// There are not enough runs to show any, whatever they gave.
+    TooFewRuns,
+}
+
+impl Verdict {
+    /// The words used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Differs => "differs",
+            Self::NoDifference => "no difference shown",
+            Self::TooFewRuns => "not enough runs",
+        }
+    }
+
+    /// Whether a difference is shown.
+    pub const fn is_difference(self) -> bool {
+        matches!(self, Self::Better | Self::Worse | Self::Differs)
+    }
+
+    fn of(better: Better, base: &Summary, new: &Change) -> Self {
+        let shown = match new.test {
+            Some(test) if !test.significant && !test.in_reach => return Self::TooFewRuns,
+            Some(test) => test.significant,
+            None => base.most < new.summary.least || new.summary.most < base.least,
+        };
+        if !shown || base.median == new.summary.median {
+            return Self::NoDifference;
+        }
+        match (better, new.summary.median < base.median) {
+            (Better::Neither, _) => Self::Differs,
+            (Better::Lower, true) | (Better::Higher, false) => Self::Better,
+            (Better::Lower, false) | (Better::Higher, true) => Self::Worse,
+        }
+    }
+}
+
+/// Says of every change what can be said, once tests are corrected.
+pub(super) fn judge(rows: &mut [Row]) {
+    for row in rows {
+        let Some(base) = row.base else { continue };
+        for change in row.others.iter_mut().flatten() {
+            change.verdict = Verdict::of(row.better, &base, change);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The public JSON Schema, held to what the types write and read.
+
+use jsonschema::Validator;
+use pageout_record::schema::{Basis, Better, Claim, Ground, RecordSet};
+use pageout_record::stats::Kind;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const SCHEMA: &str = include_str!("../../../docs/record.schema.json");
+const STORED: [&str; 2] = [
+    include_str!("../../lab/files/records/linux-6.12.json"),
+    include_str!("../../lab/files/records/linux-7.3.json"),
+];
+
+fn schema() -> Value {
+    serde_json::from_str(SCHEMA).unwrap()
+}
+
+fn validator() -> Validator {
+    jsonschema::validator_for(&schema()).unwrap()
+}
+
+/// The first JSON block of the reference, which has one of everything.
+fn example() -> Value {
+    let text = include_str!("../../../docs/records.md");
+    let (_, after) = text.split_once("```json\n").expect("a JSON block");
+    serde_json::from_str(after.split_once("```").expect("its end").0).unwrap()
+}
+
+#[test]
+fn it_accepts_the_example_and_the_stored_records() {
+    let validator = validator();
+    assert!(validator.is_valid(&example()));
+    for text in STORED {
+        let set = serde_json::from_str(text).unwrap();
+        assert!(validator.validate(&set).is_ok());
+        assert_eq!(RecordSet::from_json(text).unwrap().to_json().unwrap(), text, "as written");
+    }
+}
+
+/// The names of a closed set, as JSON has them.
+fn names<T: Serialize>(all: &[T]) -> Value {
+    json!(all)
+}
+
+#[test]
+fn closed_sets_are_the_types() {
+    let schema = schema();
+    let at = |place: &str| schema.pointer(&format!("/$defs/{place}/enum")).expect("a closed set");
+    assert_eq!(at("Record/properties/ground"), &names(&Ground::ALL));
+    assert_eq!(at("Metric/properties/basis"), &names(&Basis::ALL));
+    assert_eq!(at("Metric/properties/better"), &names(&Better::ALL));
+    assert_eq!(at("Metric/properties/claim"), &names(&Claim::ALL));
+    assert_eq!(at("Interval/properties/kind"), &names(&Kind::ALL));
+}
+
+/// What the reader says it accepts in place of an unknown field, at one object of the example.
+fn fields_at(pointer: &str) -> BTreeSet<String> {
+    let mut set = example();
+    let object = set.pointer_mut(pointer).and_then(Value::as_object_mut).expect("an object");
+    object.insert("unheard-of".to_owned(), json!(1));
+    let error = RecordSet::from_json(&set.to_string()).unwrap_err().to_string();
+    let accepted = error.split_once("expected ").expect("what is accepted").1;
+    accepted.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn fields_are_those_that_the_reader_knows() {
+    let schema = schema();
+    let objects = [
+        ("RecordSet", ""),
+        ("Run", "/run"),
+        ("Machine", "/run/machine"),
+        ("Record", "/records/0"),
+        ("Metric", "/records/0/metrics/0"),
+        ("Interval", "/records/1/metrics/0/interval"),
+        ("Activity", "/records/1/metrics/1/activities/0"),
+        ("Bound", "/records/2/metrics/1/bound"),
+    ];
+    for (name, pointer) in objects {
+        let properties = schema.pointer(&format!("/$defs/{name}/properties")).expect("an object");
+        let known: BTreeSet<String> = properties.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(known, fields_at(pointer), "{name}");
+    }
+    let closed = schema["$defs"].as_object().unwrap().values();
+    let closed = closed.filter(|of| of["additionalProperties"] == json!(false)).count();
+    assert_eq!(closed, objects.len(), "no object is left out");
+}
+
+/// Every place of a value, as pointers.
+fn places(of: &Value, at: String, found: &mut BTreeMap<String, Value>) {
+    match of {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                places(value, format!("{at}/{name}"), found);
+            }
+        }
+        Value::Array(all) => {
+            for (index, value) in all.iter().enumerate() {
+                places(value, format!("{at}/{index}"), found);
+            }
+        }
+        _ => {}
+    }
+    found.insert(at, of.clone());
+}
+
+/// Removes each place of the example in turn, and puts something else there: what the one accepts
+/// the other does, but for rules that a schema of this kind cannot hold.
+#[test]
+fn schema_and_reader_agree_on_every_small_change_of_the_example() {
+    let (validator, example) = (validator(), example());
+    let mut all = BTreeMap::new();
+    places(&example, String::new(), &mut all);
+    let others = [json!(null), json!(-1), json!(0.5), json!("x"), json!(" "), json!("\u{7}")];
+    let others = [&others[..], &[json!([]), json!({}), json!([1]), json!({"x": "y"})]].concat();
+    let (mut agreed, mut accepted) = (0, 0);
+    for place in all.keys().filter(|place| !place.is_empty()) {
+        let (parent, name) = place.rsplit_once('/').unwrap();
+        let mut changed: Vec<(String, Value)> = Vec::new();
+        let mut without = example.clone();
+        match without.pointer_mut(parent).expect("it is there") {
+            Value::Object(fields) => drop(fields.remove(name)),
+            Value::Array(list) => drop(list.remove(name.parse().unwrap())),
+            _ => unreachable!("a parent"),
+        }
+        changed.push(("removed".to_owned(), without));
+        for other in &others {
+            let mut with = example.clone();
+            *with.pointer_mut(place).expect("it is there") = other.clone();
+            changed.push((other.to_string(), with));
+        }
+        for (what, value) in changed {
+            let reader = RecordSet::from_json(&value.to_string());
+            let message = reader.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            // Rules between places, and nothing where a field could be left out.
+            let beyond = ["goes from", "given before"].iter().any(|rule| message.contains(rule));
+            let left_out = ["null", "[]"].contains(&&*what) && reader.is_ok();
+            if beyond || left_out {
+                continue;
+            }
+            assert_eq!(validator.is_valid(&value), reader.is_ok(), "{place} {what}: {message}");
+            agreed += 1;
+            accepted += usize::from(reader.is_ok());
+        }
+    }
+    assert!(agreed > 500 && accepted > 50, "{accepted} of {agreed}");
+}
