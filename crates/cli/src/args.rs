@@ -157,10 +157,10 @@ pub(crate) struct CompareArgs {
     /// the steps young batched, unmap batched too, line; for thpscale flush=none]
     #[arg(long = "new", value_name = "VARIANT")]
     pub new: Vec<String>,
-    /// End with status 1 if METRIC is shown to be worse than the base's by more than that, such as
-    /// 'whole reclaim>3%'; may be repeated. Ends with 125 if that cannot be decided, for want of
+    /// METRIC>N%, such as 'whole reclaim>3%': end with status 1 if a variant is shown to be worse
+    /// than the base by more; may be repeated. Ends with 125 if that cannot be decided, for want of
     /// runs or of the metric, and with 0 if it is not so
-    #[arg(long, value_name = "METRIC>N%")]
+    #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<FailOn>,
     /// For `git bisect run`, with --fail-on: an error ends with status 128, which stops the
     /// bisection, where 2 would call the commit bad; 125 skips it

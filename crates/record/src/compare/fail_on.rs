@@ -88,9 +88,11 @@ impl FailOn {
             return Err(FailOnError::NoDirection { of, metric });
         }
         let mut found = Vec::new();
-        for row in rows {
+        for row in &rows {
+            let told = told_apart(row, &rows);
             for (title, change) in of.others.iter().zip(&row.others) {
-                found.push(self.of_change(row, title, change.as_ref()));
+                let place = format!("{title} ({}{told})", row.scenario);
+                found.push(self.of_change(row, &place, change.as_ref()));
             }
         }
         let Some(outcome) = found.iter().map(|(outcome, _)| *outcome).max() else {
@@ -108,12 +110,9 @@ impl FailOn {
     fn of_change(
         &self,
         row: &Row,
-        title: &str,
+        place: &str,
         change: Option<&Change>,
     ) -> (Outcome, Option<String>) {
-        let fields: String =
-            row.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-        let place = format!("{title} ({}{fields})", row.scenario);
         let undecided =
             |why: &str| (Outcome::Undecided, Some(format!("{self}: undecided: {place}: {why}")));
         let Some(change) = change.filter(|_| row.base.is_some()) else {
@@ -130,4 +129,11 @@ impl FailOn {
             _ => (Outcome::Held, None),
         }
     }
+}
+
+/// The fields that tell a row from others of the metric.
+fn told_apart(row: &Row, rows: &[&Row]) -> String {
+    let differs = |name: &String| rows.iter().any(|o| o.fields.get(name) != row.fields.get(name));
+    let fields = row.fields.iter().filter(|(name, _)| differs(name));
+    fields.map(|(name, value)| format!(" {name}={value}")).collect()
 }
