@@ -137,7 +137,9 @@ fn schema_and_reader_agree_on_every_small_change_of_the_example() {
             // Rules between places, and nothing where a field could be left out.
             let beyond = ["goes from", "given before"].iter().any(|rule| message.contains(rule));
             let left_out = ["null", "[]"].contains(&&*what) && reader.is_ok();
-            if beyond || left_out {
+            // The reader takes a list for an object's fields in their order.
+            let in_order = all[place].is_object() && what.starts_with('[') && reader.is_ok();
+            if beyond || left_out || in_order {
                 continue;
             }
             assert_eq!(validator.is_valid(&value), reader.is_ok(), "{place} {what}: {message}");
