@@ -75,6 +75,73 @@ fn three_variants() {
     insta::assert_snapshot!(table(&sweep(31), Options::default()));
 }
 
+/// Rows that are zero, the same, or the same but for one variant that has none of it.
+fn same_rows() -> RecordSet {
+    let mut set = sweep(7);
+    for record in &mut set.records {
+        let same = [("refaults", 0.0), ("pages reclaimed", 512.0), ("barriers", 0.0)];
+        let counted = |(name, value)| metric(name, "4K pages", Basis::Counted, vec![value]);
+        record.metrics.extend(same.map(counted));
+        record.metrics.push(metric("free", "ns/page", Basis::Measured, vec![0.0; 7]));
+        if record.variant["young"] == "line" && record.fields["order"] == "4" {
+            record.metrics.retain(|metric| metric.name != "barriers");
+        }
+    }
+    set
+}
+
+#[test]
+fn rows_that_are_the_same_are_folded_away() {
+    insta::assert_snapshot!(table(&same_rows(), Options::default()));
+}
+
+#[test]
+fn every_row_is_there_in_full() {
+    let text = table(&same_rows(), Options { full: true, ..Options::default() });
+    for (metric, rows) in [("refaults", 2), ("pages reclaimed", 2), ("barriers", 2), ("free", 2)] {
+        assert_eq!(text.matches(metric).count(), rows, "{metric} in:\n{text}");
+    }
+    assert!(!text.contains("--full"), "{text}");
+}
+
+#[test]
+fn a_table_of_rows_that_are_all_the_same_is_shown() {
+    let mut set = same_rows();
+    for record in &mut set.records {
+        record.metrics.retain(|metric| metric.name == "refaults");
+    }
+    let text = table(&set, Options::default());
+    assert_eq!(text.matches("refaults").count(), 2, "{text}");
+    assert!(!text.contains("not shown"), "{text}");
+}
+
+/// A variant alone has nothing to be the same as.
+#[test]
+fn one_variant_is_shown_whole() {
+    let mut set = same_rows();
+    set.records.retain(|record| record.variant["young"] == "per-entry");
+    let text = table(&set, Options::default());
+    assert_eq!(text.matches("refaults").count(), 2, "{text}");
+}
+
+#[test]
+fn a_change_needs_six_samples_on_both_sides() {
+    for (base, new, told) in [(6, 6, true), (5, 6, false), (6, 5, false), (1, 1, false)] {
+        let of = |young, n, middle| {
+            let metrics = vec![
+                metric("age", "ns/page", Basis::Measured, samples(middle, n)),
+                metric("visits", "entries", Basis::Counted, vec![middle]),
+            ];
+            record(&[], &[("young", young)], metrics)
+        };
+        let set = set(vec![of("per-entry", base, 100.0), of("line", new, 50.0)]);
+        let text = table(&set, Options::default());
+        let percents = text.matches("0%").count();
+        assert_eq!(percents, 1 + usize::from(told), "{base} and {new}:\n{text}");
+        assert_eq!(text.contains("fewer than 6 samples"), !told, "{text}");
+    }
+}
+
 #[test]
 fn intervals_in_a_table_of_their_own() {
     let options = Options { intervals: true, ..Options::default() };

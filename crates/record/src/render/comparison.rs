@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::fold::fold;
 use super::grid::{Align, Grid};
 use super::legend;
 use super::number::{exact, rounded};
@@ -17,16 +18,21 @@ pub struct Options {
     /// Columns of text the intervals may use; where they would need more, they get a table of
     /// their own below.
     pub width: usize,
+    /// Print every row. Otherwise those that are the same under every variant are left out, and
+    /// counted below the table.
+    pub full: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { intervals: false, width: 120 }
+        Self { intervals: false, width: 120, full: false }
     }
 }
 
 /// The table with what is common to all rows above it and how to read it below.
 pub fn comparison(of: &Comparison, options: Options) -> String {
+    let (shown, folded) = if options.full { (of.clone(), None) } else { fold(of) };
+    let of = &shown;
     let labels = Labelling::of(&of.rows);
     let mut text = legend::above(of, &labels.constant);
     text.push('\n');
@@ -40,7 +46,7 @@ pub fn comparison(of: &Comparison, options: Options) -> String {
         text += &whole.to_string();
     }
     text.push('\n');
-    text += &legend::below(of, intervals);
+    text += &legend::below(of, intervals, folded);
     text
 }
 
@@ -157,12 +163,12 @@ fn grid(of: &Comparison, labels: &Labelling, part: Part) -> Grid {
     let mut columns = labels.columns();
     columns.push((of.base.clone(), Align::Right));
     columns.extend(of.others.iter().map(|title| (title.clone(), Align::Right)));
-    let base = rows.iter().map(|row| cell(row.basis, row.base.as_ref(), None, part));
+    let base = rows.iter().map(|row| cell(row, row.base.as_ref(), None, part));
     let mut variants = vec![join(base.collect())];
     for index in 0..of.others.len() {
         let cells = rows.iter().map(|row| {
             let change = row.others[index].as_ref();
-            cell(row.basis, change.map(|change| &change.summary), change, part)
+            cell(row, change.map(|change| &change.summary), change, part)
         });
         variants.push(join(cells.collect()));
     }
@@ -184,10 +190,18 @@ fn grid(of: &Comparison, labels: &Labelling, part: Part) -> Grid {
 /// The pieces of a cell: value, interval, change.
 type Pieces = [String; 3];
 
-fn cell(basis: Basis, summary: Option<&Summary>, change: Option<&Change>, part: Part) -> Pieces {
+/// Whether a row's samples are too few on either side to say by how much they differ: too few for
+/// an interval of the median. What is counted or computed needs no samples.
+pub(super) fn too_few(row: &Row, change: &Change) -> bool {
+    let few = |base: Summary| base.interval.is_none() || change.summary.interval.is_none();
+    row.basis == Basis::Measured && row.base.is_some_and(few)
+}
+
+fn cell(row: &Row, summary: Option<&Summary>, change: Option<&Change>, part: Part) -> Pieces {
     let Some(summary) = summary else {
         return ["-".to_owned(), String::new(), String::new()];
     };
+    let basis = row.basis;
     let number = |value| {
         if basis == Basis::Counted { exact(value) } else { rounded(value) }
     };
@@ -200,7 +214,8 @@ fn cell(basis: Basis, summary: Option<&Summary>, change: Option<&Change>, part: 
             let spread = basis != Basis::Measured && !summary.is_constant();
             let mark = if spread { "~" } else { "" };
             let interval = interval.filter(|_| intervals).unwrap_or_default();
-            let change = change.map(percent).unwrap_or_default();
+            let change = change.filter(|change| !too_few(row, change)).map(percent);
+            let change = change.unwrap_or_default();
             [format!("{mark}{}", number(summary.median)), interval, change]
         }
     }

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::comparison::row_summaries;
+use super::comparison::{row_summaries, too_few};
+use super::fold::Folded;
 use super::grid::{Align, Grid};
 use crate::compare::{Comparison, Row};
 use crate::schema::{Basis, Better, Ground};
 use crate::stats::Kind;
+
+/// Why some measured values stand without a change.
+const TOO_FEW: &str = "without (change%): fewer than 6 samples say nothing of how much";
 
 /// The run, the machine, and everything that is the same in all rows.
 pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
@@ -40,12 +44,17 @@ pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
 }
 
 /// How to read the table: samples, intervals, tests, bases, grounds, sources.
-pub(super) fn below(of: &Comparison, intervals: bool) -> String {
+pub(super) fn below(of: &Comparison, intervals: bool, folded: Option<Folded>) -> String {
     let mut lines: Vec<String> = Vec::new();
+    lines.extend(folded.map(Folded::line));
     let bases: BTreeSet<Basis> = of.rows.iter().map(|row| row.basis).collect();
     lines.extend(bases.into_iter().map(|basis| basis_line(of, basis)));
     if !of.others.is_empty() {
         lines.push(change_line(of));
+    }
+    let few = |row: &Row| row.others.iter().flatten().any(|change| too_few(row, change));
+    if of.rows.iter().any(few) {
+        lines.push(TOO_FEW.to_owned());
     }
     if of.tests > 0 {
         lines.push(test_line(of));
