@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 const MAIN_HELP: &str = "\
 Examples:
-  pageout                                   the main table: before against after
+  pageout                                   what batching saves, on a screen, in 15 seconds
+  pageout --full                            the main table: before against after, by stage
   pageout compare reclaim-file order=4 format=x86-64 young=0%,100%
   pageout compare age-file order=4 format=arm64-4k size=1GiB
   pageout compare trace --trace my.pgt --base young=batched --new young=line
@@ -100,13 +101,27 @@ Examples:
   pageout compare before.json after.json --fail-on 'whole reclaim>3%' --fail-on 'refaults>0%'
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
 
-/// The page-aging and reclaim system of a kernel, outside any kernel. Without a command: the main
-/// table, reclaim of a mapped file before and after batching.
+/// The page-aging and reclaim system of a kernel, outside any kernel. Without a command: reclaim of
+/// a mapped file before and after batching, on one screen.
 #[derive(Debug, Parser)]
-#[command(name = "pageout", version, after_help = MAIN_HELP)]
+#[command(name = "pageout", version, after_help = MAIN_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
+    #[command(flatten)]
+    pub alone: AloneArgs,
+}
+
+/// Without a command.
+#[derive(Debug, Parser)]
+pub(crate) struct AloneArgs {
+    /// The main table: larger files, every stage and real programs, in about a minute
+    #[arg(long)]
+    pub full: bool,
+    #[command(flatten)]
+    pub measuring: Measuring,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 #[derive(Debug, Subcommand)]
@@ -213,6 +228,8 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub measuring: Measuring,
     #[command(flatten)]
+    pub rows: Rows,
+    #[command(flatten)]
     pub output: Output,
 }
 
@@ -317,6 +334,8 @@ pub(crate) struct SweepArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
+    pub rows: Rows,
+    #[command(flatten)]
     pub output: Output,
 }
 
@@ -342,6 +361,8 @@ pub(crate) struct Common {
     pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub measuring: Measuring,
+    #[command(flatten)]
+    pub rows: Rows,
     #[command(flatten)]
     pub output: Output,
 }
@@ -371,13 +392,22 @@ pub(crate) struct MachineArgs {
 
 #[derive(Debug, Parser)]
 pub(crate) struct Measuring {
-    /// Rounds, each with one sample a variant [default: 9 to 15 as fit in 30 seconds, fewer for the
-    /// main table and bench scale; on ground model 1, each with a seed of its own]
+    /// Rounds, each with one sample a variant [default: 9 to 15 as fit in 30 seconds, fewer without
+    /// a command, for the main table and bench scale; on ground model 1, each with a seed of its
+    /// own]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub runs: Option<u16>,
     /// Seed of everything chosen at random
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+}
+
+/// Which rows a table has.
+#[derive(Clone, Copy, Debug, Parser)]
+pub(crate) struct Rows {
+    /// Print every row, those too that are the same under every variant, or zero under the only one
+    #[arg(long)]
+    pub full: bool,
 }
 
 #[derive(Debug, Parser)]

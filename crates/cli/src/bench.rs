@@ -40,78 +40,75 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     };
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
-    output::emit(
-        &args.output,
-        &set,
-        match args.what {
-            Benchmark::Young => young_text,
-            Benchmark::Reclaim => reclaim_text,
-            Benchmark::Mglru => mglru_text,
-            Benchmark::Aging => aging_text,
-            Benchmark::Machine => machine_text,
-            Benchmark::FlushReach => flush_reach_text,
-            Benchmark::Scale => scale_text,
-        },
-    )
+    let options = Options { full: args.rows.full, ..Options::default() };
+    output::emit(&args.output, &set, |set| match args.what {
+        Benchmark::Young => young_text(set, options),
+        Benchmark::Reclaim => reclaim_text(set, options),
+        Benchmark::Mglru => mglru_text(set, options),
+        Benchmark::Aging => Ok(aging_text(set)),
+        Benchmark::Machine => Ok(machine_text(set)),
+        Benchmark::FlushReach => Ok(flush_reach_text(set)),
+        Benchmark::Scale => Ok(scale_text(set)),
+    })
 }
 
-fn young_text(set: &RecordSet) -> Result<String, CliError> {
+fn young_text(set: &RecordSet, options: Options) -> Result<String, CliError> {
     let sweeps = tables::only(set, |record| record.scenario == bench::SWEEPS);
     let base = [("young".to_owned(), "per-entry".to_owned())].into();
-    let table = render::comparison(&compare(&sweeps, &base)?, Options::default());
+    let table = render::comparison(&compare(&sweeps, &base)?, options);
     Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
 }
 
-fn reclaim_text(set: &RecordSet) -> Result<String, CliError> {
+fn reclaim_text(set: &RecordSet, options: Options) -> Result<String, CliError> {
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let table = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim))?;
     let fixed = tables::fixed(&table, reclaim_file::WHOLE, &bench::FIXED.map(|stage| stage.name()));
-    let table = render::comparison(&table, Options::default());
+    let table = render::comparison(&table, options);
     Ok(format!("{table}\n{fixed}\n{}", tables::goals(set)))
 }
 
-fn mglru_text(set: &RecordSet) -> Result<String, CliError> {
+fn mglru_text(set: &RecordSet, options: Options) -> Result<String, CliError> {
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let table = compare(&runs, &Variant::MGLRU_BEFORE.labels(Axes::Reclaim))?;
-    let table = render::comparison(&table, Options::default());
+    let table = render::comparison(&table, options);
     Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
 }
 
-fn aging_text(set: &RecordSet) -> Result<String, CliError> {
+fn aging_text(set: &RecordSet) -> String {
     let powers = bench::GROWS_WITH.map(|with| format!("power of {with}"));
     let columns = [bench::WALK, "entries visited", "leaf entries seen", "tables entered"];
     let walks = tables::figures(set, bench::WALKS, &columns);
     let powers = tables::figures(set, bench::WALKS, &powers.each_ref().map(String::as_str));
     let goals = tables::goals(set);
-    Ok(format!(
+    format!(
         "one aging walk, us, and what it counted\n\n{walks}\npowers of size by which its time \
          grows\n\n{powers}\n{goals}"
-    ))
+    )
 }
 
-fn machine_text(set: &RecordSet) -> Result<String, CliError> {
+fn machine_text(set: &RecordSet) -> String {
     let accesses = tables::figures(set, model::ACCESSES, &model::ACCESS_COLUMNS);
     let programs = tables::figures(set, model::PROGRAMS, &model::PROGRAM_COLUMNS);
     let goals = tables::goals(set);
-    Ok(format!(
+    format!(
         "one access on one modelled core, ns of this CPU\n\n{accesses}\n\
          real programs in half of their memory, faults and reclaim included; rates are of this \
          CPU, by the\naccesses that the program made, and by those that were simulated: the trace \
          leaves out what hits\n\n{programs}\n{goals}"
-    ))
+    )
 }
 
-fn flush_reach_text(set: &RecordSet) -> Result<String, CliError> {
+fn flush_reach_text(set: &RecordSet) -> String {
     let table = tables::figures(set, model::FLUSH_REACH, &model::FLUSH_REACH_COLUMNS);
-    Ok(format!(
+    format!(
         "a run of four entries, one of them young, is checked and flushed (arm64), while programs \
          on other\ncores access it before each TLBI: what the TLBIs evict, at most, over all \
          schedules; valid entries\nare those whose page was accessed since it was made old\n\n\
          {table}"
-    ))
+    )
 }
 
-fn scale_text(set: &RecordSet) -> Result<String, CliError> {
+fn scale_text(set: &RecordSet) -> String {
     let memory = |fields: &Labels| {
         let scenarios = bench::scale_scenarios();
         let found = scenarios.iter().find(|one| one.labels() == *fields);
@@ -119,5 +116,5 @@ fn scale_text(set: &RecordSet) -> Result<String, CliError> {
     };
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let sizes = tables::sizes(&runs, reclaim_file::WHOLE, memory);
-    Ok(format!("{sizes}\n{}", tables::goals(set)))
+    format!("{sizes}\n{}", tables::goals(set))
 }

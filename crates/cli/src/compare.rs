@@ -1,6 +1,6 @@
 //! `compare`, and the main table: variants against a base.
 
-use crate::args::{Common, CompareArgs, RunArgs};
+use crate::args::{Common, CompareArgs, Rows, RunArgs};
 use crate::error::CliError;
 use crate::request::Request;
 use crate::this_run::this_run;
@@ -82,8 +82,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
         true => variants.reclaim[0].labels(Axes::Reclaim),
     };
     let told = output::emit(&common.output, &set, |set| match plan.main {
-        true => main_table(set, &variants),
-        false => table(set, &base),
+        true => main_table(set, &variants, common.rows),
+        false => table(set, &base, common.rows),
     });
     fail_on::judge(args, &set, &base, told)
 }
@@ -288,8 +288,8 @@ impl Plan {
 }
 
 /// One comparison with everything counted and measured.
-pub(crate) fn table(set: &RecordSet, base: &Labels) -> Result<String, CliError> {
-    let options = Options { intervals: true, ..Options::default() };
+pub(crate) fn table(set: &RecordSet, base: &Labels, rows: Rows) -> Result<String, CliError> {
+    let options = Options { intervals: true, full: rows.full, ..Options::default() };
     let table = render::comparison(&compare_records(set, base)?, options);
     let flush = |record: &Record| record.variant.get("flush").is_some_and(|f| f == "architecture");
     let flush = set.records.iter().any(flush).then(|| architecture_flush() + "\n");
@@ -304,7 +304,7 @@ fn reclaims_on(set: &RecordSet, lru: Lru) -> RecordSet {
 }
 
 /// The main table: times of both scenarios, the floors, and figures of real kernels.
-fn main_table(set: &RecordSet, variants: &Variants) -> Result<String, CliError> {
+fn main_table(set: &RecordSet, variants: &Variants, rows: Rows) -> Result<String, CliError> {
     let classic = reclaims_on(set, Lru::Classic);
     let mglru = reclaims_on(set, Lru::Mglru);
     let base = variants.reclaim[0].labels(Axes::Reclaim);
@@ -325,7 +325,7 @@ fn main_table(set: &RecordSet, variants: &Variants) -> Result<String, CliError> 
             let shown = |metric: &Metric| !reclaim_file::ABOUT_SAMPLING.contains(&&*metric.name);
             record.metrics.retain(|metric| metric.basis == Basis::Measured && shown(metric));
         }
-        text += &format!("{title}\n\n{}\n", table(&times, base)?);
+        text += &format!("{title}\n\n{}\n", table(&times, base, rows)?);
     }
     for (records, base) in [(&classic, &base), (&mglru, &mglru_base)] {
         let compared = compare_records(records, base)?;

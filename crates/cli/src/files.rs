@@ -37,7 +37,8 @@ pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<ExitCode,
             ran.ok_or_else(nothing)?.variant.clone()
         }
     };
-    let told = output::emit(&args.common.output, &set, |set| table(set, &base));
+    let rows = args.common.rows;
+    let told = output::emit(&args.common.output, &set, |set| table(set, &base, rows));
     fail_on::judge(args, &set, &base, told)
 }
 

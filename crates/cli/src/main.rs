@@ -9,6 +9,7 @@ mod compare;
 mod error;
 mod fail_on;
 mod files;
+mod first_screen;
 mod lab;
 mod model;
 mod output;
@@ -24,7 +25,7 @@ mod this_run;
 mod thpscale;
 mod trace;
 
-use args::{Args, Command, CompareArgs};
+use args::{AloneArgs, Args, Command, Common, CompareArgs, Rows};
 use clap::{CommandFactory, Parser};
 use error::CliError;
 use std::io::{self, Write};
@@ -66,7 +67,13 @@ fn refuse(told: &clap::Error) {
 
 fn dispatch(args: Args) -> Result<ExitCode, CliError> {
     match args.command {
-        None => return compare::compare(&CompareArgs::parse_from(["compare"])),
+        None if args.alone.full => {
+            let AloneArgs { measuring, output, .. } = args.alone;
+            let mut main = CompareArgs::parse_from(["compare"]);
+            main.common = Common { measuring, output, rows: Rows { full: true }, ..main.common };
+            return compare::compare(&main);
+        }
+        None => first_screen::show(&args.alone)?,
         Some(Command::Compare(args)) => return compare::compare(&args),
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Scenarios(args)) => scenarios::scenarios(&args)?,

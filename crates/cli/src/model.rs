@@ -40,7 +40,7 @@ pub(crate) fn compare(
     let told = output::emit(&common.output, &set, |set| match all {
         Scenarios::AccessPatterns(_) => Ok(access_patterns::table(set)),
         Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
-        _ => Ok(table(set, &base)? + &about(&model)),
+        _ => Ok(table(set, &base, common.rows)? + &about(&model)),
     });
     fail_on::judge(args, &set, &base, told)
 }
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
             }
             _ => String::new(),
         };
-        Ok(own + &tables::metrics(set) + &about(&model))
+        Ok(own + &tables::metrics(set, common.rows) + &about(&model))
     })
 }
 

@@ -81,6 +81,13 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     text.chars().map(escaped).collect()
 }
 
+/// Writes a text with colours to standard output; without them, unless that is a terminal which
+/// takes them and NO_COLOR, CLICOLOR and TERM leave it so.
+pub(crate) fn print_coloured(text: &str) -> Result<(), CliError> {
+    let mut stdout = anstream::stdout();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(CliError::Stdout)
+}
+
 /// Writes to standard output.
 pub(crate) fn print(content: &[u8]) -> Result<(), CliError> {
     let mut stdout = io::stdout();

@@ -1,32 +1,69 @@
-//! Progress of long work, on a terminal only.
+//! Progress of long work on standard error: a bar on a terminal, elsewhere a line now and then.
 
+use crate::output::say;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
-/// A bar on standard error if that is a terminal, otherwise nothing.
+/// How often a line tells how far it is.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// A bar, hidden where standard error is no terminal: [`steps`] then tells lines.
 pub(crate) fn bar(what: &'static str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
     let style = ProgressStyle::with_template("{msg} [{bar:40}] {percent:>3}%  {elapsed} elapsed")
         .expect("the template is valid");
-    ProgressBar::new(0).with_style(style.progress_chars("=> ")).with_message(what)
+    shown(ProgressBar::new(0)).with_style(style.progress_chars("=> ")).with_message(what)
 }
 
-/// A spinner with a count.
+/// A spinner with a count, likewise for [`references`].
 pub(crate) fn counter(what: &'static str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
     let style = ProgressStyle::with_template("{msg} {human_pos} references, {elapsed} elapsed")
         .expect("the template is valid");
-    ProgressBar::no_length().with_style(style).with_message(what)
+    shown(ProgressBar::no_length()).with_style(style).with_message(what)
 }
 
-/// Tells a bar the steps done of at most so many.
+fn shown(bar: ProgressBar) -> ProgressBar {
+    if std::io::stderr().is_terminal() { bar } else { ProgressBar::hidden() }
+}
+
+/// Tells the steps done of at most so many.
 pub(crate) fn steps(bar: &ProgressBar) -> impl FnMut(usize, usize) {
+    let mut heart = Heart::new(bar);
     move |done, most| {
         bar.set_length(most as u64);
         bar.set_position(done as u64);
+        heart.beat(|| format!("{}%", 100 * done / most.max(1)));
+    }
+}
+
+/// Tells the references seen.
+pub(crate) fn references(counter: &ProgressBar) -> impl FnMut(u64) {
+    let mut heart = Heart::new(counter);
+    move |seen| {
+        counter.set_position(seen);
+        heart.beat(|| format!("{seen} references"));
+    }
+}
+
+/// Lines in place of a hidden bar.
+struct Heart {
+    hidden: bool,
+    what: String,
+    since: Instant,
+    last: Instant,
+}
+
+impl Heart {
+    fn new(bar: &ProgressBar) -> Self {
+        let since = Instant::now();
+        Self { hidden: bar.is_hidden(), what: bar.message(), since, last: since }
+    }
+
+    fn beat(&mut self, done: impl FnOnce() -> String) {
+        if self.hidden && self.last.elapsed() >= EVERY {
+            self.last = Instant::now();
+            let seconds = self.since.elapsed().as_secs();
+            say(&format!("{}: {} after {seconds} s", self.what, done()));
+        }
     }
 }

@@ -27,5 +27,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let generations = plan.generations(variant, args)?;
     let records = plan.measure(&args.common, &Variants::one(variant))?;
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.common.output, &set, |set| Ok(tables::metrics(set) + &generations))
+    output::emit(&args.common.output, &set, |set| {
+        Ok(tables::metrics(set, args.common.rows) + &generations)
+    })
 }

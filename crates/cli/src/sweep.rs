@@ -46,5 +46,5 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
     let base = FlushSweep::variants()[0].labels(Axes::Reclaim);
-    output::emit(&args.output, &set, |set| table(set, &base))
+    output::emit(&args.output, &set, |set| table(set, &base, args.rows))
 }

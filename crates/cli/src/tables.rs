@@ -1,5 +1,6 @@
 //! Tables that only the command line needs, from records alone.
 
+use crate::args::Rows;
 use pageout_experiment::footprint::{Footprint, PER_FOLIO, PER_PAGE};
 use pageout_host::bench::{Bound, GOAL_RATIOS};
 use pageout_host::floor::FLOORS;
@@ -225,9 +226,11 @@ pub(crate) fn goals(set: &RecordSet) -> String {
     )
 }
 
-/// Every metric of every record, for a run of one variant.
-pub(crate) fn metrics(set: &RecordSet) -> String {
+/// Every metric of every record, for a run of one variant; those that are zero throughout if asked
+/// for.
+pub(crate) fn metrics(set: &RecordSet, rows: Rows) -> String {
     let mut text = String::new();
+    let mut left_out = 0;
     for record in &set.records {
         text += &format!(
             "{} {}\nvariant {}, ground {}, seed {}\n\n",
@@ -243,7 +246,12 @@ pub(crate) fn metrics(set: &RecordSet) -> String {
             _ => Align::Left,
         };
         let mut grid = Grid::new(columns.map(|column| (column, align(column))));
+        let is_zero = |metric: &Metric| metric.values.iter().all(|value| *value == 0.0);
         for metric in record.metrics.iter().filter(|metric| metric.is_sampled()) {
+            if !rows.full && is_zero(metric) {
+                left_out += 1;
+                continue;
+            }
             grid.row([
                 metric.name.clone(),
                 value(metric),
@@ -254,6 +262,11 @@ pub(crate) fn metrics(set: &RecordSet) -> String {
             ]);
         }
         text += &format!("{grid}\n");
+    }
+    match left_out {
+        0 => {}
+        1 => text += "1 metric is zero and not shown: --full shows all\n\n",
+        n => text += &format!("{n} metrics are zero and not shown: --full shows all\n\n"),
     }
     text
 }

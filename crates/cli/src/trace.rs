@@ -72,7 +72,7 @@ fn record(output: &Path, density: &Density, command: &[OsString]) -> Result<Exit
     let mut options = RecordOptions::new(command.to_vec(), output.to_owned());
     (options.epoch_references, options.filter) = (density.references, density.filter);
     let counter = progress::counter("recording");
-    let done = pageout_trace::record(&options, &mut |references| counter.set_position(references));
+    let done = pageout_trace::record(&options, &mut progress::references(&counter));
     counter.finish_and_clear();
     output::say(&summary(output, &done?));
     Ok(ExitCode::SUCCESS)
@@ -122,7 +122,7 @@ fn import(input: &Path, output: &Path, density: &Density) -> Result<ExitCode, Cl
     let &Density { references: epoch_references, filter } = density;
     let options = ImportOptions { epoch_references, filter, ..ImportOptions::default() };
     let counter = progress::counter("importing");
-    let done = pageout_trace::import(lines, output, &options, &mut |now| counter.set_position(now));
+    let done = pageout_trace::import(lines, output, &options, &mut progress::references(&counter));
     counter.finish_and_clear();
     let totals = done.map_err(|source| CliError::Import { input: name, source })?;
     let written = written(output, &totals);

@@ -1,6 +1,6 @@
 //! The arguments of `pageout lab`.
 
-use crate::args::Output;
+use crate::args::{Output, Rows};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use pageout_lab::{Config, ConfigOption, Cpu, Release};
@@ -143,6 +143,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub running: Running,
     #[command(flatten)]
+    pub rows: Rows,
+    #[command(flatten)]
     pub output: Output,
 }
 
@@ -157,6 +159,8 @@ pub(crate) struct CompareArgs {
     pub building: Building,
     #[command(flatten)]
     pub running: Running,
+    #[command(flatten)]
+    pub rows: Rows,
     #[command(flatten)]
     pub output: Output,
 }

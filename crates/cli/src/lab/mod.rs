@@ -69,7 +69,7 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.building)?;
     let set = RecordSet::new(this_run(), measured.records);
-    output::emit(&args.output, &set, |set| Ok(crate::tables::metrics(set)))
+    output::emit(&args.output, &set, |set| Ok(crate::tables::metrics(set, args.rows)))
 }
 
 fn compare(args: &CompareArgs) -> Result<(), CliError> {
@@ -86,9 +86,11 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, |set| {
-        let comparison = compare_records(&tables::differing(set), &base)?;
-        let table = render::comparison(&comparison, Options::default());
-        let alike = tables::alike(set);
+        let full = args.rows.full;
+        let shown = if full { set.clone() } else { tables::differing(set) };
+        let comparison = compare_records(&shown, &base)?;
+        let table = render::comparison(&comparison, Options { full, ..Options::default() });
+        let alike = if full { String::new() } else { tables::alike(set) };
         let provenance = tables::provenance(&kernels, &measured);
         Ok(format!("{table}\n{alike}{}{provenance}", tables::saved(&comparison)))
     })?;

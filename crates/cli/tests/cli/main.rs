@@ -10,6 +10,7 @@ mod commands;
 mod common;
 mod counts;
 mod files;
+mod first_screen;
 mod help;
 mod hostile;
 mod lab;

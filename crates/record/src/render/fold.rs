@@ -30,11 +30,11 @@ fn is_same(row: &Row) -> bool {
     let everywhere = row.base.is_some() && row.others.iter().all(Option::is_some);
     let compared = !row.others.is_empty();
     let mut summaries = row_summaries(row);
-    let first = summaries.next().map(|first| (first.constant, first.median));
+    let first = summaries.next().map(|first| (first.is_constant(), first.median));
     everywhere
         && compared
         && first.is_some_and(|(constant, value)| {
-            constant && summaries.all(|other| other.constant && other.median == value)
+            constant && summaries.all(|other| other.is_constant() && other.median == value)
         })
 }
 
