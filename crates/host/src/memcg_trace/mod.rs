@@ -21,7 +21,7 @@ use pageout_experiment::scenarios::MemoryLimit;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::Variant;
 use pageout_paging::Order;
-use pageout_reclaim::{Counter, Tuning, World};
+use pageout_reclaim::{Counter, Tuning};
 use pageout_record::schema::{Better, Metric};
 use pageout_trace::Event;
 use pageout_trace::demand_min::{DemandFaults, demand_min};
@@ -194,10 +194,10 @@ impl<'t> Limited<'t> {
         variant: Variant,
         commands: &[String],
     ) -> Result<String, ReplayError> {
-        let journal = Journal::default();
+        let (counting, journal) = (Counting::of::<F>(), Journal::default());
         let mut arena = self.plan.arena::<F>();
         let ground = arena.ground::<F>();
-        let world = ground.env;
+        let world = CountingEnv::new(ground.env, &counting);
         let program = self.play::<F>(ground, &world, &journal, variant)?;
         Ok(program.lru_gen_after(&world, commands)?)
     }
@@ -206,7 +206,7 @@ impl<'t> Limited<'t> {
     fn play<'a, F: Arch>(
         &'a self,
         ground: Ground<'a, F>,
-        world: &impl World<Format = F>,
+        world: &CountingEnv<'_, F>,
         journal: &'a Journal,
         variant: Variant,
     ) -> Result<Program<'a, F>, ReplayError> {
