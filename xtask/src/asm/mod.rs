@@ -105,12 +105,15 @@ fn compile(build: &Build) -> Result<PathBuf> {
     let path = folder.join("probe.s");
     let mut command = cmd::cargo(&["rustc", "--package", "pageout-asm-probe", "--lib"]);
     command.args(["--release", "--target", build.target, "--target-dir"]).arg(&folder);
-    // Link-time optimisation would put off the code we want to read.
+    // As the engine is compiled where it is timed; link-time optimisation would put off the code
+    // that we want to read.
     command.args([
         "--config",
         "profile.release.lto=\"off\"",
         "--config",
-        "profile.release.debug=0",
+        "profile.release.opt-level=3",
+        "--config",
+        "profile.release.codegen-units=1",
     ]);
     command.arg("--").arg(format!("--emit=link,asm={}", path.display()));
     // Names as they were written, and each loop once.

@@ -32,7 +32,8 @@ fn six_tests_under_three_policies_are_compared_as_in_2018() {
 
 #[test]
 fn one_policy_tells_everything() {
-    let table = stdout(&format!("run {QUICK} pattern=random --variant flush=none --draws 2"));
+    let table =
+        stdout(&format!("run {QUICK} pattern=random --variant flush=none --draws 2 --full"));
     for part in ["hidden for, P99", "interval", "hot pages reclaimed by mistake", "direct reclaim"]
     {
         assert!(table.contains(part), "no {part} in:\n{table}");

@@ -19,7 +19,7 @@ fn assert_in_order(text: &str, parts: &[&str]) {
 
 #[test]
 fn compare_age_file_prints_a_table() {
-    let table = stdout("compare age-file size=4MiB order=4 format=arm64-4k --runs 2");
+    let table = stdout("compare age-file size=4MiB order=4 format=arm64-4k --runs 2 --full");
     let above = ["tool", "machine", "size=4MiB"];
     let figures = ["folio_referenced", "helper alone", "atomics", "folios referenced"];
     let below = ["n = 2", "against per-entry"];
@@ -29,8 +29,18 @@ fn compare_age_file_prints_a_table() {
 }
 
 #[test]
+fn rows_that_are_the_same_are_left_out_unless_asked_for() {
+    let words = "compare age-file size=4MiB order=4 format=arm64-4k --runs 1";
+    let folded = stdout(words);
+    assert!(!folded.contains("folios referenced"), "{folded}");
+    assert_in_order(&folded, &["the same under every variant", "--full shows all"]);
+    let full = stdout(&format!("{words} --full"));
+    assert!(full.contains("folios referenced") && !full.contains("--full"), "{full}");
+}
+
+#[test]
 fn compare_reclaim_file_prints_the_steps() {
-    let table = stdout("compare reclaim-file size=16MiB order=4 format=arm64-4k --runs 2");
+    let table = stdout("compare reclaim-file size=16MiB order=4 format=arm64-4k --runs 2 --full");
     let steps = ["per-entry,per-entry", "batched,per-entry", "batched,batched", "line,batched"];
     assert_in_order(&table, &["reclaim=80%", "size=16MiB", "shootdown=deferred"]);
     assert_in_order(&table, &steps);
@@ -40,7 +50,7 @@ fn compare_reclaim_file_prints_the_steps() {
 
 #[test]
 fn compare_reclaim_file_on_generations_compares_young_alone() {
-    let words = "compare reclaim-file lru=mglru size=16MiB order=4 --runs 2";
+    let words = "compare reclaim-file lru=mglru size=16MiB order=4 --runs 2 --full";
     let table = stdout(words);
     assert_in_order(&table, &["lru=mglru", "unmap=batched"]);
     assert_in_order(&table, &["compared  young", "per-entry", "batched", "line"]);
@@ -52,7 +62,7 @@ fn compare_reclaim_file_on_generations_compares_young_alone() {
 #[test]
 fn a_program_under_a_limit_runs_on_either_lists() {
     let sample = "--trace cc1plus-list --base lru=classic --new lru=mglru --runs 1";
-    let table = stdout(&format!("compare trace limit=25% format=x86-64 {sample}"));
+    let table = stdout(&format!("compare trace limit=25% format=x86-64 {sample} --full"));
     assert_in_order(&table, &["compared  lru", "classic", "mglru"]);
     assert_in_order(&table, &["refaults", "bound: demand MIN", "refaults / demand MIN's"]);
 }
@@ -90,7 +100,7 @@ fn sizes_say_what_a_scenario_takes_and_run_nothing() {
 
 #[test]
 fn compare_trace_prints_a_table() {
-    let table = stdout(&format!("compare {QUICK_TRACE} --runs 2"));
+    let table = stdout(&format!("compare {QUICK_TRACE} --runs 2 --full"));
     let figures = ["folio_referenced", "atomics", "folios referenced"];
     assert_in_order(&table, &["trace=python-table.pgt", "per-entry", "batched", "line"]);
     assert_in_order(&table, &figures);

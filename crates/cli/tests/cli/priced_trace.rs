@@ -93,7 +93,7 @@ fn what_the_trace_leaves_out_is_counted_and_runs_of_the_program_add_up() {
 fn stacks_are_written_and_traces_that_are_not_dense_enough_are_refused() {
     let (directory, path) = made(FilterShape::EVERY_PAGE);
     let stacks = directory.path().join("stacks.txt");
-    let folded = format!("format=arm64-4k --folded {}", stacks.display());
+    let folded = format!("format=arm64-4k --full --folded {}", stacks.display());
     let table = stdout(&words("run", &path, &folded));
     assert!(table.contains("hid for, P99"), "{table}");
     let stacks = std::fs::read_to_string(stacks).expect("stacks");
