@@ -8,12 +8,15 @@ use crate::error::CliError;
 use crate::this_run::this_run;
 use crate::{output, progress, tables};
 use anstyle::{AnsiColor, Style};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Rounds, measure};
+use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::{Orders, ReclaimFile, WHOLE};
+use pageout_host::reclaim_file::{self, WHOLE};
+use pageout_host::scenario::OnHost;
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare};
 use pageout_record::render::{bar, exact};
 use pageout_record::schema::{Ground, Record, RecordSet};
@@ -88,7 +91,8 @@ fn steps() -> [Variant; 4] {
 fn measured(scenarios: &[ReclaimFile], measuring: &Measuring) -> Vec<Record> {
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cells = scenarios.iter().zip(&mut arenas);
-    let cells = cells.map(|(one, arena)| one.cell(arena, &steps(), measuring.seed, false));
+    let cells =
+        cells.map(|(one, arena)| reclaim_file::cell(one, arena, &steps(), measuring.seed, false));
     let bar = progress::bar("measuring");
     let records = measure(
         &mut cells.collect::<Vec<_>>(),
