@@ -104,7 +104,8 @@ Examples:
 /// The page-aging and reclaim system of a kernel, outside any kernel. Without a command: reclaim of
 /// a mapped file before and after batching, on one screen.
 #[derive(Debug, Parser)]
-#[command(name = "pageout", version, after_help = MAIN_HELP, args_conflicts_with_subcommands = true)]
+#[command(name = "pageout", version, after_help = MAIN_HELP)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
