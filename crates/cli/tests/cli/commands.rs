@@ -55,7 +55,8 @@ fn compare_reclaim_file_on_generations_compares_young_alone() {
     assert_in_order(&table, &["lru=mglru", "unmap=batched"]);
     assert_in_order(&table, &["compared  young", "per-entry", "batched", "line"]);
     assert_in_order(&table, &["arm64-4k", "whole reclaim", "atomics", "pages examined"]);
-    let swaps = stdout("compare reclaim-file lru=mglru anon=25% size=16MiB order=4 --runs 1");
+    let swaps =
+        stdout("compare reclaim-file lru=mglru anon=25% size=16MiB order=4 --runs 1 --full");
     assert_in_order(&swaps, &["compared  young", "per-entry", "pages swapped out"]);
 }
 
