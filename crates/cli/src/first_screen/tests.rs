@@ -16,14 +16,8 @@ fn set(cpu: &str, columns: [[f64; 4]; 4], n: u32) -> RecordSet {
     for (scenario, middles) in scenarios().iter().zip(columns) {
         for (variant, middle) in steps().into_iter().zip(middles) {
             let sample = |i| middle * (1.0 + 0.01 * f64::from(i) - 0.005 * f64::from(n - 1));
-            let time = Metric {
-                name: WHOLE.to_owned(),
-                unit: "ns/4K page".to_owned(),
-                basis: Basis::Measured,
-                better: Better::Lower,
-                source: None,
-                values: (0..n).map(sample).collect(),
-            };
+            let values = (0..n).map(sample).collect();
+            let time = Metric::new(WHOLE, "ns/4K page", Basis::Measured, Better::Lower, values);
             records.push(Record {
                 scenario: ReclaimFile::NAME.to_owned(),
                 ground: Ground::Host,
