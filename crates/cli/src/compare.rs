@@ -8,14 +8,14 @@ use crate::trace::{name_of, source_of};
 use crate::{fail_on, files, model, output, progress, tables};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
-use pageout_experiment::scenarios::{AgeFile, AgingRounds, ReclaimFile, Scenario};
+use pageout_experiment::scenarios::{AgeFile, AgingRounds, MadvFree, ReclaimFile, Scenario};
 use pageout_experiment::variant::{Axes, Lru, Variant, architecture_flush};
 use pageout_host::floor::Floors;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file;
 use pageout_host::replay::Replay;
 use pageout_host::scenario::OnHost;
-use pageout_host::{age_file, aging_rounds};
+use pageout_host::{age_file, aging_rounds, madv_free};
 use pageout_model::access_patterns;
 use pageout_model::memcg_trace::PricedTrace;
 use pageout_model::sweep::FlushSweep;
@@ -33,6 +33,7 @@ pub(crate) struct Plan {
     pub files: Vec<AgeFile>,
     pub replays: Vec<Replay>,
     pub rounds: Vec<AgingRounds>,
+    pub freed: Vec<MadvFree>,
     /// The main table is more than its scenarios.
     main: bool,
 }
@@ -178,6 +179,7 @@ impl Plan {
                 Self { reclaims: ReclaimFile::parse(fields)?, ..Self::default() }
             }
             Some(Scenario::AgeFile) => Self { files: AgeFile::parse(fields)?, ..Self::default() },
+            Some(Scenario::MadvFree) => Self { freed: MadvFree::parse(fields)?, ..Self::default() },
             Some(Scenario::Trace) => {
                 Self { replays: Replay::parse(fields, &source()?)?, ..Self::default() }
             }
@@ -191,15 +193,16 @@ impl Plan {
         AgeFile::check_memory(&plan.files)?;
         ReclaimFile::check_memory(&plan.reclaims)?;
         AgingRounds::check_memory(&plan.rounds)?;
+        MadvFree::check_memory(&plan.freed)?;
         Ok(plan)
     }
 
-    /// Whether its scenarios are about reclaim of files.
+    /// Whether its scenarios are about reclaim.
     fn reclaims(&self) -> bool {
-        !(self.reclaims.is_empty() && self.rounds.is_empty())
+        !(self.reclaims.is_empty() && self.rounds.is_empty() && self.freed.is_empty())
     }
 
-    /// The axes in which variants differ where no file is reclaimed.
+    /// The axes in which variants differ where nothing is reclaimed.
     fn aging_axes(&self) -> Axes {
         self.replays.first().map_or(Axes::Aging, Replay::axes)
     }
@@ -212,9 +215,11 @@ impl Plan {
         let reclaims = self.reclaims.iter().map(|one| (one.labels(), one.footprint()));
         let files = self.files.iter().map(|one| (one.labels(), one.footprint()));
         let rounds = self.rounds.iter().map(|one| (one.record_labels(), one.footprint()));
+        let freed = self.freed.iter().map(|one| (one.labels(), one.footprint()));
         Ok(reclaims
             .chain(files)
             .chain(rounds)
+            .chain(freed)
             .map(|(fields, of)| tables::footprint(&fields, &of))
             .collect())
     }
@@ -256,6 +261,7 @@ impl Plan {
         let mut reclaimed: Vec<Arena> = self.reclaims.iter().map(ReclaimFile::arena).collect();
         let mglru = if self.main { reclaim_file::mglru_table() } else { Vec::new() };
         let mut on_generations: Vec<Arena> = mglru.iter().map(ReclaimFile::arena).collect();
+        let mut freed: Vec<Arena> = self.freed.iter().map(MadvFree::arena).collect();
         let mut cells: Vec<Box<dyn Cell + '_>> = Vec::new();
         for (reclaim, arena) in self.reclaims.iter().zip(&mut reclaimed) {
             let by_stage = !self.main || reclaim_file::shows_stages(reclaim);
@@ -274,6 +280,9 @@ impl Plan {
         }
         for (file, arena) in self.files.iter().zip(&mut arenas) {
             cells.push(age_file::cell(file, arena, &variants.aging, seed));
+        }
+        for (one, arena) in self.freed.iter().zip(&mut freed) {
+            cells.push(madv_free::cell(one, arena, &variants.reclaim, seed));
         }
         if self.main {
             cells.push(Box::new(Floors::new(FLOOR_TABLES)));

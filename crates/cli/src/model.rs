@@ -198,7 +198,7 @@ fn scenarios(request: &Request, common: &Common, model: &Model) -> Result<Scenar
             let all = PricedTrace::parse(fields, &source_of(trace)?, model)?;
             Scenarios::Trace(all, name_of(trace))
         }
-        None | Some(Scenario::AgeFile | Scenario::AgingRounds) => {
+        None | Some(Scenario::AgeFile | Scenario::MadvFree | Scenario::AgingRounds) => {
             unreachable!("a request names a scenario of its ground")
         }
     })

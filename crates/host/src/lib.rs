@@ -12,6 +12,7 @@ pub mod frames;
 pub mod generations;
 pub mod layout;
 pub mod lru_gen;
+pub mod madv_free;
 pub mod memcg_trace;
 pub mod reclaim_file;
 pub mod replay;

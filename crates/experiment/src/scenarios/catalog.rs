@@ -1,8 +1,8 @@
 //! All scenarios, with what can be said of each before it runs.
 
 use super::{
-    AccessPatterns, AgeFile, AgingRounds, ForkHeavy, PageoutShared, Processes, ReclaimFile,
-    ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled,
+    AccessPatterns, AgeFile, AgingRounds, ForkHeavy, MadvFree, PageoutShared, Processes,
+    ReclaimFile, ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled,
 };
 use crate::declare::{Declared, FieldHelp, Lists};
 use crate::fields::nearest;
@@ -16,6 +16,8 @@ pub enum Scenario {
     ReclaimFile,
     /// [`AgeFile`].
     AgeFile,
+    /// [`MadvFree`].
+    MadvFree,
     /// [`AgingRounds`].
     AgingRounds,
     /// [`TraceAged`], [`TraceLimited`] and [`TraceModelled`].
@@ -47,9 +49,10 @@ pub struct OnGround {
 
 impl Scenario {
     /// Every scenario, those that run on ground `host` first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ReclaimFile,
         Self::AgeFile,
+        Self::MadvFree,
         Self::AgingRounds,
         Self::Trace,
         Self::Thpscale,
@@ -63,6 +66,7 @@ impl Scenario {
         match self {
             Self::ReclaimFile => ReclaimFile::NAME,
             Self::AgeFile => AgeFile::NAME,
+            Self::MadvFree => MadvFree::NAME,
             Self::AgingRounds => AgingRounds::NAME,
             Self::Trace => TraceAged::NAME,
             Self::Thpscale => Thpscale::NAME,
@@ -87,6 +91,7 @@ impl Scenario {
         match self {
             Self::ReclaimFile => ReclaimFile::ABOUT,
             Self::AgeFile => AgeFile::ABOUT,
+            Self::MadvFree => MadvFree::ABOUT,
             Self::AgingRounds => AgingRounds::ABOUT,
             Self::Trace => TraceAged::ABOUT,
             Self::Thpscale => Thpscale::ABOUT,
@@ -107,6 +112,7 @@ impl Scenario {
                 vec![host(fields_of::<ReclaimFile>()), model(added)]
             }
             Self::AgeFile => vec![host(fields_of::<AgeFile>()).for_aging()],
+            Self::MadvFree => vec![host(fields_of::<MadvFree>())],
             // It is about generations, always.
             Self::AgingRounds => {
                 vec![OnGround { takes_lru: false, ..host(fields_of::<AgingRounds>()) }]

@@ -6,6 +6,7 @@ mod age_file;
 mod aging_rounds;
 mod catalog;
 mod fork_heavy;
+mod madv_free;
 mod pageout_shared;
 mod reclaim_file;
 mod thpscale;
@@ -18,6 +19,7 @@ pub use age_file::{AgeFile, AgeFileLists};
 pub use aging_rounds::{AgingRounds, AgingRoundsLists, FAULT_AROUND, Pattern};
 pub use catalog::{OnGround, Scenario};
 pub use fork_heavy::{ForkHeavy, ForkHeavyLists, Reclaim};
+pub use madv_free::{MadvFree, MadvFreeLists};
 pub use pageout_shared::{Out, PageoutShared, PageoutSharedLists};
 pub use reclaim_file::{
     Align, Chosen, ListOrder, Mapped, Orders, Process, Processes, ProcessesLists, ReclaimFile,
