@@ -1,17 +1,15 @@
 //! The command line.
 
 use crate::lab::args::LabArgs;
-use crate::records::RecordsArgs;
-use crate::scenarios;
+use crate::options::{Common, Measuring, Output, Rows};
+use crate::scenario_list;
 use clap::{Parser, Subcommand, ValueEnum};
 use pageout_experiment::kinds::{Kind, Size};
-use pageout_experiment::rounds::Rounds;
 use pageout_experiment::scenarios::Scenario;
 use pageout_record::compare::FailOn;
-use pageout_record::schema::Ground;
 use pageout_reproduce::Thread;
 use pageout_trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const MAIN_HELP: &str = "\
 Examples:
@@ -35,7 +33,7 @@ fn scenario_help() -> String {
     format!(
         "Scenarios and their fields, each with its default; every field takes a comma-separated \
          list\n(`pageout scenarios NAME` has what a field is and accepts):\n{}{SCENARIO_HELP}",
-        scenarios::list()
+        scenario_list::list()
     )
 }
 
@@ -223,6 +221,23 @@ pub(crate) struct ScenariosArgs {
 }
 
 #[derive(Debug, Parser)]
+pub(crate) struct RecordsArgs {
+    #[command(subcommand)]
+    pub command: RecordsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecordsCommand {
+    /// Make a file of version 2 out of one of version 1 (docs/records.md)
+    Convert {
+        /// The file of version 1; it is kept
+        old: PathBuf,
+        /// Where the file of version 2 goes
+        new: PathBuf,
+    },
+}
+
+#[derive(Debug, Parser)]
 pub(crate) struct BenchArgs {
     /// What to measure
     pub what: Benchmark,
@@ -286,18 +301,6 @@ fn thread(name: &str) -> Result<Thread, String> {
     found.ok_or_else(|| format!("expected {}", Thread::ALL.map(Thread::name).join(", ")))
 }
 
-fn ground(name: &str) -> Result<Ground, String> {
-    match name {
-        "host" => Ok(Ground::Host),
-        "model" => Ok(Ground::Model),
-        "linux" => Err("it has scenarios and kernels of its own, see `pageout lab --help`; \
-            expected host or model"
-            .to_owned()),
-        "guest" => Err("it is not implemented yet; expected host or model".to_owned()),
-        _ => Err("expected host or model".to_owned()),
-    }
-}
-
 fn size(text: &str) -> Result<u64, String> {
     Size::read(text).ok_or_else(|| format!("expected {}", Size::accepted()))
 }
@@ -346,89 +349,6 @@ pub(crate) enum Question {
     Flush,
     /// The same where memory is read in from compressed swap and paged out by turns
     Pageout,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct Common {
-    /// Where it runs: host, or model, a machine with prices (docs/model.md). Linux is `pageout
-    /// lab`; guest is not implemented yet
-    #[arg(long, default_value = "host", value_parser = ground)]
-    pub ground: Ground,
-    #[command(flatten)]
-    pub machine: MachineArgs,
-    /// The trace of scenario trace: a sample's name (see `pageout trace info`) or a file
-    /// [default: python-table]
-    #[arg(long, value_name = "TRACE")]
-    pub trace: Option<PathBuf>,
-    #[command(flatten)]
-    pub measuring: Measuring,
-    #[command(flatten)]
-    pub rows: Rows,
-    #[command(flatten)]
-    pub output: Output,
-}
-
-impl Common {
-    /// The files that are read.
-    pub(crate) fn inputs(&self) -> [Option<&Path>; 2] {
-        [self.trace.as_deref(), self.machine.platform.as_deref().map(Path::new)]
-    }
-}
-
-/// The machine of ground model.
-#[derive(Debug, Parser)]
-pub(crate) struct MachineArgs {
-    /// On ground model, the machine: a platform's name or a file (docs/platforms.md) [default: the
-    /// server class of the format's architecture]
-    #[arg(long, value_name = "NAME|FILE")]
-    pub platform: Option<String>,
-    /// On ground model, the machine's cores [default: as the platform has]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub cores: Option<u16>,
-    /// On ground model, draw every price from its range so many times, and tell where nine of ten
-    /// results lie
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub draws: Option<u32>,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct Measuring {
-    /// Rounds, each with one sample a variant [default: 9 to 15 as fit in 30 seconds, fewer without
-    /// a command, for the main table and bench scale; on ground model 1, each with a seed of its
-    /// own]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub runs: Option<u16>,
-    /// Seed of everything chosen at random
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
-
-/// Which rows a table has.
-#[derive(Clone, Copy, Debug, Parser)]
-pub(crate) struct Rows {
-    /// Print every row, those too that are the same under every variant, or zero under the only one
-    #[arg(long)]
-    pub full: bool,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct Output {
-    /// Print the records as JSON (docs/records.md)
-    #[arg(long, conflicts_with = "csv")]
-    pub json: bool,
-    /// Print the records as CSV, a line a value
-    #[arg(long)]
-    pub csv: bool,
-    /// Write to a file, which appears when it is complete
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-impl Output {
-    /// Where that is.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.output.as_deref()
-    }
 }
 
 const CALIBRATE_HELP: &str = "\
@@ -546,11 +466,4 @@ pub(crate) struct Density {
     #[arg(long, value_name = "SETSxWAYS,ENTRIES", default_value_t = FilterShape::DEFAULT,
         value_parser = FilterShape::parse)]
     pub filter: FilterShape,
-}
-
-impl Measuring {
-    /// As many as asked for, or `default`.
-    pub(crate) fn rounds_or(&self, default: Rounds) -> Rounds {
-        self.runs.map_or(default, |runs| Rounds::Exactly(runs.into()))
-    }
 }

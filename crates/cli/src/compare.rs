@@ -1,15 +1,17 @@
 //! `compare`, and the main table: variants against a base.
 
-use crate::args::{Common, CompareArgs, Rows, RunArgs};
+use crate::args::{CompareArgs, RunArgs};
 use crate::error::CliError;
-use crate::request::Request;
+use crate::options::{Common, Rows};
+use crate::request::{Request, distinct};
+use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::trace::{name_of, source_of};
 use crate::{fail_on, files, model, output, progress, tables};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::{AgeFile, AgingRounds, MadvFree, ReclaimFile, Scenario};
-use pageout_experiment::variant::{Axes, Lru, Variant, architecture_flush};
+use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_host::floor::Floors;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file;
@@ -21,8 +23,8 @@ use pageout_model::memcg_trace::PricedTrace;
 use pageout_model::sweep::FlushSweep;
 use pageout_model::thpscale::Thpscale;
 use pageout_record::compare::compare as compare_records;
-use pageout_record::render::{self, Options};
-use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordSet};
+use pageout_record::render;
+use pageout_record::schema::{Basis, Ground, Metric, Record, RecordSet};
 use pageout_reproduce::published;
 use std::process::ExitCode;
 
@@ -84,7 +86,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     };
     let told = output::emit(&common.output, &set, |set| match plan.main {
         true => main_table(set, &variants, common.rows),
-        false => table(set, &base, common.rows),
+        false => comparison(set, &base, common.rows),
     });
     fail_on::judge(args, &set, &base, told)
 }
@@ -146,17 +148,6 @@ fn about(scenario: Option<Scenario>, ground: Ground, lru: Option<Lru>) -> Vec<Va
         }
         _ => [&[Variant::BEFORE][..], &Variant::STEPS].concat(),
     }
-}
-
-/// Refuses variants that are the same on these axes.
-pub(crate) fn distinct(variants: &[Variant], axes: Axes) -> Result<(), CliError> {
-    for (k, variant) in variants.iter().enumerate() {
-        let same = |other: &Variant| other.labels(axes) == variant.labels(axes);
-        if variants[..k].iter().any(same) {
-            return Err(CliError::SameVariant { variant: variant.to_string() });
-        }
-    }
-    Ok(())
 }
 
 impl Plan {
@@ -296,15 +287,6 @@ impl Plan {
     }
 }
 
-/// One comparison with everything counted and measured.
-pub(crate) fn table(set: &RecordSet, base: &Labels, rows: Rows) -> Result<String, CliError> {
-    let options = Options { intervals: true, full: rows.full, ..Options::default() };
-    let table = render::comparison(&compare_records(set, base)?, options);
-    let flush = |record: &Record| record.variant.get("flush").is_some_and(|f| f == "architecture");
-    let flush = set.records.iter().any(flush).then(|| architecture_flush() + "\n");
-    Ok(table + &flush.unwrap_or_default())
-}
-
 /// The records of `reclaim-file` on these lists.
 fn reclaims_on(set: &RecordSet, lru: Lru) -> RecordSet {
     let lru = lru.to_string();
@@ -334,7 +316,7 @@ fn main_table(set: &RecordSet, variants: &Variants, rows: Rows) -> Result<String
             let shown = |metric: &Metric| !reclaim_file::ABOUT_SAMPLING.contains(&&*metric.name);
             record.metrics.retain(|metric| metric.basis == Basis::Measured && shown(metric));
         }
-        text += &format!("{title}\n\n{}\n", table(&times, base, rows)?);
+        text += &format!("{title}\n\n{}\n", comparison(&times, base, rows)?);
     }
     for (records, base) in [(&classic, &base), (&mglru, &mglru_base)] {
         let compared = compare_records(records, base)?;

@@ -1,8 +1,9 @@
 //! `compare FILE.json…`: records that were written before.
 
-use crate::args::{Common, CompareArgs};
-use crate::compare::table;
+use crate::args::CompareArgs;
 use crate::error::CliError;
+use crate::options::Common;
+use crate::tables::comparison;
 use crate::{fail_on, output};
 use pageout_experiment::input;
 use pageout_record::schema::{Ground, Labels, RecordSet};
@@ -38,7 +39,7 @@ pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<ExitCode,
         }
     };
     let rows = args.common.rows;
-    let told = output::emit(&args.common.output, &set, |set| table(set, &base, rows));
+    let told = output::emit(&args.common.output, &set, |set| comparison(set, &base, rows));
     fail_on::judge(args, &set, &base, told)
 }
 

@@ -3,8 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::args::{AloneArgs, Measuring};
+use crate::args::AloneArgs;
 use crate::error::CliError;
+use crate::options::Measuring;
 use crate::this_run::this_run;
 use crate::{output, progress, tables};
 use anstyle::{AnsiColor, Style};

@@ -12,12 +12,14 @@ mod files;
 mod first_screen;
 mod lab;
 mod model;
+mod options;
 mod output;
 mod progress;
 mod records;
 mod reproduce;
 mod request;
 mod run;
+mod scenario_list;
 mod scenarios;
 mod sweep;
 mod tables;
@@ -25,9 +27,10 @@ mod this_run;
 mod thpscale;
 mod trace;
 
-use args::{AloneArgs, Args, Command, Common, CompareArgs, Rows};
+use args::{AloneArgs, Args, Command, CompareArgs};
 use clap::{CommandFactory, Parser};
 use error::CliError;
+use options::{Common, Rows};
 use std::io::{self, Write};
 use std::process::ExitCode;
 

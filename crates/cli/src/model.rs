@@ -1,9 +1,11 @@
 //! Ground `model`: the engine on a machine with prices.
 
-use crate::args::{Common, CompareArgs, MachineArgs, RunArgs};
-use crate::compare::{distinct, table};
+use crate::args::{CompareArgs, RunArgs};
 use crate::error::CliError;
+use crate::options::{Common, MachineArgs};
 use crate::request::Request;
+use crate::request::distinct;
+use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::trace::{name_of, source_of};
 use crate::{fail_on, output, progress, tables, thpscale as table_of_thpscale};
@@ -40,7 +42,7 @@ pub(crate) fn compare(
     let told = output::emit(&common.output, &set, |set| match all {
         Scenarios::AccessPatterns(_) => Ok(access_patterns::table(set)),
         Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
-        _ => Ok(table(set, &base, common.rows)? + &about(&model)),
+        _ => Ok(comparison(set, &base, common.rows)? + &about(&model)),
     });
     fail_on::judge(args, &set, &base, told)
 }

@@ -1,7 +1,7 @@
 //! Where results go: text, JSON or CSV, to standard output or to a file.
 
-use crate::args::Output;
 use crate::error::CliError;
+use crate::options::Output;
 use pageout_record::schema::RecordSet;
 use pageout_trace::{OutputFile, WriteError};
 use std::borrow::Cow;

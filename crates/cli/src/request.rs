@@ -1,10 +1,10 @@
 //! Which scenario is asked for, on which ground.
 
-use crate::args::Common;
 use crate::error::CliError;
+use crate::options::Common;
 use pageout_experiment::fields::pairs;
 use pageout_experiment::scenarios::{OnGround, Scenario};
-use pageout_experiment::variant::Lru;
+use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_record::schema::Ground;
 
 /// A scenario and its fields, as far as every scenario has them.
@@ -77,4 +77,15 @@ fn form(scenario: Scenario, fields: &[String], ground: Ground) -> Result<OnGroun
     };
     let found = forms.iter().position(has).unwrap_or(0);
     Ok(forms.swap_remove(found))
+}
+
+/// Refuses variants that are the same on these axes.
+pub(crate) fn distinct(variants: &[Variant], axes: Axes) -> Result<(), CliError> {
+    for (k, variant) in variants.iter().enumerate() {
+        let same = |other: &Variant| other.labels(axes) == variant.labels(axes);
+        if variants[..k].iter().any(same) {
+            return Err(CliError::SameVariant { variant: variant.to_string() });
+        }
+    }
+    Ok(())
 }

@@ -3,13 +3,10 @@
 use crate::args::ScenariosArgs;
 use crate::error::CliError;
 use crate::output;
+use crate::scenario_list::{list, typed, wrapped};
 use pageout_experiment::declare::FieldHelp;
 use pageout_experiment::scenarios::{OnGround, Scenario};
-use pageout_record::schema::Ground;
 use std::fmt::Write;
-
-/// The widest line.
-const COLUMNS: usize = 100;
 
 /// `scenarios`: all of them, or one with its fields.
 pub(crate) fn scenarios(args: &ScenariosArgs) -> Result<(), CliError> {
@@ -19,42 +16,6 @@ pub(crate) fn scenarios(args: &ScenariosArgs) -> Result<(), CliError> {
         (None, false) => list() + "`pageout scenarios NAME` has a scenario's fields.\n",
     };
     output::to(None, text.as_bytes())
-}
-
-/// Every scenario with what it does, and its fields with their defaults.
-pub(crate) fn list() -> String {
-    let mut text = String::new();
-    for scenario in Scenario::ALL {
-        let alone = !scenario.runs_on(Ground::Host);
-        let only = if alone { "; on --ground model alone" } else { "" };
-        let _ = writeln!(text, "  {}{only}", scenario.name());
-        text += &wrapped(scenario.about(), "      ");
-        for form in scenario.forms() {
-            let mut fields = defaults(&form);
-            if let Some(about) = form.about {
-                text += &wrapped(&format!("{}: {about}", form.ground), "      ");
-            } else if form.ground == Ground::Model && !alone {
-                text += "      model: with these instead, or besides:\n";
-                let known = defaults(&scenario.forms()[0]);
-                fields.retain(|field| !known.contains(field));
-            }
-            text += &wrapped(&fields.join("  "), "        ");
-        }
-    }
-    text
-}
-
-/// Fields with their defaults, as they are typed.
-fn defaults(form: &OnGround) -> Vec<String> {
-    let lru = form.takes_lru.then(|| "lru=classic".to_owned());
-    form.fields.iter().map(typed).chain(lru).collect()
-}
-
-fn typed(field: &FieldHelp) -> String {
-    match field.default.as_str() {
-        "" => format!("{}=...", field.name),
-        default => format!("{}={default}", field.name),
-    }
 }
 
 /// All that is known of one scenario.
@@ -115,11 +76,6 @@ fn rows(form: &OnGround) -> Vec<FieldHelp> {
         default: "classic".to_owned(),
     });
     form.fields.iter().cloned().chain(lru).collect()
-}
-
-fn wrapped(text: &str, indent: &str) -> String {
-    let options = textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(indent);
-    textwrap::fill(text, options.break_words(false)) + "\n"
 }
 
 #[cfg(test)]

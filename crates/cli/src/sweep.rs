@@ -1,9 +1,9 @@
 //! `sweep`: one question asked of many modelled machines.
 
 use crate::args::{Question, SweepArgs};
-use crate::compare::table;
 use crate::error::CliError;
 use crate::model::platform_of;
+use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::{output, progress};
 use pageout_experiment::variant::Axes;
@@ -46,5 +46,5 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
     let base = FlushSweep::variants()[0].labels(Axes::Reclaim);
-    output::emit(&args.output, &set, |set| table(set, &base, args.rows))
+    output::emit(&args.output, &set, |set| comparison(set, &base, args.rows))
 }

@@ -1,11 +1,13 @@
 //! Tables that only the command line needs, from records alone.
 
-use crate::args::Rows;
+use crate::error::CliError;
+use crate::options::Rows;
 use pageout_experiment::footprint::{Footprint, PER_FOLIO, PER_PAGE};
+use pageout_experiment::variant::architecture_flush;
 use pageout_host::bench::{Bound, GOAL_RATIOS};
 use pageout_host::floor::FLOORS;
-use pageout_record::compare::{Comparison, LEVEL, Row};
-use pageout_record::render::{Align, Grid, exact, rounded};
+use pageout_record::compare::{Comparison, LEVEL, Row, compare as compare_records};
+use pageout_record::render::{self, Align, Grid, Options, exact, rounded};
 use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
 
@@ -282,4 +284,13 @@ fn interval(metric: &Metric) -> String {
     let measured = metric.basis == Basis::Measured;
     let of_median = || measured.then(|| median_interval(&metric.values, LEVEL)).flatten();
     metric.interval.or_else(of_median).map_or_else(String::new, of)
+}
+
+/// One comparison with everything counted and measured.
+pub(crate) fn comparison(set: &RecordSet, base: &Labels, rows: Rows) -> Result<String, CliError> {
+    let options = Options { intervals: true, full: rows.full, ..Options::default() };
+    let table = render::comparison(&compare_records(set, base)?, options);
+    let flush = |record: &Record| record.variant.get("flush").is_some_and(|f| f == "architecture");
+    let flush = set.records.iter().any(flush).then(|| architecture_flush() + "\n");
+    Ok(table + &flush.unwrap_or_default())
 }

@@ -5,29 +5,12 @@ use std::path::{Path, PathBuf};
 
 use pageout_experiment::input;
 
+use super::patch::{Patch, PatchSet};
 use super::release::{Release, STOCK};
 use super::source::Source;
 
 /// The name of the kernel with the user's patches, where they are given without one.
 pub const PATCHED: &str = "patched";
-
-/// A patch to the kernel's source.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Patch {
-    /// The file's name, for messages.
-    pub name: String,
-    /// Its text.
-    pub text: Vec<u8>,
-}
-
-/// Patches of the user's that make one kernel, in order.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PatchSet {
-    /// The kernel's name.
-    pub name: String,
-    /// What makes it.
-    pub patches: Vec<Patch>,
-}
 
 /// A kernel to build and boot.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::cache::{Cache, CacheError};
-use super::kernel::Patch;
 use super::mirror::{Patched, Staged};
+use super::patch::Patch;
 
 /// Why a patch was not applied.
 #[derive(Debug, thiserror::Error)]

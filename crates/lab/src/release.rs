@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::assets::{BEFORE_7_3, File, QUESTIONS_7_3, SERIES};
-use super::kernel::Patch;
+use super::patch::Patch;
 
 /// The batches that Linux 7.3 has and kernels before it had not, in the order in which a kernel
 /// without any of them is made.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use rustix::fs::statvfs;
 
-use super::build::Planned;
 use super::cache::{Cache, CacheError};
 use super::progress::Progress;
 
@@ -17,20 +16,20 @@ const WORK_TREE: u64 = 300 * MIB;
 /// What is kept of a kernel: its image, symbols, configuration and log.
 const KERNEL: u64 = 12 * MIB;
 
-/// Says what building the kernels takes that are missing.
+/// Says what building so many kernels takes, in these work trees.
 pub(super) fn to_build(
     cache: &Cache,
-    missing: &[&Planned<'_>],
+    missing: usize,
+    trees: &BTreeSet<PathBuf>,
     progress: &dyn Progress,
 ) -> Result<(), CacheError> {
-    if missing.is_empty() {
+    if missing == 0 {
         return Ok(());
     }
-    let trees: BTreeSet<PathBuf> = missing.iter().map(|plan| plan.output()).collect();
     let new_trees = trees.iter().filter(|tree| !cache.root().join(tree).is_dir()).count();
-    let needed = KERNEL * missing.len() as u64 + WORK_TREE * new_trees as u64;
-    let kernels = if missing.len() == 1 { "kernel" } else { "kernels" };
-    check(cache, &format!("building {} {kernels}", missing.len()), needed, progress)
+    let needed = KERNEL * missing as u64 + WORK_TREE * new_trees as u64;
+    let kernels = if missing == 1 { "kernel" } else { "kernels" };
+    check(cache, &format!("building {missing} {kernels}"), needed, progress)
 }
 
 /// Says what something takes, and refuses it where there is less.

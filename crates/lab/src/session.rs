@@ -156,7 +156,8 @@ impl Lab<'_> {
         let sources = self.sources(kernels)?;
         let (plans, wanted) = self.plan(kernels, configs, &sources)?;
         let missing: Vec<_> = plans.iter().filter(|plan| !plan.built.is_there()).collect();
-        room::to_build(&self.cache, &missing, self.progress)?;
+        let trees = missing.iter().map(|plan| plan.output()).collect();
+        room::to_build(&self.cache, missing.len(), &trees, self.progress)?;
         self.progress.expect(missing.len());
         let Work { items, at_once } = work_of(&wanted)?;
         // Kernels that are there come first, so that nothing waits while it could be done.

@@ -1,6 +1,6 @@
 //! The arguments of `pageout lab`.
 
-use crate::args::{Output, Rows};
+use crate::options::{Output, Rows};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use pageout_lab::{Config, ConfigOption, Cpu, Release};

@@ -96,13 +96,13 @@ fn the_table_s_layout() {
 #[test]
 fn fields_that_make_no_sense_are_refused() {
     for (fields, parts) in [
-        ("pattern=zigzag", &["pattern", "zigzag", "seq or random or hot-random"][..]),
+        ("pattern=zigzag", &["pattern", "zigzag", "seq, random or hot-random"][..]),
         ("access=execute", &["access", "execute", "read or write"]),
         ("hot=100%", &["hot", "100%", "1% to 99%"]),
         ("memory=1MiB", &["memory", "1MiB", "2MiB"]),
         ("size=1000", &["size", "1000", "128KiB"]),
         ("memory=8MiB size=8MiB", &["size=8MiB", "larger than memory=8MiB"]),
-        ("threads=2", &["threads", "format, pattern"]),
+        ("threads=2", &["threads", "format, access, pattern"]),
         ("format=x86-64 format=x86-64", &["format", "twice"]),
     ] {
         let fields: Vec<_> = fields.split(' ').map(str::to_owned).collect();
