@@ -27,7 +27,7 @@ const BUFFER: usize = 128 << 10;
 /// back what it did with events must not rely on them before [`TraceReader::totals`] is there.
 ///
 /// ```no_run
-/// use crate::{Event, TraceReader};
+/// use pageout_trace::{Event, TraceReader};
 ///
 /// let mut reader = TraceReader::open("samples/sqlite.pgt")?;
 /// let mut stores = 0;
@@ -36,7 +36,7 @@ const BUFFER: usize = 128 << 10;
 ///         stores += 1;
 ///     }
 /// }
-/// # Ok::<(), crate::TraceError>(())
+/// # Ok::<(), pageout_trace::TraceError>(())
 /// ```
 pub struct TraceReader<R: BufRead = BufReader<File>> {
     stream: BufReader<Decoder<'static, Checked<R>>>,
