@@ -33,8 +33,7 @@ pub(crate) fn list() -> String {
 
 /// Fields with their defaults, as they are typed.
 fn defaults(form: &OnGround) -> Vec<String> {
-    let lru = form.takes_lru.then(|| "lru=classic".to_owned());
-    form.fields.iter().map(typed).chain(lru).collect()
+    form.given().iter().map(typed).collect()
 }
 
 /// A field with its default, as it is typed.

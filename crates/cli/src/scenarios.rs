@@ -4,8 +4,7 @@ use crate::args::ScenariosArgs;
 use crate::error::CliError;
 use crate::output;
 use crate::scenario_list::{list, typed, wrapped};
-use pageout_experiment::declare::FieldHelp;
-use pageout_experiment::scenarios::{OnGround, Scenario};
+use pageout_experiment::scenarios::Scenario;
 use std::fmt::Write;
 
 /// `scenarios`: all of them, or one with its fields.
@@ -24,7 +23,7 @@ fn detail(scenario: Scenario) -> String {
     for form in scenario.forms() {
         let _ = write!(text, "\nOn --ground {}:\n", form.ground);
         text += &form.about.map(|about| wrapped(about, "  ")).unwrap_or_default();
-        for row in rows(&form) {
+        for row in form.given() {
             let _ = writeln!(text, "  {}", typed(&row));
             text += &wrapped(&format!("{}: {}", row.about, row.accepted), "      ");
         }
@@ -51,7 +50,7 @@ this page.
                 let _ = writeln!(text, "{}", wrapped(about, ""));
             }
             text += "| field | default | what it is | accepted |\n|---|---|---|---|\n";
-            for row in rows(&form) {
+            for row in form.given() {
                 let default = match row.default.as_str() {
                     "" => String::new(),
                     default => format!("`{default}`"),
@@ -65,17 +64,6 @@ this page.
         }
     }
     text
-}
-
-/// The form's fields, and the axis that is named among them.
-fn rows(form: &OnGround) -> Vec<FieldHelp> {
-    let lru = form.takes_lru.then(|| FieldHelp {
-        name: "lru",
-        about: "by which lists folios age, in every variant".to_owned(),
-        accepted: "classic or mglru".to_owned(),
-        default: "classic".to_owned(),
-    });
-    form.fields.iter().cloned().chain(lru).collect()
 }
 
 #[cfg(test)]
@@ -93,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_s_default_is_accepted() {
+    fn every_field_says_what_it_is() {
         for scenario in Scenario::ALL {
             for form in scenario.forms() {
                 assert!(!form.fields.is_empty(), "{}", scenario.name());

@@ -3,6 +3,7 @@
 use crate::fields::{OrderName, display_size, number, parse_size};
 use crate::formats::FormatName;
 use pageout_reclaim::MapAs;
+use std::marker::PhantomData;
 
 /// What a field of a scenario holds.
 pub trait Kind {
@@ -39,23 +40,45 @@ impl Kind for Size {
     }
 }
 
-/// Bytes that follow from other fields where nothing is given.
+/// Bytes from `LEAST` to `MOST`, a multiple of `UNIT`.
 #[derive(Debug)]
-pub enum SizeOrFitting {}
+pub enum SizeIn<const UNIT: u64, const LEAST: u64, const MOST: u64> {}
 
-impl Kind for SizeOrFitting {
-    type Value = Option<u64>;
+impl<const UNIT: u64, const LEAST: u64, const MOST: u64> Kind for SizeIn<UNIT, LEAST, MOST> {
+    type Value = u64;
 
     fn accepted() -> String {
-        Size::accepted()
+        let [unit, least, most] = [UNIT, LEAST, MOST].map(display_size);
+        format!("a multiple of {unit} from {least} to {most}")
     }
 
-    fn read(text: &str) -> Option<Option<u64>> {
-        Size::read(text).map(Some)
+    fn read(text: &str) -> Option<u64> {
+        let fits = |bytes: &u64| bytes.is_multiple_of(UNIT) && (LEAST..=MOST).contains(bytes);
+        Size::read(text).filter(fits)
     }
 
-    fn text(value: &Option<u64>) -> String {
-        value.as_ref().map(Size::text).unwrap_or_default()
+    fn text(value: &u64) -> String {
+        Size::text(value)
+    }
+}
+
+/// What follows from other fields where nothing is given.
+#[derive(Debug)]
+pub struct Fitting<K>(PhantomData<K>);
+
+impl<K: Kind> Kind for Fitting<K> {
+    type Value = Option<K::Value>;
+
+    fn accepted() -> String {
+        K::accepted()
+    }
+
+    fn read(text: &str) -> Option<Option<K::Value>> {
+        K::read(text).map(Some)
+    }
+
+    fn text(value: &Option<K::Value>) -> String {
+        value.as_ref().map(K::text).unwrap_or_default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Variants: what a comparison varies, one choice an axis.
 
 use crate::formats::FormatName;
+use crate::kinds::Choice;
 use crate::metrics::labels;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
@@ -193,6 +194,11 @@ impl Lru {
     pub fn parse(name: &str) -> Result<Self, VariantError> {
         LRU.choice(name)
     }
+}
+
+impl Choice for Lru {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[(lru_name(Self::Classic), Self::Classic), (lru_name(Self::Mglru), Self::Mglru)];
 }
 
 impl fmt::Display for Lru {

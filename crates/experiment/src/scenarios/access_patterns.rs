@@ -1,9 +1,9 @@
 //! `access-patterns`.
 
 use crate::declare::{Declared, Lists};
-use crate::fields::{FieldError, display_size, parse_size};
+use crate::fields::{FieldError, display_size};
 use crate::formats::FormatName;
-use crate::kinds::{Choice, Format, Kind, Percent};
+use crate::kinds::{Choice, Fitting, Format, Percent, SizeIn};
 use crate::scenario;
 use pageout_record::schema::Labels;
 
@@ -44,55 +44,10 @@ impl Choice for Use {
 }
 
 /// Bytes of memory, in what is read ahead at once.
-#[derive(Debug)]
-pub(super) enum Memory {}
+type Memory = SizeIn<READ_AHEAD_BYTES, LEAST_MEMORY, MOST_MEMORY>;
 
-/// Bytes of a file, likewise; where none are given, twice the memory.
-#[derive(Debug)]
-pub(super) enum FileSize {}
-
-fn accepted(least: u64, most: u64) -> String {
-    let [unit, least, most] = [READ_AHEAD_BYTES, least, most].map(display_size);
-    format!("a multiple of {unit} from {least} to {most}")
-}
-
-fn read(text: &str, least: u64, most: u64) -> Option<u64> {
-    let fits =
-        |bytes: &u64| bytes.is_multiple_of(READ_AHEAD_BYTES) && (least..=most).contains(bytes);
-    parse_size(text).ok().filter(fits)
-}
-
-impl Kind for Memory {
-    type Value = u64;
-
-    fn accepted() -> String {
-        accepted(LEAST_MEMORY, MOST_MEMORY)
-    }
-
-    fn read(text: &str) -> Option<u64> {
-        read(text, LEAST_MEMORY, MOST_MEMORY)
-    }
-
-    fn text(value: &u64) -> String {
-        display_size(*value)
-    }
-}
-
-impl Kind for FileSize {
-    type Value = Option<u64>;
-
-    fn accepted() -> String {
-        accepted(READ_AHEAD_BYTES, MAX_BYTES)
-    }
-
-    fn read(text: &str) -> Option<Option<u64>> {
-        read(text, READ_AHEAD_BYTES, MAX_BYTES).map(Some)
-    }
-
-    fn text(value: &Option<u64>) -> String {
-        value.map(display_size).unwrap_or_default()
-    }
-}
+/// Bytes of a file, likewise.
+type FileSize = SizeIn<READ_AHEAD_BYTES, READ_AHEAD_BYTES, MAX_BYTES>;
 
 scenario! {
     /// A program uses a file larger than memory, mapped shared, in order or at random; compared by
@@ -110,7 +65,7 @@ scenario! {
         /// bytes of memory
         memory: u64, "memory" as Memory = 32 << 20;
         /// bytes of the file; without it, twice the memory
-        bytes: Option<u64>, "size" as FileSize = None;
+        bytes: Option<u64>, "size" as Fitting<FileSize> = None;
     }
 }
 

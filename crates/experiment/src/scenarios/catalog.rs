@@ -4,9 +4,9 @@ use super::{
     AccessPatterns, AgeFile, AgingRounds, ForkHeavy, MadvFree, PageoutShared, Processes,
     ReclaimFile, ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled,
 };
-use crate::declare::{Declared, FieldHelp, Lists};
+use crate::declare::{Declared, FieldHelp, Lists, help};
 use crate::fields::nearest;
-use crate::variant::Axes;
+use crate::variant::{Axes, Lru, Variant};
 use pageout_record::schema::Ground;
 
 /// A scenario that runs on ground `host` or `model`.
@@ -149,6 +149,15 @@ impl Scenario {
 }
 
 impl OnGround {
+    /// Its fields, and the axis that may be given among them.
+    pub fn given(&self) -> Vec<FieldHelp> {
+        let lru = self.takes_lru.then(|| {
+            let about = "by which lists folios age, in every variant";
+            help::<Lru>("lru", &[about], &[Variant::BEFORE.lru])
+        });
+        self.fields.iter().cloned().chain(lru).collect()
+    }
+
     const fn new(ground: Ground, axes: Axes, fields: Vec<FieldHelp>) -> Self {
         Self { ground, about: None, fields, axes, takes_lru: true }
     }
@@ -164,4 +173,44 @@ impl OnGround {
 
 fn fields_of<S: Declared>() -> Vec<FieldHelp> {
     S::Lists::default().help()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Debug;
+
+    /// Each default of `S`, typed, is what it was.
+    fn check<S: Declared>()
+    where
+        S::Lists: PartialEq + Debug,
+    {
+        let mut lists = S::Lists::default();
+        for field in lists.help().iter().filter(|field| !field.default.is_empty()) {
+            assert_eq!(
+                lists.read(field.name, &field.default),
+                Ok(true),
+                "{} {}",
+                S::NAME,
+                field.name
+            );
+        }
+        assert_eq!(lists, S::Lists::default(), "{}", S::NAME);
+    }
+
+    #[test]
+    fn every_default_is_accepted_as_help_has_it() {
+        check::<ReclaimFile>();
+        check::<Processes>();
+        check::<AgeFile>();
+        check::<MadvFree>();
+        check::<AgingRounds>();
+        check::<TraceAged>();
+        check::<TraceLimited>();
+        check::<TraceModelled>();
+        check::<Thpscale>();
+        check::<PageoutShared>();
+        check::<ForkHeavy>();
+        check::<AccessPatterns>();
+    }
 }

@@ -3,7 +3,7 @@
 use crate::declare::{Declared, Lists};
 use crate::fields::{FieldError, display_size};
 use crate::formats::FormatName;
-use crate::kinds::{Choice, Kind, Number, SizeOrFitting};
+use crate::kinds::{Choice, Fitting, Kind, Number, SizeIn};
 use crate::scenario;
 
 /// Bytes of a slot, which one page table maps.
@@ -26,27 +26,7 @@ impl Choice for Swap {
 }
 
 /// Memory in whole slots.
-#[derive(Debug)]
-pub(super) enum Slots {}
-
-impl Kind for Slots {
-    type Value = Option<u64>;
-
-    fn accepted() -> String {
-        "a multiple of 2MiB from 16MiB to 16GiB".to_owned()
-    }
-
-    fn read(text: &str) -> Option<Option<u64>> {
-        let fits = |bytes: &u64| {
-            bytes.is_multiple_of(SLOT) && (LEAST_MEMORY..=MOST_MEMORY).contains(bytes)
-        };
-        SizeOrFitting::read(text).filter(|bytes| bytes.as_ref().is_some_and(fits))
-    }
-
-    fn text(value: &Option<u64>) -> String {
-        SizeOrFitting::text(value)
-    }
-}
+type Slots = SizeIn<SLOT, LEAST_MEMORY, MOST_MEMORY>;
 
 /// A format whose huge pages are slots.
 #[derive(Debug)]
@@ -78,7 +58,7 @@ scenario! {
         /// threads of the process
         threads: u32, "threads" as Number<1, 128> = 1, in Thpscale::THREADS;
         /// bytes of memory; about 1GiB, so that slots come out even
-        memory: Option<u64>, "memory" as Slots = None;
+        memory: Option<u64>, "memory" as Fitting<Slots> = None;
         /// whether anonymous memory can be swapped out
         swap: Swap, "swap" as Swap = Swap::None;
     }
