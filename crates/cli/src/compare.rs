@@ -8,7 +8,7 @@ use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::trace::{name_of, source_of};
 use crate::{fail_on, files, model, output, progress, tables};
-use pageout_experiment::declare::Declared;
+use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::{AgeFile, AgingRounds, MadvFree, ReclaimFile, Scenario};
 use pageout_experiment::variant::{Axes, Lru, Variant};

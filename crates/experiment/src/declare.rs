@@ -32,6 +32,26 @@ pub trait Declared: Clone + Sized {
     fn labels(&self) -> Labels;
 }
 
+/// A declared scenario, whose values have to go together.
+pub trait Checked: Declared {
+    /// Every combination of `lists`.
+    ///
+    /// # Errors
+    /// [`FieldError`] for values that do not go together.
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError>;
+
+    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
+    /// which every combination is one scenario.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
+        let mut lists = Self::Lists::default();
+        read::<Self>(arguments, &mut lists)?;
+        Self::combined(&lists)
+    }
+}
+
 /// Values of each field of a scenario, of which every combination is one.
 pub trait Lists: Default {
     /// The scenario.

@@ -7,7 +7,6 @@ use crate::walker::make_young;
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::fields::OrderName;
-use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured, per_page};
 use pageout_experiment::rounds::{Cell, turns};
@@ -16,7 +15,7 @@ use pageout_experiment::variant::{Axes, Variant};
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, LockedTable, Order};
-use pageout_reclaim::{Aging, MapAs};
+use pageout_reclaim::{Aging, Limits, MapAs};
 use pageout_record::schema::{Better, Ground, Metric, Record};
 
 /// The main table's: what is compared of nothing else asked for, and PMD leaves as rows of their
@@ -35,12 +34,16 @@ fn spec(one: &AgeFile) -> FileSpec {
 }
 
 impl OnHost for AgeFile {
-    fn footprint(&self) -> Footprint {
-        with_format!(self.format, F => spec(self).footprint::<F>())
+    fn format(&self) -> FormatName {
+        self.format
     }
 
-    fn arena(&self) -> Arena {
-        with_format!(self.format, F => spec(self).arena::<F>())
+    fn limits<F: Arch>(&self) -> Limits {
+        spec(self).limits::<F>()
+    }
+
+    fn tables<F: Arch>(&self) -> usize {
+        spec(self).tables::<F>()
     }
 }
 

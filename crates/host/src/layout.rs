@@ -3,7 +3,6 @@
 
 use crate::env::HostEnv;
 use crate::frames::HostFrames;
-use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::variant::Lru;
 use pageout_paging::mmu::{Asid, Caps};
@@ -152,17 +151,8 @@ impl FileSpec {
         (self.bytes >> F::PAGE_SHIFT) as usize
     }
 
-    /// Memory for the layout: all of its metadata and all of its tables.
-    pub fn arena<F: Format>(&self) -> Arena {
-        Arena::new::<F>(&self.limits::<F>(), self.tables::<F>())
-    }
-
-    /// What the layout takes.
-    pub fn footprint<F: Format>(&self) -> Footprint {
-        Footprint::of::<F>(&self.limits::<F>(), self.tables::<F>())
-    }
-
-    fn limits<F: Format>(&self) -> Limits {
+    /// What the engine is to have room for.
+    pub(crate) fn limits<F: Format>(&self) -> Limits {
         let pages = self.pages::<F>();
         let processes = self.processes as usize;
         Limits {
@@ -175,7 +165,8 @@ impl FileSpec {
         }
     }
 
-    fn tables<F: Format>(&self) -> usize {
+    /// Page tables of all processes.
+    pub(crate) fn tables<F: Format>(&self) -> usize {
         tables_of::<F>(self.pages::<F>(), self.processes, self.map_as)
     }
 }
@@ -206,7 +197,7 @@ pub struct FileLayout<'a, F> {
 }
 
 impl<'a, F: Arch> FileLayout<'a, F> {
-    /// Maps the file of `spec` on an arena that [`FileSpec::arena`] made for it.
+    /// Maps the file of `spec` on an arena that has room for it.
     pub fn build(arena: &'a mut Arena, spec: &FileSpec) -> Self {
         let ground = arena.ground::<F>();
         let (env, maps) = (ground.env, &ground.maps);

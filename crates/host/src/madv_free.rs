@@ -10,8 +10,7 @@ use crate::scenario::OnHost;
 use crate::walker::{Touch, touch};
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
-use pageout_experiment::footprint::Footprint;
-use pageout_experiment::formats::{Arch, with_format};
+use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured};
 use pageout_experiment::rounds::{Cell, turns};
 use pageout_experiment::scenarios::MadvFree;
@@ -28,12 +27,29 @@ use std::marker::PhantomData;
 const SIZED: &str = "the arena is sized for the scenario";
 
 impl OnHost for MadvFree {
-    fn footprint(&self) -> Footprint {
-        with_format!(self.format, F => Footprint::of::<F>(&limits::<F>(self), tables::<F>(self)))
+    fn format(&self) -> FormatName {
+        self.format
     }
 
-    fn arena(&self) -> Arena {
-        with_format!(self.format, F => Arena::new::<F>(&limits::<F>(self), tables::<F>(self)))
+    fn limits<F: Arch>(&self) -> Limits {
+        let pages = pages::<F>(self);
+        Limits {
+            frames: pages,
+            folios: pages >> self.order.in_format(self.format),
+            vmas: 1,
+            mms: 1,
+            mappings: 1,
+            memcgs: 1,
+            // Anonymous memory is looked at where there is room to swap it out.
+            slots: pages,
+            // Two of each cgroup, the root among them.
+            filters: 4,
+            ..Limits::NOTHING
+        }
+    }
+
+    fn tables<F: Arch>(&self) -> usize {
+        tables_of::<F>(pages::<F>(self), 1, MapAs::Ptes)
     }
 }
 
@@ -53,27 +69,6 @@ pub fn cell<'a>(
 
 fn pages<F: Arch>(one: &MadvFree) -> usize {
     (one.bytes >> F::PAGE_SHIFT) as usize
-}
-
-fn limits<F: Arch>(one: &MadvFree) -> Limits {
-    let pages = pages::<F>(one);
-    Limits {
-        frames: pages,
-        folios: pages >> one.order.in_format(one.format),
-        vmas: 1,
-        mms: 1,
-        mappings: 1,
-        memcgs: 1,
-        // Anonymous memory is looked at where there is room to swap it out.
-        slots: pages,
-        // Two of each cgroup, the root among them.
-        filters: 4,
-        ..Limits::NOTHING
-    }
-}
-
-fn tables<F: Arch>(one: &MadvFree) -> usize {
-    tables_of::<F>(pages::<F>(one), 1, MapAs::Ptes)
 }
 
 /// The memory, given up and in part stored to again.

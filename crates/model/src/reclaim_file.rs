@@ -2,7 +2,7 @@
 //! that map the file sleep, or use it on all other cores.
 
 use crate::{Guest, Kernel, Model, One, Program, Scenario, Swap, Vm, VmCount, activity, interval};
-use pageout_experiment::declare::{Declared, Lists, read_both};
+use pageout_experiment::declare::{Checked, Declared, Lists, read_both};
 use pageout_experiment::fields::{self, FieldError, bad};
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, with_format};
@@ -13,6 +13,7 @@ use pageout_experiment::scenarios::{
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file::{self, Setup, WHOLE};
+use pageout_host::scenario::OnHost;
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Spent, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
@@ -104,7 +105,7 @@ impl Priced {
         model: &Model,
     ) -> Result<Vec<Self>, FieldError> {
         let mut all = Vec::new();
-        for scenario in ReclaimFile::all(lists)? {
+        for scenario in ReclaimFile::combined(lists)? {
             let platform = model.platform_for(scenario.format)?;
             for added in added.combinations() {
                 if added.secondary == Secondary::Guest && scenario.map == MapAs::PmdLeaf {
@@ -123,7 +124,7 @@ impl Priced {
     /// Limits and page tables of a run. Pages that running threads want back arrive while those
     /// that reclaim took from them still wait for a flush, so there is room for both.
     fn limits<F: Arch>(&self, cores: u16) -> (Limits, usize) {
-        let limits = reclaim_file::limits::<F>(&self.scenario);
+        let limits = self.scenario.limits::<F>();
         let spare = match self.added.process {
             Process::Asleep => 0,
             Process::Running => FREE_BATCH + usize::from(cores),
@@ -135,7 +136,7 @@ impl Priced {
             Secondary::None => 1,
             Secondary::Guest => 2,
         };
-        (limits, tables * reclaim_file::tables::<F>(&self.scenario))
+        (limits, tables * self.scenario.tables::<F>())
     }
 
     fn arena<F: Arch>(&self, cores: u16) -> Arena {

@@ -1,6 +1,6 @@
 //! `access-patterns`.
 
-use crate::declare::{Declared, Lists};
+use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, display_size};
 use crate::formats::FormatName;
 use crate::kinds::{Choice, Fitting, Format, Percent, SizeIn};
@@ -69,12 +69,8 @@ scenario! {
     }
 }
 
-impl AccessPatterns {
-    /// Every combination of `lists`.
-    ///
-    /// # Errors
-    /// [`FieldError`] for a file that is not larger than memory.
-    pub fn all(lists: &AccessPatternsLists) -> Result<Vec<Self>, FieldError> {
+impl Checked for AccessPatterns {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         let mut all = lists.combinations();
         for one in &mut all {
             let bytes = one.file_bytes();
@@ -87,7 +83,9 @@ impl AccessPatterns {
         }
         Ok(all)
     }
+}
 
+impl AccessPatterns {
     /// The scenario's fields as records carry them: `hot` only where there is a hot page.
     pub fn record_labels(&self) -> Labels {
         let mut labels = self.labels();

@@ -1,7 +1,7 @@
 //! `age-file`.
 
 use super::reclaim_file::too_many_tables;
-use crate::declare::{Declared, Lists, read};
+use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, OrderName, check_size, distinct};
 use crate::formats::FormatName;
 use crate::kinds::{Format, Number, Order, Percent, Size};
@@ -29,23 +29,18 @@ scenario! {
     }
 }
 
-impl AgeFile {
-    /// The orders of the main table.
-    pub const ORDERS: [OrderName; 3] = [OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
-
-    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
-    /// which every combination is one scenario.
-    ///
-    /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
-    pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
-        let mut lists = AgeFileLists::default();
-        read::<Self>(arguments, &mut lists)?;
+impl Checked for AgeFile {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         distinct(&lists.order, &lists.format)?;
         let all = lists.combinations();
         all.iter().try_for_each(Self::check)?;
         Ok(all)
     }
+}
+
+impl AgeFile {
+    /// The orders of the main table.
+    pub const ORDERS: [OrderName; 3] = [OrderName::Number(0), OrderName::Number(4), OrderName::Pmd];
 
     fn check(&self) -> Result<(), FieldError> {
         let folio = (1u64 << self.format.page_shift()) << self.order.in_format(self.format);

@@ -1,6 +1,6 @@
 //! `aging-rounds`.
 
-use crate::declare::{Declared, Lists, read};
+use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, OrderName, check_size, display_size, distinct, number};
 use crate::formats::{FormatName, with_format};
 use crate::kinds::{Format, Kind, Number, Order, Percent, Size};
@@ -84,15 +84,8 @@ scenario! {
     }
 }
 
-impl AgingRounds {
-    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
-    /// which every combination is one scenario.
-    ///
-    /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
-    pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
-        let mut lists = AgingRoundsLists::default();
-        read::<Self>(arguments, &mut lists)?;
+impl Checked for AgingRounds {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         distinct(&lists.order, &lists.format)?;
         let mut all: Vec<Self> = Vec::new();
         for one in lists.combinations() {
@@ -103,7 +96,9 @@ impl AgingRounds {
         }
         Ok(all)
     }
+}
 
+impl AgingRounds {
     /// The scenario's fields as records carry them, which say what is contiguous in the end.
     pub fn record_labels(&self) -> Labels {
         let mut labels = self.labels();

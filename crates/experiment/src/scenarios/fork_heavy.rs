@@ -1,6 +1,6 @@
 //! `fork-heavy`.
 
-use crate::declare::Lists;
+use crate::declare::{Checked, Lists};
 use crate::fields::{FieldError, check_size};
 use crate::formats::FormatName;
 use crate::kinds::{Choice, Format, Number, Size};
@@ -38,12 +38,8 @@ scenario! {
     }
 }
 
-impl ForkHeavy {
-    /// Every combination of `lists`.
-    ///
-    /// # Errors
-    /// [`FieldError`] for a size that is not of whole pages.
-    pub fn all(lists: &ForkHeavyLists) -> Result<Vec<Self>, FieldError> {
+impl Checked for ForkHeavy {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         let all = lists.combinations();
         // Its eighths are whole pages.
         let check = |one: &Self| {

@@ -1,7 +1,7 @@
 //! `madv-free`.
 
 use super::AgeFile;
-use crate::declare::{Lists, read};
+use crate::declare::{Checked, Lists};
 use crate::fields::{FieldError, OrderName, check_size, distinct};
 use crate::formats::FormatName;
 use crate::kinds::{Format, Order, Percent, Size};
@@ -25,22 +25,17 @@ scenario! {
     }
 }
 
-impl MadvFree {
-    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
-    /// which every combination is one scenario.
-    ///
-    /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
-    pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
-        let mut lists = MadvFreeLists::default();
-        read::<Self>(arguments, &mut lists)?;
+impl Checked for MadvFree {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         distinct(&lists.order, &lists.format)?;
         let all = lists.combinations();
         let check = |one: &Self| check_size(one.bytes, one.folio_bytes(), "folio", MAX_BYTES);
         all.iter().try_for_each(check)?;
         Ok(all)
     }
+}
 
+impl MadvFree {
     /// Bytes of a folio.
     pub fn folio_bytes(&self) -> u64 {
         (1 << self.format.page_shift()) << self.order.in_format(self.format)

@@ -1,6 +1,6 @@
 //! `pageout-shared`.
 
-use crate::declare::{Declared, Lists};
+use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, check_size};
 use crate::formats::FormatName;
 use crate::kinds::{Choice, Format, Number, Size};
@@ -39,17 +39,15 @@ scenario! {
     }
 }
 
-impl PageoutShared {
-    /// Every combination of `lists`.
-    ///
-    /// # Errors
-    /// [`FieldError`] for values that do not go together.
-    pub fn all(lists: &PageoutSharedLists) -> Result<Vec<Self>, FieldError> {
+impl Checked for PageoutShared {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         let all = lists.combinations();
         all.iter().try_for_each(Self::check)?;
         Ok(all)
     }
+}
 
+impl PageoutShared {
     fn check(&self) -> Result<(), FieldError> {
         if self.out == Out::Madvise && self.processes > 1 {
             let problem = "MADV_PAGEOUT leaves alone what other processes map, so that with \

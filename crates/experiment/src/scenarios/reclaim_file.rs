@@ -1,6 +1,6 @@
 //! `reclaim-file`.
 
-use crate::declare::{Declared, Lists, read};
+use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, OrderName, check_size, display_size, distinct};
 use crate::formats::FormatName;
 use crate::kinds::{Choice, Format, Kind, Number, Order, Percent, Size};
@@ -188,30 +188,8 @@ impl Orders {
     pub const MIXED: [u8; 4] = [0, 2, 4, 9];
 }
 
-impl ReclaimFile {
-    /// The orders of the main table.
-    pub const ORDERS: [Orders; 3] = [
-        Orders::All(OrderName::Number(0)),
-        Orders::All(OrderName::Number(4)),
-        Orders::All(OrderName::Pmd),
-    ];
-
-    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
-    /// which every combination is one scenario.
-    ///
-    /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
-    pub fn parse(arguments: &[String]) -> Result<Vec<Self>, FieldError> {
-        let mut lists = ReclaimFileLists::default();
-        read::<Self>(arguments, &mut lists)?;
-        Self::all(&lists)
-    }
-
-    /// Every combination of `lists`.
-    ///
-    /// # Errors
-    /// [`FieldError`] for values that do not go together.
-    pub fn all(lists: &ReclaimFileLists) -> Result<Vec<Self>, FieldError> {
+impl Checked for ReclaimFile {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         let numbered = lists.orders.iter().filter_map(|orders| match orders {
             Orders::All(order) => Some(*order),
             Orders::Mixed => None,
@@ -221,6 +199,15 @@ impl ReclaimFile {
         all.iter().try_for_each(Self::check)?;
         Ok(all)
     }
+}
+
+impl ReclaimFile {
+    /// The orders of the main table.
+    pub const ORDERS: [Orders; 3] = [
+        Orders::All(OrderName::Number(0)),
+        Orders::All(OrderName::Number(4)),
+        Orders::All(OrderName::Pmd),
+    ];
 
     fn check(&self) -> Result<(), FieldError> {
         let folio = self.largest_folio();

@@ -1,6 +1,6 @@
 //! `thpscale`.
 
-use crate::declare::{Declared, Lists};
+use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, display_size};
 use crate::formats::FormatName;
 use crate::kinds::{Choice, Fitting, Kind, Number, SizeIn};
@@ -64,17 +64,8 @@ scenario! {
     }
 }
 
-impl Thpscale {
-    /// The rows of the thread's table.
-    pub const THREADS: [u32; 9] = [1, 3, 5, 7, 12, 18, 24, 30, 32];
-    /// About the memory with which one run takes a second of this program's time.
-    const MEMORY: u64 = 1 << 30;
-
-    /// Every combination of `lists`.
-    ///
-    /// # Errors
-    /// [`FieldError`] for memory without a slot for each thread.
-    pub fn all(lists: &ThpscaleLists) -> Result<Vec<Self>, FieldError> {
+impl Checked for Thpscale {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         let mut all = lists.combinations();
         for one in &mut all {
             one.memory = Some(one.memory.unwrap_or_else(|| near(Self::MEMORY, one.threads)));
@@ -82,6 +73,13 @@ impl Thpscale {
         }
         Ok(all)
     }
+}
+
+impl Thpscale {
+    /// The rows of the thread's table.
+    pub const THREADS: [u32; 9] = [1, 3, 5, 7, 12, 18, 24, 30, 32];
+    /// About the memory with which one run takes a second of this program's time.
+    const MEMORY: u64 = 1 << 30;
 
     /// The same with about so much memory.
     #[must_use]

@@ -13,44 +13,39 @@ mod tests;
 
 pub use cell::generations;
 
-use crate::layout::{Arena, tables_of};
+use crate::layout::tables_of;
 use crate::scenario::{OnHost, check_bytes};
 use pageout_experiment::fields::FieldError;
-use pageout_experiment::footprint::Footprint;
-use pageout_experiment::formats::{Arch, with_format};
+use pageout_experiment::formats::{Arch, FormatName};
 use pageout_experiment::rounds::Cell;
 use pageout_experiment::scenarios::AgingRounds;
 use pageout_experiment::variant::Variant;
 use pageout_reclaim::{Limits, MapAs};
 
-fn limits<F: Arch>(one: &AgingRounds) -> Limits {
-    let pages = (one.bytes >> F::PAGE_SHIFT) as usize;
-    let folios = pages >> one.order.in_format(one.format);
-    Limits {
-        frames: pages,
-        folios,
-        vmas: 1,
-        mms: 1,
-        mappings: 1,
-        memcgs: 1,
-        shadows: folios,
-        // Two of each cgroup, the root among them.
-        filters: 4,
-        ..Limits::NOTHING
-    }
-}
-
-fn tables<F: Arch>(one: &AgingRounds) -> usize {
-    tables_of::<F>((one.bytes >> F::PAGE_SHIFT) as usize, 1, MapAs::Ptes)
-}
-
 impl OnHost for AgingRounds {
-    fn footprint(&self) -> Footprint {
-        with_format!(self.format, F => Footprint::of::<F>(&limits::<F>(self), tables::<F>(self)))
+    fn format(&self) -> FormatName {
+        self.format
     }
 
-    fn arena(&self) -> Arena {
-        with_format!(self.format, F => Arena::new::<F>(&limits::<F>(self), tables::<F>(self)))
+    fn limits<F: Arch>(&self) -> Limits {
+        let pages = (self.bytes >> F::PAGE_SHIFT) as usize;
+        let folios = pages >> self.order.in_format(self.format);
+        Limits {
+            frames: pages,
+            folios,
+            vmas: 1,
+            mms: 1,
+            mappings: 1,
+            memcgs: 1,
+            shadows: folios,
+            // Two of each cgroup, the root among them.
+            filters: 4,
+            ..Limits::NOTHING
+        }
+    }
+
+    fn tables<F: Arch>(&self) -> usize {
+        tables_of::<F>((self.bytes >> F::PAGE_SHIFT) as usize, 1, MapAs::Ptes)
     }
 
     /// They run one after another, so that there has to be room for the largest.

@@ -3,6 +3,7 @@
 use super::aging::{Skip, Used};
 use crate::layout::{Arena, Ground, MAP_START};
 use crate::reclaim_file::{self, Setup};
+use crate::scenario::OnHost;
 use crate::walker::{make_old, make_young};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::ReclaimFile;
@@ -84,8 +85,8 @@ impl<'a, F: Arch> Walked<'a, F> {
             _ => 0,
         };
         if let Some(file) = layout.file() {
-            let limits = Limits { filters, ..reclaim_file::limits::<F>(&file) };
-            return Arena::new::<F>(&limits, reclaim_file::tables::<F>(&file));
+            let limits = Limits { filters, ..file.limits::<F>() };
+            return Arena::new::<F>(&limits, file.tables::<F>());
         }
         let (mapped, populated) = layout.sizes();
         let populated = populated as usize;

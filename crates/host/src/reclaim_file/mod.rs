@@ -9,12 +9,10 @@ mod tests;
 
 pub use cell::{ABOUT_SAMPLING, WHOLE};
 pub use generations::generations;
-pub use setup::{Setup, limits, range, tables, young_pages};
+pub use setup::{Setup, range, young_pages};
 
 use crate::layout::Arena;
-use crate::scenario::OnHost;
 use pageout_experiment::fields::OrderName;
-use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{FormatName, with_format};
 use pageout_experiment::rounds::Cell;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
@@ -43,16 +41,6 @@ pub fn mglru_table() -> Vec<ReclaimFile> {
 /// Whether the main table shows the stages of a scenario.
 pub fn shows_stages(one: &ReclaimFile) -> bool {
     one.orders == ReclaimFile::DEFAULT.orders
-}
-
-impl OnHost for ReclaimFile {
-    fn footprint(&self) -> Footprint {
-        with_format!(self.format, F => Footprint::of::<F>(&limits::<F>(self), tables::<F>(self)))
-    }
-
-    fn arena(&self) -> Arena {
-        with_format!(self.format, F => Arena::new::<F>(&limits::<F>(self), tables::<F>(self)))
-    }
 }
 
 /// The scenario on `arena`, ready to be measured under `variants`; by stage, if asked for and if

@@ -2,8 +2,9 @@
 //! by entries that are old or young, and anonymous memory faulted in beside it.
 
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
+use crate::scenario::OnHost;
 use crate::walker::make_young;
-use pageout_experiment::formats::Arch;
+use pageout_experiment::formats::{Arch, FormatName};
 use pageout_experiment::scenarios::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::mmu::{Asid, Caps};
@@ -32,32 +33,36 @@ pub struct Setup<'a, F> {
     pub spaces: Vec<(MmId, Pfn)>,
 }
 
-/// What the engine is to have room for.
-pub fn limits<F: Arch>(one: &ReclaimFile) -> Limits {
-    let processes = one.processes as usize;
-    let anon = pages::<F>(one.anon_bytes()) * processes;
-    let anon_folios = folios::<F>(one, one.anon_bytes()) * processes;
-    let folios = folios::<F>(one, one.file_bytes());
-    Limits {
-        frames: pages::<F>(one.file_bytes()) + anon,
-        folios: folios + anon_folios,
-        vmas: 2 * processes,
-        mms: processes,
-        // The file, and anonymous memory of each process.
-        mappings: 1 + processes,
-        memcgs: 1,
-        shadows: folios,
-        slots: anon,
-        // Two of each cgroup, the root among them.
-        filters: 4,
+impl OnHost for ReclaimFile {
+    fn format(&self) -> FormatName {
+        self.format
     }
-}
 
-/// Page tables of all processes.
-pub fn tables<F: Arch>(one: &ReclaimFile) -> usize {
-    // Both kinds of memory may end in the middle of a table of each level.
-    let of = |bytes| tables_of::<F>(pages::<F>(bytes), one.processes, one.map);
-    of(one.file_bytes()) + if one.anon_bytes() > 0 { of(one.anon_bytes()) } else { 0 }
+    fn limits<F: Arch>(&self) -> Limits {
+        let processes = self.processes as usize;
+        let anon = pages::<F>(self.anon_bytes()) * processes;
+        let anon_folios = folios::<F>(self, self.anon_bytes()) * processes;
+        let folios = folios::<F>(self, self.file_bytes());
+        Limits {
+            frames: pages::<F>(self.file_bytes()) + anon,
+            folios: folios + anon_folios,
+            vmas: 2 * processes,
+            mms: processes,
+            // The file, and anonymous memory of each process.
+            mappings: 1 + processes,
+            memcgs: 1,
+            shadows: folios,
+            slots: anon,
+            // Two of each cgroup, the root among them.
+            filters: 4,
+        }
+    }
+
+    fn tables<F: Arch>(&self) -> usize {
+        // Both kinds of memory may end in the middle of a table of each level.
+        let of = |bytes| tables_of::<F>(pages::<F>(bytes), self.processes, self.map);
+        of(self.file_bytes()) + if self.anon_bytes() > 0 { of(self.anon_bytes()) } else { 0 }
+    }
 }
 
 fn pages<F: Arch>(bytes: u64) -> usize {

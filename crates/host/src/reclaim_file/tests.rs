@@ -4,7 +4,7 @@ use super::setup::{Setup, young};
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::layout::MAP_START;
 use crate::scenario::OnHost;
-use pageout_experiment::declare::Declared;
+use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::scenarios::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};

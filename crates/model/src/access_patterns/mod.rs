@@ -18,7 +18,7 @@ pub use measure::{DRAWN, TIME, Times};
 pub use summary::table;
 
 use crate::{Model, OnMachine, check_memory};
-use pageout_experiment::declare::{Declared, Lists, read};
+use pageout_experiment::declare::{Checked, Declared, Lists, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::formats::{FormatName, with_format};
 use pageout_experiment::scenarios::{self, AccessPatternsLists};
@@ -59,7 +59,7 @@ impl AccessPatterns {
             lists.format = model.formats();
         }
         read::<scenarios::AccessPatterns>(arguments, &mut lists)?;
-        let all = scenarios::AccessPatterns::all(&lists)?.into_iter();
+        let all = scenarios::AccessPatterns::combined(&lists)?.into_iter();
         all.map(|one| Ok(Self::new(one, platform_for(one.format, model)?))).collect()
     }
 

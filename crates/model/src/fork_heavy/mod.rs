@@ -9,7 +9,7 @@ mod tests;
 pub use run::{LOOP, Outcome};
 
 use crate::{Model, OnMachine, One, Scenario};
-use pageout_experiment::declare::{Declared, read};
+use pageout_experiment::declare::{Checked, Declared, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, with_format};
@@ -39,7 +39,7 @@ impl ForkHeavy {
     /// # Errors
     /// [`FieldError`], also for a format that the machine has no entries of.
     pub fn all(lists: &ForkHeavyLists, model: &Model) -> Result<Vec<Self>, FieldError> {
-        Self::each(scenarios::ForkHeavy::all(lists)?, |one| one.format, model)
+        Self::each(scenarios::ForkHeavy::combined(lists)?, |one| one.format, model)
     }
 
     /// Shells on a machine of so many cores: the last core is the reclaiming task's.

@@ -8,7 +8,7 @@ mod tests;
 pub use run::{CPU_SHARE, Outcome, REPETITION, UNMAP_SHARE};
 
 use crate::{Model, OnMachine, One, Scenario};
-use pageout_experiment::declare::{Declared, read};
+use pageout_experiment::declare::{Checked, Declared, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, with_format};
@@ -39,7 +39,7 @@ impl PageoutShared {
     /// # Errors
     /// [`FieldError`], also for a format that the machine has no entries of.
     pub fn all(lists: &PageoutSharedLists, model: &Model) -> Result<Vec<Self>, FieldError> {
-        Self::each(scenarios::PageoutShared::all(lists)?, |one| one.format, model)
+        Self::each(scenarios::PageoutShared::combined(lists)?, |one| one.format, model)
     }
 
     fn pages<F: Arch>(&self) -> usize {

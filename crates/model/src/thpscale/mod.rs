@@ -16,7 +16,7 @@ pub use outcome::{
 };
 
 use crate::{Model, OnMachine, One, Scenario};
-use pageout_experiment::declare::{Declared, read};
+use pageout_experiment::declare::{Checked, Declared, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::with_format;
@@ -44,7 +44,7 @@ impl Thpscale {
     pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
         let mut lists = lists_for(model);
         read::<scenarios::Thpscale>(arguments, &mut lists)?;
-        Self::each(scenarios::Thpscale::all(&lists)?, |one| one.format, model)
+        Self::each(scenarios::Thpscale::combined(&lists)?, |one| one.format, model)
     }
 
     /// All rows of the thread's table, with about so much memory each.
@@ -52,7 +52,7 @@ impl Thpscale {
     /// # Errors
     /// [`FieldError`] if the model's platform has no huge pages of 2 MiB.
     pub fn rows_near(bytes: u64, model: &Model) -> Result<Vec<Self>, FieldError> {
-        let all = scenarios::Thpscale::all(&lists_for(model))?;
+        let all = scenarios::Thpscale::combined(&lists_for(model))?;
         let all = all.into_iter().map(|one| one.near(bytes)).collect();
         Self::each(all, |one| one.format, model)
     }
