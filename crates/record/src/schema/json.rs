@@ -50,21 +50,34 @@ impl Compact {
             None => Ok(()),
         }
     }
+
+    /// Begins a number, or the lack of one; within a list it stays in the list's line.
+    fn same_line<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        let in_list = self.next.take();
+        self.after_number = in_list.is_some();
+        if in_list == Some(Place::Later) { to.write_all(b", ") } else { Ok(()) }
+    }
 }
 
 impl Formatter for Compact {
     fn write_f64<W: ?Sized + Write>(&mut self, to: &mut W, value: f64) -> io::Result<()> {
-        let in_list = self.next.take();
-        if in_list == Some(Place::Later) {
-            to.write_all(b", ")?;
-        }
-        self.after_number = in_list.is_some();
+        self.same_line(to)?;
         let negative_zero = value == 0.0 && value.is_sign_negative();
         if value.fract() == 0.0 && value.abs() < WHOLE && !negative_zero {
             write!(to, "{value:.0}")
         } else {
             self.pretty.write_f64(to, value)
         }
+    }
+
+    fn write_null<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.same_line(to)?;
+        self.pretty.write_null(to)
+    }
+
+    fn begin_string<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.own_line(to)?;
+        self.pretty.begin_string(to)
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {

@@ -3,17 +3,23 @@
 mod convert;
 mod csv;
 mod json;
+mod matrix;
 mod pool;
 mod read;
+mod sequence;
+mod series;
 mod types;
 mod validate;
 
 pub use convert::{ConvertError, from_version_1};
 pub use csv::CsvError;
+pub use matrix::{Edges, Matrix};
 pub use pool::PoolError;
 pub use read::ReadError;
+pub use sequence::{Sequence, Step, StepKind};
+pub use series::{Axis, Line, Series};
 pub use types::{
     Activity, Basis, Better, Bound, Claim, Ground, Labels, Machine, Metric, Record, RecordSet, Run,
-    SCHEMA, VERSION,
+    SCHEMA, Told, VERSION,
 };
 pub use validate::{InvalidRecord, Problem};

@@ -22,10 +22,10 @@ pub enum PoolError {
         second_machine: String,
     },
     /// The same metric in another unit, on another basis, with another direction, or with another
-    /// of what cannot be pooled: an interval, a bound, a claim or activities.
+    /// of what cannot be pooled: all but samples.
     #[error(
-        "{name}: {scenario}, metric {metric:?} has another unit, basis, direction, source, \
-         interval, bound, claim or activities before"
+        "{name}: {scenario}, metric {metric:?} has another unit, basis, direction, source or \
+         interval before, or tells something else than samples, which alone are pooled"
     )]
     Unlike {
         /// Name of the set where it is met the second time.
@@ -104,7 +104,9 @@ fn add(records: &mut Vec<Record>, record: Record, name: &str) -> Result<(), Pool
 /// All that must be the same where samples are pooled.
 fn kind(metric: &Metric) -> impl PartialEq {
     let Metric { unit, basis, better, source, interval, bound, claim, activities, .. } = metric;
-    (unit, basis, better, source, interval, bound, claim, activities)
+    let Metric { series, matrix, sequence, .. } = metric;
+    let pictured = (series, matrix, sequence);
+    (unit, basis, better, source, interval, bound, claim, activities, pictured)
 }
 
 fn measures(set: &RecordSet) -> bool {

@@ -5,6 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::matrix::Matrix;
+use super::sequence::Sequence;
+use super::series::Series;
 use crate::stats::Interval;
 
 /// The schema name every record set carries.
@@ -81,7 +84,7 @@ pub struct Record {
     pub metrics: Vec<Metric>,
 }
 
-/// One quantity. It holds exactly one of samples, a bound, a claim and activities.
+/// One quantity. It tells exactly one thing: see [`Told`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
@@ -111,6 +114,34 @@ pub struct Metric {
     /// Time by activity: the tasks, with what they did below them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub activities: Vec<Activity>,
+    /// How numbers change along time, or along another quantity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+    /// A number for each cell of two quantities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<Matrix>,
+    /// What happened, one step after another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<Sequence>,
+}
+
+/// What a metric tells, for readers that must not forget a kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Told<'a> {
+    /// Samples, one or more.
+    Values(&'a [f64]),
+    /// Limits of a quoted value.
+    Bound(&'a Bound),
+    /// Which way a quoted difference goes.
+    Claim(Claim),
+    /// Time by activity, one or more tasks.
+    Activities(&'a [Activity]),
+    /// Lines over one axis.
+    Series(&'a Series),
+    /// Cells of two axes.
+    Matrix(&'a Matrix),
+    /// Steps in their order.
+    Sequence(&'a Sequence),
 }
 
 /// Bounds of a value; at least one is given.
@@ -229,12 +260,58 @@ impl Metric {
             bound: None,
             claim: None,
             activities: Vec::new(),
+            series: None,
+            matrix: None,
+            sequence: None,
+        }
+    }
+
+    /// All that it tells; a valid metric tells one thing.
+    pub(super) fn all_told(&self) -> Vec<Told<'_>> {
+        let values = self.is_sampled().then_some(Told::Values(&self.values));
+        let activities =
+            (!self.activities.is_empty()).then_some(Told::Activities(&self.activities));
+        let told = [
+            values,
+            self.bound.as_ref().map(Told::Bound),
+            self.claim.map(Told::Claim),
+            activities,
+            self.series.as_ref().map(Told::Series),
+            self.matrix.as_ref().map(Told::Matrix),
+            self.sequence.as_ref().map(Told::Sequence),
+        ];
+        told.into_iter().flatten().collect()
+    }
+
+    /// What it tells.
+    ///
+    /// # Panics
+    /// If the metric is not valid: [`RecordSet::validate`] has to have been passed.
+    pub fn told(&self) -> Told<'_> {
+        match self.all_told()[..] {
+            [told] => told,
+            _ => panic!("a valid metric tells one thing: {self:?}"),
         }
     }
 
     /// Whether it has samples: only then it is a row of a table.
     pub const fn is_sampled(&self) -> bool {
         !self.values.is_empty()
+    }
+}
+
+impl Told<'_> {
+    /// The name in JSON of what is told.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Values(_) => "values",
+            Self::Bound(_) => "bound",
+            Self::Claim(_) => "claim",
+            Self::Activities(_) => "activities",
+            Self::Series(_) => "series",
+            Self::Matrix(_) => "matrix",
+            Self::Sequence(_) => "sequence",
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::types::{Activity, Basis, Bound, Ground, Labels, Metric, Record, RecordSet};
+use super::matrix::Matrix;
+use super::sequence::Sequence;
+use super::series::Series;
+use super::types::{Activity, Basis, Bound, Ground, Labels, Metric, Record, RecordSet, Told};
 use crate::stats::Interval;
 
 /// A record set that breaks a rule of the format.
@@ -19,10 +22,16 @@ pub struct InvalidRecord {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Problem {
     /// A metric that tells nothing.
-    #[error("it has nothing to tell; values, or else a bound, a claim or activities are needed")]
+    #[error(
+        "it has nothing to tell; values, a bound, a claim, activities, a series, a matrix or a \
+         sequence is needed"
+    )]
     NothingTold,
     /// A metric that tells several things.
-    #[error("it has {found}; one of values, bound, claim and activities is accepted")]
+    #[error(
+        "it has {found}; one of values, bound, claim, activities, series, matrix and sequence is \
+         accepted"
+    )]
     SeveralTold {
         /// What it has, by name.
         found: String,
@@ -69,6 +78,44 @@ pub enum Problem {
         name: String,
         /// Its own time.
         own: f64,
+    },
+    /// A list with fewer elements than have a meaning.
+    #[error("{what} has {found} elements; {least} or more are accepted")]
+    Short {
+        /// Which list.
+        what: &'static str,
+        /// How many it has.
+        found: usize,
+        /// How many it needs.
+        least: usize,
+    },
+    /// A list that does not go with another one.
+    #[error("there are {found} {what}; {needed} are accepted here")]
+    Count {
+        /// What was counted.
+        what: &'static str,
+        /// How many there must be.
+        needed: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// Places of an axis that are not in their order.
+    #[error("{what} has {before} before {after}; ascending numbers are accepted")]
+    NotAscending {
+        /// Which list.
+        what: &'static str,
+        /// A number.
+        before: f64,
+        /// The one after it.
+        after: f64,
+    },
+    /// A step of somebody who is not there.
+    #[error("a step is of actor {found}; there are {actors}, counted from 0")]
+    NoActor {
+        /// The actor named.
+        found: usize,
+        /// How many there are.
+        actors: usize,
     },
     /// A published value that cites nothing.
     #[error("a published value needs a source")]
@@ -166,21 +213,20 @@ fn check_metric(metric: &Metric) -> Result<(), Problem> {
         return Err(Problem::NotPublished { what, basis: metric.basis });
     }
     metric.bound.iter().try_for_each(check_bound)?;
-    metric.activities.iter().try_for_each(check_activity)
+    metric.activities.iter().try_for_each(check_activity)?;
+    metric.series.iter().try_for_each(Series::check)?;
+    metric.matrix.iter().try_for_each(Matrix::check)?;
+    metric.sequence.iter().try_for_each(Sequence::check)
 }
 
 fn tells_one_thing(metric: &Metric) -> Result<(), Problem> {
-    let told = [
-        ("values", metric.is_sampled()),
-        ("bound", metric.bound.is_some()),
-        ("claim", metric.claim.is_some()),
-        ("activities", !metric.activities.is_empty()),
-    ];
-    let found: Vec<&str> = told.into_iter().filter(|told| told.1).map(|told| told.0).collect();
-    match found[..] {
+    match metric.all_told()[..] {
         [] => Err(Problem::NothingTold),
         [_] => Ok(()),
-        [_, _, ..] => Err(Problem::SeveralTold { found: found.join(" and ") }),
+        ref several => {
+            let found: Vec<&str> = several.iter().map(Told::name).collect();
+            Err(Problem::SeveralTold { found: found.join(" and ") })
+        }
     }
 }
 
@@ -220,18 +266,18 @@ fn check_activity(activity: &Activity) -> Result<(), Problem> {
     parts.iter().try_for_each(check_activity)
 }
 
-fn finite(what: impl FnOnce() -> String, value: f64) -> Result<(), Problem> {
+pub(super) fn finite(what: impl FnOnce() -> String, value: f64) -> Result<(), Problem> {
     if value.is_finite() { Ok(()) } else { Err(Problem::NotFinite { what: what(), value }) }
 }
 
-fn named(what: &'static str, text: &str) -> Result<(), Problem> {
+pub(super) fn named(what: &'static str, text: &str) -> Result<(), Problem> {
     if text.trim().is_empty() {
         return Err(Problem::Unnamed { what });
     }
     printable(what, text)
 }
 
-fn printable(what: &'static str, text: &str) -> Result<(), Problem> {
+pub(super) fn printable(what: &'static str, text: &str) -> Result<(), Problem> {
     if text.chars().any(char::is_control) {
         return Err(Problem::ControlCharacter { what, text: text.to_owned() });
     }

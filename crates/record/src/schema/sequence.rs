@@ -1,0 +1,70 @@
+//! Steps of several actors, one after another.
+
+use serde::{Deserialize, Serialize};
+
+use super::series::as_many;
+use super::validate::{Problem, named, printable};
+
+/// What several actors did, in the order in which it took effect: a counterexample, for example.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sequence {
+    /// Who acts, such as `CPU 0`.
+    pub actors: Vec<String>,
+    /// What is shown beside each step, such as what an entry holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<String>,
+    /// The steps, the first one first.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a [`Sequence`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Who acts: an index of the actors.
+    pub actor: usize,
+    /// What is done.
+    pub text: String,
+    /// What came of it for each watched thing, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// What kind of step it is.
+    pub kind: StepKind,
+}
+
+/// What kind of step it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepKind {
+    /// It is allowed.
+    Step,
+    /// Here a property is broken.
+    Violation,
+}
+
+impl StepKind {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::Step, Self::Violation];
+}
+
+impl Sequence {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        self.actors.iter().try_for_each(|actor| named("actor", actor))?;
+        self.watched.iter().try_for_each(|watched| named("watched thing", watched))?;
+        if self.steps.is_empty() {
+            return Err(Problem::Short { what: "steps", found: 0, least: 1 });
+        }
+        for step in &self.steps {
+            named("step", &step.text)?;
+            if step.actor >= self.actors.len() {
+                return Err(Problem::NoActor { found: step.actor, actors: self.actors.len() });
+            }
+            if !step.after.is_empty() {
+                as_many("results of a step", self.watched.len(), step.after.len())?;
+            }
+            step.after.iter().try_for_each(|after| printable("after", after))?;
+        }
+        Ok(())
+    }
+}

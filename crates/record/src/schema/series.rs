@@ -1,0 +1,86 @@
+//! Numbers along an axis.
+
+use serde::{Deserialize, Serialize};
+
+use super::validate::{Problem, finite, named, printable};
+
+/// One or more lines over the same places of an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// What the places are places of.
+    pub x: Axis,
+    /// The places, in ascending order.
+    pub at: Vec<f64>,
+    /// The lines, from bottom to top where they are stacked.
+    pub lines: Vec<Line>,
+    /// Whether the lines are shares of a whole, so that their sum has a meaning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stacked: bool,
+}
+
+/// What an axis shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// The quantity, such as `time`.
+    pub name: String,
+    /// Its unit; empty for a pure number.
+    pub unit: String,
+}
+
+/// One line of a [`Series`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// What it shows, such as `generation 3`.
+    pub name: String,
+    /// A number for each place, in the metric's unit; `None` where there is nothing to show.
+    pub values: Vec<Option<f64>>,
+}
+
+impl Axis {
+    /// An axis of a quantity in a unit.
+    pub fn new(name: &str, unit: &str) -> Self {
+        Self { name: name.to_owned(), unit: unit.to_owned() }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        named("axis", &self.name)?;
+        printable("the axis's unit", &self.unit)
+    }
+}
+
+impl Series {
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        self.x.check()?;
+        ascending("at", &self.at)?;
+        if self.lines.is_empty() {
+            return Err(Problem::Short { what: "lines", found: 0, least: 1 });
+        }
+        for line in &self.lines {
+            named("line", &line.name)?;
+            as_many("values of a line", self.at.len(), line.values.len())?;
+            line.values.iter().flatten().try_for_each(|value| {
+                finite(|| format!("a value of line {:?}", line.name), *value)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that there are as many as are needed.
+pub(super) fn as_many(what: &'static str, needed: usize, found: usize) -> Result<(), Problem> {
+    if needed == found { Ok(()) } else { Err(Problem::Count { what, needed, found }) }
+}
+
+/// Checks that numbers are finite and each is above the one before.
+pub(super) fn ascending(what: &'static str, values: &[f64]) -> Result<(), Problem> {
+    for (index, value) in values.iter().enumerate() {
+        finite(|| format!("{what}[{index}]"), *value)?;
+    }
+    match values.windows(2).find(|pair| pair[0] >= pair[1]) {
+        Some(pair) => Err(Problem::NotAscending { what, before: pair[0], after: pair[1] }),
+        None => Ok(()),
+    }
+}
