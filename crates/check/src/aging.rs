@@ -117,7 +117,7 @@ fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>
     let start = world.describe();
     world.begin_log();
     stage.age(cpu, true);
-    let steps = event_log::lines(&world.events(), &["walker"]);
+    let steps = event_log::lines(world.events());
     let young = (0..case.pages).map(|page| stage.is_young(page)).collect();
     let folios = stage.folios.iter().map(|id| maps.folio(*id).recency()).collect();
     let entered = stage.age(cpu, false) == 1;
@@ -146,7 +146,7 @@ pub(super) fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counter
             let start = world.describe();
             world.begin_log();
             folio_referenced(&maps, &stage.env, cpu, stage.folios[0], None, None, stage.aging());
-            let steps = event_log::lines(&world.events(), &["reclaimer"]);
+            let steps = event_log::lines(world.events());
             let entered = stage.age(cpu, false) == 1;
             let counted = if family == Family::PerEntry { 1 } else { 8 };
             if entered != (counted >= 2) {

@@ -141,7 +141,7 @@ fn unmap<S: Subject, F: Small>(
         dirty: guard.folio().flags().contains(FolioFlags::DIRTY),
         cached: pages.filter(|page| world.is_cached(0, ASID, *page)).collect(),
     };
-    (left, start, event_log::lines(&world.events(), &["reclaimer"]))
+    (left, start, event_log::lines(world.events()))
 }
 
 fn set_up<S: Subject, F: Small>(

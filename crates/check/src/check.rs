@@ -153,7 +153,10 @@ impl Task {
             let told = (stage.perform)(scenario, &mut stacks, deviations, true);
             let told = self.counterexample(stage, scenario, deviations, told);
             let told = told.expect("an execution fails each time it is repeated");
-            if shortest.as_ref().is_none_or(|best| told.steps.len() < best.steps.len()) {
+            if shortest
+                .as_ref()
+                .is_none_or(|best| told.happened.steps.len() < best.happened.steps.len())
+            {
                 shortest = Some(told);
             }
             let enough = failures == COMPARED;
@@ -196,8 +199,7 @@ impl Task {
         Some(Counterexample::of_schedule(
             &told.violation?,
             format!("{} ({})", scenario.about, stage.format),
-            told.start,
-            event_log::lines(&told.events, &scenario.agents_named()),
+            event_log::steps(&told.log, &scenario.agents_named(), told.start),
             format!("{} --replay {}", self.command, choices(deviations)),
         ))
     }

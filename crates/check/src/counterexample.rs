@@ -3,6 +3,7 @@
 use super::property::Violation;
 use super::schedule::Deviation;
 use pageout_exhibits::harness;
+use pageout_record::schema::{Sequence, Step, StepKind};
 use std::fmt;
 
 /// One failing execution.
@@ -16,10 +17,8 @@ pub struct Counterexample {
     pub found: String,
     /// Where: the scenario, or the call, and the format.
     pub place: String,
-    /// How things stood at the start.
-    pub start: Vec<String>,
-    /// What happened, in order.
-    pub steps: Vec<String>,
+    /// How things stood at the start, and what happened, up to what was found.
+    pub happened: Sequence,
     /// The command that replays it, where it is a schedule.
     pub replay: Option<String>,
 }
@@ -29,8 +28,7 @@ impl Counterexample {
     pub fn of_schedule(
         violation: &Violation,
         place: String,
-        start: Vec<String>,
-        steps: Vec<String>,
+        happened: Sequence,
         replay: String,
     ) -> Self {
         Self {
@@ -38,10 +36,18 @@ impl Counterexample {
             says: violation.property.says(),
             found: violation.found.clone(),
             place,
-            start,
-            steps,
+            happened,
             replay: Some(replay),
         }
+    }
+
+    /// What happened, with what was found as the last step.
+    pub fn sequence(&self) -> Sequence {
+        let mut sequence = self.happened.clone();
+        let actor = sequence.steps.last().map_or(0, |step| step.actor);
+        let text = format!("{}: {}", self.property, self.found);
+        sequence.steps.push(Step { actor, text, after: Vec::new(), kind: StepKind::Violation });
+        sequence
     }
 
     /// A failing case of an exhaustive comparison.
@@ -51,22 +57,41 @@ impl Counterexample {
             says: case.property,
             found: case.found.clone(),
             place: format!("{} ({})", case.call, case.format),
-            start: case.table.clone(),
-            steps: case.steps.clone(),
+            happened: of_one_caller(case),
             replay: None,
         }
+    }
+}
+
+/// The steps of a case, in which one caller acts.
+fn of_one_caller(case: &harness::Counterexample) -> Sequence {
+    let step = |text: &String| Step {
+        actor: 0,
+        text: text.clone(),
+        after: Vec::new(),
+        kind: StepKind::Step,
+    };
+    Sequence {
+        actors: vec!["caller".to_owned()],
+        start: case.table.clone(),
+        watched: Vec::new(),
+        steps: case.steps.iter().map(step).collect(),
     }
 }
 
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}; at the start:", self.place)?;
-        for line in &self.start {
+        let Sequence { actors, start, steps, .. } = &self.happened;
+        for line in start {
             writeln!(f, "      {line}")?;
         }
         writeln!(f, "  then:")?;
-        for (number, step) in (1..).zip(&self.steps) {
-            writeln!(f, "  {number:>2}. {step}")?;
+        for (number, Step { actor, text, .. }) in (1..).zip(steps) {
+            match &actors[..] {
+                [_] => writeln!(f, "  {number:>2}. {text}")?,
+                actors => writeln!(f, "  {number:>2}. {}: {text}", actors[*actor])?,
+            }
         }
         writeln!(f, "  {}: {}.", self.property, self.found)?;
         writeln!(f, "  It should hold that {}.", self.says)?;

@@ -1,7 +1,8 @@
 //! What happened, told in steps a person can follow.
 
+use super::world::WATCHED;
 use pageout_paging::Pfn;
-use std::fmt::Write;
+use pageout_record::schema::{Sequence, Step, StepKind};
 
 /// Something that was done by one agent. Like things done to neighbouring pages are told as one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,35 +65,78 @@ impl Event {
         alike
     }
 
-    fn tell(&self, agents: &[&str]) -> String {
-        let who = self.who.map_or("hardware", |who| agents[who]);
-        let mut line = if agents[0].is_empty() { String::new() } else { format!("{who}: ") };
-        line += self.verb;
-        if let Some((first, nr)) = self.pages {
-            let _ = match nr {
-                1 => write!(line, " page {first}"),
-                _ => write!(line, " pages {first}–{}", first + nr - 1),
-            };
-        }
-        if let Some((first, nr)) = self.frames {
-            let arrow = if self.pages.is_some() { " → " } else { " " };
-            let _ = match nr {
-                1 => write!(line, "{arrow}frame {}", first.get()),
-                _ => write!(line, "{arrow}frames {}–{}", first.get(), first.get() + nr - 1),
-            };
-        }
-        line + &self.note
+    /// What was done, without who did it.
+    fn text(&self) -> String {
+        let range = |what: &str, first: u64, nr: u64| match nr {
+            1 => format!("{what} {first}"),
+            _ => format!("{what}s {first}–{}", first + nr - 1),
+        };
+        let pages = self.pages.map(|(first, nr)| range("page", first, nr));
+        let frames = self.frames.map(|(first, nr)| range("frame", first.get(), nr));
+        let of: Vec<String> = pages.into_iter().chain(frames).collect();
+        let words = [self.verb.to_owned(), of.join(" → ")];
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        words.join(" ") + &self.note
     }
 }
 
-/// The events as lines, in order.
-pub fn lines(events: &[Event], agents: &[impl AsRef<str>]) -> Vec<String> {
-    let agents: Vec<_> = agents.iter().map(AsRef::as_ref).chain(["afterwards"]).collect();
-    let mut merged: Vec<Event> = Vec::new();
-    for event in events {
-        if !merged.last_mut().is_some_and(|last| last.absorb(event)) {
-            merged.push(event.clone());
+/// An event, and what it left of each thing that is watched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Logged {
+    /// What was done.
+    pub event: Event,
+    /// What things were like then, in the order of [`WATCHED`](super::world::WATCHED).
+    pub after: Vec<String>,
+}
+
+impl Logged {
+    /// Makes `next` a part of this, if it goes on where this ended.
+    fn absorb(&mut self, next: &Self) -> bool {
+        let absorbed = self.event.absorb(&next.event);
+        if absorbed {
+            self.after.clone_from(&next.after);
+        }
+        absorbed
+    }
+}
+
+/// The events of agents as steps, in order. Agents beyond those named act after all of them.
+pub fn steps(logged: &[Logged], agents: &[impl AsRef<str>], start: Vec<String>) -> Sequence {
+    let mut actors: Vec<String> = agents.iter().map(|name| name.as_ref().to_owned()).collect();
+    let mut merged: Vec<Logged> = Vec::new();
+    for next in logged {
+        if !merged.last_mut().is_some_and(|last| last.absorb(next)) {
+            merged.push(next.clone());
         }
     }
-    merged.iter().map(|event| event.tell(&agents)).collect()
+    let mut steps = Vec::new();
+    for Logged { event, after } in merged {
+        let actor = match event.who {
+            Some(who) if who < agents.len() => who,
+            Some(_) => place(&mut actors, "afterwards"),
+            None => place(&mut actors, "hardware"),
+        };
+        steps.push(Step { actor, text: event.text(), after, kind: StepKind::Step });
+    }
+    let watched = WATCHED.map(str::to_owned).into();
+    Sequence { actors, start, watched, steps }
+}
+
+/// The place of a name, added if it is not there.
+fn place(actors: &mut Vec<String>, name: &str) -> usize {
+    actors.iter().position(|known| known == name).unwrap_or_else(|| {
+        actors.push(name.to_owned());
+        actors.len() - 1
+    })
+}
+
+/// Like things in a row as lines of their own, whoever did them.
+pub fn lines(events: impl IntoIterator<Item = Event>) -> Vec<String> {
+    let mut merged: Vec<Event> = Vec::new();
+    for event in events {
+        if !merged.last_mut().is_some_and(|last| last.absorb(&event)) {
+            merged.push(event);
+        }
+    }
+    merged.iter().map(Event::text).collect()
 }

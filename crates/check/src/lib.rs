@@ -15,6 +15,7 @@ pub mod harness;
 pub mod memory;
 mod panics;
 pub mod property;
+pub mod records;
 pub mod registers;
 pub mod scenario;
 pub mod schedule;

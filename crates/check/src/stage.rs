@@ -2,7 +2,7 @@
 
 use super::access::Access;
 use super::agent_cpu::{AgentCpu, Ground};
-use super::event_log::Event;
+use super::event_log::Logged;
 use super::format::Small;
 use super::harness::{ASID, FIRST_PAGE, Harness};
 use super::memory::FIRST_FRAME;
@@ -25,7 +25,7 @@ pub struct Outcome {
     /// How things stood at the start, and what happened, if they were to be told.
     pub start: Vec<String>,
     /// See above.
-    pub events: Vec<Event>,
+    pub log: Vec<Logged>,
 }
 
 /// Executes a scenario under `S` with the choices `deviations`.
@@ -55,7 +55,7 @@ pub fn perform<S: Subject, F: Small>(
             world.fail(Property::Progress, "the agents wait for each other".to_owned());
         }
     }
-    Outcome { trace, violation: world.violation(), start, events: world.events() }
+    Outcome { trace, violation: world.violation(), start, log: world.logged() }
 }
 
 /// The input must balance; and every page is loaded, all is reclaimed, and every page is loaded

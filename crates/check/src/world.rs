@@ -1,7 +1,7 @@
 //! What the agents share: page tables, memory, TLBs, and what must hold of them.
 
 use super::access::Access;
-use super::event_log::{self, Event};
+use super::event_log::{self, Event, Logged};
 use super::memory::Memory;
 use super::property::{Property, Violation};
 use super::registers::{Kind, Registers};
@@ -24,6 +24,9 @@ const TABLES: usize = 16;
 
 /// Page frames.
 pub const FRAMES: usize = 16;
+
+/// What is shown of the world after each step.
+pub const WATCHED: [&str; 2] = ["page table", "TLBs may hold"];
 
 /// What a process may not do once a call has returned.
 #[derive(Clone, Debug)]
@@ -52,7 +55,7 @@ pub struct World<F> {
     forbidden: RefCell<Vec<Forbidden>>,
     violation: RefCell<Option<Violation>>,
     /// Events, when they are to be told.
-    events: RefCell<Option<Vec<Event>>>,
+    log: RefCell<Option<Vec<Logged>>>,
     roots: RefCell<Vec<(Asid, Pfn)>>,
     /// The scenario's first page.
     pub first_page: u64,
@@ -75,7 +78,7 @@ impl<F: Format> World<F> {
             registers: RefCell::new(Registers::new(kind)),
             forbidden: RefCell::default(),
             violation: RefCell::default(),
-            events: RefCell::default(),
+            log: RefCell::default(),
             roots: RefCell::default(),
             first_page,
             format: PhantomData,
@@ -151,26 +154,26 @@ impl<F: Format> World<F> {
             Shootdown::Broadcast => ("tells all TLBs to forget", ", and does not wait"),
             Shootdown::Ipi => ("interrupts all CPUs, whose TLBs forget", ""),
         };
-        self.tell(|| self.of_pages(Event::plain(Some(cpu), verb), what).noting(note));
         match self.machine.shootdown {
             Shootdown::Broadcast => self.issued.borrow_mut()[cpu].push(what),
             Shootdown::Ipi => self.forget(what),
         }
+        self.tell(|| self.of_pages(Event::plain(Some(cpu), verb), what).noting(note));
     }
 
     /// What this CPU issued has taken effect.
     pub fn complete(&self, cpu: usize) {
         let issued = std::mem::take(&mut self.issued.borrow_mut()[cpu]);
+        issued.iter().for_each(|what| self.forget(*what));
         if !issued.is_empty() {
             self.tell(|| Event::plain(Some(cpu), "waits until the TLBs have forgotten"));
         }
-        issued.into_iter().for_each(|what| self.forget(what));
     }
 
     /// This CPU's TLB forgets at once.
     pub fn invalidate_local(&self, cpu: usize, what: Invalidate) {
-        self.tell(|| self.of_pages(Event::plain(Some(cpu), "makes its own TLB forget"), what));
         self.tlbs.borrow_mut()[cpu].forget::<F>(what);
+        self.tell(|| self.of_pages(Event::plain(Some(cpu), "makes its own TLB forget"), what));
     }
 
     fn forget(&self, what: Invalidate) {
@@ -304,25 +307,67 @@ impl<F: Format> World<F> {
 
     /// Begins to keep what happens.
     pub fn begin_log(&self) {
-        *self.events.borrow_mut() = Some(Vec::new());
+        *self.log.borrow_mut() = Some(Vec::new());
+    }
+
+    /// What happened, with what it left.
+    pub fn logged(&self) -> Vec<Logged> {
+        self.log.borrow().clone().unwrap_or_default()
     }
 
     /// What happened.
-    pub fn events(&self) -> Vec<Event> {
-        self.events.borrow().clone().unwrap_or_default()
+    pub fn events(&self) -> impl Iterator<Item = Event> {
+        self.logged().into_iter().map(|logged| logged.event)
     }
 
-    /// Keeps an event, if events are logged and nothing has failed yet.
+    /// Keeps an event that has taken effect, if events are logged and nothing has failed yet.
     pub fn tell(&self, event: impl FnOnce() -> Event) {
-        if self.events.borrow().is_some() && self.violation.borrow().is_none() {
-            let event = event();
-            self.events.borrow_mut().as_mut().expect("events are logged").push(event);
+        if self.log.borrow().is_some() && self.violation.borrow().is_none() {
+            let logged = Logged { event: event(), after: self.watched().into() };
+            self.log.borrow_mut().as_mut().expect("events are logged").push(logged);
         }
     }
 
     /// What is mapped and what is cached, in lines.
     pub fn describe(&self) -> Vec<String> {
-        let silent = &[""];
+        let mapped = self.mapped().into_iter().map(|range| format!("the table maps {range}"));
+        let cached = self.cached(0).into_iter().map(|range| format!("each TLB may hold {range}"));
+        mapped.chain(cached).collect()
+    }
+
+    /// What [`WATCHED`] names.
+    fn watched(&self) -> [String; WATCHED.len()] {
+        let ranges = |ranges: Vec<String>| match ranges.is_empty() {
+            true => "nothing".to_owned(),
+            false => ranges.join("; "),
+        };
+        // One CPU more than there are agents looks at the end.
+        let cpus = self.tlbs.borrow().len().saturating_sub(1).max(1);
+        let held: Vec<Vec<String>> = (0..cpus).map(|cpu| self.cached(cpu)).collect();
+        let held = match held.iter().all(|one| *one == held[0]) {
+            true => ranges(held[0].clone()),
+            false => (0..)
+                .zip(held)
+                .map(|(cpu, held)| format!("CPU {cpu}: {}", ranges(held)))
+                .collect::<Vec<_>>()
+                .join(". "),
+        };
+        [ranges(self.mapped()), held]
+    }
+
+    /// What a CPU's TLB may hold.
+    fn cached(&self, cpu: usize) -> Vec<String> {
+        let tlbs = self.tlbs.borrow();
+        let ranges = tlbs[cpu].translations().iter().map(|held| {
+            let event = Event::plain(Some(0), "").of_frames(held.pfn, held.nr);
+            let event = event.of_pages(held.page - self.first_page, held.nr);
+            event.noting(if held.stores { ", dirty" } else { "" })
+        });
+        ranges.flat_map(|event| event_log::lines([event])).collect()
+    }
+
+    /// What the first address space's table maps.
+    fn mapped(&self) -> Vec<String> {
         let mut mapped = Vec::new();
         for page in 0..2 * F::PTES as u64 {
             let entry = self.asids().first().and_then(|asid| self.entry(*asid, self.addr(page)));
@@ -336,17 +381,10 @@ impl<F: Format> World<F> {
                 (F::is_dirty(pte), ", dirty"),
             ];
             let note: String = words.iter().filter(|word| word.0).map(|word| word.1).collect();
-            let event = Event::plain(Some(0), "the table maps").of_pages(page, 1);
+            let event = Event::plain(Some(0), "").of_pages(page, 1);
             mapped.push(event.of_frames(F::pfn(pte), 1).noting(note));
         }
-        let mut lines = event_log::lines(&mapped, silent);
-        for held in self.tlbs.borrow()[0].translations() {
-            let event = Event::plain(Some(0), "").of_frames(held.pfn, held.nr);
-            let event = event.of_pages(held.page - self.first_page, held.nr);
-            let event = event.noting(if held.stores { ", dirty" } else { "" });
-            lines.push(format!("each TLB may hold{}", event_log::lines(&[event], silent)[0]));
-        }
-        lines
+        event_log::lines(mapped)
     }
 
     /// Tells of an entry's change, if it is one of the last level.

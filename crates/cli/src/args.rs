@@ -412,8 +412,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "CHOICES", requires = "format", conflicts_with = "bound")]
     pub replay: Option<String>,
     /// List properties, scenarios and exhibits
-    #[arg(long, conflicts_with_all = ["what", "exhibit", "format", "bound", "replay"])]
+    #[arg(long, conflicts_with_all = ["what", "exhibit", "format", "bound", "replay", "Output"])]
     pub list: bool,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 #[derive(Debug, Parser)]

@@ -4,14 +4,17 @@ mod tables;
 
 use crate::args::CheckArgs;
 use crate::error::CliError;
+use crate::this_run::this_run;
 use crate::{output, progress};
 use indicatif::ProgressBar;
 use pageout_check::catalog::{ENGINE, EXHIBITS, Exhibit};
 use pageout_check::check::{Report, Task};
 use pageout_check::counterexample::parse_choices;
 use pageout_check::property::Property;
+use pageout_check::records;
 use pageout_check::scenario::SCENARIOS;
 use pageout_check::search::Bounds;
+use pageout_record::schema::{Record, RecordSet};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -27,6 +30,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
         output::print_text(&tables::list())?;
         return Ok(ExitCode::SUCCESS);
     }
+    output::check(&[args.output.path()], &[])?;
     let format = args.format.as_deref().map(known_format).transpose()?;
     let of_format = |task: &Task| format.is_none_or(|format| task.format == format);
     let bounds = match args.bound {
@@ -44,7 +48,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
     };
     let tasks: Vec<_> = tasks.into_iter().filter(of_format).collect();
     if let Some(choices) = &args.replay {
-        return replay(&tasks, choices);
+        return replay(args, None, &tasks, choices);
     }
     let catalog = args.what.is_none();
     let exhibits: Vec<_> = if catalog { EXHIBITS.iter().collect() } else { Vec::new() };
@@ -59,10 +63,12 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
     let shown: Vec<(&Exhibit, Vec<Done>)> =
         exhibits.into_iter().zip(shown).map(|(e, tasks)| (e, run(tasks, bounds, &bar))).collect();
     bar.finish_and_clear();
-    output::print_text(&tables::all(&engine, &shown))?;
+    let of_engine = engine.iter().map(|(task, report)| records::search(task, None, report));
+    let of_exhibits = shown.iter().flat_map(|(exhibit, done)| found(exhibit, done));
+    emit(args, of_engine.chain(of_exhibits).collect(), || tables::all(&engine, &shown))?;
     let holds = engine.iter().all(|(_, report)| report.failure.is_none());
-    let found = |(_, done): &(_, Vec<Done>)| done.iter().all(|(_, r)| r.failure.is_some());
-    Ok(status(holds && shown.iter().all(found)))
+    let are_found = |(_, done): &(_, Vec<Done>)| done.iter().all(|(_, r)| r.failure.is_some());
+    Ok(status(holds && shown.iter().all(are_found)))
 }
 
 /// Finds an exhibit, or replays it, and shows its counterexamples.
@@ -78,15 +84,20 @@ fn show(
         return Err(CliError::CheckNothing { name, known });
     }
     if let Some(choices) = &args.replay {
-        return replay(&tasks, choices);
+        return replay(args, Some(exhibit), &tasks, choices);
     }
     let done = run(tasks, bounds, &ProgressBar::hidden());
-    output::print_text(&tables::exhibit(exhibit, &done))?;
+    emit(args, found(exhibit, &done).collect(), || tables::exhibit(exhibit, &done))?;
     Ok(status(done.iter().all(|(_, report)| report.failure.is_some())))
 }
 
 /// Executes given choices; the status says whether something failed, as a search would.
-fn replay(tasks: &[Task], choices: &str) -> Result<ExitCode, CliError> {
+fn replay(
+    args: &CheckArgs,
+    exhibit: Option<&Exhibit>,
+    tasks: &[Task],
+    choices: &str,
+) -> Result<ExitCode, CliError> {
     let choices = parse_choices(choices)?;
     let [task] = tasks else {
         return Err(CliError::CheckReplays(tasks.len()));
@@ -95,14 +106,28 @@ fn replay(tasks: &[Task], choices: &str) -> Result<ExitCode, CliError> {
         return Err(CliError::CheckReplays(0));
     }
     let found = task.replay(&choices)?;
-    let text = match &found {
+    let text = || match &found {
         Some(failure) => failure.to_string(),
         None => {
             format!("{} ({}): every property holds in that execution\n", task.what, task.format)
         }
     };
-    output::print_text(&text)?;
+    emit(args, vec![records::replay(task, exhibit, found.as_ref())], text)?;
     Ok(status(found.is_none()))
+}
+
+/// The records of an exhibit's searches.
+fn found<'a>(exhibit: &'a Exhibit, done: &'a [Done]) -> impl Iterator<Item = Record> + 'a {
+    done.iter().map(|(task, report)| records::search(task, Some(exhibit), report))
+}
+
+/// Writes the records as asked, or the text.
+fn emit(
+    args: &CheckArgs,
+    records: Vec<Record>,
+    text: impl FnOnce() -> String,
+) -> Result<(), CliError> {
+    output::emit(&args.output, &RecordSet::new(this_run(), records), |_| Ok(text()))
 }
 
 fn status(good: bool) -> ExitCode {

@@ -88,7 +88,8 @@ fn exhibits(catalog: &[(&Exhibit, Vec<Done>)]) -> Grid {
                 broken.to_owned(),
                 task.format.to_owned(),
                 executions,
-                failure.map_or_else(String::new, |failure| failure.steps.len().to_string()),
+                failure
+                    .map_or_else(String::new, |failure| failure.happened.steps.len().to_string()),
                 seconds(report.elapsed),
                 if failure.is_some() { "found" } else { "NOT FOUND" }.to_owned(),
             ]);

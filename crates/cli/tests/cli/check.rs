@@ -1,6 +1,7 @@
 //! `check`: what it prints and how it ends.
 
-use crate::common::{refused, run, stdout};
+use crate::common::{records, refused, run, stdout};
+use pageout_record::schema::{StepKind, Told};
 
 #[test]
 fn what_there_is_is_listed() {
@@ -22,6 +23,30 @@ fn a_schedule_is_replayed_as_the_counterexample_says() {
     assert!(shown.ends_with(&replayed), "{replayed}");
     let default = "check --exhibit free-before-flush --format x86-small --replay default";
     assert_eq!(run(default).status.code(), Some(0), "without the deviation all is well");
+}
+
+#[test]
+fn a_counterexample_s_record_has_the_steps_that_are_printed() {
+    let of = "check --exhibit free-before-flush --format x86-small";
+    let text = stdout(of);
+    let set = records(of);
+    let [record] = &set.records[..] else { panic!("one search: {set:?}") };
+    let metric = |name| record.metrics.iter().find(|metric| metric.name == name).expect(name);
+    assert_eq!(metric("failures").values, [1.0]);
+    let Told::Sequence(sequence) = metric("counterexample").told() else { panic!("no steps") };
+    let (found, steps) = sequence.steps.split_last().expect("steps");
+    for (number, step) in (1..).zip(steps) {
+        let line = format!("{number}. {}: {}", sequence.actors[step.actor], step.text);
+        assert!(text.contains(&line), "{line}\n{text}");
+        assert_eq!(step.after.len(), sequence.watched.len());
+    }
+    assert!(found.kind == StepKind::Violation && text.contains(&found.text), "{found:?}");
+    assert!(steps.iter().all(|step| step.kind == StepKind::Step));
+    // The entry is gone from the table while the TLBs may still hold it: that is the bug.
+    let gone =
+        steps.iter().find(|step| step.text.starts_with("takes out")).expect("it is unmapped");
+    assert_eq!(gone.after[0], "nothing");
+    assert!(gone.after[1].contains("page 0 → frame 64"), "{gone:?}");
 }
 
 #[test]

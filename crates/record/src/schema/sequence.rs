@@ -11,6 +11,9 @@ use super::validate::{Problem, named, printable};
 pub struct Sequence {
     /// Who acts, such as `CPU 0`.
     pub actors: Vec<String>,
+    /// How things stood before the first step, in lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start: Vec<String>,
     /// What is shown beside each step, such as what an entry holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watched: Vec<String>,
@@ -51,6 +54,7 @@ impl StepKind {
 impl Sequence {
     pub(super) fn check(&self) -> Result<(), Problem> {
         self.actors.iter().try_for_each(|actor| named("actor", actor))?;
+        self.start.iter().try_for_each(|line| printable("a line of the start", line))?;
         self.watched.iter().try_for_each(|watched| named("watched thing", watched))?;
         if self.steps.is_empty() {
             return Err(Problem::Short { what: "steps", found: 0, least: 1 });

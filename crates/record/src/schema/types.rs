@@ -194,6 +194,8 @@ pub enum Ground {
     Guest,
     /// A real Linux kernel.
     Linux,
+    /// Small worlds in which the engine's executions are searched.
+    Check,
     /// A figure quoted from a source.
     Published,
 }
@@ -334,7 +336,8 @@ impl Better {
 
 impl Ground {
     /// Every one.
-    pub const ALL: [Self; 5] = [Self::Host, Self::Model, Self::Guest, Self::Linux, Self::Published];
+    pub const ALL: [Self; 6] =
+        [Self::Host, Self::Model, Self::Guest, Self::Linux, Self::Check, Self::Published];
 
     /// The name used in JSON and tables.
     pub const fn name(self) -> &'static str {
@@ -343,6 +346,7 @@ impl Ground {
             Self::Model => "model",
             Self::Guest => "guest",
             Self::Linux => "linux",
+            Self::Check => "check",
             Self::Published => "published",
         }
     }

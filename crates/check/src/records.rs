@@ -1,0 +1,55 @@
+//! What searches showed, as records.
+
+use super::catalog::Exhibit;
+use super::check::{Report, Task};
+use super::counterexample::Counterexample;
+use pageout_experiment::metrics::{counted, labels, measured};
+use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
+
+/// Name of these records' scenario.
+pub const SCENARIO: &str = "check";
+/// Name of the metric that tells a counterexample.
+pub const COUNTEREXAMPLE: &str = "counterexample";
+
+/// A search, of the engine or of an exhibit: executions and states seen, seconds, and how it
+/// failed, if it did.
+pub fn search(task: &Task, exhibit: Option<&Exhibit>, report: &Report) -> Record {
+    let Report { searched, elapsed, failure } = report;
+    let count = |name: &str, count: u64| counted(name, "", count as f64, Better::Neither);
+    let mut metrics = vec![count("executions", searched.executions)];
+    if task.has_schedules() {
+        metrics.push(count("states", searched.states as u64));
+    }
+    // An exhibit is there to fail.
+    let better = if exhibit.is_some() { Better::Higher } else { Better::Lower };
+    let failed = f64::from(u8::from(failure.is_some()));
+    metrics.push(counted("failures", "", failed, better));
+    metrics.push(measured("search", "s", &[elapsed.as_secs_f64()]));
+    metrics.extend(failure.iter().map(counterexample));
+    Record { metrics, ..record(task, exhibit) }
+}
+
+/// One execution: how it failed, if it did.
+pub fn replay(task: &Task, exhibit: Option<&Exhibit>, failure: Option<&Counterexample>) -> Record {
+    let metrics = failure.into_iter().map(counterexample).collect();
+    Record { metrics, ..record(task, exhibit) }
+}
+
+fn record(task: &Task, exhibit: Option<&Exhibit>) -> Record {
+    let (property, format) = (task.property.name(), task.format);
+    let fields = [("search", task.what), ("property", property), ("format", format)];
+    let rules = exhibit.map_or("engine", |exhibit| exhibit.name);
+    Record {
+        scenario: SCENARIO.to_owned(),
+        ground: Ground::Check,
+        seed: 0,
+        fields: labels(fields.map(|(name, value)| (name, value.to_owned()))),
+        variant: Labels::from([("code".to_owned(), rules.to_owned())]),
+        metrics: Vec::new(),
+    }
+}
+
+fn counterexample(failure: &Counterexample) -> Metric {
+    let told = Metric::new(COUNTEREXAMPLE, "", Basis::Counted, Better::Neither, Vec::new());
+    Metric { source: failure.replay.clone(), sequence: Some(failure.sequence()), ..told }
+}
