@@ -88,7 +88,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
         true => main_table(set, &variants, common.rows),
         false => comparison(set, &base, common.rows),
     });
-    fail_on::judge(args, &set, &base, told)
+    fail_on::judge(args, &set.into(), &base, told)
 }
 
 impl Variants {

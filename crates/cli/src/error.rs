@@ -12,7 +12,9 @@ use pageout_host::residency::ReplayError;
 use pageout_lab::{BootError, Config, Fault, FetchError, KernelError, LabError};
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
-use pageout_record::schema::{ConvertError, CsvError, Ground, InvalidRecord, PoolError, ReadError};
+use pageout_record::schema::{
+    ConvertError, CsvError, Ground, InvalidRecord, MergeError, ReadError,
+};
 use pageout_trace::source::TraceSource;
 use pageout_trace::{ImportError, RecordError, TraceError, WriteError};
 use std::error::Error;
@@ -81,7 +83,7 @@ pub(crate) enum CliError {
     #[error("{}", path.display())]
     NotConverted { path: PathBuf, source: ConvertError },
     #[error(transparent)]
-    Pool(#[from] PoolError),
+    Merge(#[from] MergeError),
     #[error(transparent)]
     FailOn(#[from] FailOnError),
     #[error("--fail-on judges one scenario or record files, not the main table: name a scenario")]

@@ -3,8 +3,8 @@
 use crate::args::CompareArgs;
 use crate::error::CliError;
 use crate::output;
-use pageout_record::compare::{Outcome, compare};
-use pageout_record::schema::{Labels, RecordSet};
+use pageout_record::compare::{Outcome, compare_runs};
+use pageout_record::schema::{Labels, RecordFile};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ const STOPS_BISECTION: u8 = 128;
 /// to standard error. Whoever wants no more of the table still gets the status.
 pub(crate) fn judge(
     args: &CompareArgs,
-    set: &RecordSet,
+    file: &RecordFile,
     base: &Labels,
     told: Result<(), CliError>,
 ) -> Result<ExitCode, CliError> {
@@ -28,7 +28,7 @@ pub(crate) fn judge(
         _ if args.fail_on.is_empty() => return Ok(ExitCode::SUCCESS),
         _ => {}
     }
-    let compared = compare(set, base)?;
+    let compared = compare_runs(file, base)?;
     let mut worst = Outcome::Held;
     for condition in &args.fail_on {
         let judged = condition.judge(&compared)?;

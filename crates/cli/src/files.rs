@@ -3,10 +3,10 @@
 use crate::args::CompareArgs;
 use crate::error::CliError;
 use crate::options::Common;
-use crate::tables::comparison;
+use crate::tables::comparison_of_runs;
 use crate::{fail_on, output};
 use pageout_experiment::input;
-use pageout_record::schema::{Ground, Labels, RecordSet};
+use pageout_record::schema::{Ground, Labels, Pooling, RecordFile};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -25,22 +25,23 @@ pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<ExitCode,
     refuse_measuring(args)?;
     let inputs: Vec<_> = paths.iter().map(|path| Some(path.as_path())).collect();
     output::check(&[args.common.output.path()], &inputs)?;
-    let mut sets = Vec::new();
+    let mut files = Vec::new();
     for path in paths {
-        sets.push((path.display().to_string(), read(path)?));
+        files.push((path.display().to_string(), read(path)?));
     }
-    let set = RecordSet::pool(sets)?;
+    let file = RecordFile::merge(files, Pooling::Alike)?;
     let base = match &args.base {
         Some(text) => labels(text)?,
         None => {
-            let ran = set.records.iter().find(|record| record.ground != Ground::Published);
+            let ran = file.records().find(|record| record.ground != Ground::Published);
             let nothing = || CliError::NothingRan(paths[0].display().to_string());
             ran.ok_or_else(nothing)?.variant.clone()
         }
     };
     let rows = args.common.rows;
-    let told = output::emit(&args.common.output, &set, |set| comparison(set, &base, rows));
-    fail_on::judge(args, &set, &base, told)
+    let told =
+        output::emit_file(&args.common.output, &file, || comparison_of_runs(&file, &base, rows));
+    fail_on::judge(args, &file, &base, told)
 }
 
 /// Options that measuring has and reading has not.
@@ -64,9 +65,9 @@ pub(crate) fn text_of(path: &Path) -> Result<String, CliError> {
     text.map_err(|source| CliError::Read { path: path.to_owned(), source })
 }
 
-fn read(path: &Path) -> Result<RecordSet, CliError> {
-    let set = RecordSet::from_json(&text_of(path)?);
-    set.map_err(|source| CliError::NotRecords { path: path.to_owned(), source })
+fn read(path: &Path) -> Result<RecordFile, CliError> {
+    let file = RecordFile::from_json(&text_of(path)?);
+    file.map_err(|source| CliError::NotRecords { path: path.to_owned(), source })
 }
 
 fn labels(text: &str) -> Result<Labels, CliError> {

@@ -209,7 +209,7 @@ fn legend(of: &Comparison, rows: &[&Row]) -> String {
         }
         None => format!("Medians, n = {n}: too few for intervals, and to tell per cent."),
     };
-    let cpu = &of.run.machine.cpu;
+    let cpu = of.runs.first().map_or("", |run| &run.machine.cpu);
     let cpu = format!("The software path alone, TLBs aside, on {cpu}");
     [MEANS, &sure, &cpu].map(|text| clip(text, WIDTH) + "\n").concat()
 }

@@ -2,7 +2,7 @@
 
 use crate::error::CliError;
 use crate::options::Output;
-use pageout_record::schema::RecordSet;
+use pageout_record::schema::{RecordFile, RecordSet};
 use pageout_trace::{OutputFile, WriteError};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -35,11 +35,20 @@ fn place(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| new())
 }
 
-/// Writes the records as asked, or what `text` makes of them.
+/// Writes the records of a run as asked, or what `text` makes of them.
 pub(crate) fn emit(
     output: &Output,
     records: &RecordSet,
     text: impl FnOnce(&RecordSet) -> Result<String, CliError>,
+) -> Result<(), CliError> {
+    emit_file(output, &records.clone().into(), || text(records))
+}
+
+/// Writes the records of several runs as asked, or the text that is made of them.
+pub(crate) fn emit_file(
+    output: &Output,
+    records: &RecordFile,
+    text: impl FnOnce() -> Result<String, CliError>,
 ) -> Result<(), CliError> {
     let content = if output.json {
         records.to_json()?.into_bytes()
@@ -48,7 +57,7 @@ pub(crate) fn emit(
         records.to_csv(&mut csv)?;
         csv
     } else {
-        printable(&text(records)?).into_owned().into_bytes()
+        printable(&text()?).into_owned().into_bytes()
     };
     to(output.output.as_deref(), &content)
 }

@@ -6,9 +6,9 @@ use pageout_experiment::footprint::{Footprint, PER_FOLIO, PER_PAGE};
 use pageout_experiment::variant::architecture_flush;
 use pageout_host::bench::{Bound, GOAL_RATIOS};
 use pageout_host::floor::FLOORS;
-use pageout_record::compare::{Comparison, LEVEL, Row, compare as compare_records};
+use pageout_record::compare::{Comparison, LEVEL, Row, compare as compare_records, compare_runs};
 use pageout_record::render::{self, Align, Grid, Options, exact, rounded};
-use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
+use pageout_record::schema::{Basis, Labels, Metric, Record, RecordFile, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
 
 /// The records of some scenarios, as a set of their own.
@@ -288,9 +288,21 @@ fn interval(metric: &Metric) -> String {
 
 /// One comparison with everything counted and measured.
 pub(crate) fn comparison(set: &RecordSet, base: &Labels, rows: Rows) -> Result<String, CliError> {
-    let options = Options { intervals: true, full: rows.full, ..Options::default() };
-    let table = render::comparison(&compare_records(set, base)?, options);
+    Ok(whole(&compare_records(set, base)?, set.records.iter(), rows))
+}
+
+/// The same, of several runs.
+pub(crate) fn comparison_of_runs(
+    file: &RecordFile,
+    base: &Labels,
+    rows: Rows,
+) -> Result<String, CliError> {
+    Ok(whole(&compare_runs(file, base)?, file.records(), rows))
+}
+
+fn whole<'a>(of: &Comparison, mut records: impl Iterator<Item = &'a Record>, rows: Rows) -> String {
+    let table = Options { intervals: true, full: rows.full, ..Options::default() };
     let flush = |record: &Record| record.variant.get("flush").is_some_and(|f| f == "architecture");
-    let flush = set.records.iter().any(flush).then(|| architecture_flush() + "\n");
-    Ok(table + &flush.unwrap_or_default())
+    let flush = records.any(flush).then(|| architecture_flush() + "\n");
+    render::comparison(of, table) + &flush.unwrap_or_default()
 }

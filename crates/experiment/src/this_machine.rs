@@ -5,11 +5,7 @@ use std::fs;
 
 /// The run that this process makes, of a build whose commit is not known here.
 pub fn this_run() -> Run {
-    Run {
-        tool: concat!("pageout ", env!("CARGO_PKG_VERSION")).to_owned(),
-        commit: None,
-        machine: this_machine(),
-    }
+    Run::new(concat!("pageout ", env!("CARGO_PKG_VERSION")), None, this_machine())
 }
 
 fn this_machine() -> Machine {

@@ -45,6 +45,14 @@ fn all_but_what_names_told_is_kept() {
 }
 
 #[test]
+fn a_run_s_id_follows_from_its_records() {
+    let id = |values| converted(&record("host", &[("age", values)])).run.id;
+    assert_eq!(id("3, 1.5"), id("3.0,   1.5"), "written in another way");
+    assert_ne!(id("3, 1.5"), id("3, 2.5"));
+    assert!(!id("3").is_nil());
+}
+
+#[test]
 fn ends_become_intervals_of_what_they_are_ends_of() {
     let metrics = [
         ("whole", "5"),
@@ -84,7 +92,9 @@ fn other_versions_and_what_version_1_had_not_are_refused() {
     let text = old(&record("host", &[("age", "1")]));
     let bound = text.replace("\"values\": [1]", "\"values\": [1], \"claim\": \"better\"");
     let error = from_version_1(&bound).unwrap_err().to_string();
-    for part in ["records[0].metrics[0].claim", "unknown field `claim`", "`values`"] {
+    for part in
+        ["records[0].metrics[0].claim (metric \"age\")", "unknown field `claim`", "`values`"]
+    {
         assert!(error.contains(part), "{error}");
     }
     let empty = from_version_1(&text.replace("[1]", "[]")).unwrap_err().to_string();

@@ -1,7 +1,7 @@
 //! The public JSON Schema, held to what the types write and read.
 
 use jsonschema::Validator;
-use pageout_record::schema::{Basis, Better, Claim, Ground, RecordSet, StepKind};
+use pageout_record::schema::{Basis, Better, Claim, Ground, RecordFile, StepKind};
 use pageout_record::stats::Kind;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn it_accepts_the_example_and_the_stored_records() {
     for text in STORED {
         let set = serde_json::from_str(text).unwrap();
         assert!(validator.validate(&set).is_ok());
-        assert_eq!(RecordSet::from_json(text).unwrap().to_json().unwrap(), text, "as written");
+        assert_eq!(RecordFile::from_json(text).unwrap().to_json().unwrap(), text, "as written");
     }
 }
 
@@ -61,7 +61,7 @@ fn fields_at(pointer: &str) -> BTreeSet<String> {
     let mut set = example();
     let object = set.pointer_mut(pointer).and_then(Value::as_object_mut).expect("an object");
     object.insert("unheard-of".to_owned(), json!(1));
-    let error = RecordSet::from_json(&set.to_string()).unwrap_err().to_string();
+    let error = RecordFile::from_json(&set.to_string()).unwrap_err().to_string();
     let accepted = error.split_once("expected ").expect("what is accepted").1;
     accepted.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -70,21 +70,22 @@ fn fields_at(pointer: &str) -> BTreeSet<String> {
 fn fields_are_those_that_the_reader_knows() {
     let schema = schema();
     let objects = [
-        ("RecordSet", ""),
-        ("Run", "/run"),
-        ("Machine", "/run/machine"),
-        ("Record", "/records/0"),
-        ("Metric", "/records/0/metrics/0"),
-        ("Interval", "/records/1/metrics/0/interval"),
-        ("Activity", "/records/1/metrics/1/activities/0"),
-        ("Series", "/records/1/metrics/2/series"),
-        ("Axis", "/records/1/metrics/2/series/x"),
-        ("Line", "/records/1/metrics/2/series/lines/0"),
-        ("Matrix", "/records/1/metrics/3/matrix"),
-        ("Edges", "/records/1/metrics/3/matrix/x"),
-        ("Sequence", "/records/1/metrics/4/sequence"),
-        ("Step", "/records/1/metrics/4/sequence/steps/0"),
-        ("Bound", "/records/2/metrics/1/bound"),
+        ("RecordFile", ""),
+        ("RecordSet", "/sets/0"),
+        ("Run", "/sets/0/run"),
+        ("Machine", "/sets/0/run/machine"),
+        ("Record", "/sets/0/records/0"),
+        ("Metric", "/sets/0/records/0/metrics/0"),
+        ("Interval", "/sets/0/records/1/metrics/0/interval"),
+        ("Activity", "/sets/0/records/1/metrics/1/activities/0"),
+        ("Series", "/sets/0/records/1/metrics/2/series"),
+        ("Axis", "/sets/0/records/1/metrics/2/series/x"),
+        ("Line", "/sets/0/records/1/metrics/2/series/lines/0"),
+        ("Matrix", "/sets/0/records/1/metrics/3/matrix"),
+        ("Edges", "/sets/0/records/1/metrics/3/matrix/x"),
+        ("Sequence", "/sets/0/records/1/metrics/4/sequence"),
+        ("Step", "/sets/0/records/1/metrics/4/sequence/steps/0"),
+        ("Bound", "/sets/0/records/2/metrics/1/bound"),
     ];
     for (name, pointer) in objects {
         let properties = schema.pointer(&format!("/$defs/{name}/properties")).expect("an object");
@@ -123,6 +124,9 @@ fn schema_and_reader_agree_on_every_small_change_of_the_example() {
     places(&example, String::new(), &mut all);
     let others = [json!(null), json!(-1), json!(0.5), json!("x"), json!(" "), json!("\u{7}")];
     let others = [&others[..], &[json!([]), json!({}), json!([1]), json!({"x": "y"})]].concat();
+    let ids =
+        [json!("681BF4A3-C247-4114-88BE-0DAD03DA3D7C"), json!("681bf4a3c247411488be0dad03da3d7c")];
+    let others = [&others[..], &ids].concat();
     let (mut agreed, mut accepted) = (0, 0);
     for place in all.keys().filter(|place| !place.is_empty()) {
         let (parent, name) = place.rsplit_once('/').unwrap();
@@ -140,7 +144,7 @@ fn schema_and_reader_agree_on_every_small_change_of_the_example() {
             changed.push((other.to_string(), with));
         }
         for (what, value) in changed {
-            let reader = RecordSet::from_json(&value.to_string());
+            let reader = RecordFile::from_json(&value.to_string());
             let message = reader.as_ref().err().map(ToString::to_string).unwrap_or_default();
             // Rules between places, and nothing where a field could be left out.
             let rules =

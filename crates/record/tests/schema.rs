@@ -1,6 +1,6 @@
 //! Reading, writing and refusing record sets.
 
-use pageout_record::schema::{Basis, ReadError, RecordSet};
+use pageout_record::schema::{Basis, ReadError, RecordFile, RecordSet, Run};
 use proptest::prelude::*;
 
 /// The first JSON block of the reference.
@@ -21,6 +21,28 @@ fn error(from: &str, to: &str) -> String {
     read(&text.replacen(from, to, 1)).expect_err("refused").to_string()
 }
 
+/// The error of a file that has the example's run twice.
+fn twice() -> String {
+    let set = read(example()).unwrap();
+    RecordFile { sets: vec![set.clone(), set] }.to_json().unwrap_err().to_string()
+}
+
+#[test]
+fn a_file_may_hold_several_runs() {
+    let one = read(example()).unwrap();
+    let mut other = one.clone();
+    other.run = Run::new("another", None, one.run.machine.clone());
+    let file = RecordFile { sets: vec![one, other] };
+    let text = file.to_json().unwrap();
+    assert_eq!(RecordFile::from_json(&text).unwrap(), file);
+    assert_eq!(read(&text).unwrap_err().to_string(), "it holds 2 runs; one is accepted");
+    let mut csv = Vec::new();
+    file.to_csv(&mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    let of = |run: &str| csv.lines().filter(|line| line.starts_with(run)).count();
+    assert!(of("0,") > 0 && of("0,") == of("1,"), "{csv}");
+}
+
 #[test]
 fn the_documented_example_is_read_and_written_alike() {
     let set = read(example()).unwrap();
@@ -39,6 +61,8 @@ fn errors_name_the_place_and_what_is_accepted() {
         error("\"basis\": \"measured\"", "\"basis\": \"felt\""),
         error("\"better\": \"lower\",", "\"better\": \"lower\", \"worse\": 1,"),
         error("\"seed\": 1", "\"sead\": 1"),
+        error("681bf4a3-", "681bf4a3"),
+        error("\"sets\": [", "\"sets\": [], \"more\": ["),
         error("[2.91, 2.87, 2.9]", "[]"),
         error("\"values\": [2.8]", "\"source\": \"x\""),
         error("\"values\": [2.8]", "\"values\": [2.8], \"claim\": \"better\""),
@@ -64,6 +88,7 @@ fn errors_name_the_place_and_what_is_accepted() {
         error("\"basis\": \"measured\"", "\"basis\": \"published\""),
         error("\"name\": \"visits\"", "\"name\": \"age\""),
         error("\"order\": \"4\"", "\"order\": \"\\u001b[2J\""),
+        twice(),
         read("[]").unwrap_err().to_string(),
         read("{\"schema\": \"pageout-record\"").unwrap_err().to_string(),
     ];
@@ -77,24 +102,26 @@ fn what_cannot_be_read_cannot_be_written() {
     let error = set.to_json().unwrap_err().to_string();
     assert_eq!(
         error,
-        "records[0] (\"sweep\"), metric \"age\": values[1] is NaN; only finite numbers are accepted"
+        "sets[0].records[0] (\"sweep\"), metric \"age\": values[1] is NaN; only finite numbers are \
+         accepted"
     );
     let mut csv = Vec::new();
     assert!(set.to_csv(&mut csv).is_err() && csv.is_empty());
 }
 
 #[test]
-fn without_measured_is_the_same_for_other_measurements() {
+fn what_is_repeatable_is_the_same_for_other_measurements() {
     let set = read(example()).unwrap();
     let mut again = set.clone();
+    again.run = Run::new(&set.run.tool, set.run.commit.clone(), set.run.machine.clone());
     for metric in again.records.iter_mut().flat_map(|record| &mut record.metrics) {
         if metric.basis == Basis::Measured {
             metric.values.iter_mut().for_each(|value| *value *= 1.5);
         }
     }
     assert_ne!(set, again);
-    assert_eq!(set.without_measured(), again.without_measured());
-    let rest = read(&set.without_measured().to_json().unwrap()).unwrap();
+    assert_eq!(set.repeatable(), again.repeatable());
+    let rest = read(&set.repeatable().to_json().unwrap()).unwrap();
     let metrics = || rest.records.iter().flat_map(|record| &record.metrics);
     assert!(metrics().count() > 0 && metrics().all(|metric| metric.basis != Basis::Measured));
 }

@@ -39,7 +39,7 @@ fn set(records: Vec<Record>) -> RecordSet {
         memory_mib: 16384,
         os: "Linux".to_owned(),
     };
-    let run = Run { tool: "pageout 0.1.0".to_owned(), commit: Some("1a2b3c4".to_owned()), machine };
+    let run = Run::new("pageout 0.1.0", Some("1a2b3c4".to_owned()), machine);
     RecordSet::new(run, records)
 }
 

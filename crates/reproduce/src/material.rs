@@ -19,15 +19,15 @@ use pageout_host::reclaim_file::{self, WHOLE};
 use pageout_host::scenario::OnHost;
 use pageout_machine::platform::{Architecture, Platform};
 use pageout_paging::Stage;
-use pageout_record::schema::{Record, RecordSet};
+use pageout_record::schema::{Record, RecordFile};
 use std::cell::OnceCell;
 
 /// What the lab counted of Linux 6.12 with our series: the prices of kernel code that predictions
 /// use (`model::software`) are fitted to the same records.
 const LAB_RECORDS: &str = pageout_lab::records::LINUX_6_12;
 
-fn lab_records() -> RecordSet {
-    RecordSet::from_json(LAB_RECORDS).expect("the stored records are a record set")
+fn lab_records() -> RecordFile {
+    RecordFile::from_json(LAB_RECORDS).expect("the stored records are a record set")
 }
 
 /// How thorough to be.
@@ -132,7 +132,7 @@ pub(super) struct Needs {
 #[derive(Debug)]
 pub(super) struct Material {
     host: Vec<Record>,
-    lab: RecordSet,
+    lab: RecordFile,
     /// What scenario `reclaim-file` on modelled machines said, if it ran.
     pub(super) reclaim: reclaim::Runs,
     /// What scenario `thpscale` said, if it ran.

@@ -2,7 +2,7 @@
 //! records. None of them is measured in this run.
 
 use pageout_experiment::variant::{Axes, Lru, Variant};
-use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record, RecordSet};
+use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record, RecordFile};
 use pageout_record::stats::median;
 
 /// One machine's whole reclaim on the same lists, a value a variant.
@@ -72,18 +72,18 @@ fn figures() -> Vec<Figure> {
 const COUNTED: &str = "instructions/4K page";
 
 /// The lab's instructions a page of the leading scenario.
-fn reclaim(stored: &RecordSet, config: &str, lru: Lru, kernel: &str) -> f64 {
+fn reclaim(stored: &RecordFile, config: &str, lru: Lru, kernel: &str) -> f64 {
     lab_metric(stored, (config, lru, kernel), "reclaim").expect("the leading figures are stored")
 }
 
 /// What the lab stored.
-fn stored() -> RecordSet {
-    RecordSet::from_json(LAB_RECORDS).expect("the stored records are a record set")
+fn stored() -> RecordFile {
+    RecordFile::from_json(LAB_RECORDS).expect("the stored records are a record set")
 }
 
 /// A metric of the lab's leading scenario, of a configuration, lists and a kernel.
 pub(crate) fn lab_metric(
-    stored: &RecordSet,
+    stored: &RecordFile,
     (config, lru, kernel): (&str, Lru, &str),
     name: &str,
 ) -> Option<f64> {
@@ -101,7 +101,7 @@ pub(crate) fn lab_metric(
     let is = |labels: &Labels, (name, value): (&str, &str)| {
         labels.get(name).is_some_and(|found| found == value)
     };
-    let record = stored.records.iter().find(|record| {
+    let record = stored.records().find(|record| {
         is(&record.variant, ("kernel", kernel))
             && fields.iter().all(|field| is(&record.fields, *field))
     });

@@ -27,7 +27,7 @@ fn set(records: Vec<Record>) -> RecordSet {
         memory_mib: 1024,
         os: "linux".to_owned(),
     };
-    RecordSet::new(Run { tool: "pageout".to_owned(), commit: None, machine }, records)
+    RecordSet::new(Run::new("pageout", None, machine), records)
 }
 
 #[test]

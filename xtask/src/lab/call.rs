@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
-use pageout_record::schema::RecordSet;
+use pageout_record::schema::{RecordFile, RecordSet};
 
 use crate::cmd;
 
@@ -54,17 +54,22 @@ pub(super) fn records(name: &str, words: &str) -> Result<RecordSet> {
     let key = format!("{}\n{words}\n", program_key()?);
     if file.is_file() && fs::read_to_string(&key_file).is_ok_and(|kept| kept == key) {
         println!("kept from an earlier run: pageout {words}");
-        return read(&file);
+        return one(&file);
     }
     cmd::run(pageout(words).arg("--json").arg("--output").arg(&file))?;
     fs::write(&key_file, key).context("the key of the records")?;
-    read(&file)
+    one(&file)
 }
 
-pub(super) fn read(path: &Path) -> Result<RecordSet> {
+fn one(path: &Path) -> Result<RecordSet> {
+    let mut sets = read(path)?.sets;
+    sets.pop().filter(|_| sets.is_empty()).with_context(|| format!("{}: one run", path.display()))
+}
+
+pub(super) fn read(path: &Path) -> Result<RecordFile> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    RecordSet::from_json(&text).with_context(|| path.display().to_string())
+    RecordFile::from_json(&text).with_context(|| path.display().to_string())
 }
 
 /// Names the program by its content.

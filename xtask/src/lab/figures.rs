@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use pageout_record::schema::{Record, RecordSet};
+use pageout_record::schema::{Pooling, Record, RecordFile};
 
 use super::call::{Call, pageout, read, results};
 use super::checks::title;
@@ -140,14 +140,14 @@ pub(super) fn run(update: bool) -> Result<()> {
         figures.run(update)?;
     }
     begin("two releases beside each other");
-    println!("{}", table(&BESIDE.records()?, BESIDE.name, "kernel=7.3:no-batch")?);
+    println!("{}", table(&BESIDE.records()?.into(), BESIDE.name, "kernel=7.3:no-batch")?);
     Ok(())
 }
 
 /// The table of records against a base.
-fn table(set: &RecordSet, name: &str, base: &str) -> Result<String> {
+fn table(file: &RecordFile, name: &str, base: &str) -> Result<String> {
     let path = results().join(format!("{name}-instructions.json"));
-    fs::write(&path, instructions(set).to_json()?)?;
+    fs::write(&path, instructions(file).to_json()?)?;
     cmd::output(&mut pageout(&format!("compare {} --base {base}", path.display())))
 }
 
@@ -158,18 +158,19 @@ impl Figures {
         let again = self.leading.again()?;
         none(&differing(&first.records, &again.records, 0.0), "two boots differ")?;
         println!("two boots of each kernel are bit-identical");
-        let mut sets = vec![(self.leading.name.to_owned(), first)];
+        let mut files = vec![(self.leading.name.to_owned(), RecordFile::from(first))];
         for call in self.calls {
-            sets.push((call.name.to_owned(), call.records()?));
+            files.push((call.name.to_owned(), call.records()?.into()));
         }
-        let all = RecordSet::pool(sets)?;
+        let all = RecordFile::merge(files, Pooling::Alike)?;
         let path = results().join(format!("{}-all.json", self.stored));
         fs::write(&path, all.to_json()?).context("the records of all figures")?;
         let mut tables = String::new();
         for (belong, base) in self.tables {
             let mut shown = all.clone();
             let kernel = |record: &Record| record.variant.get("kernel").cloned();
-            shown.records.retain(|record| kernel(record).is_some_and(|name| belong(&name)));
+            let belongs = |record: &Record| kernel(record).is_some_and(|name| belong(&name));
+            shown.sets.iter_mut().for_each(|set| set.records.retain(belongs));
             tables += &(table(&shown, self.stored, base)? + "\n");
         }
         println!("{tables}");
@@ -180,8 +181,7 @@ impl Figures {
             println!("{} is written, and its tables beside it", stored.display());
             return Ok(());
         }
-        let old = read(&stored)?;
-        let far = differing(&old.records, &all.records, TOLERANCE);
+        let far = differing(&of_all(read(&stored)?), &of_all(all), TOLERANCE);
         none(&far, &format!("more than {}% from {}", 100.0 * TOLERANCE, stored.display()))?;
         println!("all figures are within {}% of {}", 100.0 * TOLERANCE, stored.display());
         Ok(())
@@ -193,12 +193,17 @@ impl Figures {
 }
 
 /// What the tables show.
-fn instructions(all: &RecordSet) -> RecordSet {
-    let mut set = all.clone();
-    for record in &mut set.records {
+fn instructions(all: &RecordFile) -> RecordFile {
+    let mut file = all.clone();
+    for record in file.sets.iter_mut().flat_map(|set| &mut set.records) {
         record.metrics.retain(|metric| metric.unit.starts_with("instructions"));
     }
-    set
+    file
+}
+
+/// The records of all runs.
+fn of_all(file: RecordFile) -> Vec<Record> {
+    file.sets.into_iter().flat_map(|set| set.records).collect()
 }
 
 /// The metrics of `old` that `new` lacks, or has further off than `tolerance` of the old value.

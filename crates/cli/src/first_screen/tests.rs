@@ -11,7 +11,7 @@ fn set(cpu: &str, columns: [[f64; 4]; 4], n: u32) -> RecordSet {
         memory_mib: 16384,
         os: "Linux".to_owned(),
     };
-    let run = Run { tool: "pageout 0.1.0".to_owned(), commit: None, machine };
+    let run = Run::new("pageout 0.1.0", None, machine);
     let mut records = Vec::new();
     for (scenario, middles) in scenarios().iter().zip(columns) {
         for (variant, middle) in steps().into_iter().zip(middles) {

@@ -1,23 +1,39 @@
 //! `compare FILE.json…`: records that were written before.
 
 use crate::common::{assert_refused, command, read, refused, run, stderr, stdout};
+use pageout_record::schema::{
+    Basis, Better, Ground, Labels, Machine, Metric, Record, RecordFile, RecordSet, Run,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::{TempDir, tempdir};
 
 /// Records of a kernel that reclaimed in `values` nanoseconds a page.
 fn file(directory: &Path, name: &str, kernel: &str, cpu: &str, values: &str) -> PathBuf {
-    let json = format!(
-        r#"{{"schema": "pageout-record", "version": 2,
-        "run": {{"tool": "measure.sh", "machine": {{
-            "cpu": "{cpu}", "arch": "aarch64", "cores": 32, "memory_mib": 65536, "os": "Linux {kernel}"}}}},
-        "records": [{{"scenario": "reclaim-file", "ground": "linux", "seed": 0,
-            "fields": {{"order": "4", "lru": "classic"}}, "variant": {{"kernel": "{kernel}"}},
-            "metrics": [{{"name": "reclaim", "unit": "ns/4K page", "basis": "measured",
-                "better": "lower", "values": [{values}]}}]}}]}}"#
-    );
+    let machine = Machine {
+        cpu: cpu.to_owned(),
+        arch: "aarch64".to_owned(),
+        cores: 32,
+        memory_mib: 65536,
+        os: format!("Linux {kernel}"),
+    };
+    let values = values.split(", ").map(|value| value.parse().expect("a number")).collect();
+    let (basis, better) = (Basis::Measured, Better::Lower);
+    let labels = |pairs: &[(&str, &str)]| {
+        let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        pairs.collect::<Labels>()
+    };
+    let record = Record {
+        scenario: "reclaim-file".to_owned(),
+        ground: Ground::Linux,
+        seed: 0,
+        fields: labels(&[("order", "4"), ("lru", "classic")]),
+        variant: labels(&[("kernel", kernel)]),
+        metrics: vec![Metric::new("reclaim", "ns/4K page", basis, better, values)],
+    };
+    let set = RecordSet::new(Run::new("measure.sh", None, machine), vec![record]);
     let path = directory.join(name);
-    fs::write(&path, json).expect("a file");
+    fs::write(&path, set.to_json().expect("a valid set")).expect("a file");
     path
 }
 
@@ -38,15 +54,20 @@ fn four() -> (TempDir, String) {
 
 #[test]
 fn two_kernels_are_compared_and_samples_pooled() {
-    let (_directory, files) = four();
+    let (directory, files) = four();
     let table = stdout(&format!("compare {files}"));
     for part in ["6.12.0-mine", "725", "484", "33.17%*", "n = 6"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
     }
     let json = stdout(&format!("compare {files} --json"));
-    let set = read(&json);
-    assert_eq!(set.records.len(), 2);
-    assert_eq!(set.records[0].metrics[0].values, [724.0, 720.0, 731.0, 722.0, 728.0, 726.0]);
+    let merged = RecordFile::from_json(&json).expect("records");
+    let values = merged.records().map(|record| &record.metrics[0].values[..]);
+    let expected = [[724.0, 720.0, 731.0], [480.0, 485.0, 490.0]];
+    assert_eq!(values.take(2).collect::<Vec<_>>(), expected, "each run is kept");
+    assert_eq!(merged.sets.len(), 4);
+    let merged = directory.path().join("merged.json");
+    fs::write(&merged, json).expect("a file");
+    assert_eq!(stdout(&format!("compare {}", merged.display())), table);
 }
 
 #[test]
@@ -66,13 +87,13 @@ fn what_cannot_be_compared_is_refused() {
     let (here, there) = (here.display(), there.display());
     refused(
         &format!("compare {here} {there}"),
-        &["here.json", "there.json", "Other", "one machine"],
+        &["here.json", "there.json", "Other", "--label NAME=FILE", "--pool"],
     );
     refused("compare absent.json", &["cannot read absent.json"]);
     refused(&format!("compare {here} --runs 3"), &["--runs", "measured already"]);
     let broken = directory.path().join("broken.json");
     fs::write(&broken, "{}").expect("a file");
-    refused(&format!("compare {}", broken.display()), &["broken.json", "not a record set"]);
+    refused(&format!("compare {}", broken.display()), &["broken.json", "not a record file"]);
     let one = run(&format!("compare {here}"));
     assert_eq!(one.status.code(), Some(0), "{}", stderr(&one));
 }
@@ -183,14 +204,44 @@ fn broken_record_files_are_told_apart() {
         }
     };
     let cut = good.len() - 20;
-    told(&good[..cut], &["ends at line 7", "whole one is accepted"]);
-    told(&good[..40], &["ends at line 1", "whole one is accepted"]);
+    told(&good[..cut], &["ends at line", "a whole file is accepted"]);
+    told(&good[..40], &["ends at line 3", "a whole file is accepted"]);
     let old = good.replace("\"version\": 2", "\"version\": 1");
     told(&old, &["version is 1", "2 is accepted", "pageout records convert OLD NEW"]);
     told(&good.replace("\"version\": 2", "\"version\": 3"), &["version is 3", "2 is accepted"]);
     let unknown = good.replace("\"better\":", "\"colour\": \"red\", \"better\":");
-    let place = "records[0].metrics[0].colour (metric \"reclaim\")";
+    let place = "sets[0].records[0].metrics[0].colour (metric \"reclaim\")";
     told(&unknown, &[place, "unknown field `colour`", "expected one of `name`"]);
+}
+
+/// A file of one set as version 1 had it.
+fn of_version_1(text: &str) -> String {
+    let mut file: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let mut set = file["sets"][0].take();
+    set["run"].as_object_mut().expect("an object").remove("id");
+    let fields = set.as_object_mut().expect("an object");
+    fields.insert("schema".to_owned(), "pageout-record".into());
+    fields.insert("version".to_owned(), 1.into());
+    set.to_string()
+}
+
+#[test]
+fn a_run_is_accepted_once() {
+    let (directory, files) = two(SIX, SLOWER);
+    let (before, _) = files.split_once(' ').expect("two files");
+    let once = ["each run is accepted once"];
+    refused(
+        &format!("compare {before} {before}"),
+        &[&["a.json is named twice"], &once[..]].concat(),
+    );
+    let copy = directory.path().join("copy.json");
+    fs::copy(before, &copy).expect("a copy");
+    let copies = format!("compare {before} {}", copy.display());
+    refused(&copies, &[&["a.json and", "copy.json hold the same run"], &once[..]].concat());
+    let merged = directory.path().join("merged.json");
+    stdout(&format!("compare {files} --json --output {}", merged.display()));
+    let again = format!("compare {} {}", merged.display(), copy.display());
+    refused(&again, &[&["merged.json and", "hold the same run"], &once[..]].concat());
 }
 
 #[test]
@@ -199,18 +250,22 @@ fn files_of_version_1_are_converted() {
     let path = file(directory.path(), "new.json", "6.12.0", "Example", SIX);
     let good = fs::read_to_string(&path).expect("the file");
     let old = directory.path().join("old.json");
-    fs::write(&old, good.replace("\"version\": 2", "\"version\": 1")).expect("a file");
+    fs::write(&old, of_version_1(&good)).expect("a file");
     let made = directory.path().join("made.json");
+    let again = directory.path().join("again.json");
     let convert =
         |from: &Path, to: &Path| format!("records convert {} {}", from.display(), to.display());
     assert_eq!(stdout(&convert(&old, &made)), "");
     let text = fs::read_to_string(&made).expect("the new file");
-    assert_eq!(read(&text), read(&good));
-    assert!(fs::read_to_string(&old).expect("it is kept").contains("\"version\": 1"));
+    assert_eq!(read(&text).records, read(&good).records);
+    let twice = format!("{} {}", made.display(), again.display());
+    assert_eq!(stdout(&convert(&old, &again)), "");
+    refused(&format!("compare {twice}"), &["made.json and", "again.json", "the same run"]);
+    assert!(fs::read_to_string(&old).expect("it is kept").contains("\"version\":1"));
     refused(&convert(&made, &path), &["made.json", "version is 2", "1 is converted to 2"]);
     refused(&convert(&old, &old), &["old.json", "an input"]);
     refused(&convert(Path::new("absent.json"), &path), &["cannot read absent.json"]);
     fs::write(&old, "{}").expect("a file");
-    refused(&convert(&old, &made), &["old.json", "not a record set"]);
+    refused(&convert(&old, &made), &["old.json", "not a record file"]);
     assert_eq!(fs::read_to_string(&made).expect("it is kept"), text);
 }

@@ -28,7 +28,7 @@ fn csv_has_the_documented_columns_and_a_line_a_value() {
     let csv = stdout(&format!("run {SMALL} --runs 2 --csv"));
     let mut lines = csv.lines();
     let fields = ["format", "map", "order", "processes", "size", "young"];
-    let columns = ["scenario", "ground", "seed"].map(str::to_owned).into_iter();
+    let columns = ["run", "scenario", "ground", "seed"].map(str::to_owned).into_iter();
     let columns = columns.chain(fields.map(|field| format!("field.{field}")));
     let columns = columns.chain(["axis.flush", "axis.young"].map(str::to_owned));
     let rest = ["metric", "unit", "basis", "sample", "value"];
@@ -38,7 +38,7 @@ fn csv_has_the_documented_columns_and_a_line_a_value() {
     let values = set.records.iter().flat_map(|record| &record.metrics);
     let values: usize = values.map(|metric| metric.values.len()).sum();
     assert_eq!(lines.clone().count(), values);
-    assert!(lines.all(|line| line.starts_with("age-file,host,1,x86-64,ptes,4,1,4MiB,100%,")));
+    assert!(lines.all(|line| line.starts_with("0,age-file,host,1,x86-64,ptes,4,1,4MiB,100%,")));
 }
 
 #[test]
@@ -52,14 +52,15 @@ fn an_output_file_has_what_would_be_printed() {
     let text = std::fs::read_to_string(&path).expect("the output file");
     let from_file = read(&text);
     let printed = records(&format!("run {SMALL} --runs 2"));
-    assert_eq!(from_file.without_measured(), printed.without_measured());
+    assert_eq!(from_file.repeatable(), printed.repeatable());
 }
 
 #[test]
 fn a_trace_s_records_differ_between_runs_in_measured_values_only() {
     let words = format!("compare {QUICK_TRACE} --runs 2");
     let [first, second] = [records(&words), records(&words)];
-    assert_eq!(first.without_measured(), second.without_measured());
+    assert_eq!(first.repeatable(), second.repeatable());
+    assert_ne!(first.run.id, second.run.id, "each run has its own");
     let shape = |set: &RecordSet| {
         let metrics = set.records.iter().flat_map(|record| &record.metrics);
         let shape = metrics.map(|metric| (metric.name.clone(), metric.values.len()));
@@ -87,7 +88,7 @@ fn all_families_find_the_same_folios_referenced() {
 fn the_seed_decides_which_entries_are_young() {
     let half = "run age-file size=64MiB order=2 format=x86-64 young=50% --runs 1";
     let set = |seed: u32| {
-        let mut set = records(&format!("{half} --seed {seed}")).without_measured();
+        let mut set = records(&format!("{half} --seed {seed}")).repeatable();
         assert!(set.records.iter().all(|record| record.seed == u64::from(seed)));
         set.records.iter_mut().for_each(|record| record.seed = 0);
         set

@@ -153,7 +153,8 @@ cpu_name() {
 }
 
 print_records() {
-    printf '{\n  "schema": "pageout-record",\n  "version": 2,\n  "run": {\n'
+    printf '{\n  "schema": "pageout-record",\n  "version": 2,\n  "sets": [{\n  "run": {\n'
+    printf '    "id": "%s",\n' "$(cat /proc/sys/kernel/random/uuid)"
     printf '    "tool": "pageout lab script",\n    "machine": {\n'
     printf '      "cpu": %s,\n      "arch": %s,\n' "$(text "$(cpu_name)")" "$(text "$(uname -m)")"
     printf '      "cores": %d,\n' "$(getconf _NPROCESSORS_ONLN)"
@@ -161,7 +162,7 @@ print_records() {
     printf '      "memory_mib": %d,\n' "$((total_kb / 1024))"
     printf '      "os": %s\n    }\n  },\n  "records": [\n' "$(text "Linux $(uname -r)")"
     sed '$!s/$/,/; s/^/    /' "$work/records"
-    printf '  ]\n}\n'
+    printf '  ]\n  }]\n}\n'
 }
 
 compile_and_check() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::CompareError;
-use crate::schema::{Ground, Labels, Metric, Record};
+use crate::schema::{Ground, Labels, Metric, Record, RecordSet};
 
 /// The axes in the order a change passes through them; others follow by name.
 const AXIS_ORDER: [&str; 5] = ["young", "unmap", "shootdown", "flush", "lru"];
@@ -20,10 +20,18 @@ pub(crate) struct Key<'a> {
     pub(crate) fields: &'a Labels,
 }
 
+/// The samples of a metric under one variant, as its runs took them.
+pub(crate) struct Samples<'a> {
+    /// The metric as the first of the runs has it.
+    pub(crate) metric: &'a Metric,
+    /// Each run that has it, by its place among all, with its samples.
+    pub(crate) runs: Vec<(usize, &'a [f64])>,
+}
+
 /// One variant of a group; its metrics may come of several records.
 pub(crate) struct Named<'a> {
     pub(crate) variant: &'a Labels,
-    metrics: Vec<&'a Metric>,
+    samples: Vec<Samples<'a>>,
 }
 
 /// The records of one key, by variant.
@@ -33,9 +41,11 @@ pub(crate) struct Group<'a> {
 }
 
 /// Groups the records of all grounds where something ran, in record order.
-pub(super) fn groups(records: &[Record]) -> Vec<Group<'_>> {
+pub(super) fn groups(sets: &[RecordSet]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for record in records.iter().filter(|record| record.ground != Ground::Published) {
+    let all = sets.iter().enumerate();
+    let all = all.flat_map(|(run, set)| set.records.iter().map(move |record| (run, record)));
+    for (run, record) in all.filter(|(_, record)| record.ground != Ground::Published) {
         let Record { scenario, ground, seed, fields, variant, metrics } = record;
         let key = Key { scenario, ground: *ground, seed: *seed, fields };
         let at = groups.iter().position(|group| group.key == key).unwrap_or_else(|| {
@@ -43,9 +53,12 @@ pub(super) fn groups(records: &[Record]) -> Vec<Group<'_>> {
             groups.len() - 1
         });
         let variants = &mut groups[at].variants;
-        match variants.iter_mut().find(|named| named.variant == variant) {
-            Some(named) => named.metrics.extend(metrics),
-            None => variants.push(Named { variant, metrics: metrics.iter().collect() }),
+        let at = variants.iter().position(|named| named.variant == variant).unwrap_or_else(|| {
+            variants.push(Named { variant, samples: Vec::new() });
+            variants.len() - 1
+        });
+        for metric in metrics.iter().filter(|metric| metric.is_sampled()) {
+            variants[at].add(run, metric);
         }
     }
     groups
@@ -139,8 +152,8 @@ impl<'a> Group<'a> {
     /// Every metric of the group that has samples, once, in the order met.
     pub(super) fn metrics(&self) -> Result<Vec<&'a Metric>, CompareError> {
         let mut metrics: Vec<&'a Metric> = Vec::new();
-        let all = self.variants.iter().flat_map(|named| named.metrics.iter().copied());
-        for metric in all.filter(|metric| metric.is_sampled()) {
+        let all = self.variants.iter().flat_map(|named| &named.samples);
+        for metric in all.map(|samples| samples.metric) {
             match metrics.iter().find(|known| known.name == metric.name) {
                 None => metrics.push(metric),
                 Some(known) if kind(known) == kind(metric) => {}
@@ -161,8 +174,8 @@ impl<'a> Group<'a> {
     /// The sources the variants name for a metric, each once.
     pub(super) fn sources(&self, metric: &str) -> Vec<String> {
         let mut sources: Vec<String> = Vec::new();
-        let metrics = self.variants.iter().filter_map(|named| named.metric(metric));
-        for source in metrics.filter_map(|metric| metric.source.as_ref()) {
+        let all = self.variants.iter().filter_map(|named| named.samples(metric));
+        for source in all.filter_map(|samples| samples.metric.source.as_ref()) {
             if !sources.contains(source) {
                 sources.push(source.clone());
             }
@@ -178,9 +191,23 @@ impl<'a> Group<'a> {
 }
 
 impl<'a> Named<'a> {
-    pub(super) fn metric(&self, name: &str) -> Option<&'a Metric> {
-        let mut sampled = self.metrics.iter().copied().filter(|metric| metric.is_sampled());
-        sampled.find(|metric| metric.name == name)
+    pub(super) fn samples(&self, metric: &str) -> Option<&Samples<'a>> {
+        self.samples.iter().find(|samples| samples.metric.name == metric)
+    }
+
+    fn add(&mut self, run: usize, metric: &'a Metric) {
+        let known = self.samples.iter_mut().find(|samples| samples.metric.name == metric.name);
+        match known {
+            Some(samples) => samples.runs.push((run, &metric.values)),
+            None => self.samples.push(Samples { metric, runs: vec![(run, &metric.values)] }),
+        }
+    }
+}
+
+impl Samples<'_> {
+    /// Those of all runs, in their order.
+    pub(super) fn values(&self) -> Vec<f64> {
+        self.runs.iter().flat_map(|(_, values)| *values).copied().collect()
     }
 }
 

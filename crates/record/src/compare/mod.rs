@@ -10,9 +10,11 @@ pub use fail_on::{FailOn, FailOnError, Judged, Outcome};
 pub use result::{ALPHA, Change, Comparison, LEVEL, Row, Summary, Test};
 pub use verdict::Verdict;
 
-use group::{Group, Named};
+use group::{Group, Named, Samples};
 
-use crate::schema::{Basis, Better, InvalidRecord, Labels, Metric, RecordSet};
+use std::slice;
+
+use crate::schema::{Basis, Better, InvalidRecord, Labels, Metric, RecordFile, RecordSet};
 use crate::stats::{median, median_interval};
 
 /// Why records cannot be compared.
@@ -78,7 +80,20 @@ pub enum CompareError {
 /// match.
 pub fn compare(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareError> {
     set.validate()?;
-    let groups = group::groups(&set.records);
+    compare_sets(slice::from_ref(set), base)
+}
+
+/// [`compare`] of several runs: the samples that one variant has in them are taken as one.
+///
+/// # Errors
+/// [`CompareError`], as of [`compare`].
+pub fn compare_runs(file: &RecordFile, base: &Labels) -> Result<Comparison, CompareError> {
+    file.validate()?;
+    compare_sets(&file.sets, base)
+}
+
+fn compare_sets(sets: &[RecordSet], base: &Labels) -> Result<Comparison, CompareError> {
+    let groups = group::groups(sets);
     if groups.is_empty() {
         return Err(CompareError::Nothing);
     }
@@ -126,7 +141,7 @@ pub fn compare(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareErro
     let (tests, out_of_reach) = significance::correct(&mut rows);
     verdict::judge(&mut rows);
     Ok(Comparison {
-        run: set.run.clone(),
+        runs: sets.iter().map(|set| set.run.clone()).collect(),
         alpha: ALPHA,
         level: LEVEL,
         tests,
@@ -146,10 +161,10 @@ struct Columns<'a> {
 }
 
 fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels) -> Row {
-    let base = columns.base.metric(&metric.name);
+    let base = columns.base.samples(&metric.name);
     let summary = base.map(summarise);
     let others = columns.others.iter().map(|named| {
-        let new = named.as_ref()?.metric(&metric.name)?;
+        let new = named.as_ref()?.samples(&metric.name)?;
         let summary_of_new = summarise(new);
         let percent = summary
             .as_ref()
@@ -175,15 +190,15 @@ fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels)
     }
 }
 
-fn summarise(metric: &Metric) -> Summary {
-    let values = &metric.values;
+fn summarise(samples: &Samples<'_>) -> Summary {
+    let (metric, values) = (samples.metric, samples.values());
     let of_median = || match metric.basis {
-        Basis::Measured => median_interval(values, LEVEL),
+        Basis::Measured => median_interval(&values, LEVEL),
         _ => None,
     };
     Summary {
         n: values.len(),
-        median: median(values).expect("a valid metric has values"),
+        median: median(&values).expect("a valid metric has values"),
         least: values.iter().copied().fold(f64::INFINITY, f64::min),
         most: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         interval: metric.interval.or_else(of_median),

@@ -15,8 +15,8 @@ pub const LEVEL: f64 = 0.95;
 /// A base variant against others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What ran, and where.
-    pub run: Run,
+    /// What ran, and where; one or more.
+    pub runs: Vec<Run>,
     /// Chance of any false finding in the table: [`ALPHA`].
     pub alpha: f64,
     /// Coverage asked of the intervals: [`LEVEL`].

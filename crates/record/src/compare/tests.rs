@@ -28,7 +28,7 @@ fn set(records: Vec<Record>) -> RecordSet {
         memory_mib: 1024,
         os: "linux".to_owned(),
     };
-    RecordSet::new(Run { tool: "pageout 0".to_owned(), commit: None, machine }, records)
+    RecordSet::new(Run::new("pageout 0", None, machine), records)
 }
 
 fn series(from: f64) -> Vec<f64> {

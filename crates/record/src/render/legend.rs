@@ -1,12 +1,13 @@
 //! What stands above and below a table: the run, what is common, how to read it.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use super::comparison::{row_summaries, too_few};
 use super::fold::Folded;
 use super::grid::{Align, Grid};
 use crate::compare::{Comparison, Row};
-use crate::schema::{Basis, Better, Ground};
+use crate::schema::{Basis, Better, Ground, Machine, Run};
 use crate::stats::Kind;
 
 /// Why some measured values stand without a change.
@@ -14,22 +15,20 @@ const TOO_FEW: &str = "without (change%): fewer than 6 samples say nothing of ho
 
 /// The run, the machine, and everything that is the same in all rows.
 pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
-    let run = &of.run;
-    let machine = &run.machine;
-    let commit = run.commit.as_ref().map(|commit| format!(", commit {commit}"));
     let pairs = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
         pairs.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
-    grid.row(["tool".to_owned(), format!("{}{}", run.tool, commit.unwrap_or_default())]);
-    let cores = if machine.cores == 1 { "core" } else { "cores" };
-    grid.row([
-        "machine".to_owned(),
-        format!(
-            "{}, {}, {} {cores}, {} MiB, {}",
-            machine.cpu, machine.arch, machine.cores, machine.memory_mib, machine.os
-        ),
-    ]);
+    for (name, told) in [("tool", tool as fn(&Run) -> String), ("machine", machine)] {
+        let mut lines: Vec<String> = Vec::new();
+        for line in of.runs.iter().map(told) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        let names = iter::once(name).chain(iter::repeat(""));
+        names.zip(&lines).for_each(|(name, line)| grid.row([name, line]));
+    }
     if !constant.is_empty() {
         let text = pairs(&mut constant.iter().map(|(name, value)| (name, value)));
         grid.row(["all rows".to_owned(), text]);
@@ -41,6 +40,17 @@ pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
         grid.row(["compared".to_owned(), of.compared.join(",")]);
     }
     grid.to_string()
+}
+
+fn tool(run: &Run) -> String {
+    let commit = run.commit.as_ref().map(|commit| format!(", commit {commit}"));
+    format!("{}{}", run.tool, commit.unwrap_or_default())
+}
+
+fn machine(run: &Run) -> String {
+    let Machine { cpu, arch, cores, memory_mib, os } = &run.machine;
+    let unit = if *cores == 1 { "core" } else { "cores" };
+    format!("{cpu}, {arch}, {cores} {unit}, {memory_mib} MiB, {os}")
 }
 
 /// How to read the table: samples, intervals, tests, bases, grounds, sources.
@@ -151,7 +161,7 @@ fn interval_lines(of: &Comparison) -> impl Iterator<Item = String> {
 fn ground_line(ground: Ground, of: &Comparison) -> String {
     let meaning = match ground {
         Ground::Host => {
-            let arch = &of.run.machine.arch;
+            let arch = of.runs.first().map_or("", |run| &run.machine.arch);
             return format!(
                 "host: the software path on this {arch} CPU, whatever the entry format; TLB \
                  maintenance is counted, not executed"

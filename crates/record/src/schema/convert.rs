@@ -1,10 +1,11 @@
 //! Record sets of version 1 as sets of this version.
 
 use serde::Deserialize;
+use uuid::{Uuid, uuid};
 
 use super::read::{self, ReadError};
 use super::types::{
-    Basis, Better, Bound, Claim, Ground, Labels, Metric, Record, RecordSet, Run, VERSION,
+    Basis, Better, Bound, Claim, Ground, Labels, Machine, Metric, Record, RecordSet, Run, VERSION,
 };
 use super::validate::InvalidRecord;
 use crate::stats::{Interval, Kind};
@@ -33,8 +34,17 @@ struct OldSet {
     _schema: String,
     #[serde(rename = "version")]
     _version: u32,
-    run: Run,
+    run: OldRun,
     records: Vec<OldRecord>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OldRun {
+    tool: String,
+    #[serde(default)]
+    commit: Option<String>,
+    machine: Machine,
 }
 
 #[derive(Deserialize)]
@@ -71,8 +81,14 @@ const BOUNDS: [&str; 2] = [", least", ", most"];
 /// The name under which it had the way a quoted difference goes: above, below or at 0.
 const SIDE: &str = "side";
 
-/// Reads a set of version 1. Metrics that told of another one by the ends of their names become
-/// its interval or its bounds; all else is kept as it is.
+/// What ids of runs are made in that had none.
+const WITHOUT_ID: Uuid = uuid!("b3955d7a-8392-4126-8181-5b2fb2fc5c58");
+
+/// Reads a set of version 1. Its run gets an id that follows from all that it holds, so that a set
+/// converted twice is still known as the same run.
+///
+/// Metrics that told of another one by the ends of their names become its interval or its bounds;
+/// all else is kept as it is.
 ///
 /// # Errors
 /// [`ConvertError`], which names the record and metric, what was found and what is accepted.
@@ -83,8 +99,9 @@ pub fn from_version_1(text: &str) -> Result<RecordSet, ConvertError> {
     }
     let old: OldSet = read::shaped(text)?;
     let records = old.records.into_iter().map(record).collect();
-    let set = RecordSet::new(old.run, records);
-    set.validate()?;
+    let OldRun { tool, commit, machine } = old.run;
+    let mut set = RecordSet::new(Run { id: Uuid::nil(), tool, commit, machine }, records);
+    set.run.id = Uuid::new_v5(&WITHOUT_ID, set.to_json()?.as_bytes());
     Ok(set)
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::slice;
 
-use super::types::{Labels, Record, RecordSet};
-use super::validate::InvalidRecord;
+use super::types::{Labels, Record, RecordFile, RecordSet};
+use super::validate::{InvalidRecord, validate};
 
 /// Why no CSV was written.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
-    /// The set breaks a rule of the format; nothing was written.
+    /// The file breaks a rule of the format; nothing was written.
     #[error(transparent)]
     Invalid(#[from] InvalidRecord),
     /// The writer failed.
@@ -17,45 +18,64 @@ pub enum CsvError {
     Write(#[from] csv::Error),
 }
 
-impl RecordSet {
+impl RecordFile {
     /// Writes one line a value, under a header line.
     ///
-    /// The columns are `scenario,ground,seed`, the fields as `field.NAME`, the axes as
+    /// The columns are `run,scenario,ground,seed`, the fields as `field.NAME`, the axes as
     /// `axis.NAME`, then `metric,unit,basis,sample,value`. Fields and axes are the sorted union
-    /// over all records; a record without one leaves its cell empty. Samples count from 0.
+    /// over all records; a record without one leaves its cell empty. Runs and the samples of each
+    /// count from 0.
+    ///
+    /// # Errors
+    /// [`CsvError`] when the file is invalid or the writer fails.
+    pub fn to_csv(&self, to: impl io::Write) -> Result<(), CsvError> {
+        to_csv(&self.sets, to)
+    }
+}
+
+impl RecordSet {
+    /// [`RecordFile::to_csv`] of a file of this run.
     ///
     /// # Errors
     /// [`CsvError`] when the set is invalid or the writer fails.
     pub fn to_csv(&self, to: impl io::Write) -> Result<(), CsvError> {
-        self.validate()?;
-        let fields = names(&self.records, |record| &record.fields);
-        let axes = names(&self.records, |record| &record.variant);
-        let mut out = csv::Writer::from_writer(to);
-        let mut header: Vec<String> = ["scenario", "ground", "seed"].map(str::to_owned).into();
-        header.extend(fields.iter().map(|name| format!("field.{name}")));
-        header.extend(axes.iter().map(|name| format!("axis.{name}")));
-        header.extend(["metric", "unit", "basis", "sample", "value"].map(str::to_owned));
-        out.write_record(&header)?;
-        for record in &self.records {
-            write_record(&mut out, record, &fields, &axes)?;
-        }
-        out.flush().map_err(csv::Error::from)?;
-        Ok(())
+        to_csv(slice::from_ref(self), to)
     }
 }
 
-fn names(records: &[Record], of: fn(&Record) -> &Labels) -> BTreeSet<&str> {
-    records.iter().flat_map(|record| of(record).keys().map(String::as_str)).collect()
+fn to_csv(sets: &[RecordSet], to: impl io::Write) -> Result<(), CsvError> {
+    validate(sets)?;
+    let fields = names(sets, |record| &record.fields);
+    let axes = names(sets, |record| &record.variant);
+    let mut out = csv::Writer::from_writer(to);
+    let mut header: Vec<String> = ["run", "scenario", "ground", "seed"].map(str::to_owned).into();
+    header.extend(fields.iter().map(|name| format!("field.{name}")));
+    header.extend(axes.iter().map(|name| format!("axis.{name}")));
+    header.extend(["metric", "unit", "basis", "sample", "value"].map(str::to_owned));
+    out.write_record(&header)?;
+    for (run, set) in sets.iter().enumerate() {
+        for record in &set.records {
+            write_record(&mut out, run, record, &fields, &axes)?;
+        }
+    }
+    out.flush().map_err(csv::Error::from)?;
+    Ok(())
+}
+
+fn names(sets: &[RecordSet], of: fn(&Record) -> &Labels) -> BTreeSet<&str> {
+    let records = sets.iter().flat_map(|set| &set.records);
+    records.flat_map(|record| of(record).keys().map(String::as_str)).collect()
 }
 
 fn write_record<W: io::Write>(
     out: &mut csv::Writer<W>,
+    run: usize,
     record: &Record,
     fields: &BTreeSet<&str>,
     axes: &BTreeSet<&str>,
 ) -> Result<(), csv::Error> {
     let cell = |labels: &Labels, name: &str| labels.get(name).cloned().unwrap_or_default();
-    let mut head = vec![record.scenario.clone(), record.ground.to_string()];
+    let mut head = vec![run.to_string(), record.scenario.clone(), record.ground.to_string()];
     head.push(record.seed.to_string());
     head.extend(fields.iter().map(|name| cell(&record.fields, name)));
     head.extend(axes.iter().map(|name| cell(&record.variant, name)));

@@ -3,26 +3,49 @@
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
+use std::slice;
 
-use super::types::RecordSet;
-use super::validate::InvalidRecord;
+use super::types::{RecordFile, RecordSet, SCHEMA, VERSION};
+use super::validate::{InvalidRecord, validate};
 
 /// Whole numbers up to this are written without a point; each is a value of its own.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
+#[derive(Serialize)]
+struct Written<'a> {
+    schema: &'static str,
+    version: u32,
+    sets: &'a [RecordSet],
+}
+
+impl RecordFile {
+    /// The file as indented JSON, keys in a stable order, with a final newline.
+    ///
+    /// # Errors
+    /// [`InvalidRecord`] when [`RecordFile::from_json`] would refuse the text.
+    pub fn to_json(&self) -> Result<String, InvalidRecord> {
+        to_json(&self.sets)
+    }
+}
+
 impl RecordSet {
-    /// The set as indented JSON, keys in a stable order, with a final newline.
+    /// [`RecordFile::to_json`] of a file of this run.
     ///
     /// # Errors
     /// [`InvalidRecord`] when [`RecordSet::from_json`] would refuse the text.
     pub fn to_json(&self) -> Result<String, InvalidRecord> {
-        self.validate()?;
-        let mut text = Vec::new();
-        let mut json = Serializer::with_formatter(&mut text, Compact::default());
-        self.serialize(&mut json).expect("string keys, finite numbers, memory to write to");
-        text.push(b'\n');
-        Ok(String::from_utf8(text).expect("JSON is UTF-8"))
+        to_json(slice::from_ref(self))
     }
+}
+
+fn to_json(sets: &[RecordSet]) -> Result<String, InvalidRecord> {
+    validate(sets)?;
+    let mut text = Vec::new();
+    let mut json = Serializer::with_formatter(&mut text, Compact::default());
+    let file = Written { schema: SCHEMA, version: VERSION, sets };
+    file.serialize(&mut json).expect("string keys, finite numbers, memory to write to");
+    text.push(b'\n');
+    Ok(String::from_utf8(text).expect("JSON is UTF-8"))
 }
 
 /// Indents as serde_json does, but keeps lists of numbers in one line.

@@ -4,7 +4,7 @@ mod convert;
 mod csv;
 mod json;
 mod matrix;
-mod pool;
+mod merge;
 mod read;
 mod sequence;
 mod series;
@@ -14,12 +14,12 @@ mod validate;
 pub use convert::{ConvertError, from_version_1};
 pub use csv::CsvError;
 pub use matrix::{Edges, Matrix};
-pub use pool::PoolError;
+pub use merge::{LABEL, MergeError, Pooling};
 pub use read::ReadError;
 pub use sequence::{Sequence, Step, StepKind};
 pub use series::{Axis, Line, Series};
 pub use types::{
-    Activity, Basis, Better, Bound, Claim, Ground, Labels, Machine, Metric, Record, RecordSet, Run,
-    SCHEMA, Told, VERSION,
+    Activity, Basis, Better, Bound, Claim, Ground, Labels, Machine, Metric, Record, RecordFile,
+    RecordSet, Run, SCHEMA, Told, VERSION,
 };
 pub use validate::{InvalidRecord, Problem};

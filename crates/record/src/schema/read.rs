@@ -3,18 +3,18 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::types::{RecordSet, SCHEMA, VERSION};
+use super::types::{RecordFile, RecordSet, SCHEMA, VERSION};
 use super::validate::InvalidRecord;
 
-/// Why a text is not a record set.
+/// Why a text is not a record file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The text is not JSON, or has no schema name and version.
-    #[error("not a record set (an object with schema \"{SCHEMA}\" and version {VERSION}): {0}")]
-    NotARecordSet(serde_json::Error),
+    #[error("not a record file (an object with schema \"{SCHEMA}\" and version {VERSION}): {0}")]
+    NotRecords(serde_json::Error),
     /// The text ends within the set.
     #[error(
-        "it ends at line {line}, column {column}, within the record set; a whole one is accepted"
+        "it ends at line {line}, column {column}, within the records; a whole file is accepted"
     )]
     CutShort {
         /// Lines that there are.
@@ -50,6 +50,9 @@ pub enum ReadError {
     /// The right shape, but a rule is broken.
     #[error(transparent)]
     Invalid(#[from] InvalidRecord),
+    /// Several runs where one is asked for.
+    #[error("it holds {0} runs; one is accepted")]
+    Several(usize),
 }
 
 #[derive(Deserialize)]
@@ -59,9 +62,30 @@ struct Header {
     version: u32,
 }
 
-/// The names of a broken set, for the error that says where.
+/// A file of this version.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole {
+    #[serde(rename = "schema")]
+    _schema: String,
+    #[serde(rename = "version")]
+    _version: u32,
+    sets: Vec<RecordSet>,
+}
+
+/// The names of a broken file, for the error that says where; in version 1 it had records of its
+/// own.
 #[derive(Deserialize)]
 struct Names {
+    #[serde(default)]
+    sets: Vec<SetNames>,
+    #[serde(flatten)]
+    own: SetNames,
+}
+
+#[derive(Deserialize)]
+struct SetNames {
+    #[serde(default)]
     records: Vec<RecordNames>,
 }
 
@@ -79,8 +103,8 @@ struct MetricName {
     name: Option<String>,
 }
 
-impl RecordSet {
-    /// Reads and validates a record set.
+impl RecordFile {
+    /// Reads and validates a record file.
     ///
     /// # Errors
     /// [`ReadError`], which names the record and metric, what was found and what is accepted.
@@ -91,19 +115,34 @@ impl RecordSet {
             1 => return Err(ReadError::Version1),
             found => return Err(ReadError::Version { found }),
         }
-        let set: Self = shaped(text)?;
-        set.validate()?;
-        Ok(set)
+        let Whole { sets, .. } = shaped(text)?;
+        let file = Self { sets };
+        file.validate()?;
+        Ok(file)
     }
 }
 
-/// The version of a record set, whatever its shape.
+impl RecordSet {
+    /// Reads and validates a file of one run.
+    ///
+    /// # Errors
+    /// [`ReadError`], as of [`RecordFile::from_json`], or for several runs.
+    pub fn from_json(text: &str) -> Result<Self, ReadError> {
+        let mut sets = RecordFile::from_json(text)?.sets;
+        match (sets.pop(), sets.len()) {
+            (Some(set), 0) => Ok(set),
+            (_, others) => Err(ReadError::Several(others + 1)),
+        }
+    }
+}
+
+/// The version of a record file, whatever its shape.
 pub(super) fn version(text: &str) -> Result<u32, ReadError> {
     let header: Header = serde_json::from_str(text).map_err(|error| {
         if error.is_eof() && !text.trim().is_empty() {
             ReadError::CutShort { line: error.line(), column: error.column() }
         } else {
-            ReadError::NotARecordSet(error)
+            ReadError::NotRecords(error)
         }
     })?;
     if header.schema != SCHEMA {
@@ -126,7 +165,8 @@ fn place(text: &str, path: &str) -> String {
     let Ok(names) = serde_json::from_str::<Names>(text) else {
         return path.to_owned();
     };
-    let Some(record) = index(path, "records[").and_then(|i| names.records.get(i)) else {
+    let set = index(path, "sets[").and_then(|i| names.sets.get(i)).unwrap_or(&names.own);
+    let Some(record) = index(path, "records[").and_then(|i| set.records.get(i)) else {
         return path.to_owned();
     };
     let metric = index(path, "metrics[").and_then(|i| record.metrics.get(i)?.name.as_ref());

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::matrix::Matrix;
 use super::sequence::Sequence;
 use super::series::Series;
 use crate::stats::Interval;
 
-/// The schema name every record set carries.
+/// The schema name every record file carries.
 pub const SCHEMA: &str = "pageout-record";
 
 /// The schema version this crate reads and writes.
@@ -19,16 +20,20 @@ pub const VERSION: u32 = 2;
 /// Names with their values, in name order: scenario fields, or the axes of a variant.
 pub type Labels = BTreeMap<String, String>;
 
+/// What a file holds: a set for each run that is in it, one or more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordFile {
+    /// In the order in which they were measured: runs of variants taken in turn are told by it.
+    pub sets: Vec<RecordSet>,
+}
+
 /// The records of one run of the tool.
 ///
-/// It holds no time of day: two runs of one commit on one machine differ in measured values only.
+/// It holds no time of day: two runs of one commit on one machine differ in their ids and in
+/// measured values only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSet {
-    /// Always [`SCHEMA`].
-    pub schema: String,
-    /// Always [`VERSION`].
-    pub version: u32,
     /// What ran, and where.
     pub run: Run,
     /// In the order they were made; tables keep it.
@@ -39,6 +44,9 @@ pub struct RecordSet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
+    /// No other run has it, and every copy of this one's records does.
+    #[serde(with = "uuid::serde::hyphenated")]
+    pub id: Uuid,
     /// Name and version, such as `pageout 0.1.0`.
     pub tool: String,
     /// The commit the tool was built from; `None` outside a repository.
@@ -230,21 +238,42 @@ pub enum Better {
     Neither,
 }
 
+impl From<RecordSet> for RecordFile {
+    fn from(set: RecordSet) -> Self {
+        Self { sets: vec![set] }
+    }
+}
+
+impl RecordFile {
+    /// The records of all runs.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.sets.iter().flat_map(|set| &set.records)
+    }
+}
+
 impl RecordSet {
-    /// A set of the current schema and version.
-    pub fn new(run: Run, records: Vec<Record>) -> Self {
-        Self { schema: SCHEMA.to_owned(), version: VERSION, run, records }
+    /// The records of a run.
+    pub const fn new(run: Run, records: Vec<Record>) -> Self {
+        Self { run, records }
     }
 
-    /// The set without its measured metrics: what must be equal between two runs of one seed and
-    /// commit on one machine. It is itself a valid set.
+    /// What must be equal between two runs of one seed and commit on one machine: the set without
+    /// its measured metrics, and with an id that is nil. It is itself a valid set.
     #[must_use]
-    pub fn without_measured(&self) -> Self {
+    pub fn repeatable(&self) -> Self {
         let mut set = self.clone();
+        set.run.id = Uuid::nil();
         for record in &mut set.records {
             record.metrics.retain(|metric| metric.basis != Basis::Measured);
         }
         set
+    }
+}
+
+impl Run {
+    /// A run that begins now: its id is drawn.
+    pub fn new(tool: &str, commit: Option<String>, machine: Machine) -> Self {
+        Self { id: Uuid::new_v4(), tool: tool.to_owned(), commit, machine }
     }
 }
 

@@ -1,18 +1,23 @@
 //! The rules a record set keeps beyond its shape.
 
 use std::collections::BTreeSet;
+use std::slice;
+
+use uuid::Uuid;
 
 use super::matrix::Matrix;
 use super::sequence::Sequence;
 use super::series::Series;
-use super::types::{Activity, Basis, Bound, Ground, Labels, Metric, Record, RecordSet, Told};
+use super::types::{
+    Activity, Basis, Bound, Ground, Labels, Metric, Record, RecordFile, RecordSet, Told,
+};
 use crate::stats::Interval;
 
-/// A record set that breaks a rule of the format.
+/// A record file that breaks a rule of the format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct InvalidRecord {
-    /// Where, such as `records[3] (sweep), metric "age"`. Records count from 0.
+    /// Where, such as `sets[0].records[3] ("sweep"), metric "age"`. Both count from 0.
     pub place: String,
     /// Which rule.
     pub problem: Problem,
@@ -21,6 +26,12 @@ pub struct InvalidRecord {
 /// A rule of the format that was broken.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Problem {
+    /// A file without a run.
+    #[error("there is no set in it; one for each run is needed")]
+    NoSet,
+    /// The same run twice.
+    #[error("run {0} is in this file before; each run is accepted once")]
+    SameRun(Uuid),
     /// A metric that tells nothing.
     #[error(
         "it has nothing to tell; values, a bound, a claim, activities, a series, a matrix or a \
@@ -134,39 +145,70 @@ pub enum Problem {
         /// The text.
         text: String,
     },
-    /// The same metric twice for one scenario, ground, seed, fields and variant.
+    /// The same metric twice for one run, scenario, ground, seed, fields and variant.
     #[error("given before for the same scenario, ground, seed, fields and variant; once accepted")]
     Repeated,
 }
 
 type MetricKey<'a> = (&'a str, Ground, u64, &'a Labels, &'a Labels, &'a str);
 
-impl RecordSet {
-    /// Checks what the types cannot hold: one thing told by each metric, numbers finite, ends in
-    /// order, published values sourced, names present and printable, no metric given twice.
+impl RecordFile {
+    /// Checks what the types cannot hold: a run once, one thing told by each metric, numbers
+    /// finite, ends in order, published values sourced, names present and printable, no metric of
+    /// a run given twice.
     ///
     /// # Errors
     /// [`InvalidRecord`] with the place and the [`Problem`], of the first rule broken.
     pub fn validate(&self) -> Result<(), InvalidRecord> {
-        let run = &self.run;
-        let texts = [&run.tool, &run.machine.cpu, &run.machine.arch, &run.machine.os].into_iter();
-        for text in texts.chain(&run.commit) {
-            printable("text", text).map_err(|problem| at("run".to_owned(), problem))?;
+        validate(&self.sets)
+    }
+}
+
+impl RecordSet {
+    /// [`RecordFile::validate`] of a file of this run.
+    ///
+    /// # Errors
+    /// [`InvalidRecord`] with the place and the [`Problem`], of the first rule broken.
+    pub fn validate(&self) -> Result<(), InvalidRecord> {
+        validate(slice::from_ref(self))
+    }
+}
+
+/// Checks the sets of a file.
+pub(super) fn validate(sets: &[RecordSet]) -> Result<(), InvalidRecord> {
+    if sets.is_empty() {
+        return Err(at("sets".to_owned(), Problem::NoSet));
+    }
+    let mut runs = BTreeSet::new();
+    for (index, set) in sets.iter().enumerate() {
+        let place = format!("sets[{index}]");
+        if !runs.insert(set.run.id) {
+            return Err(at(format!("{place}.run"), Problem::SameRun(set.run.id)));
         }
-        let mut seen = BTreeSet::new();
-        for (index, record) in self.records.iter().enumerate() {
-            let place = format!("records[{index}] ({:?})", record.scenario);
-            check_record(record).map_err(|problem| at(place.clone(), problem))?;
-            for metric in &record.metrics {
-                let place = || format!("{place}, metric {:?}", metric.name);
-                check_metric(metric).map_err(|problem| at(place(), problem))?;
-                if !seen.insert(key(record, metric)) {
-                    return Err(at(place(), Problem::Repeated));
-                }
+        check_set(set, &place)?;
+    }
+    Ok(())
+}
+
+fn check_set(set: &RecordSet, place: &str) -> Result<(), InvalidRecord> {
+    let run = &set.run;
+    let texts = [&run.tool, &run.machine.cpu, &run.machine.arch, &run.machine.os].into_iter();
+    for text in texts.chain(&run.commit) {
+        printable("text", text).map_err(|problem| at(format!("{place}.run"), problem))?;
+    }
+    let mut seen = BTreeSet::new();
+    for (index, record) in set.records.iter().enumerate() {
+        let place = format!("{place}.records[{index}] ({:?})", record.scenario);
+        check_record(record).map_err(|problem| at(place.clone(), problem))?;
+        for metric in &record.metrics {
+            let place = || format!("{place}, metric {:?}", metric.name);
+            check_metric(metric).map_err(|problem| at(place(), problem))?;
+            if !seen.insert(key(record, metric)) {
+                return Err(at(place(), Problem::Repeated));
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn at(place: String, problem: Problem) -> InvalidRecord {
