@@ -83,8 +83,9 @@ pub fn is_possible() -> bool {
     thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1)
 }
 
-/// Runs `work`, which enters stages on the cell, and looks at it all the while from another CPU.
-pub fn sampled<R>(work: impl FnOnce(&StageCell) -> R) -> (R, Looks) {
+/// Runs `work`, which enters stages on the cell, and looks at it all the while from another CPU, at
+/// times that the seed decides.
+pub fn sampled<R>(seed: u64, work: impl FnOnce(&StageCell) -> R) -> (R, Looks) {
     let (cell, begun, done) =
         (StageCell::default(), AtomicBool::new(false), AtomicBool::new(false));
     let apart = Apart::new();
@@ -92,7 +93,7 @@ pub fn sampled<R>(work: impl FnOnce(&StageCell) -> R) -> (R, Looks) {
         let sampler = scope.spawn(|| {
             apart.take(&apart.others);
             begun.store(true, Relaxed);
-            look_until(&done, &cell)
+            look_until(seed, &done, &cell)
         });
         while !begun.load(Relaxed) {
             thread::yield_now();
@@ -137,10 +138,10 @@ impl Apart {
     }
 }
 
-fn look_until(done: &AtomicBool, cell: &StageCell) -> Looks {
+fn look_until(seed: u64, done: &AtomicBool, cell: &StageCell) -> Looks {
     let mut looks = Looks::default();
     // Irregular steps, so that no stage is met by its rhythm.
-    let mut random = fastrand::Rng::with_seed(1);
+    let mut random = fastrand::Rng::with_seed(seed);
     let (mut stage, mut seen, mut since) = (Stage::Other as u8, 0, Instant::now());
     while !done.load(Relaxed) {
         let now = cell.0.load(Relaxed);
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn a_stage_is_seen_as_often_as_it_lasts() {
         let short = Duration::from_micros(50);
-        let ((), looks) = sampled(|cell| {
+        let ((), looks) = sampled(1, |cell| {
             for _ in 0..400 {
                 cell.enter(Stage::Unmap);
                 spend(short * 3);

@@ -9,6 +9,9 @@ use pageout_machine::platform::{Architecture, Draw, Platform, Shape};
 use pageout_record::schema::Labels;
 use std::num::NonZeroUsize;
 
+/// More draws than are made of one seed.
+const MOST_DRAWS: u64 = 1 << 20;
+
 /// How scenarios run on modelled machines.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -20,7 +23,7 @@ pub struct Model {
     pub draws: u32,
     /// How many runs there are with nominal prices.
     pub runs: u32,
-    /// The seed of the first run; each next one's is one more.
+    /// The seed of the first run, and of what is drawn; each next run's is one more.
     pub seed: u64,
     /// Threads of this host to spread runs over: nothing in a record depends on it.
     pub threads: NonZeroUsize,
@@ -87,8 +90,13 @@ impl Model {
         let nominal = (0..u64::from(self.runs))
             .map(|run| One { draw: Draw::Nominal, seed: self.seed.wrapping_add(run) });
         let drawn = (0..u64::from(self.draws))
-            .map(|draw| One { draw: Draw::Seeded(draw), seed: self.seed });
+            .map(|number| One { draw: self.draw(number), seed: self.seed });
         nominal.chain(drawn).collect()
+    }
+
+    /// A draw of prices: seeds share none, and the same seed has the same ones.
+    pub(crate) const fn draw(&self, number: u64) -> Draw {
+        Draw::Seeded(self.seed.wrapping_sub(1).wrapping_mul(MOST_DRAWS).wrapping_add(number))
     }
 
     /// What records tell of the machine.

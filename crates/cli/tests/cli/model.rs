@@ -1,7 +1,7 @@
 //! Ground `model`, through the binary.
 
 use crate::common::{self, stdout};
-use pageout_record::schema::{Basis, Ground, Record, RecordSet};
+use pageout_record::schema::{Basis, Ground, Metric, Record, RecordSet};
 use pageout_record::stats::Kind;
 use std::collections::BTreeSet;
 use tempfile::tempdir;
@@ -41,11 +41,28 @@ fn records_are_the_same_in_every_run_whatever_the_host_does() {
     let words = "compare reclaim-file order=0,4 size=4MiB process=asleep,running --cores 4 \
         --draws 3 --runs 2";
     let first = records(words);
-    assert_eq!(first, records(words));
+    assert_eq!(first.repeatable(), records(words).repeatable());
     let drawn = &first.records[0];
     let whole = drawn.metrics[0].interval.expect("of draws");
     assert!(whole.kind == Kind::Draws && whole.low < whole.high, "prices have ranges");
     assert_eq!(drawn.metrics[0].values.len(), 2, "a value a run");
+}
+
+/// Draws of prices follow from the seed, and nothing else does where nothing else is drawn.
+#[test]
+fn another_seed_draws_other_prices() {
+    let words = "run reclaim-file order=4 format=arm64-4k size=4MiB --cores 4 --draws 4 --seed";
+    let [one, again, other] = [1, 1, 2].map(|seed| records(&format!("{words} {seed}")));
+    assert_eq!(one.records, again.records);
+    let metrics = |set: &RecordSet| set.records[0].metrics.clone();
+    let (one, other) = (metrics(&one), metrics(&other));
+    let whole = |metrics: &[Metric]| metrics[0].interval.expect("of draws");
+    assert_ne!(whole(&one), whole(&other), "of {}", one[0].name);
+    assert_eq!(one.len(), other.len());
+    for (one, other) in one.iter().zip(&other) {
+        let alike = one.values == other.values;
+        assert_eq!(alike, !one.name.ends_with(", drawn"), "{}: of nominal prices", one.name);
+    }
 }
 
 #[test]
@@ -132,7 +149,7 @@ fn shells_fork_while_they_are_reclaimed_from() {
         assert!(of("loop") >= of("fork") + of("munmap") + of("mprotect") + of("exit"));
         assert!(of("loop, P50") <= of("loop, longest"));
     }
-    assert_eq!(set, records(words), "the same in every run");
+    assert_eq!(set.records, records(words).records, "the same in every run");
     let table = stdout("run fork-heavy size=64KiB loops=2 --cores 3 --ground model");
     assert!(table.contains("of which forking"), "{table}");
 }

@@ -111,9 +111,10 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
 
     /// The same with the sampler looking, and what it saw.
     fn time_sampled(&mut self, variant: Variant) -> Sampled {
+        let seed = self.seed;
         let tuning = variant.tuning(F::FLUSH);
         let (pages, (ns, looks)) = self.run(variant, |setup, bytes| {
-            let ((reclaimed, ns), looks) = sampled(|cell| {
+            let ((reclaimed, ns), looks) = sampled(seed, |cell| {
                 let env = setup.ground.env.probed(cell);
                 timed(|| setup.reclaim(&env, bytes, tuning))
             });

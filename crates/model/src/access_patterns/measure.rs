@@ -124,7 +124,7 @@ pub(super) fn times(
     let nominal = seeds(0, model.runs).map(|seed| One { draw: Draw::Nominal, seed });
     let drawn = (0..u64::from(model.draws)).flat_map(|draw| {
         let runs = seeds(draw * u64::from(each), each);
-        runs.map(move |seed| One { draw: Draw::Seeded(draw), seed })
+        runs.map(move |seed| One { draw: model.draw(draw), seed })
     });
     let runs: Vec<_> = nominal.chain(drawn).collect();
     let outcomes = outcomes_of(all, variants, model, &runs, &mut |_, _| ());

@@ -138,6 +138,8 @@ struct Accesses<F> {
     memory: Vec<AtomicU64>,
     string: Vec<(VirtAddr, bool)>,
     times: [Vec<f64>; 3],
+    /// Of the string.
+    seed: u64,
     format: PhantomData<F>,
 }
 
@@ -162,6 +164,7 @@ impl<F: Format> Accesses<F> {
             memory: map::<F>(pages / F::PTES, blocks),
             string: repeat_with(access).take(STRING).collect(),
             times: Default::default(),
+            seed,
             format: PhantomData,
         }
     }
@@ -284,7 +287,7 @@ impl<F: Format> Cell for Accesses<F> {
         vec![Record {
             scenario: ACCESSES.to_owned(),
             ground: Ground::Host,
-            seed: 0,
+            seed: self.seed,
             fields: labels([
                 ("platform", self.platform.name().to_owned()),
                 ("uses", self.uses.name().to_owned()),
