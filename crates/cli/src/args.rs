@@ -10,6 +10,7 @@ use pageout_record::compare::FailOn;
 use pageout_reproduce::Thread;
 use pageout_trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 const MAIN_HELP: &str = "\
 Examples:
@@ -97,6 +98,7 @@ Examples:
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
   pageout compare before.json after.json --fail-on 'whole reclaim>3%' --fail-on 'refaults>0%'
+  pageout compare --label before=b1.json --label after=a1.json --label before=b2.json …
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
 
 /// The page-aging and reclaim system of a kernel, outside any kernel. Without a command: reclaim of
@@ -180,8 +182,36 @@ pub(crate) struct CompareArgs {
     /// bisection, where 2 would call the commit bad; 125 skips it
     #[arg(long, requires = "fail_on")]
     pub bisect: bool,
+    /// Compare record files by name: NAME=FILE, such as before=a.json; may be repeated, in the
+    /// order in which they ran. Files of one name are runs of one thing. The first name is the
+    /// base. Runs that took turns (before, after, before, after) are compared pair by pair
+    #[arg(long, value_name = "NAME=FILE")]
+    pub label: Vec<Labelled>,
+    /// Take samples of one variant as one though their runs differ in commit, machine or kernel
+    #[arg(long)]
+    pub pool: bool,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// A record file with the name that its runs are compared by.
+#[derive(Clone, Debug)]
+pub(crate) struct Labelled {
+    pub name: String,
+    pub path: PathBuf,
+}
+
+impl FromStr for Labelled {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let expected = "expected NAME=FILE, such as before=a.json, without a comma in NAME";
+        let (name, path) = text.split_once('=').ok_or(expected)?;
+        if name.trim().is_empty() || name.contains(',') || path.is_empty() {
+            return Err(expected);
+        }
+        Ok(Self { name: name.to_owned(), path: path.into() })
+    }
 }
 
 #[derive(Debug, Parser)]

@@ -60,9 +60,10 @@ measured with nobody looking, shared out as a sampler on another CPU saw them in
 ";
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
-    if let Some(paths) = files::named(args) {
-        return files::compare(&paths, args);
+    if let Some(named) = files::named(args) {
+        return files::compare(&named, args);
     }
+    files::refuse(args)?;
     let common = &args.common;
     let request = Request::new(args.scenario.as_deref(), &args.fields, common)?;
     let variants = Variants::of(args, &request)?;
@@ -88,7 +89,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
         true => main_table(set, &variants, common.rows),
         false => comparison(set, &base, common.rows),
     });
-    fail_on::judge(args, &set.into(), &base, told)
+    fail_on::judge(args, &set.into(), &base, None, told)
 }
 
 impl Variants {

@@ -90,6 +90,13 @@ pub(crate) enum CliError {
     FailOnMainTable,
     #[error("{0} is for scenarios: record files have been measured already")]
     NotOfFiles(&'static str),
+    #[error("{0} is for record files")]
+    FilesAlone(&'static str),
+    #[error(
+        "{file} has no label: with --label every file needs one, --label NAME={file}",
+        file = .0.display()
+    )]
+    Unlabelled(PathBuf),
     #[error("base `{0}`: expected AXIS=CHOICE, several separated by commas")]
     BaseLabels(String),
     #[error("{0} has no record where something ran: nothing to compare")]

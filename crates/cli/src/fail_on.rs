@@ -4,7 +4,7 @@ use crate::args::CompareArgs;
 use crate::error::CliError;
 use crate::output;
 use pageout_record::compare::{Outcome, compare_runs};
-use pageout_record::schema::{Labels, RecordFile};
+use pageout_record::schema::{Labels, Metric, RecordFile};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -21,6 +21,7 @@ pub(crate) fn judge(
     args: &CompareArgs,
     file: &RecordFile,
     base: &Labels,
+    along: Option<&str>,
     told: Result<(), CliError>,
 ) -> Result<ExitCode, CliError> {
     match told {
@@ -28,7 +29,13 @@ pub(crate) fn judge(
         _ if args.fail_on.is_empty() => return Ok(ExitCode::SUCCESS),
         _ => {}
     }
-    let compared = compare_runs(file, base)?;
+    // Conditions name what is judged before it is seen: their tests are a family of their own.
+    let named = |metric: &Metric| args.fail_on.iter().any(|of| of.metric == metric.name);
+    let mut judged = file.clone();
+    for record in judged.sets.iter_mut().flat_map(|set| &mut set.records) {
+        record.metrics.retain(named);
+    }
+    let compared = compare_runs(&judged, base, along)?;
     let mut worst = Outcome::Held;
     for condition in &args.fail_on {
         let judged = condition.judge(&compared)?;

@@ -6,14 +6,28 @@ use crate::options::Common;
 use crate::tables::comparison_of_runs;
 use crate::{fail_on, output};
 use pageout_experiment::input;
-use pageout_record::schema::{Ground, Labels, Pooling, RecordFile};
+use pageout_record::schema::{Ground, LABEL, Labels, Pooling, Record, RecordFile};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The record files among the arguments, if they are files: the first name decides.
-pub(crate) fn named(args: &CompareArgs) -> Option<Vec<PathBuf>> {
-    let first = args.scenario.as_ref().filter(|name| is_json(name))?;
-    Some([first].into_iter().chain(&args.fields).map(PathBuf::from).collect())
+/// The record files that the arguments name, if they name any: the first name decides. Those with
+/// labels come last.
+pub(crate) fn named(args: &CompareArgs) -> Option<Vec<Named>> {
+    let is_file = args.scenario.as_ref().is_some_and(|name| is_json(name));
+    if !is_file && (args.scenario.is_some() || args.label.is_empty()) {
+        return None;
+    }
+    let own = args.scenario.iter().chain(&args.fields);
+    let own = own.map(|path| Named { path: path.into(), label: None });
+    let labelled =
+        args.label.iter().map(|of| Named { path: of.path.clone(), label: Some(of.name.clone()) });
+    Some(own.chain(labelled).collect())
+}
+
+/// A record file with the label it is to have.
+pub(crate) struct Named {
+    path: PathBuf,
+    label: Option<String>,
 }
 
 fn is_json(name: &str) -> bool {
@@ -21,27 +35,53 @@ fn is_json(name: &str) -> bool {
 }
 
 /// Compares all variants of some record files with one of them, the first unless `--base` says.
-pub(crate) fn compare(paths: &[PathBuf], args: &CompareArgs) -> Result<ExitCode, CliError> {
+/// Where files have labels, these alone are compared.
+pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, CliError> {
     refuse_measuring(args)?;
-    let inputs: Vec<_> = paths.iter().map(|path| Some(path.as_path())).collect();
+    let inputs: Vec<_> = named.iter().map(|of| Some(of.path.as_path())).collect();
     output::check(&[args.common.output.path()], &inputs)?;
-    let mut files = Vec::new();
-    for path in paths {
-        files.push((path.display().to_string(), read(path)?));
-    }
-    let file = RecordFile::merge(files, Pooling::Alike)?;
-    let base = match &args.base {
-        Some(text) => labels(text)?,
-        None => {
-            let ran = file.records().find(|record| record.ground != Ground::Published);
-            let nothing = || CliError::NothingRan(paths[0].display().to_string());
-            ran.ok_or_else(nothing)?.variant.clone()
-        }
+    let file = merged(named, args)?;
+    let ran = file.records().find(|record| record.ground != Ground::Published);
+    let ran = ran.ok_or_else(|| CliError::NothingRan(named[0].path.display().to_string()))?;
+    let base = match (&args.base, ran.variant.get(LABEL)) {
+        (Some(text), _) => labels(text)?,
+        (None, Some(first)) => Labels::from([(LABEL.to_owned(), first.clone())]),
+        (None, None) => ran.variant.clone(),
     };
+    let along = base.keys().eq([LABEL]).then_some(LABEL);
     let rows = args.common.rows;
-    let told =
-        output::emit_file(&args.common.output, &file, || comparison_of_runs(&file, &base, rows));
-    fail_on::judge(args, &file, &base, told)
+    let told = output::emit_file(&args.common.output, &file, || {
+        comparison_of_runs(&file, &base, along, rows)
+    });
+    fail_on::judge(args, &file, &base, along, told)
+}
+
+/// All runs of the files, with their labels.
+fn merged(named: &[Named], args: &CompareArgs) -> Result<RecordFile, CliError> {
+    let mut files = Vec::new();
+    for Named { path, label } in named {
+        let (mut file, name) = (read(path)?, path.display().to_string());
+        match label {
+            Some(label) => file.label(label, &name)?,
+            None if args.label.is_empty() => {}
+            None => {
+                let has_label = |record: &Record| record.variant.contains_key(LABEL);
+                if !file.records().all(has_label) {
+                    return Err(CliError::Unlabelled(path.clone()));
+                }
+            }
+        }
+        files.push((name, file));
+    }
+    let pooling = if args.pool { Pooling::Any } else { Pooling::Alike };
+    Ok(RecordFile::merge(files, pooling)?)
+}
+
+/// Refuses what only record files have.
+pub(crate) fn refuse(args: &CompareArgs) -> Result<(), CliError> {
+    let given = [("--label", !args.label.is_empty()), ("--pool", args.pool)];
+    let found = given.into_iter().find(|(_, given)| *given);
+    found.map_or(Ok(()), |(option, _)| Err(CliError::FilesAlone(option)))
 }
 
 /// Options that measuring has and reading has not.

@@ -44,7 +44,7 @@ pub(crate) fn compare(
         Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
         _ => Ok(comparison(set, &base, common.rows)? + &about(&model)),
     });
-    fail_on::judge(args, &set.into(), &base, told)
+    fail_on::judge(args, &set.into(), &base, None, told)
 }
 
 /// `run` on this ground.

@@ -291,13 +291,14 @@ pub(crate) fn comparison(set: &RecordSet, base: &Labels, rows: Rows) -> Result<S
     Ok(whole(&compare_records(set, base)?, set.records.iter(), rows))
 }
 
-/// The same, of several runs.
+/// The same, of several runs; if `along` names an axis, by that alone.
 pub(crate) fn comparison_of_runs(
     file: &RecordFile,
     base: &Labels,
+    along: Option<&str>,
     rows: Rows,
 ) -> Result<String, CliError> {
-    Ok(whole(&compare_runs(file, base)?, file.records(), rows))
+    Ok(whole(&compare_runs(file, base, along)?, file.records(), rows))
 }
 
 fn whole<'a>(of: &Comparison, mut records: impl Iterator<Item = &'a Record>, rows: Rows) -> String {

@@ -14,6 +14,7 @@ mod first_screen;
 mod help;
 mod hostile;
 mod lab;
+mod labels;
 mod lru_gen;
 mod model;
 mod priced_trace;

@@ -37,34 +37,33 @@ fn file(directory: &Path, name: &str, kernel: &str, cpu: &str, values: &str) -> 
     path
 }
 
-/// Six samples before and after, in two files a kernel, as they were taken in turn.
-fn four() -> (TempDir, String) {
+/// Six files a kernel, with two samples each, as they were taken in turn.
+fn twelve() -> (TempDir, String) {
     let directory = tempdir().expect("a directory");
-    let samples = [
-        ("a1.json", "6.12.0", "724, 720, 731"),
-        ("b1.json", "6.12.0-mine", "480, 485, 490"),
-        ("a2.json", "6.12.0", "722, 728, 726"),
-        ("b2.json", "6.12.0-mine", "481, 484, 488"),
-    ];
-    let paths = samples.map(|(name, kernel, values)| {
-        file(directory.path(), name, kernel, "Example", values).display().to_string()
-    });
-    (directory, paths.join(" "))
+    let file = |(name, kernel, time): (&str, &str, u32), round: u32| {
+        let name = format!("{name}{round}.json");
+        let values = format!("{}, {}", time + round, time + 2 * round);
+        file(directory.path(), &name, kernel, "Example", &values).display().to_string()
+    };
+    let kernels = [("a", "6.12.0", 720), ("b", "6.12.0-mine", 480)];
+    let paths = (0..6).flat_map(|round| kernels.map(|kernel| file(kernel, round)));
+    let paths = paths.collect::<Vec<_>>().join(" ");
+    (directory, paths)
 }
 
 #[test]
-fn two_kernels_are_compared_and_samples_pooled() {
-    let (directory, files) = four();
+fn two_kernels_are_compared_in_the_pairs_in_which_they_ran() {
+    let (directory, files) = twelve();
     let table = stdout(&format!("compare {files}"));
-    for part in ["6.12.0-mine", "725", "484", "33.17%*", "n = 6"] {
+    for part in ["6.12.0-mine", "723.5", "483.5", "33.1", "n = 12", "taken in turn: 6"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
     }
     let json = stdout(&format!("compare {files} --json"));
     let merged = RecordFile::from_json(&json).expect("records");
     let values = merged.records().map(|record| &record.metrics[0].values[..]);
-    let expected = [[724.0, 720.0, 731.0], [480.0, 485.0, 490.0]];
-    assert_eq!(values.take(2).collect::<Vec<_>>(), expected, "each run is kept");
-    assert_eq!(merged.sets.len(), 4);
+    let expected = [[720.0, 720.0], [480.0, 480.0], [721.0, 722.0]];
+    assert_eq!(values.take(3).collect::<Vec<_>>(), expected, "each run is kept");
+    assert_eq!(merged.sets.len(), 12);
     let merged = directory.path().join("merged.json");
     fs::write(&merged, json).expect("a file");
     assert_eq!(stdout(&format!("compare {}", merged.display())), table);
@@ -72,7 +71,7 @@ fn two_kernels_are_compared_and_samples_pooled() {
 
 #[test]
 fn the_base_can_be_chosen() {
-    let (_directory, files) = four();
+    let (_directory, files) = twelve();
     let table = stdout(&format!("compare {files} --base kernel=6.12.0-mine"));
     assert!(table.contains("-49."), "slower than the base:\n{table}");
     refused(&format!("compare {files} --base kernel=6.13"), &["kernel=6.13", "6.12.0-mine"]);

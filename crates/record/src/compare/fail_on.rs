@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::result::{Change, Comparison, Row};
 use super::verdict::Verdict;
-use crate::schema::Better;
+use crate::schema::{Better, Labels};
 
 /// `METRIC>PERCENT%`: a variant must not be worse than the base by more than that.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,11 +119,15 @@ impl FailOn {
             return undecided("the metric is missing");
         };
         match change.verdict {
-            Verdict::TooFewRuns => undecided(change.verdict.name()),
+            Verdict::TooFewRuns | Verdict::TooFewPairs => undecided(change.verdict.name()),
             // Nothing is a part of a base of zero.
             Verdict::Worse if change.percent.is_none_or(|percent| -percent > self.percent) => {
                 let by = change.percent.map_or_else(String::new, |p| format!(" by {:.2}%", -p));
-                let line = format!("{self}: failed: {place}: {}{by}", change.verdict.name());
+                let pairs = change.pairs().and_then(|pairs| Some((pairs.n, pairs.interval?)));
+                let pairs = pairs
+                    .map(|(n, [low, high])| format!(" [{:.2}%, {:.2}%], {n} pairs", -high, -low));
+                let (told, pairs) = (change.verdict.name(), pairs.unwrap_or_default());
+                let line = format!("{self}: failed: {place}: {told}{by}{pairs}");
                 (Outcome::Failed, Some(line))
             }
             _ => (Outcome::Held, None),
@@ -131,9 +135,12 @@ impl FailOn {
     }
 }
 
-/// The fields that tell a row from others of the metric.
-fn told_apart(row: &Row, rows: &[&Row]) -> String {
-    let differs = |name: &String| rows.iter().any(|o| o.fields.get(name) != row.fields.get(name));
-    let fields = row.fields.iter().filter(|(name, _)| differs(name));
-    fields.map(|(name, value)| format!(" {name}={value}")).collect()
+/// The fields and axes that tell a row from others of the metric.
+pub(crate) fn told_apart(row: &Row, rows: &[&Row]) -> String {
+    let differing = |of: fn(&Row) -> &Labels| {
+        let differs = |name: &str| rows.iter().any(|o| of(o).get(name) != of(row).get(name));
+        let labels = of(row).iter().filter(|(name, _)| differs(name));
+        labels.map(|(name, value)| format!(" {name}={value}")).collect::<String>()
+    };
+    differing(|row| &row.fields) + &differing(|row| &row.axes)
 }

@@ -1,6 +1,6 @@
 //! Records that may be compared with each other, and the axes their variants differ in.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::CompareError;
 use crate::schema::{Ground, Labels, Metric, Record, RecordSet};
@@ -12,12 +12,14 @@ const AXIS_ORDER: [&str; 5] = ["young", "unmap", "shootdown", "flush", "lru"];
 const UNNAMED: &str = "-";
 
 /// What two records must share to be compared.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Key<'a> {
     pub(crate) scenario: &'a str,
     pub(crate) ground: Ground,
     pub(crate) seed: u64,
     pub(crate) fields: &'a Labels,
+    /// All other axes, where one alone is compared.
+    held: BTreeMap<&'a str, &'a str>,
 }
 
 /// The samples of a metric under one variant, as its runs took them.
@@ -40,14 +42,18 @@ pub(crate) struct Group<'a> {
     pub(crate) variants: Vec<Named<'a>>,
 }
 
-/// Groups the records of all grounds where something ran, in record order.
-pub(super) fn groups(sets: &[RecordSet]) -> Vec<Group<'_>> {
+/// Groups the records of all grounds where something ran, in record order. If `along` names an
+/// axis, variants that differ in another one are of different groups.
+pub(super) fn groups<'a>(sets: &'a [RecordSet], along: Option<&str>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let all = sets.iter().enumerate();
     let all = all.flat_map(|(run, set)| set.records.iter().map(move |record| (run, record)));
     for (run, record) in all.filter(|(_, record)| record.ground != Ground::Published) {
         let Record { scenario, ground, seed, fields, variant, metrics } = record;
-        let key = Key { scenario, ground: *ground, seed: *seed, fields };
+        let is_held = |axis: &str| along.is_some_and(|along| axis != along);
+        let held = variant.iter().filter(|(axis, _)| is_held(axis));
+        let held = held.map(|(axis, choice)| (axis.as_str(), choice.as_str())).collect();
+        let key = Key { scenario, ground: *ground, seed: *seed, fields, held };
         let at = groups.iter().position(|group| group.key == key).unwrap_or_else(|| {
             groups.push(Group { key, variants: Vec::new() });
             groups.len() - 1
@@ -184,9 +190,11 @@ impl<'a> Group<'a> {
     }
 
     fn name(&self) -> String {
-        let Key { scenario, ground, seed, fields } = self.key;
-        let fields: Vec<String> = fields.iter().map(|(f, v)| format!(" {f}={v}")).collect();
-        format!("{scenario} on {ground}, seed {seed}{}", fields.concat())
+        let Key { scenario, ground, seed, fields, held } = &self.key;
+        let fields = fields.iter().map(|(field, value)| format!(" {field}={value}"));
+        let held = held.iter().map(|(axis, choice)| format!(" {axis}={choice}"));
+        let labels: String = fields.chain(held).collect();
+        format!("{scenario} on {ground}, seed {seed}{labels}")
     }
 }
 

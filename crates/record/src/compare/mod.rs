@@ -1,21 +1,27 @@
 //! One base variant against the others, as a table of numbers.
 
+mod drift;
 mod fail_on;
 mod group;
 mod result;
+mod runs;
 mod significance;
 mod verdict;
 
+pub use drift::{Drift, Drifting};
 pub use fail_on::{FailOn, FailOnError, Judged, Outcome};
 pub use result::{ALPHA, Change, Comparison, LEVEL, Row, Summary, Test};
+pub use runs::{Pairs, Runs};
 pub use verdict::Verdict;
+
+pub(crate) use fail_on::told_apart;
 
 use group::{Group, Named, Samples};
 
 use std::slice;
 
 use crate::schema::{Basis, Better, InvalidRecord, Labels, Metric, RecordFile, RecordSet};
-use crate::stats::{median, median_interval};
+use crate::stats::{Interval, median, median_interval};
 
 /// Why records cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -80,20 +86,33 @@ pub enum CompareError {
 /// match.
 pub fn compare(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareError> {
     set.validate()?;
-    compare_sets(slice::from_ref(set), base)
+    compare_sets(slice::from_ref(set), base, None)
 }
 
-/// [`compare`] of several runs: the samples that one variant has in them are taken as one.
+/// [`compare`] of several runs.
+///
+/// Where the runs of a variant took turns with those of the base, each pair of them is one
+/// observation, and the test is Wilcoxon's signed-rank test. Elsewhere the samples that a variant
+/// has in several runs are taken as one. If `along` names an axis, it alone is compared: variants
+/// that differ in another one are rows of their own.
 ///
 /// # Errors
 /// [`CompareError`], as of [`compare`].
-pub fn compare_runs(file: &RecordFile, base: &Labels) -> Result<Comparison, CompareError> {
+pub fn compare_runs(
+    file: &RecordFile,
+    base: &Labels,
+    along: Option<&str>,
+) -> Result<Comparison, CompareError> {
     file.validate()?;
-    compare_sets(&file.sets, base)
+    compare_sets(&file.sets, base, along)
 }
 
-fn compare_sets(sets: &[RecordSet], base: &Labels) -> Result<Comparison, CompareError> {
-    let groups = group::groups(sets);
+fn compare_sets(
+    sets: &[RecordSet],
+    base: &Labels,
+    along: Option<&str>,
+) -> Result<Comparison, CompareError> {
+    let groups = group::groups(sets, along);
     if groups.is_empty() {
         return Err(CompareError::Nothing);
     }
@@ -121,7 +140,8 @@ fn compare_sets(sets: &[RecordSet], base: &Labels) -> Result<Comparison, Compare
         }
         bases.push(found);
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut tested) = (Vec::new(), Vec::new());
+    let base_title = base_title.unwrap_or_default();
     for (group, found) in groups.iter().zip(bases) {
         let columns = Columns {
             base: &group.variants[found],
@@ -135,7 +155,9 @@ fn compare_sets(sets: &[RecordSet], base: &Labels) -> Result<Comparison, Compare
         };
         let axes = group.axes_besides(&compared, &common);
         for metric in group.metrics()? {
-            rows.push(row(group, metric, &columns, &axes));
+            let row = row(group, metric, &columns, &axes);
+            tested.extend(columns.drift(&row, rows.len(), &base_title, &others));
+            rows.push(row);
         }
     }
     let (tests, out_of_reach) = significance::correct(&mut rows);
@@ -148,9 +170,10 @@ fn compare_sets(sets: &[RecordSet], base: &Labels) -> Result<Comparison, Compare
         out_of_reach,
         compared,
         common,
-        base: base_title.unwrap_or_default(),
+        base: base_title,
         others,
         rows,
+        drift: drift::correct(tested),
     })
 }
 
@@ -160,20 +183,50 @@ struct Columns<'a> {
     others: Vec<Option<&'a Named<'a>>>,
 }
 
+impl Columns<'_> {
+    /// The tests for drift of a row at a place: of the base, then of the others.
+    fn drift(&self, row: &Row, at: usize, base: &str, others: &[String]) -> Vec<drift::Tested> {
+        let test = |named: &Named<'_>, title: &str, runs: &[Runs]| {
+            drift::test(at, title, named.samples(&row.metric)?, runs)
+        };
+        let runs: Vec<Option<Runs>> =
+            row.others.iter().map(|change| change.as_ref()?.runs).collect();
+        let all: Vec<Runs> = runs.iter().copied().flatten().collect();
+        let of_base = test(self.base, base, &all);
+        let others = self.others.iter().zip(others).zip(&runs);
+        let of_others = others
+            .filter_map(|((named, title), runs)| test(named.as_ref()?, title, runs.as_slice()));
+        of_base.into_iter().chain(of_others).collect()
+    }
+}
+
 fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels) -> Row {
     let base = columns.base.samples(&metric.name);
     let summary = base.map(summarise);
     let others = columns.others.iter().map(|named| {
         let new = named.as_ref()?.samples(&metric.name)?;
-        let summary_of_new = summarise(new);
-        let percent = summary
+        let mut summary_of_new = summarise(new);
+        let (runs, of_pairs) = base.map(|base| runs::of(base, new, metric.better)).unzip();
+        if matches!(runs, Some(Runs::Pairs(_))) {
+            summary_of_new.interval = interval_of_runs(new);
+        }
+        let of_medians = summary
             .as_ref()
             .and_then(|base| percent(base.median, summary_of_new.median, metric.better));
-        let test = base.and_then(|base| significance::test(base, new));
+        let (percent, signed_rank) = match of_pairs.flatten() {
+            Some((percent, test)) => (percent, Some(test)),
+            None => (of_medians, None),
+        };
+        let test = base.and_then(|base| significance::test(base, new, signed_rank));
         // Known once all tests are.
         let verdict = Verdict::TooFewRuns;
-        Some(Change { summary: summary_of_new, percent, test, verdict })
+        Some(Change { summary: summary_of_new, percent, runs, test, verdict })
     });
+    let others: Vec<Option<Change>> = others.collect();
+    let in_pairs = others.iter().flatten().any(|change| change.pairs().is_some());
+    let of_runs = base.filter(|_| in_pairs).map(interval_of_runs);
+    let summary =
+        summary.map(|base| Summary { interval: of_runs.unwrap_or(base.interval), ..base });
     Row {
         scenario: group.key.scenario.to_owned(),
         ground: group.key.ground,
@@ -185,7 +238,7 @@ fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels)
         basis: metric.basis,
         better: metric.better,
         sources: group.sources(&metric.name),
-        others: others.collect(),
+        others,
         base: summary,
     }
 }
@@ -203,6 +256,12 @@ fn summarise(samples: &Samples<'_>) -> Summary {
         most: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         interval: metric.interval.or_else(of_median),
     }
+}
+
+/// The interval of the median where each run counts as one figure.
+fn interval_of_runs(samples: &Samples<'_>) -> Option<Interval> {
+    let medians = samples.runs.iter().filter_map(|(_, values)| median(values));
+    median_interval(&medians.collect::<Vec<_>>(), LEVEL)
 }
 
 /// The change in per cent of the base, positive where better; of a metric without a better

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::drift::Drift;
+use super::runs::{Pairs, Runs};
 use super::verdict::Verdict;
 use crate::schema::{Basis, Better, Ground, Labels, Run};
 use crate::stats::Interval;
@@ -35,6 +37,8 @@ pub struct Comparison {
     pub others: Vec<String>,
     /// One a group and metric, in record order.
     pub rows: Vec<Row>,
+    /// Measured samples that rise or fall over the rounds.
+    pub drift: Drift,
 }
 
 /// One metric of one group.
@@ -87,16 +91,19 @@ pub struct Summary {
 pub struct Change {
     /// The variant's own samples.
     pub summary: Summary,
-    /// Change of the median in per cent of the base: positive where better, or where larger if
-    /// neither direction is. `None` without a base, or when only the base is 0.
+    /// Change of the median in per cent of the base, or of the median within pairs of runs:
+    /// positive where better, or where larger if neither direction is. `None` without a base, or
+    /// when only the base is 0.
     pub percent: Option<f64>,
+    /// How its runs lie to the base's; `None` without a base.
+    pub runs: Option<Runs>,
     /// The test against the base; of measured metrics only.
     pub test: Option<Test>,
     /// What can be said of it.
     pub verdict: Verdict,
 }
 
-/// A two-sided Mann-Whitney test.
+/// A two-sided test: Wilcoxon's signed-rank test of pairs of runs, else Mann's and Whitney's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Test {
     /// The raw p-value.
@@ -109,6 +116,16 @@ pub struct Test {
     pub significant: bool,
     /// Whether it could be, with other values of as many samples.
     pub in_reach: bool,
+}
+
+impl Change {
+    /// The pairs that it is judged by, if runs took turns.
+    pub fn pairs(&self) -> Option<Pairs> {
+        match self.runs {
+            Some(Runs::Pairs(pairs)) => Some(pairs),
+            _ => None,
+        }
+    }
 }
 
 impl Summary {

@@ -3,15 +3,23 @@
 use super::group::Samples;
 use super::result::{ALPHA, Change, Row, Test};
 use crate::schema::Basis;
-use crate::stats::{holm, mann_whitney, smallest_p};
+use crate::stats::{SignedRank, holm, mann_whitney, smallest_p, smallest_signed_rank_p};
 
-/// The test of a measured metric, not corrected yet; `None` of any other.
-pub(super) fn test(base: &Samples<'_>, new: &Samples<'_>) -> Option<Test> {
+/// The test of a measured metric, that of its pairs if there are any, not corrected yet; `None` of
+/// any other metric.
+pub(super) fn test(
+    base: &Samples<'_>,
+    new: &Samples<'_>,
+    of_pairs: Option<SignedRank>,
+) -> Option<Test> {
     if base.metric.basis != Basis::Measured {
         return None;
     }
-    let raw = mann_whitney(&base.values(), &new.values())?;
-    Some(Test { p: raw.p, exact: raw.exact, p_holm: 1.0, significant: false, in_reach: false })
+    let (p, exact) = match of_pairs {
+        Some(of_pairs) => (of_pairs.p, of_pairs.exact),
+        None => mann_whitney(&base.values(), &new.values()).map(|test| (test.p, test.exact))?,
+    };
+    Some(Test { p, exact, p_holm: 1.0, significant: false, in_reach: false })
 }
 
 /// Corrects all tests of the rows as one family. Returns the size of the family, and how many of
@@ -23,7 +31,10 @@ pub(super) fn correct(rows: &mut [Row]) -> (usize, usize) {
         for (change, test) in row.others.iter().filter_map(|change| tested(change.as_ref())) {
             let n = row.base.map_or(0, |base| base.n);
             raw.push(test.p);
-            best.push(smallest_p(n, change.summary.n));
+            best.push(match change.pairs() {
+                Some(pairs) => smallest_signed_rank_p(pairs.n),
+                None => smallest_p(n, change.summary.n),
+            });
         }
     }
     // Holm's values grow with the raw ones, so the best case bounds every case.

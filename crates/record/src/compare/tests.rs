@@ -251,3 +251,96 @@ fn conditions_are_read_or_refused() {
     let error = "x>1%".parse::<FailOn>().unwrap().judge(&got).unwrap_err().to_string();
     assert!(error.contains("neither direction of \"x\""), "{error}");
 }
+
+/// A file of runs in this order, each with samples of one label.
+fn labelled(runs: &[(&str, &[f64])]) -> RecordFile {
+    let run = |(label, values): &(&str, &[f64])| {
+        let variant = [("young", "line"), ("label", *label)];
+        set(vec![record("4", &variant, vec![metric("time", Basis::Measured, values)])])
+    };
+    RecordFile { sets: runs.iter().map(run).collect() }
+}
+
+fn by_label(file: &RecordFile) -> Comparison {
+    compare_runs(file, &labels(&[("label", "a")]), Some("label")).unwrap()
+}
+
+#[test]
+fn runs_take_turns_if_each_two_are_one_of_each() {
+    let runs = |order: &str| {
+        let labels = order.split(' ');
+        let file = labels.map(|label| (label, &[1.0, 2.0][..])).collect::<Vec<_>>();
+        by_label(&labelled(&file)).rows[0].others[0].unwrap().runs.unwrap()
+    };
+    for (order, pairs) in [("a b a b", 2), ("a b b a b a", 3), ("a b c c b a", 2)] {
+        assert!(matches!(runs(order), Runs::Pairs(Pairs { n, .. }) if n == pairs), "{order}");
+    }
+    assert_eq!(runs("a b"), Runs::OneEach);
+    for order in ["a a b b", "a b a", "b a a", "a b a b b"] {
+        assert_eq!(runs(order), Runs::Apart, "{order}");
+    }
+    let both = vec![
+        record("4", &[("label", "a")], vec![metric("time", Basis::Measured, &[1.0])]),
+        record("4", &[("label", "b")], vec![metric("time", Basis::Measured, &[1.0])]),
+    ];
+    let file = RecordFile { sets: vec![set(both.clone()), set(both)] };
+    assert_eq!(by_label(&file).rows[0].others[0].unwrap().runs, Some(Runs::Same));
+}
+
+/// Runs in turn whose medians are these.
+fn in_turn(a: &[f64], b: &[f64]) -> Comparison {
+    let samples: Vec<_> = a.iter().chain(b).map(|value| [*value; 3]).collect();
+    let (a, b) = samples.split_at(a.len());
+    let runs = a.iter().zip(b).flat_map(|(a, b)| [("a", &a[..]), ("b", &b[..])]);
+    by_label(&labelled(&runs.collect::<Vec<_>>()))
+}
+
+#[test]
+fn pairs_tell_what_a_drift_of_the_machine_would_hide() {
+    let a = [100.0, 150.0, 225.0, 340.0, 500.0, 760.0];
+    let slower = in_turn(&a, &a.map(|time| time * 1.25));
+    let change = slower.rows[0].others[0].unwrap();
+    let pairs = change.pairs().unwrap();
+    assert!((change.percent.unwrap() + 25.0).abs() < 1e-9, "{change:?}");
+    let [low, high] = pairs.interval.unwrap();
+    assert!((low + 25.0).abs() < 1e-9 && (high + 25.0).abs() < 1e-9, "{pairs:?}");
+    let test = change.test.unwrap();
+    assert!(test.exact && test.significant && test.p == 0.03125, "{test:?}");
+    assert_eq!(change.verdict, Verdict::Worse);
+    let mixed = in_turn(&a, &[101.0, 149.0, 227.0, 338.0, 503.0, 757.0]);
+    assert_eq!(mixed.rows[0].others[0].unwrap().verdict, Verdict::NoDifference);
+    let few = in_turn(&a[..5], &a.map(|time| time * 3.0)[..5]);
+    assert_eq!(few.rows[0].others[0].unwrap().verdict, Verdict::TooFewPairs);
+    assert_eq!(few.out_of_reach, 1);
+}
+
+/// What is not above zero throughout has no ratios.
+#[test]
+fn pairs_differ_where_there_are_no_ratios() {
+    let a = [0.0, 2.0, 4.0, 2.0, 2.0, 2.0];
+    let less = in_turn(&a, &a.map(|value| value - 1.0));
+    let change = less.rows[0].others[0].unwrap();
+    assert_eq!((change.verdict, change.percent), (Verdict::Better, Some(50.0)));
+    assert_eq!(change.pairs().unwrap().shift, -1.0);
+}
+
+#[test]
+fn drift_is_told_of_what_is_measured() {
+    let rising: Vec<f64> = (0..12).map(f64::from).map(|k| 100.0 + k).collect();
+    let steady: Vec<f64> = (0..12_u32).map(|k| f64::from(k * 5 % 12) + 100.0).collect();
+    let of = |basis, one: &[f64], other: &[f64]| {
+        let records = vec![
+            record("4", &[("young", "per-entry")], vec![metric("time", basis, one)]),
+            record("4", &[("young", "line")], vec![metric("time", basis, other)]),
+        ];
+        compare(&set(records), &labels(&[("young", "per-entry")])).unwrap().drift
+    };
+    let drift = of(Basis::Measured, &steady, &rising);
+    let [one] = &drift.found[..] else { panic!("{drift:?}") };
+    assert_eq!((drift.tests, one.row, &one.title[..], one.in_turn), (2, 0, "line", true));
+    assert!((one.percent - 8.0 / 1.015).abs() < 0.1 && one.p_holm < 1e-6, "{one:?}");
+    assert_eq!(of(Basis::Measured, &steady, &steady).found, []);
+    assert_eq!(of(Basis::Counted, &steady, &rising).tests, 0);
+    let apart = by_label(&labelled(&[("a", &steady), ("b", &rising)])).drift;
+    assert!(matches!(&apart.found[..], [one] if !one.in_turn), "{apart:?}");
+}

@@ -23,6 +23,8 @@ pub enum Verdict {
     NoDifference,
     /// There are not enough runs to show any, whatever they gave.
     TooFewRuns,
+    /// The same of pairs of runs.
+    TooFewPairs,
 }
 
 impl Verdict {
@@ -34,6 +36,7 @@ impl Verdict {
             Self::Differs => "differs",
             Self::NoDifference => "no difference shown",
             Self::TooFewRuns => "not enough runs",
+            Self::TooFewPairs => "not enough pairs",
         }
     }
 
@@ -44,14 +47,17 @@ impl Verdict {
 
     fn of(better: Better, base: &Summary, new: &Change) -> Self {
         let shown = match new.test {
-            Some(test) if !test.significant && !test.in_reach => return Self::TooFewRuns,
+            Some(test) if !test.significant && !test.in_reach => {
+                return if new.pairs().is_some() { Self::TooFewPairs } else { Self::TooFewRuns };
+            }
             Some(test) => test.significant,
             None => base.most < new.summary.least || new.summary.most < base.least,
         };
-        if !shown || base.median == new.summary.median {
+        let by = new.pairs().map_or(new.summary.median - base.median, |pairs| pairs.shift);
+        if !shown || by == 0.0 {
             return Self::NoDifference;
         }
-        match (better, new.summary.median < base.median) {
+        match (better, by < 0.0) {
             (Better::Neither, _) => Self::Differs,
             (Better::Lower, true) | (Better::Higher, false) => Self::Better,
             (Better::Lower, false) | (Better::Higher, true) => Self::Worse,

@@ -191,9 +191,13 @@ fn grid(of: &Comparison, labels: &Labelling, part: Part) -> Grid {
 type Pieces = [String; 3];
 
 /// Whether a row's samples are too few on either side to say by how much they differ: too few for
-/// an interval of the median. What is counted or computed needs no samples.
+/// an interval of the median, or pairs too few for one of their change. What is counted or computed
+/// needs no samples.
 pub(super) fn too_few(row: &Row, change: &Change) -> bool {
-    let few = |base: Summary| base.interval.is_none() || change.summary.interval.is_none();
+    let few = |base: Summary| match change.pairs() {
+        Some(pairs) => pairs.interval.is_none(),
+        None => base.interval.is_none() || change.summary.interval.is_none(),
+    };
     row.basis == Basis::Measured && row.base.is_some_and(few)
 }
 
@@ -214,8 +218,11 @@ fn cell(row: &Row, summary: Option<&Summary>, change: Option<&Change>, part: Par
             let spread = basis != Basis::Measured && !summary.is_constant();
             let mark = if spread { "~" } else { "" };
             let interval = interval.filter(|_| intervals).unwrap_or_default();
-            let change = change.filter(|change| !too_few(row, change)).map(percent);
-            let change = change.unwrap_or_default();
+            let change = change.filter(|change| !too_few(row, change));
+            let of_change = change.and_then(|change| change.pairs()?.interval);
+            let of_change = of_change.filter(|_| intervals);
+            let of_change = of_change.map(|[low, high]| format!(" [{low:.2}, {high:.2}]"));
+            let change = change.map(percent).unwrap_or_default() + &of_change.unwrap_or_default();
             [format!("{mark}{}", number(summary.median)), interval, change]
         }
     }

@@ -6,7 +6,7 @@ use std::iter;
 use super::comparison::{row_summaries, too_few};
 use super::fold::Folded;
 use super::grid::{Align, Grid};
-use crate::compare::{Comparison, Row};
+use crate::compare::{Change, Comparison, Drifting, Row, Runs, told_apart};
 use crate::schema::{Basis, Better, Ground, Machine, Run};
 use crate::stats::Kind;
 
@@ -69,6 +69,7 @@ pub(super) fn below(of: &Comparison, intervals: bool, folded: Option<Folded>) ->
     if of.tests > 0 {
         lines.push(test_line(of));
     }
+    lines.extend(runs_lines(of));
     if intervals {
         lines.extend(interval_lines(of));
     }
@@ -81,6 +82,7 @@ pub(super) fn below(of: &Comparison, intervals: bool, folded: Option<Folded>) ->
     let grounds: BTreeSet<Ground> = of.rows.iter().map(|row| row.ground).collect();
     lines.extend(grounds.into_iter().map(|ground| ground_line(ground, of)));
     lines.extend(source_lines(of));
+    lines.extend(drift_lines(of));
     lines.join("\n") + "\n"
 }
 
@@ -125,8 +127,9 @@ fn change_line(of: &Comparison) -> String {
 fn test_line(of: &Comparison) -> String {
     let tests = |count: usize| if count == 1 { "test" } else { "tests" };
     let mut line = format!(
-        "*change%*: significant at {} (two-sided Mann-Whitney, Holm over {} {})",
+        "*change%*: significant at {} (two-sided {}, Holm over {} {})",
         of.alpha,
+        test_names(of),
         of.tests,
         tests(of.tests)
     );
@@ -139,6 +142,86 @@ fn test_line(of: &Comparison) -> String {
         );
     }
     line
+}
+
+/// The measured changes: what is said of runs is of these.
+fn measured(of: &Comparison) -> impl Iterator<Item = &Change> {
+    let rows = of.rows.iter().filter(|row| row.basis == Basis::Measured);
+    rows.flat_map(|row| row.others.iter().flatten())
+}
+
+fn test_names(of: &Comparison) -> &'static str {
+    let in_pairs = |change: &Change| change.pairs().is_some();
+    let tested = || measured(of).filter(|change| change.test.is_some());
+    match (tested().any(in_pairs), tested().all(in_pairs)) {
+        (true, true) => "Wilcoxon signed-rank of pairs",
+        (true, false) => "Wilcoxon signed-rank of pairs, else Mann-Whitney",
+        (false, _) => "Mann-Whitney",
+    }
+}
+
+/// How the runs lie that variants come of, if that is not the same ones.
+fn runs_lines(of: &Comparison) -> Vec<String> {
+    let pairs: BTreeSet<usize> = measured(of).filter_map(|of| Some(of.pairs()?.n)).collect();
+    let any = |runs: Runs| measured(of).any(|change| change.runs == Some(runs));
+    let mut lines = Vec::new();
+    if !pairs.is_empty() {
+        lines.push(format!(
+            "pairs of runs taken in turn: {}; (change%) and its [low, high] are within pairs, by \
+             the medians of runs",
+            range(&pairs)
+        ));
+    }
+    if any(Runs::OneEach) {
+        lines.push(
+            "one run of each: what differs between runs of the same code may look like a change; \
+             take six or more of each in turn"
+                .to_owned(),
+        );
+    }
+    if any(Runs::Apart) {
+        lines.push(
+            "runs not taken in turn: a drift of the machine may look like a change; give files \
+             in the order in which they ran, one of each by turns"
+                .to_owned(),
+        );
+    }
+    lines
+}
+
+/// How many drifts are told one by one.
+const DRIFTS: usize = 3;
+
+/// The samples that drift over the rounds.
+fn drift_lines(of: &Comparison) -> Vec<String> {
+    let found = &of.drift.found;
+    let of_row = |one: &Drifting| {
+        let row = &of.rows[one.row];
+        let rows: Vec<&Row> = of.rows.iter().filter(|other| other.metric == row.metric).collect();
+        let way = if one.percent < 0.0 { "falls" } else { "rises" };
+        let p =
+            if one.p_holm < 0.0005 { "< 0.001".to_owned() } else { format!("= {:.3}", one.p_holm) };
+        format!(
+            "drift: {} of {}{} {way} by {:.1}% over the rounds (Mann-Kendall, p {p})",
+            row.metric,
+            one.title,
+            told_apart(row, &rows),
+            one.percent.abs()
+        )
+    };
+    let mut lines: Vec<String> = found.iter().take(DRIFTS).map(of_row).collect();
+    let more = found.len().saturating_sub(DRIFTS);
+    if more > 0 {
+        lines.push(format!("drift: so do {more} more, by less"));
+    }
+    if !found.is_empty() {
+        let advice = match found.iter().all(|one| one.in_turn) {
+            true => "variants took turns, so it is in all of them; quiet the machine",
+            false => "it may look like a change: take runs in turn, or quiet the machine",
+        };
+        lines.push(format!("  {advice}"));
+    }
+    lines
 }
 
 /// What the intervals of a table are, a line a kind.

@@ -1,0 +1,88 @@
+//! How the runs of two variants lie to each other, and what pairs of them say.
+
+use serde::Serialize;
+
+use super::group::Samples;
+use super::result::LEVEL;
+use super::{Better, percent};
+use crate::stats::{SignedRank, median, shift, shift_interval, signed_rank};
+
+/// The most pairs that are compared as such: the estimate takes time by their number squared.
+const MOST_PAIRS: usize = 1000;
+
+/// How the runs that have one variant lie to those that have another.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Runs {
+    /// The same runs have both.
+    Same,
+    /// One run has the one, another run the other.
+    OneEach,
+    /// They took turns: of each next two runs one has the one and one the other.
+    Pairs(Pairs),
+    /// They did not.
+    Apart,
+}
+
+/// What pairs of runs say. The median of a run counts as one figure, whatever the number of its
+/// samples: what differs from run to run (where memory lies, how warm the machine is) is the same
+/// in all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Pairs {
+    /// Number of pairs.
+    pub n: usize,
+    /// By how much the variant lies above the base: as the logarithm of a ratio where all medians
+    /// are above zero, else as a difference.
+    pub shift: f64,
+    /// The ends of the interval of the change in per cent, the lower one first.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// The runs of a comparison and, of pairs, the change in per cent and the test.
+pub(super) fn of(
+    base: &Samples<'_>,
+    new: &Samples<'_>,
+    better: Better,
+) -> (Runs, Option<(Option<f64>, SignedRank)>) {
+    let shared = base.runs.iter().any(|(run, _)| new.runs.iter().any(|(other, _)| run == other));
+    match (shared, base.runs.len(), new.runs.len()) {
+        (true, ..) => (Runs::Same, None),
+        (_, 1, 1) => (Runs::OneEach, None),
+        _ => match in_turn(base, new) {
+            None => (Runs::Apart, None),
+            Some(pairs) => of_pairs(&pairs, better),
+        },
+    }
+}
+
+/// The medians of each pair of runs, the base's first, if they took turns.
+fn in_turn(base: &Samples<'_>, new: &Samples<'_>) -> Option<Vec<[f64; 2]>> {
+    let medians = |of: &Samples<'_>, is_new: bool| {
+        let of = of.runs.iter().map(|(run, values)| Some((*run, is_new, median(values)?)));
+        of.collect::<Option<Vec<_>>>()
+    };
+    let mut runs = [medians(base, false)?, medians(new, true)?].concat();
+    runs.sort_by_key(|(run, ..)| *run);
+    let pair = |pair: &[(usize, bool, f64)]| match *pair {
+        [(_, false, base), (_, true, new)] | [(_, true, new), (_, false, base)] => {
+            Some([base, new])
+        }
+        _ => None,
+    };
+    runs.chunks(2).map(pair).collect::<Option<Vec<_>>>().filter(|all| all.len() <= MOST_PAIRS)
+}
+
+fn of_pairs(pairs: &[[f64; 2]], better: Better) -> (Runs, Option<(Option<f64>, SignedRank)>) {
+    let ratios = pairs.iter().flatten().all(|value| *value > 0.0);
+    let difference = |[base, new]: &[f64; 2]| if ratios { (new / base).ln() } else { new - base };
+    let differences: Vec<f64> = pairs.iter().map(difference).collect();
+    let bases: Vec<f64> = pairs.iter().map(|[base, _]| *base).collect();
+    let base = if ratios { 1.0 } else { median(&bases).expect("there are pairs") };
+    let percent =
+        |shift: f64| percent(base, if ratios { shift.exp() } else { base + shift }, better);
+    let ends = shift_interval(&differences, LEVEL);
+    let ends = ends.and_then(|(low, high)| Some([percent(low)?, percent(high)?]));
+    let shift = shift(&differences).expect("there are pairs");
+    let test = signed_rank(&differences).expect("there are pairs");
+    let interval = ends.map(|[a, b]| [a.min(b), a.max(b)]);
+    (Runs::Pairs(Pairs { n: pairs.len(), shift, interval }), Some((percent(shift), test)))
+}
