@@ -41,6 +41,8 @@ pub struct PricedTrace {
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) decisions: Decisions,
+    /// What became of the program's memory over its epochs.
+    history: Vec<Metric>,
     pub(crate) played: Played,
     pub(crate) report: Report,
     /// Of memory, for page tables, the engine and what the machine keeps of both.
@@ -207,8 +209,8 @@ impl PricedTrace {
         ground.switch_with(variant.lru, self.platform.shape().caps::<F>());
         let machine = Machine::new(model.setup(&self.platform, one), ground.env.tables());
         let kernel = Kernel::new::<F>(ground.supply, Swap::Compressed);
-        let (tuning, mappings) = (variant.tuning(F::FLUSH), plan.source.open()?.header().mappings);
-        let mut program = plan.program(ground, &journal, tuning, mappings);
+        let mappings = plan.source.open()?.header().mappings;
+        let mut program = plan.program(ground, &journal, variant, mappings);
         let running =
             Running { plan, kernel: &kernel, journal: &journal, repeat: self.scenario.repeat };
         let mut played = Ok(Played::default());
@@ -217,7 +219,7 @@ impl PricedTrace {
         let played = played?;
         let decisions = plan.decisions(&program, &journal, played.tried_again);
         let bytes = plan.bytes::<F>() + machine.bytes_by_tables() as u64;
-        Ok(Outcome { decisions, played, report, bytes })
+        Ok(Outcome { decisions, history: program.history(), played, report, bytes })
     }
 }
 
@@ -392,6 +394,7 @@ fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
         metrics.push(Metric { interval: interval(&each(time, drawn)), ..metric });
     }
     metrics.extend(nominal[0].counted());
+    metrics.extend(nominal[0].history.clone());
     metrics.push(activity::metric(&nominal[0].report));
     metrics
 }

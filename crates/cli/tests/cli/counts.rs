@@ -1,7 +1,7 @@
 //! Counted figures that follow from what each family does.
 
 use crate::common::{counted, records};
-use pageout_record::schema::RecordSet;
+use pageout_record::schema::{RecordSet, Told};
 
 fn of(set: &RecordSet, young: &str, name: &str) -> f64 {
     let mut of_variant = set.records.iter().filter(|record| record.variant["young"] == young);
@@ -56,4 +56,38 @@ fn flush_policies_order_invalidations_and_barriers() {
     }
     assert_eq!(counts("x86-64", "architecture"), counts("x86-64", "none"));
     assert_eq!(counts("arm64-4k", "architecture"), counts("arm64-4k", "nosync"));
+}
+
+/// The history of a program under a limit by place and epoch, and the counters of the same run.
+#[test]
+fn history_adds_up_to_what_the_engine_counts() {
+    for lru in ["classic", "mglru"] {
+        let words = format!("run trace limit=25% format=x86-64 lru={lru} --trace cc1plus-list");
+        let set = records(&words);
+        let [record] = &set.records[..] else { panic!("one run") };
+        let told = |name: &str| {
+            let metric = record.metrics.iter().find(|metric| metric.name == name);
+            metric.expect(name).told()
+        };
+        let sum = |name: &str| match told(name) {
+            Told::Matrix(matrix) => matrix.rows.iter().flatten().flatten().sum::<f64>(),
+            other => panic!("{name} is {}", other.name()),
+        };
+        // The engine knows of a refault by a shadow, which may have given way to another.
+        let (again, refaults) =
+            (sum("pages used again after reclaim"), counted(record, "refaults"));
+        assert!(again >= refaults && again < 1.02 * refaults, "{again}, {refaults} by shadows");
+        assert!(again >= counted(record, "hot pages reclaimed"), "{lru}");
+        // A file's page that is brought in only to be copied is used in its copy alone.
+        let (reclaimed, by_place) =
+            (counted(record, "pages reclaimed"), sum("pages reclaimed, by place"));
+        assert!(by_place <= reclaimed && by_place > 0.95 * reclaimed, "{by_place} of {reclaimed}");
+        assert!(sum("pages used") >= counted(record, "different pages"), "{lru}");
+        let Told::Series(lists) = told("pages by list") else { panic!("lists over time") };
+        let limit = counted(record, "limit");
+        for at in 0..lists.at.len() {
+            let pages: f64 = lists.lines.iter().filter_map(|line| line.values[at]).sum();
+            assert!(pages <= limit, "{pages} pages on lists, of {limit}");
+        }
+    }
 }

@@ -39,19 +39,21 @@ impl Mistakes {
     }
 
     /// The program used a page that is in this frame now.
-    pub(super) fn used(&mut self, page: usize, frame: Pfn) {
+    /// Whether it had been reclaimed.
+    pub(super) fn used(&mut self, page: usize, frame: Pfn) -> bool {
         self.page_in.insert(frame, page);
         self.known[page] = true;
         let reclaimed = self.reclaimed_in[page].take();
         self.nr += u64::from(reclaimed.is_some_and(|epoch| self.epoch - epoch <= 1));
+        reclaimed.is_some()
     }
 
-    /// Reclaim gave a frame back.
-    pub(super) fn reclaimed(&mut self, frame: Pfn) {
-        if let Some(page) = self.page_in.remove(&frame) {
-            self.known[page] = false;
-            self.reclaimed_in[page] = Some(self.epoch);
-        }
+    /// Reclaim gave a frame back: the page that was in it, if one was.
+    pub(super) fn reclaimed(&mut self, frame: Pfn) -> Option<usize> {
+        let page = self.page_in.remove(&frame)?;
+        self.known[page] = false;
+        self.reclaimed_in[page] = Some(self.epoch);
+        Some(page)
     }
 
     /// The program gave up what was in a frame.

@@ -5,6 +5,7 @@
 //! alone, and [`demand_min`] is a bound. There is no time in it: transfers are complete at once,
 //! and epochs are the only clock.
 
+mod history;
 mod mistakes;
 mod needs;
 mod program;
@@ -21,7 +22,7 @@ use pageout_experiment::scenarios::MemoryLimit;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::Variant;
 use pageout_paging::Order;
-use pageout_reclaim::{Counter, Tuning};
+use pageout_reclaim::Counter;
 use pageout_record::schema::{Better, Metric};
 use pageout_trace::Event;
 use pageout_trace::demand_min::{DemandFaults, demand_min};
@@ -111,12 +112,14 @@ impl<'t> Plan<'t> {
         &'a self,
         ground: Ground<'a, F>,
         journal: &'a Journal,
-        tuning: Tuning,
+        variant: Variant,
         mappings: bool,
     ) -> Program<'a, F> {
-        let (cuts, nr_pages) = (&self.cuts, self.needs.nr_pages());
+        let (cuts, addresses) = (&self.cuts, self.needs.addresses());
+        let (lru, tuning) = (variant.lru, variant.tuning(F::FLUSH));
         let Self { limit, order, .. } = *self;
-        Program::new(ground, journal, Setting { cuts, limit, order, tuning, nr_pages, mappings })
+        let setting = Setting { cuts, limit, order, tuning, addresses, lru, mappings };
+        Program::new(ground, journal, setting)
     }
 
     /// What became of the program, of whose faults so many were tried again after a transfer.
@@ -171,7 +174,7 @@ impl<'t> Limited<'t> {
     }
 
     /// Runs the program under one variant: what became of its memory, and what the engine did to
-    /// tables and TLBs for it, faults included, a page reclaimed.
+    /// tables and TLBs for it, faults included, a page reclaimed; and its history.
     pub(crate) fn run<F: Arch>(
         &self,
         variant: Variant,
@@ -183,8 +186,9 @@ impl<'t> Limited<'t> {
         let program = self.play::<F>(ground, &world, &journal, variant)?;
         let decisions = self.plan.decisions(&program, &journal, 0);
         let reclaimed = decisions.reclaimed;
-        let metrics = || counting.counts().metrics(reclaimed as f64);
-        Ok((decisions, if reclaimed > 0 { metrics() } else { Vec::new() }))
+        let counts = counting.counts();
+        let counts = if reclaimed > 0 { counts.metrics(reclaimed as f64) } else { Vec::new() };
+        Ok((decisions, counts.into_iter().chain(program.history()).collect()))
     }
 
     /// Runs the program under one variant, then writes each of `commands` to `lru_gen` in a call of
@@ -213,8 +217,8 @@ impl<'t> Limited<'t> {
         let world = &NotingWorld { world, journal };
         let mut reader = self.plan.source.open()?;
         ground.switch_to(variant.lru);
-        let (tuning, mappings) = (variant.tuning(F::FLUSH), reader.header().mappings);
-        let mut program = self.plan.program(ground, journal, tuning, mappings);
+        let mappings = reader.header().mappings;
+        let mut program = self.plan.program(ground, journal, variant, mappings);
         let mut identities = Identities::default();
         while let Some(event) = reader.next() {
             match event? {

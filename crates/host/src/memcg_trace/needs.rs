@@ -31,7 +31,8 @@ pub(super) struct Needs {
     mapping_changes: usize,
     nr_files: usize,
     nr_cuts: usize,
-    nr_pages: usize,
+    /// For each page of the reference string, the number of the page where it was first used.
+    addresses: Vec<u64>,
 }
 
 impl Needs {
@@ -47,11 +48,14 @@ impl Needs {
             let event = event?;
             match event {
                 Event::Access { page, store, .. } => {
-                    identities.of(page, store, reader.areas());
+                    let identity = identities.of(page, store, reader.areas());
+                    let number = page_number(page);
+                    if identity as usize == needs.addresses.len() {
+                        needs.addresses.push(number);
+                    }
                     if !seen.is_first(page, false) {
                         continue;
                     }
-                    let number = page_number(page);
                     needs.own.insert(number >> order);
                     needs.add_tables::<F>(number);
                     if let Some(area) = reader.areas().get(page)
@@ -76,7 +80,6 @@ impl Needs {
             identities.change(&event);
         }
         needs.nr_files = reader.files();
-        needs.nr_pages = identities.nr_pages() as usize;
         Ok(needs)
     }
 
@@ -105,7 +108,12 @@ impl Needs {
 
     /// Different pages that the program uses, told apart by what backs them.
     pub(super) fn nr_pages(&self) -> usize {
-        self.nr_pages
+        self.addresses.len()
+    }
+
+    /// For each of them, the number of the page where it was first used.
+    pub(super) fn addresses(&self) -> &[u64] {
+        &self.addresses
     }
 
     /// Page tables, the root included.

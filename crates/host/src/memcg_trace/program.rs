@@ -1,5 +1,6 @@
 //! A traced program on the engine: its mappings, its accesses, and the faults that they take.
 
+use super::history::History;
 use super::mistakes::Mistakes;
 use super::world::Journal;
 use crate::env::HostEnv;
@@ -8,6 +9,7 @@ use crate::layout::Ground;
 use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
 use crate::walker::{Touch, touch};
 use pageout_experiment::formats::Arch;
+use pageout_experiment::variant::Lru;
 use pageout_paging::contig::gather;
 use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
@@ -16,6 +18,7 @@ use pageout_reclaim::{
     Access, Advice, CpuCtx, Fault, FolioId, MappingId, MappingKind, Maps, MemcgId, MmId, MmapError,
     NewVma, SpaceError, Tuning, VmFlags, VmStat, World, handle_fault,
 };
+use pageout_record::schema::Metric;
 use pageout_trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange, Permissions};
 use std::collections::HashMap;
 
@@ -44,6 +47,8 @@ pub struct Program<'a, F> {
     /// Its trace does not tell its mappings: all addresses are one, of anonymous memory.
     maps_all: bool,
     mistakes: Mistakes,
+    history: History,
+    lru: Lru,
 }
 
 /// What a program is to run with.
@@ -54,8 +59,10 @@ pub(super) struct Setting<'a> {
     pub(super) limit: u64,
     pub(super) order: Order,
     pub(super) tuning: Tuning,
-    /// Pages of its reference string.
-    pub(super) nr_pages: usize,
+    /// The pages of its reference string: the number of the page where each was first used.
+    pub(super) addresses: &'a [u64],
+    /// The ground's lists.
+    pub(super) lru: Lru,
     /// Whether its trace tells its mappings; otherwise all addresses are anonymous memory.
     pub(super) mappings: bool,
 }
@@ -72,8 +79,8 @@ impl<'a, F: Arch> Program<'a, F> {
         maps.set_memcg(&world, cpu, mm, memcg);
         let anon = maps.add_mapping(&world, cpu, MappingKind::Anon).expect(SIZED);
         maps.mapping(anon).set_order(setting.order);
-        let Setting { cuts, order, tuning, nr_pages, mappings, .. } = setting;
-        let mistakes = Mistakes::new(nr_pages);
+        let Setting { cuts, order, tuning, addresses, lru, mappings, .. } = setting;
+        let (mistakes, history) = (Mistakes::new(addresses.len()), History::new(addresses));
         let files = HashMap::new();
         let program = Self {
             maps,
@@ -89,6 +96,8 @@ impl<'a, F: Arch> Program<'a, F> {
             tuning,
             maps_all: !mappings,
             mistakes,
+            history,
+            lru,
         };
         if !mappings {
             let (first, end) = cuts.interval(0);
@@ -109,7 +118,10 @@ impl<'a, F: Arch> Program<'a, F> {
     ) -> Result<(), ReplayError> {
         match *event {
             Event::Access { .. } => unreachable!("accesses come with their pages"),
-            Event::EpochEnd { .. } => self.mistakes.end_epoch(),
+            Event::EpochEnd { .. } => {
+                self.mistakes.end_epoch();
+                self.history.end_epoch(&self.maps, self.memcg, self.lru);
+            }
             Event::Map(mapping) => self.map(world, &mapping)?,
             Event::Unmap(pages) => {
                 self.change(pages, |Call { maps, cpu, mm, range }| {
@@ -151,6 +163,11 @@ impl<'a, F: Arch> Program<'a, F> {
     /// Hot pages reclaimed by mistake so far.
     pub(super) fn mistakes(&self) -> u64 {
         self.mistakes.nr()
+    }
+
+    /// What became of its pages over its epochs, as records have it.
+    pub fn history(&self) -> Vec<Metric> {
+        self.history.metrics(self.lru)
     }
 
     /// The root of its page tables.
@@ -210,7 +227,9 @@ impl<'a, F: Arch> Program<'a, F> {
         let fault = handle_fault(&self.maps, world, cpu, self.mm, addr, access, self.tuning);
         // Nothing but reclaim gives up what the program had.
         for frame in self.journal.take_freed() {
-            self.mistakes.reclaimed(frame);
+            if let Some(page) = self.mistakes.reclaimed(frame) {
+                self.history.reclaimed(page);
+            }
         }
         match fault {
             Fault::Done(_) => Ok(None),
@@ -227,8 +246,10 @@ impl<'a, F: Arch> Program<'a, F> {
     #[inline]
     pub fn used(&mut self, page: u32, addr: VirtAddr, faulted: bool) {
         let page = page as usize;
-        if faulted || !self.mistakes.knows(page) {
-            self.mistakes.used(page, self.frame_at(addr));
+        self.history.used(page);
+        if (faulted || !self.mistakes.knows(page)) && self.mistakes.used(page, self.frame_at(addr))
+        {
+            self.history.refaulted(page);
         }
     }
 

@@ -1,0 +1,253 @@
+//! What became of a program's memory from epoch to epoch: which of its pages it used, which reclaim
+//! took and which came back, and how many pages were on each list.
+
+use pageout_experiment::metrics::counted;
+use pageout_experiment::variant::Lru;
+use pageout_reclaim::mglru::{MAX_NR_GENS, MAX_NR_ZONES};
+use pageout_reclaim::{LruList, Maps, MemcgId};
+use pageout_record::schema::{Axis, Better, Edges, Line, Matrix, Metric, Series};
+
+/// Ranges of pages that are told apart, at most.
+const ROWS: usize = 48;
+/// Ranges of epochs that are told apart, at most.
+const COLUMNS: usize = 96;
+
+const PAGES: &str = "4K pages";
+const LISTS: [LruList; 4] =
+    [LruList::InactiveAnon, LruList::ActiveAnon, LruList::InactiveFile, LruList::ActiveFile];
+/// Generations by age: the oldest is the last.
+const AGES: [&str; MAX_NR_GENS] =
+    ["youngest generation", "second youngest", "third youngest", "fourth youngest"];
+
+/// The history so far. Pages are those of the trace's reference string.
+#[derive(Debug)]
+pub(super) struct History {
+    /// For each page, its place among all in the order of their first addresses.
+    places: Vec<u32>,
+    /// For each page, the epoch after the one in which it was last used.
+    used_in: Vec<u64>,
+    epoch: u64,
+    /// Epochs of a column.
+    span: u64,
+    used: Grid,
+    reclaimed: Grid,
+    refaulted: Grid,
+    /// Pages on each list, after the epochs that end columns.
+    lists: Vec<Vec<u64>>,
+}
+
+/// A count for each row, column after column.
+#[derive(Debug, Default)]
+struct Grid(Vec<[u64; ROWS]>);
+
+impl History {
+    /// Of a program whose pages were first used at these addresses.
+    pub(super) fn new(addresses: &[u64]) -> Self {
+        let mut sorted: Vec<usize> = (0..addresses.len()).collect();
+        sorted.sort_by_key(|&page| addresses[page]);
+        let mut places = vec![0; addresses.len()];
+        for (place, page) in (0..).zip(sorted) {
+            places[page] = place;
+        }
+        Self {
+            used_in: vec![0; places.len()],
+            places,
+            epoch: 0,
+            span: 1,
+            used: Grid::default(),
+            reclaimed: Grid::default(),
+            refaulted: Grid::default(),
+            lists: Vec::new(),
+        }
+    }
+
+    /// The program used a page; several uses in an epoch are one.
+    pub(super) fn used(&mut self, page: usize) {
+        if self.used_in[page] <= self.epoch {
+            self.used_in[page] = self.epoch + 1;
+            let (row, column) = self.cell(page);
+            self.used.add(row, column);
+        }
+    }
+
+    /// Reclaim took a page.
+    pub(super) fn reclaimed(&mut self, page: usize) {
+        let (row, column) = self.cell(page);
+        self.reclaimed.add(row, column);
+    }
+
+    /// The program used a page that reclaim had taken.
+    pub(super) fn refaulted(&mut self, page: usize) {
+        let (row, column) = self.cell(page);
+        self.refaulted.add(row, column);
+    }
+
+    fn cell(&self, page: usize) -> (usize, usize) {
+        let row = self.places[page] as usize * self.rows() / self.places.len();
+        (row, (self.epoch / self.span) as usize)
+    }
+
+    fn rows(&self) -> usize {
+        ROWS.min(self.places.len())
+    }
+
+    /// An epoch ends; the program is in this cgroup.
+    pub(super) fn end_epoch(&mut self, maps: &Maps<'_>, memcg: MemcgId, lru: Lru) {
+        self.epoch += 1;
+        if self.epoch.is_multiple_of(self.span) {
+            self.lists.push(on_lists(maps, memcg, lru));
+        }
+        if self.epoch == self.span * COLUMNS as u64 {
+            self.widen();
+        }
+    }
+
+    /// Makes two columns one.
+    fn widen(&mut self) {
+        self.span *= 2;
+        for grid in [&mut self.used, &mut self.reclaimed, &mut self.refaulted] {
+            grid.halve();
+        }
+        self.lists = self.lists.drain(..).skip(1).step_by(2).collect();
+    }
+
+    /// As records have it. Empty for a program without a page, or that ended within its first
+    /// column.
+    pub(super) fn metrics(&self, lru: Lru) -> Vec<Metric> {
+        if self.places.is_empty() || self.lists.is_empty() {
+            return Vec::new();
+        }
+        let told = |name| {
+            let metric = counted(name, PAGES, 0.0, Better::Neither);
+            Metric { values: Vec::new(), ..metric }
+        };
+        let grid = |name, grid: &Grid| Metric { matrix: Some(self.matrix(grid)), ..told(name) };
+        vec![
+            Metric { series: Some(self.series(lru)), ..told("pages by list") },
+            grid("pages used", &self.used),
+            grid("pages reclaimed, by place", &self.reclaimed),
+            grid("pages used again after reclaim", &self.refaulted),
+        ]
+    }
+
+    fn series(&self, lru: Lru) -> Series {
+        let names: Vec<&str> = match lru {
+            Lru::Classic => LISTS.iter().map(|list| list.name()).collect(),
+            Lru::Mglru => AGES.to_vec(),
+        };
+        let line = |(list, name): (usize, &&str)| Line {
+            name: (*name).to_owned(),
+            values: self.lists.iter().map(|sizes| Some(sizes[list] as f64)).collect(),
+        };
+        let ends = (1..=self.lists.len() as u64).map(|column| (column * self.span) as f64);
+        Series {
+            x: Axis::new("epoch", ""),
+            at: ends.collect(),
+            lines: names.iter().enumerate().map(line).collect(),
+            stacked: true,
+        }
+    }
+
+    /// A page is counted once an epoch, so a column of several epochs has it as often.
+    fn matrix(&self, grid: &Grid) -> Matrix {
+        let (rows, columns) = (self.rows(), self.epoch.div_ceil(self.span) as usize);
+        let first_of = |row: usize| (row * self.places.len()).div_ceil(rows) as f64;
+        let last = |column: u64| (column * self.span).min(self.epoch) as f64;
+        let edges = |name: &str, edges| Edges { name: name.to_owned(), unit: String::new(), edges };
+        let row = |row: usize| (0..columns).map(move |column| Some(grid.at(row, column) as f64));
+        Matrix {
+            x: edges("epoch", (0..=columns as u64).map(last).collect()),
+            y: edges("page in the order of addresses", (0..=rows).map(first_of).collect()),
+            rows: (0..rows).map(|at| row(at).collect()).collect(),
+        }
+    }
+}
+
+impl Grid {
+    fn add(&mut self, row: usize, column: usize) {
+        if self.0.len() <= column {
+            self.0.resize(column + 1, [0; ROWS]);
+        }
+        self.0[column][row] += 1;
+    }
+
+    fn at(&self, row: usize, column: usize) -> u64 {
+        self.0.get(column).map_or(0, |column| column[row])
+    }
+
+    /// Makes two columns one.
+    fn halve(&mut self) {
+        let pair = |pair: &[[u64; ROWS]]| {
+            std::array::from_fn(|row| pair.iter().map(|column| column[row]).sum())
+        };
+        self.0 = self.0.chunks(2).map(pair).collect();
+    }
+}
+
+/// Pages on the lists that count: classic lists, or generations by age.
+fn on_lists(maps: &Maps<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64> {
+    let (youngest, oldest) = maps.lru_gen_seqs(memcg);
+    let of_kind = |seq: u64, kind: usize| -> i64 {
+        let generation = (seq % MAX_NR_GENS as u64) as usize;
+        let zones = 0..MAX_NR_ZONES;
+        zones.map(|zone| maps.lru_gen_size(memcg, generation, kind, zone)).sum()
+    };
+    let of_age = |age: usize| -> u64 {
+        let seq = youngest.checked_sub(age as u64);
+        let kinds = [0, 1].map(|kind| match seq {
+            Some(seq) if seq >= oldest[kind] => of_kind(seq, kind).max(0) as u64,
+            _ => 0,
+        });
+        kinds.into_iter().sum()
+    };
+    match lru {
+        Lru::Classic => LISTS.map(|list| maps.lru_size_own(memcg, list)).into(),
+        Lru::Mglru => (0..MAX_NR_GENS).map(of_age).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// However many epochs there are, every use stays counted, in its row, and columns cover
+        /// all epochs once.
+        #[test]
+        fn columns_that_are_made_one_keep_what_was_counted(
+            uses in prop::collection::vec((0..1000u64, 0..200usize), 1..60),
+        ) {
+            let addresses: Vec<u64> = (0..200).map(|page| page * 37 % 200).collect();
+            let mut history = History::new(&addresses);
+            let mut uses = uses;
+            uses.sort_unstable();
+            uses.dedup();
+            let mut expected = [0; ROWS];
+            for (epoch, page) in &uses {
+                while history.epoch < *epoch {
+                    advance(&mut history);
+                }
+                history.used(*page);
+                history.used(*page);
+                expected[addresses[*page] as usize * ROWS / 200] += 1;
+            }
+            advance(&mut history);
+            let matrix = history.matrix(&history.used);
+            let rows: Vec<f64> = matrix.rows.iter().map(|row| row.iter().flatten().sum()).collect();
+            prop_assert_eq!(rows, expected.map(f64::from).to_vec());
+            prop_assert!(matrix.x.ranges() <= COLUMNS);
+            prop_assert_eq!(matrix.x.edges.last(), Some(&(history.epoch as f64)));
+            prop_assert!(matrix.x.edges.windows(2).all(|pair| pair[0] < pair[1]));
+            prop_assert!(matrix.y.edges.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+
+    /// Ends an epoch, without lists.
+    fn advance(history: &mut History) {
+        history.epoch += 1;
+        if history.epoch == history.span * COLUMNS as u64 {
+            history.widen();
+        }
+    }
+}
