@@ -173,6 +173,7 @@ impl<'a, F: Format> Core<'a, F> {
     }
 
     /// An invalidation of another core takes `cost` at `at`; nothing of a core that is idle.
+    #[inline]
     pub(crate) fn snoop(&self, at: Time, cost: Time) {
         match self.doing.get() {
             Doing::Idle if at >= self.clock.get() => {

@@ -186,6 +186,7 @@ impl<'a, F: Format> Machine<'a, F> {
         assert_eq!(known.root, root, "{asid:?} keeps its root table");
     }
 
+    #[inline]
     pub(crate) fn charge(&self, core: &Core<'a, F>, node: NodeId) {
         let time = core.take_time();
         core.worked.set(core.worked.get() + time);

@@ -186,6 +186,7 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
     where
         Self: 'g;
 
+    #[inline]
     fn table(&self, frame: Pfn) -> ModelTable<'e, 'a, F> {
         ModelTable::new(self.task.table(frame), self.task, self.meter)
     }

@@ -29,6 +29,7 @@ impl FlushBatch {
     }
 
     /// Notes that the invalidation of an entry cleared before is put off.
+    #[inline]
     pub fn note_deferral(&self) {
         let mut word = self.0.load(Acquire);
         while let Err(now) = self.0.compare_exchange_weak(word, deferred(word), AcqRel, Acquire) {
@@ -37,6 +38,7 @@ impl FlushBatch {
     }
 
     /// What is pending, if anything is.
+    #[inline]
     pub fn pending(&self) -> Option<Pending> {
         let word = self.0.load(Acquire);
         (word & MASK != word >> FLUSHED_SHIFT).then_some(Pending(word))

@@ -51,6 +51,7 @@ struct Key {
 }
 
 impl Key {
+    #[inline]
     fn of(folio: &Folio) -> Self {
         Self::at(folio.mapping(), folio.index(), folio.nr_pages().ilog2())
     }
@@ -187,6 +188,7 @@ impl Orders {
     }
 
     /// Every key whose folio would share a page with this one, the largest folios first.
+    #[inline]
     fn keys_within(self, folio: &Folio) -> impl Iterator<Item = Key> {
         let (mapping, index) = (folio.mapping(), folio.index());
         let nr = folio.nr_pages() as u64;
@@ -200,6 +202,7 @@ impl Orders {
 }
 
 /// The head of the bucket of `key`: the folios' own table has one an entry.
+#[inline]
 fn bucket<'a>(maps: &'a Maps<'_>, key: Key) -> &'a AtomicU32 {
     let buckets = 1 << maps.folios.len().ilog2();
     &maps.folios[key.place() as usize & (buckets - 1)].bucket

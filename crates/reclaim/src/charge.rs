@@ -138,6 +138,7 @@ fn uncharge(memcg: &Memcg, nr: u64) {
 }
 
 /// What a folio counts as while it is charged.
+#[inline]
 fn kind(folio: &Folio) -> Counter {
     match folio.flags().contains(FolioFlags::ANON) {
         true => Counter::NrAnonPages,

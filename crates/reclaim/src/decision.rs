@@ -21,6 +21,7 @@ pub enum FolioRef {
 /// Decides on a locked folio from what [`folio_referenced`](crate::folio_referenced) found, and
 /// moves its `REFERENCED` flag along, unless a locked VMA or an unknown answer decides alone
 /// (classic branch of Linux 7.3.4, vmscan.c).
+#[inline]
 pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     let nr = match vmas(found) {
         Ok(nr) => nr,
@@ -66,6 +67,7 @@ fn vmas(found: Referenced) -> Result<u32, FolioRef> {
 
 impl Maps<'_> {
     /// Decides by the rules of the lists in use; while they are switched, by the classic ones.
+    #[inline]
     pub(crate) fn check_references(&self, folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
         if self.lru_gen_settled() {
             lru_gen_check_references(folio, found)

@@ -250,6 +250,7 @@ impl Folio {
         MemcgId(self.memcg.load(Relaxed)) != MemcgId::NONE
     }
 
+    #[inline]
     pub(crate) fn set_memcg(&self, memcg: MemcgId) {
         self.memcg.store(memcg.0, Relaxed);
     }
@@ -272,6 +273,7 @@ impl Folio {
         SwapSlot(self.swap.load(Relaxed))
     }
 
+    #[inline]
     pub(crate) fn set_swap(&self, slot: SwapSlot) {
         self.swap.store(slot.0, Relaxed);
     }
@@ -378,11 +380,13 @@ impl<'a> FolioGuard<'a> {
     }
 
     /// Sets flags, with a plain store.
+    #[inline]
     pub fn set(&self, flags: FolioFlags) {
         self.folio.update_flags(flags, FolioFlags::empty());
     }
 
     /// Clears flags, with a plain store; which of them were set.
+    #[inline]
     pub fn test_and_clear(&self, flags: FolioFlags) -> FolioFlags {
         let were = self.folio.flags() & flags;
         self.folio.update_flags(FolioFlags::empty(), flags);

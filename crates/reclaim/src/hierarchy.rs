@@ -54,6 +54,7 @@ impl Maps<'_> {
         self.tree.lock.read(|| env.relax())
     }
 
+    #[inline]
     pub(crate) fn unlock_tree(&self, cpu: &mut CpuCtx, guard: ReadGuard<'_>) {
         drop(guard);
         cpu.leave(Rank::Memcgs);

@@ -25,18 +25,21 @@ impl Ends {
     }
 
     /// The folio at the tail.
+    #[inline]
     pub(crate) fn tail(&self) -> Option<FolioId> {
         let id = self.tail.load(Relaxed);
         (id != NONE).then_some(FolioId(id))
     }
 
     /// The folio at the head.
+    #[inline]
     pub(crate) fn head(&self) -> Option<FolioId> {
         let id = self.head.load(Relaxed);
         (id != NONE).then_some(FolioId(id))
     }
 
     /// Adds a folio that is on no list at the head.
+    #[inline]
     pub(crate) fn push_head(&self, maps: &Maps<'_>, id: FolioId) {
         let (folio, next) = (maps.folio(id), self.head.load(Relaxed));
         folio.prev.store(NONE, Relaxed);
@@ -57,6 +60,7 @@ impl Ends {
     }
 
     /// Takes a folio of this list off it.
+    #[inline]
     pub(crate) fn remove(&self, maps: &Maps<'_>, id: FolioId) {
         let folio = maps.folio(id);
         let (prev, next) = (folio.prev.load(Relaxed), folio.next.load(Relaxed));
@@ -67,6 +71,7 @@ impl Ends {
     }
 
     /// Takes the folio at the tail off the list.
+    #[inline]
     pub(crate) fn pop_tail(&self, maps: &Maps<'_>) -> Option<FolioId> {
         let id = self.tail()?;
         self.remove(maps, id);
@@ -74,6 +79,7 @@ impl Ends {
     }
 
     /// The folios from head to tail.
+    #[inline]
     pub(crate) fn iter<'a>(&self, maps: &'a Maps<'_>) -> impl Iterator<Item = FolioId> + use<'a> {
         core::iter::successors(self.head(), |id| {
             let next = maps.folio(*id).next.load(Relaxed);
@@ -91,17 +97,20 @@ pub(crate) struct FolioList {
 }
 
 impl FolioList {
+    #[inline]
     pub(crate) fn push(&mut self, maps: &Maps<'_>, id: FolioId) {
         self.ends.push_head(maps, id);
         self.len += 1;
     }
 
     /// The folio pushed first.
+    #[inline]
     pub(crate) fn tail(&self) -> Option<FolioId> {
         self.ends.tail()
     }
 
     /// Takes the folio pushed first off the list.
+    #[inline]
     pub(crate) fn pop(&mut self, maps: &Maps<'_>) -> Option<FolioId> {
         let id = self.ends.pop_tail(maps)?;
         self.len -= 1;
@@ -109,6 +118,7 @@ impl FolioList {
     }
 
     /// The folios, the last one pushed first.
+    #[inline]
     pub(crate) fn iter<'a>(&self, maps: &'a Maps<'_>) -> impl Iterator<Item = FolioId> + use<'a> {
         self.ends.iter(maps)
     }

@@ -60,6 +60,7 @@ impl Lock {
     }
 
     /// Takes the lock to read, calling `relax` between tries.
+    #[inline]
     pub fn read(&self, relax: impl Fn()) -> ReadGuard<'_> {
         loop {
             if let Some(guard) = self.try_read() {
@@ -70,6 +71,7 @@ impl Lock {
     }
 
     /// Takes the lock to write, calling `relax` between tries.
+    #[inline]
     pub fn write(&self, relax: impl Fn()) -> WriteGuard<'_> {
         loop {
             if let Some(guard) = self.try_write() {

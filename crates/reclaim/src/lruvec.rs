@@ -123,12 +123,14 @@ impl Lruvec {
     }
 
     /// Pages on the lists of one kind of this cgroup and all below.
+    #[inline]
     pub(crate) fn subtree_size(&self, list: LruList) -> u64 {
         at_least_none(self.subtree[list as usize].load(Relaxed))
     }
 }
 
 /// A size; 0 where changes that a page-table walk has not handed in leave it negative.
+#[inline]
 fn at_least_none(size: u64) -> u64 {
     (size as i64).max(0) as u64
 }
@@ -190,6 +192,7 @@ impl Maps<'_> {
         }
     }
 
+    #[inline]
     pub(crate) fn unlock_lruvec(&self, cpu: &mut CpuCtx, guard: LruGuard<'_>) {
         drop(guard);
         cpu.leave(Rank::Lru);
@@ -202,6 +205,7 @@ impl Maps<'_> {
     }
 
     /// The same, but leaves the list's sizes to the caller.
+    #[inline]
     pub(crate) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
         self.settle(folio);
@@ -241,6 +245,7 @@ impl Maps<'_> {
     }
 
     /// Marks the folio as being on a list, the unevictable one if it is mlocked.
+    #[inline]
     fn settle(&self, folio: &Folio) {
         debug_assert!(!folio.lru().contains(LruFlags::LRU), "a folio is on one list");
         if folio.flags().contains(FolioFlags::MLOCKED) {

@@ -432,6 +432,7 @@ impl<'m> Maps<'m> {
     }
 
     /// Makes the folio's frames belong to no folio.
+    #[inline]
     pub(crate) fn forget_frames(&self, folio: &Folio) {
         let first = folio.pfn().offset_from(self.base) as usize;
         for frame in &self.frames[first..first + folio.nr_pages()] {
@@ -462,6 +463,7 @@ impl<'m> Maps<'m> {
     }
 
     /// The folio that holds `pfn`.
+    #[inline]
     pub fn folio_of(&self, pfn: Pfn) -> Option<FolioId> {
         let i = usize::try_from(pfn.offset_from(self.base)).ok()?;
         let id = self.frames.get(i)?.load(Acquire);

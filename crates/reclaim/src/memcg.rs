@@ -86,6 +86,7 @@ impl Memcg {
     }
 
     /// Pages charged to it and to all below it.
+    #[inline]
     pub fn usage(&self) -> u64 {
         self.usage.load(Relaxed)
     }
@@ -148,6 +149,7 @@ impl Maps<'_> {
     }
 
     /// How many pages background reclaim is to leave free.
+    #[inline]
     pub fn high_watermark(&self) -> u64 {
         self.tree.high_watermark.load(Relaxed)
     }

@@ -52,11 +52,13 @@ impl Mm {
     }
 
     /// Frame of the root table.
+    #[inline]
     pub fn root(&self) -> Pfn {
         Pfn::new(self.root.load(Relaxed))
     }
 
     /// Its tag in TLBs.
+    #[inline]
     pub fn asid(&self) -> Asid {
         Asid(self.asid.load(Relaxed))
     }
@@ -68,11 +70,13 @@ impl Mm {
     }
 
     /// Whether the process is exiting.
+    #[inline]
     pub fn is_exiting(&self) -> bool {
         self.state.load(Relaxed) != 0
     }
 
     /// The cgroup that its faults are charged to; the root at first.
+    #[inline]
     pub fn memcg(&self) -> MemcgId {
         MemcgId(self.memcg.load(Relaxed))
     }
@@ -83,6 +87,7 @@ impl Mm {
 
     /// Bytes around a fault on a file's page that are mapped along with it if they are in memory
     /// (Linux: 64 KiB, `fault_around_bytes`); 0, the default, for none.
+    #[inline]
     pub fn fault_around(&self) -> u64 {
         self.fault_around.load(Relaxed).into()
     }

@@ -16,6 +16,7 @@ impl Maps<'_> {
     }
 
     /// Says so, or the contrary, of `nr` pages from this frame on.
+    #[inline]
     pub(crate) fn set_anon_exclusive(&self, pfn: Pfn, nr: usize, exclusive: bool) {
         let first = self.frame_number(pfn);
         for page in &self.pages[first..first + nr] {

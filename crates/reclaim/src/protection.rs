@@ -93,6 +93,7 @@ impl Maps<'_> {
     }
 
     /// What reclaim for `target` may do with a cgroup whose protection was computed.
+    #[inline]
     pub(crate) fn protected(&self, target: MemcgId, id: MemcgId) -> Protected {
         let memcg = self.memcg(id);
         let usage = memcg.usage();

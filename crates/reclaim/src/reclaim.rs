@@ -156,6 +156,7 @@ impl Maps<'_> {
     }
 
     /// Whether there are folios on the lists of generations, or may be.
+    #[inline]
     fn uses_generations(&self) -> bool {
         self.lru_gen_enabled() || self.lru_gen_switching()
     }

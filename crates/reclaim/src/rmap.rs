@@ -57,6 +57,7 @@ impl Mapping {
     }
 
     /// The largest order of the folios that faults make for it; 0 at first.
+    #[inline]
     pub fn order(&self) -> Order {
         Order::new(self.order.load(Relaxed)).unwrap_or_default()
     }

@@ -324,6 +324,7 @@ impl<W: World> Shrink<'_, '_, W> {
 }
 
 /// Whether swap has no part in the folio (the kernel's `folio_is_file_lru`).
+#[inline]
 fn is_file(folio: &Folio) -> bool {
     !folio.flags().contains(FolioFlags::SWAPBACKED)
 }

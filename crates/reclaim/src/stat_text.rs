@@ -38,6 +38,7 @@ impl Maps<'_> {
 
     /// Sums a counter over a subtree, of which parts may be taken between two changes of one
     /// page: a state never sums to less than 0. The caller holds the tree's lock.
+    #[inline]
     pub(crate) fn sum(&self, top: MemcgId, counter: Counter) -> u64 {
         let each = self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter));
         let sum = each.fold(0, u64::wrapping_add);

@@ -20,6 +20,7 @@ pub struct SwapSlot(pub u32);
 
 impl SwapSlot {
     /// The entry that names it. Slot 0 has offset 1: offset 0 is a swap device's header.
+    #[inline]
     pub fn entry(self) -> SwapEntry {
         let entry = SwapEntry::new(SwapKind::Device(0), u64::from(self.0) + 1);
         entry.expect("32 bits fit an offset of 50, and are not 0")
@@ -65,6 +66,7 @@ impl Slot {
 
 impl Maps<'_> {
     /// Swap slots that are free (the kernel's `get_nr_swap_pages`).
+    #[inline]
     pub fn free_slots(&self) -> usize {
         self.free_slots.load(Relaxed) as usize
     }
@@ -79,6 +81,7 @@ impl Maps<'_> {
         self.slots[slot.0 as usize].entries.load(Relaxed).into()
     }
 
+    #[inline]
     fn slots_at(&self, slot: SwapSlot, nr: usize) -> &[Slot] {
         &self.slots[slot.0 as usize..][..nr]
     }

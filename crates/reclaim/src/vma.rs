@@ -143,26 +143,31 @@ impl Vma {
     }
 
     /// First address.
+    #[inline]
     pub fn start(&self) -> VirtAddr {
         VirtAddr::new(self.start.load(Relaxed))
     }
 
     /// First address past the end.
+    #[inline]
     pub fn end(&self) -> VirtAddr {
         VirtAddr::new(self.end.load(Relaxed))
     }
 
     /// Page of the mapping at [`Vma::start`].
+    #[inline]
     pub fn pgoff(&self) -> u64 {
         self.pgoff.load(Relaxed)
     }
 
     /// Properties.
+    #[inline]
     pub fn flags(&self) -> VmFlags {
         VmFlags::from_bits_retain(self.flags.load(Relaxed))
     }
 
     /// The address space.
+    #[inline]
     pub fn mm(&self) -> MmId {
         MmId(self.mm.load(Relaxed))
     }
@@ -173,6 +178,7 @@ impl Vma {
     }
 
     /// Page of the mapping at `addr`, which lies in the VMA or at its end.
+    #[inline]
     pub fn pgoff_at<F: Format>(&self, addr: VirtAddr) -> u64 {
         self.pgoff() + ((addr.get() - self.start().get()) >> F::PAGE_SHIFT)
     }

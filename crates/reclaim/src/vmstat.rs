@@ -151,6 +151,7 @@ impl VmStat {
     }
 
     /// A counter.
+    #[inline]
     pub fn get(&self, counter: Counter) -> u64 {
         self.counters[counter as usize].load(Relaxed)
     }

@@ -57,6 +57,7 @@ impl<F: Format> Machine<'_, F> {
     }
 
     /// A core applies an invalidation, which takes time of it if it is another core's.
+    #[inline]
     fn obey(&self, core: &Core<'_, F>, message: Message, now: Time, prices: &BroadcastPrices) {
         if core.id != message.issuer {
             core.snoop(now, prices.snoop);

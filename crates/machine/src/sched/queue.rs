@@ -77,10 +77,12 @@ impl Queue {
         self.events.push(Timed { time, number: self.told, event });
     }
 
+    #[inline]
     pub(crate) fn wait(&mut self, clock: Time, core: CoreId) {
         self.turns.push(Reverse((clock, core)));
     }
 
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<Next> {
         let turn = self.turns.peek().map(|turn| turn.0.0);
         match self.events.peek() {
@@ -92,6 +94,7 @@ impl Queue {
     }
 
     /// The time before which a core whose turn it is may act, since nothing else comes before.
+    #[inline]
     pub(crate) fn horizon(&self, core: CoreId) -> Time {
         let event = self.events.peek().map_or(Time::NEVER, |event| event.time);
         let turn = self.turns.peek().map_or(Time::NEVER, |Reverse((time, other))| {

@@ -188,6 +188,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
     }
 
     /// Accesses that stale entries of its core's TLB hid so far, of whichever task.
+    #[inline]
     pub fn hidden_accesses(&self) -> u64 {
         self.core().tlb.borrow().hidden().accesses
     }
@@ -214,6 +215,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         ActivityGuard { task: self, before }
     }
 
+    #[inline]
     fn of_which(&self, own: MachineActivity, time: Time) {
         self.machine.account.borrow_mut().of_which(self.state.node.get(), own, time);
     }

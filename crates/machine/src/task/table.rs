@@ -63,6 +63,7 @@ impl<F: Format> TaskTable<'_, '_, F> {
         self.turn(|lines, core, prices| lines.write(core, self.slot(i)).write(prices));
     }
 
+    #[inline]
     fn slot(self, i: usize) -> Slot {
         self.task.machine.tables.slot(self.frame, i)
     }

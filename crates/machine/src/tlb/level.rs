@@ -123,6 +123,7 @@ impl Level {
     }
 
     /// The entry that translates a page, if there is one.
+    #[inline]
     pub(super) fn probe(&self, owner: Owner, page: u64) -> Option<usize> {
         let own = self.probe_owner(owner, page);
         if own.is_none() && self.globals > 0 { self.probe_owner(Owner::GLOBAL, page) } else { own }

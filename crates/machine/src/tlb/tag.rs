@@ -36,6 +36,7 @@ impl Owner {
     /// Every address space.
     pub(super) const GLOBAL: Self = Self((1 << 22) - 2);
 
+    #[inline]
     pub(super) fn of(asid: Asid) -> Self {
         assert!(asid.0 < Self::GLOBAL.0, "{asid:?} fits a tag");
         Self(asid.0)

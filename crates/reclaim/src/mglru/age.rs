@@ -42,6 +42,7 @@ impl Maps<'_> {
         if swaps || swappiness == SWAPPINESS_ANON_ONLY { swappiness } else { 0 }
     }
 
+    #[inline]
     fn is_below_min(&self, memcg: MemcgId, sc: &ScanControl) -> bool {
         self.protected(sc.top(), memcg) == Protected::BelowMin
     }

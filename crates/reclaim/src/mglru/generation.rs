@@ -55,10 +55,12 @@ impl LruGen {
         tiers.flatten().flatten().for_each(|n| n.store(0, Relaxed));
     }
 
+    #[inline]
     pub(crate) fn max_seq(&self) -> u64 {
         self.max_seq.load(Relaxed)
     }
 
+    #[inline]
     pub(crate) fn min_seq(&self, kind: usize) -> u64 {
         self.min_seq[kind].load(Relaxed)
     }
@@ -108,6 +110,7 @@ impl LruGen {
 }
 
 /// Its type: whether swap backs it.
+#[inline]
 pub(crate) fn kind_of(folio: &Folio) -> usize {
     if folio.flags().contains(FolioFlags::SWAPBACKED) { ANON } else { FILE }
 }
@@ -289,6 +292,7 @@ impl Maps<'_> {
 /// referenced, the next, or the first of a file's executable page, moves it to `generation`; the
 /// generation it was in, or none if it stays where it is (`folio_update_gen`). Needs no lock but
 /// the page table's, which keeps the folio in being.
+#[inline]
 pub(crate) fn folio_update_gen(
     folio: &Folio,
     generation: usize,

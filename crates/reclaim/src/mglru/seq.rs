@@ -54,6 +54,7 @@ impl LruGen {
 
 impl Maps<'_> {
     /// The oldest generation that may be evicted, of the types that may (`evictable_min_seq`).
+    #[inline]
     pub(crate) fn evictable_min_seq(&self, memcg: MemcgId, swappiness: u8) -> u64 {
         let lrugen = self.lru_gen(memcg);
         let oldest = evictable_types(swappiness).map(|kind| lrugen.min_seq(kind)).min();

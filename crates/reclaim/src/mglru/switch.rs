@@ -33,6 +33,7 @@ pub(crate) struct LruGenState {
 
 impl Maps<'_> {
     /// What is switched on.
+    #[inline]
     pub fn lru_gen_caps(&self) -> LruGenCaps {
         LruGenCaps::from_bits_retain(self.lru_gen_state.caps.load(Relaxed))
     }

@@ -9,6 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 impl Maps<'_> {
     /// The sequence number of a cgroup's youngest generation, and of its oldest of anonymous memory
     /// and of files' pages.
+    #[inline]
     pub fn lru_gen_seqs(&self, memcg: MemcgId) -> (u64, [u64; 2]) {
         let lrugen = self.lru_gen(memcg);
         (lrugen.max_seq(), [0, 1].map(|kind| lrugen.min_seq(kind)))
