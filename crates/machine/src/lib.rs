@@ -7,6 +7,7 @@
 
 mod account;
 mod core;
+mod core_set;
 mod fabric;
 mod lines;
 mod machine;
@@ -19,7 +20,7 @@ mod time;
 pub mod tlb;
 
 pub use account::{Activity, CoreTimes, Counts, Report, Spent};
-pub use core::CoreId;
+pub use core_set::CoreId;
 pub use machine::{Machine, Setup};
 pub use sched::{Body, TaskId, TaskSpec};
 pub use stale_access::StaleAccessHistogram;

@@ -4,7 +4,7 @@
 //! is held by one core, which may then write to it, or shared, or by none.
 
 use crate::Time;
-use crate::core::CoreId;
+use crate::core_set::CoreId;
 use crate::platform::Prices;
 use pageout_paging::table::{LINE, Slot};
 

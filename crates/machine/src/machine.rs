@@ -1,7 +1,8 @@
 //! The machine: its parts, and what it is made from.
 
 use crate::account::{Account, Counts, NodeId, Report};
-use crate::core::{Core, CoreId, CoreSet, Mm};
+use crate::core::{Core, Mm};
+use crate::core_set::{CoreId, CoreSet};
 use crate::fabric::{Identifiers, Rounds, TRIM_EVERY};
 use crate::lines::Lines;
 use crate::platform::{Invalidation, InvalidationPrices, Prices, Shape};

@@ -7,14 +7,6 @@ use crate::machine::Machine;
 use crate::platform::Broadcast;
 use pageout_paging::Format;
 use pageout_paging::mmu::Asid;
-use std::cell::Cell;
-
-/// Identifiers given in the present generation.
-#[derive(Default)]
-pub(crate) struct Identifiers {
-    generation: Cell<u64>,
-    given: Cell<u32>,
-}
 
 impl<F: Format> Machine<'_, F> {
     /// Loads an address space, giving it an identifier if it has none of this generation; a core

@@ -1,72 +1,16 @@
 //! Invalidations by interprocessor interrupts (x86, riscv), as Linux 7.3.4 does on x86:
 //! generations, sets of cores, lazy cores, tags.
 
-use super::{Loaded, Machine};
+use super::Machine;
+use super::rounds::{Flush, Pending, Round, RoundId, Rounds, TRIM_EVERY};
 use crate::Time;
 use crate::account::{count, count_by};
-use crate::core::{Core, CoreId, CoreSet, Doing};
+use crate::core::{Core, Doing};
+use crate::core_set::{CoreId, CoreSet};
 use crate::platform::{Ipi, IpiPrices};
 use crate::sched::Event;
 use pageout_paging::Format;
 use pageout_paging::mmu::{Asid, Invalidate};
-
-/// How often cores that no longer run an address space are interrupted to leave its set
-/// (should_trim_cpumask).
-pub(crate) const TRIM_EVERY: Time = Time::from_ns(1_000_000_000);
-
-/// What a task has queued or put off.
-#[derive(Debug, Default)]
-pub(crate) struct Pending {
-    pub(crate) queued: Vec<Invalidate>,
-    /// Address spaces whose flushes were put off, with the cores to tell then.
-    deferred: Vec<(Asid, CoreSet)>,
-}
-
-/// A round of interrupts, by its number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RoundId(u32);
-
-/// The rounds of interrupts under way.
-#[derive(Default)]
-pub(crate) struct Rounds {
-    all: Vec<Round>,
-    /// Rounds that are over, whose places others may have.
-    over: Vec<RoundId>,
-}
-
-impl Rounds {
-    fn begin(&mut self, round: Round) -> RoundId {
-        if let Some(id) = self.over.pop() {
-            self.all[id.0 as usize] = round;
-            return id;
-        }
-        self.all.push(round);
-        RoundId(self.all.len() as u32 - 1)
-    }
-}
-
-/// One round of interrupts.
-struct Round {
-    issuer: CoreId,
-    flushes: Vec<Flush>,
-    /// Interrupts not handled yet.
-    left: u64,
-    /// When the last acknowledgement so far arrives.
-    done: Time,
-}
-
-/// What a core is told to flush.
-#[derive(Clone, Copy, Debug)]
-struct Flush {
-    /// `None`: whatever it runs.
-    asid: Option<Asid>,
-    /// Entries to flush one by one; `None`: all.
-    range: Option<Invalidate>,
-    /// The address space's generation with this flush.
-    generation: u64,
-    /// The same with the last flush of the round.
-    latest: u64,
-}
 
 impl<F: Format> Machine<'_, F> {
     /// Loads an address space: its translations are kept if it has a tag here and was told of all
@@ -318,18 +262,5 @@ impl<F: Format> Machine<'_, F> {
         }
         count(&core.tally.local_full);
         prices.flush_full
-    }
-}
-
-impl Loaded {
-    /// Gives the address space a tag, the next in turn; whose it was.
-    fn give_tag(&mut self, asid: Asid, generation: u64) -> Option<Asid> {
-        if self.tags.len() < self.slots {
-            self.tags.push((asid, generation));
-            return None;
-        }
-        let (former, _) = std::mem::replace(&mut self.tags[self.next], (asid, generation));
-        self.next = (self.next + 1) % self.slots;
-        Some(former)
     }
 }

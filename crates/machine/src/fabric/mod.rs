@@ -3,49 +3,21 @@
 mod asid;
 mod broadcast;
 mod ipi;
+mod loaded;
+mod message;
 mod range;
+mod rounds;
 
-pub(crate) use asid::Identifiers;
-pub(crate) use ipi::{Pending, RoundId, Rounds, TRIM_EVERY};
+pub(crate) use loaded::{Identifiers, Loaded};
+pub(crate) use message::Message;
+pub(crate) use rounds::{Pending, RoundId, Rounds, TRIM_EVERY};
 
 use crate::Time;
-use crate::core::{Core, CoreId, Mm};
+use crate::core::{Core, Mm};
 use crate::machine::Machine;
 use crate::platform::{Invalidation, InvalidationPrices};
 use pageout_paging::Format;
 use pageout_paging::mmu::{Asid, Invalidate};
-
-/// A broadcast invalidation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Message {
-    pub(crate) issuer: CoreId,
-    pub(crate) what: Invalidate,
-}
-
-/// What a core runs in user mode, and which address spaces its TLB keeps apart.
-#[derive(Debug)]
-pub(crate) struct Loaded {
-    /// The address space in its registers.
-    pub(crate) mm: Option<Asid>,
-    /// It is loaded, but nothing of it runs: invalidations may wait until something does.
-    pub(crate) lazy: bool,
-    /// The address spaces that have a tag, and up to which generation each is flushed (x86 with
-    /// PCID); without tags, the one that is loaded.
-    tags: Vec<(Asid, u64)>,
-    slots: usize,
-    /// The tag given away next.
-    next: usize,
-    /// Hardware identifiers were given anew: all is flushed at the next switch (arm64).
-    flush_pending: bool,
-}
-
-impl Loaded {
-    pub(crate) fn new(slots: u8) -> Self {
-        let slots = usize::from(slots).max(1);
-        let tags = Vec::new();
-        Self { mm: None, lazy: false, tags, slots, next: 0, flush_pending: false }
-    }
-}
 
 impl<F: Format> Machine<'_, F> {
     /// The core has switched to a task of the address space, or to one without (`None`: a thread of

@@ -2,7 +2,8 @@
 
 use super::{Status, TaskId};
 use crate::account::count;
-use crate::core::{Core, CoreId, Doing};
+use crate::core::{Core, Doing};
+use crate::core_set::CoreId;
 use crate::machine::Machine;
 use crate::{Time, platform::Invalidation, platform::InvalidationPrices};
 use pageout_paging::Format;

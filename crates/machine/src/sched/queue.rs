@@ -2,7 +2,7 @@
 
 use super::TaskId;
 use crate::Time;
-use crate::core::CoreId;
+use crate::core_set::CoreId;
 use crate::fabric::{Message, RoundId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

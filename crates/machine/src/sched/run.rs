@@ -3,7 +3,7 @@
 use super::{Event, Status, TaskId, TaskState};
 use crate::Time;
 use crate::account::Report;
-use crate::core::CoreId;
+use crate::core_set::CoreId;
 use crate::machine::Machine;
 use crate::task::Task;
 use corosensei::stack::DefaultStack;

@@ -1,50 +1,14 @@
 //! Locks that tasks take by trying, and wait for by spinning.
 
 use super::Task;
+use super::locks::{Lock, LockId};
 use crate::Time;
 use crate::account::{MachineActivity, count_by};
-use crate::core::CoreId;
 use crate::machine::Machine;
 use crate::sched::{Status, TaskId, TaskState};
 use pageout_paging::Format;
-use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
-
-/// A lock, by a number of the caller's.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct LockId(pub u64);
-
-impl LockId {
-    /// Any lock that the machine does not know: software tells only that it waits for one.
-    pub const ANY: Self = Self(u64::MAX);
-}
-
-impl fmt::Display for LockId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::ANY => f.write_str("a lock"),
-            Self(number) => write!(f, "lock {number:#x}"),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Lock {
-    holder: Option<TaskId>,
-    /// The core that took it last, whose cache has its line.
-    last: CoreId,
-}
-
-/// All locks that were ever taken.
-#[derive(Debug, Default)]
-pub(crate) struct Locks {
-    all: HashMap<LockId, Lock>,
-    /// Turns of waiting since it was last asked whether anything else happens, and what had
-    /// happened by then.
-    spins: u64,
-    seen: u64,
-}
 
 /// After so many turns of waiting it is asked whether anything else can happen.
 const MANY: u64 = 1 << 17;

@@ -1,16 +1,19 @@
 //! A task: what software that runs on a core calls.
 
 mod lock;
+mod locks;
 mod mmu;
 mod table;
 
-pub(crate) use lock::Locks;
-pub use lock::{LockGuard, LockId};
+pub use lock::LockGuard;
+pub use locks::LockId;
+pub(crate) use locks::Locks;
 pub use table::TaskTable;
 
 use crate::Time;
 use crate::account::{Activity, MachineActivity, NodeId, count};
-use crate::core::{Core, CoreId, Doing};
+use crate::core::{Core, Doing};
+use crate::core_set::CoreId;
 use crate::machine::Machine;
 use crate::platform::InvalidationPrices;
 use crate::sched::{Event, Status, TaskId, TaskState, TaskYielder};

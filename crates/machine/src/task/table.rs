@@ -3,7 +3,7 @@
 use super::Task;
 use crate::Time;
 use crate::account::{MachineActivity, count};
-use crate::core::CoreId;
+use crate::core_set::CoreId;
 use crate::lines::Lines;
 use crate::platform::Prices;
 use pageout_paging::table::{HostTable, LINE, Slot};

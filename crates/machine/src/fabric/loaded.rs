@@ -1,0 +1,47 @@
+//! What cores have loaded, and the hardware identifiers that were given.
+
+use pageout_paging::mmu::Asid;
+use std::cell::Cell;
+
+/// What a core runs in user mode, and which address spaces its TLB keeps apart.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The address space in its registers.
+    pub(crate) mm: Option<Asid>,
+    /// It is loaded, but nothing of it runs: invalidations may wait until something does.
+    pub(crate) lazy: bool,
+    /// The address spaces that have a tag, and up to which generation each is flushed (x86 with
+    /// PCID); without tags, the one that is loaded.
+    pub(super) tags: Vec<(Asid, u64)>,
+    slots: usize,
+    /// The tag given away next.
+    next: usize,
+    /// Hardware identifiers were given anew: all is flushed at the next switch (arm64).
+    pub(super) flush_pending: bool,
+}
+
+impl Loaded {
+    pub(crate) fn new(slots: u8) -> Self {
+        let slots = usize::from(slots).max(1);
+        let tags = Vec::new();
+        Self { mm: None, lazy: false, tags, slots, next: 0, flush_pending: false }
+    }
+
+    /// Gives the address space a tag, the next in turn; whose it was.
+    pub(super) fn give_tag(&mut self, asid: Asid, generation: u64) -> Option<Asid> {
+        if self.tags.len() < self.slots {
+            self.tags.push((asid, generation));
+            return None;
+        }
+        let (former, _) = std::mem::replace(&mut self.tags[self.next], (asid, generation));
+        self.next = (self.next + 1) % self.slots;
+        Some(former)
+    }
+}
+
+/// Identifiers given in the present generation.
+#[derive(Default)]
+pub(crate) struct Identifiers {
+    pub(super) generation: Cell<u64>,
+    pub(super) given: Cell<u32>,
+}

@@ -1,0 +1,63 @@
+//! Rounds of interrupts, and what waits to be part of one.
+
+use crate::Time;
+use crate::core_set::{CoreId, CoreSet};
+use pageout_paging::mmu::{Asid, Invalidate};
+
+/// How often cores that no longer run an address space are interrupted to leave its set
+/// (should_trim_cpumask).
+pub(crate) const TRIM_EVERY: Time = Time::from_ns(1_000_000_000);
+
+/// What a task has queued or put off.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    pub(crate) queued: Vec<Invalidate>,
+    /// Address spaces whose flushes were put off, with the cores to tell then.
+    pub(super) deferred: Vec<(Asid, CoreSet)>,
+}
+
+/// A round of interrupts, by its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RoundId(pub(super) u32);
+
+/// The rounds of interrupts under way.
+#[derive(Default)]
+pub(crate) struct Rounds {
+    pub(super) all: Vec<Round>,
+    /// Rounds that are over, whose places others may have.
+    pub(super) over: Vec<RoundId>,
+}
+
+impl Rounds {
+    pub(super) fn begin(&mut self, round: Round) -> RoundId {
+        if let Some(id) = self.over.pop() {
+            self.all[id.0 as usize] = round;
+            return id;
+        }
+        self.all.push(round);
+        RoundId(self.all.len() as u32 - 1)
+    }
+}
+
+/// One round of interrupts.
+pub(super) struct Round {
+    pub(super) issuer: CoreId,
+    pub(super) flushes: Vec<Flush>,
+    /// Interrupts not handled yet.
+    pub(super) left: u64,
+    /// When the last acknowledgement so far arrives.
+    pub(super) done: Time,
+}
+
+/// What a core is told to flush.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flush {
+    /// `None`: whatever it runs.
+    pub(super) asid: Option<Asid>,
+    /// Entries to flush one by one; `None`: all.
+    pub(super) range: Option<Invalidate>,
+    /// The address space's generation with this flush.
+    pub(super) generation: u64,
+    /// The same with the last flush of the round.
+    pub(super) latest: u64,
+}
