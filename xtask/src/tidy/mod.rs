@@ -5,6 +5,7 @@
 //! `#` in place of `//` where the language wants it). A comment that excuses nothing is reported.
 
 mod cfg;
+mod cycles;
 mod engine;
 mod places;
 mod shape;
@@ -89,6 +90,7 @@ pub(crate) fn run() -> Result<()> {
         findings.extend(source.excuse(check(source, is_test)));
     }
     findings.extend(walls::check(&workspace));
+    findings.extend(cycles::check(&workspace, &sources, &test_files));
     findings.extend(unsafety::crate_roots(&workspace, &sources));
     findings.extend(text::crates_are_on_the_map(&workspace, &sources));
     for finding in &findings {

@@ -86,17 +86,21 @@ pub(super) fn is_test_only(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Lines of the file's test modules and test-only items.
-fn test_lines(file: &syn::File) -> usize {
-    let attributes = |item: &Item| match item {
+/// Whether an item is a test module or for tests alone.
+pub(super) fn is_test_item(item: &Item) -> bool {
+    match item {
         Item::Mod(item) => is_test_only(&item.attrs),
         Item::Fn(item) => is_test_only(&item.attrs),
         Item::Impl(item) => is_test_only(&item.attrs),
         Item::Struct(item) => is_test_only(&item.attrs),
         Item::Use(item) => is_test_only(&item.attrs),
         _ => false,
-    };
-    file.items.iter().filter(|item| attributes(item)).map(|item| lines_of(item).count()).sum()
+    }
+}
+
+/// Lines of the file's test modules and test-only items.
+fn test_lines(file: &syn::File) -> usize {
+    file.items.iter().filter(|item| is_test_item(item)).map(|item| lines_of(item).count()).sum()
 }
 
 fn lines_of(item: &impl Spanned) -> RangeInclusive<usize> {

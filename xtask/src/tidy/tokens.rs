@@ -24,6 +24,28 @@ pub(super) fn flatten(text: &str) -> Result<Vec<Token>> {
     Ok(tokens)
 }
 
+/// The paths in a macro's tokens, as words; a lone word is one too.
+pub(super) fn paths(stream: TokenStream) -> Vec<Vec<String>> {
+    let mut tokens = Vec::new();
+    append(stream, &mut tokens);
+    let mut paths: Vec<Vec<String>> = Vec::new();
+    let mut colons = 0;
+    for Token { text, .. } in tokens {
+        let is_word = text.starts_with(|first: char| first.is_alphabetic() || first == '_');
+        match paths.last_mut() {
+            Some(path) if is_word && colons == 2 => path.push(text),
+            _ if is_word => paths.push(vec![text]),
+            _ if text == ":" => {
+                colons += 1;
+                continue;
+            }
+            _ => {}
+        }
+        colons = 0;
+    }
+    paths
+}
+
 fn append(stream: TokenStream, tokens: &mut Vec<Token>) {
     for tree in stream {
         match tree {
@@ -92,6 +114,13 @@ mod tests {
         let words: Vec<_> = inside(&tokens, 1).iter().map(|token| token.text.as_str()).collect();
         assert_eq!(words, ["b", "[", "c", "]", "d"]);
         assert!(inside(&tokens, 0).is_empty());
+    }
+
+    #[test]
+    fn paths_in_macros_are_whole() {
+        let stream = "f!(a::B, x: c::d::e(), \"g::h\")".parse().unwrap();
+        let paths = paths(stream).iter().map(|path| path.join("::")).collect::<Vec<_>>();
+        assert_eq!(paths, ["f", "a::B", "x", "c::d::e"]);
     }
 
     #[test]
