@@ -18,7 +18,7 @@ pub fn search(task: &Task, exhibit: Option<&Exhibit>, report: &Report) -> Record
     let count = |name: &str, count: u64| counted(name, "", count as f64, Better::Neither);
     let mut metrics = vec![count("executions", searched.executions)];
     if task.has_schedules() {
-        metrics.push(count("states", searched.states as u64));
+        metrics.push(count("states", searched.states));
     }
     // An exhibit is there to fail.
     let better = if exhibit.is_some() { Better::Higher } else { Better::Lower };
