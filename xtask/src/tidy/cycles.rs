@@ -20,7 +20,7 @@ const LARGER: [(&str, usize); 8] = [
     ("crates/model", 5),
     ("crates/paging", 6),
     ("crates/reclaim", 34),
-    ("crates/record", 5),
+    ("crates/record", 7),
     ("crates/reproduce", 9),
     ("xtask", 11),
 ];
