@@ -6,6 +6,7 @@ mod asm;
 mod cmd;
 mod lab;
 mod licences;
+mod pages;
 mod setup;
 mod suite;
 mod tidy;
@@ -31,6 +32,8 @@ enum Task {
     },
     /// Hold the house style: sizes, unsafe code, dependency walls, words.
     Tidy,
+    /// Make the library that draws the charts of pages anew, of the packages locked in xtask/pages.
+    Charts,
     /// Read the compiled young-bit helpers: atomics a loop holds, calls it makes.
     Asm,
     /// Run what is claimed of real kernels on real kernels: builds and boots, for most of an hour.
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().task {
         Task::Test { steps } => suite::run(&steps),
         Task::Tidy => tidy::run(),
+        Task::Charts => pages::charts(),
         Task::Lab { stages, update } => lab::run(&stages, update),
         Task::Asm => setup::targets().and_then(|()| asm::run()),
     };

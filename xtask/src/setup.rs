@@ -21,6 +21,10 @@ const TARGETS: [&str; 3] =
 const TEST_PROGRAMS: [(&str, &str); 3] =
     [("valgrind", "valgrind"), ("shellcheck", "shellcheck"), ("patch", "patch")];
 
+/// Programs that look at pages in a browser, and their Debian packages.
+const PAGE_PROGRAMS: [(&str, &str); 3] =
+    [("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
+
 /// Programs that build and boot kernels, and their Debian packages.
 const LAB_PROGRAMS: [(&str, &str); 12] = [
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
@@ -51,7 +55,13 @@ pub(crate) fn all() -> Result<()> {
     components()?;
     targets()?;
     miri()?;
-    packages(&without_program(&TEST_PROGRAMS))
+    packages(&without_program(&TEST_PROGRAMS))?;
+    pages()
+}
+
+/// Installs what looking at pages needs.
+pub(crate) fn pages() -> Result<()> {
+    packages(&without_program(&PAGE_PROGRAMS))
 }
 
 /// Installs what building and booting kernels needs.

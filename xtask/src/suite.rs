@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use crate::{asm, cmd, licences, setup, tidy};
+use crate::{asm, cmd, licences, pages, setup, tidy};
 
 /// One step of the run. Cheap checks come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -24,6 +24,8 @@ pub(crate) enum Step {
     Doc,
     /// Run the workspace's tests.
     Test,
+    /// Look at a page of each kind in a browser.
+    Pages,
     /// Build the engine for machines without an operating system.
     NoStd,
     /// Read the compiled young-bit helpers.
@@ -51,6 +53,7 @@ impl Step {
             Step::Test => {
                 cmd::run_keeping(&mut cmd::cargo(&["test", "--workspace"]), is_closing_line)
             }
+            Step::Pages => pages::test(),
             Step::NoStd => no_std(),
             Step::Asm => asm::run().map(|()| Vec::new()),
             Step::Miri => miri(),

@@ -145,6 +145,8 @@ pub(crate) enum Command {
     Lab(LabArgs),
     /// Measure this machine's prices: caches, translation, interrupts, faults
     Calibrate(CalibrateArgs),
+    /// A page to look at, of record files
+    Report(ReportArgs),
     /// Record files: bring old ones to this version
     Records(RecordsArgs),
     /// Search small worlds for schedules that break the engine, and find bugs put in
@@ -232,7 +234,7 @@ pub(crate) struct RunArgs {
         conflicts_with_all = ["sizes", "json", "csv"])]
     pub lru_gen: Vec<String>,
     /// Print what the scenario takes of memory, table by table, and run nothing
-    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "html"])]
     pub sizes: bool,
     /// On ground model, write where the modelled time goes, as folded stacks in nanoseconds
     #[arg(long, value_name = "FILE", conflicts_with = "sizes")]
@@ -248,6 +250,35 @@ pub(crate) struct ScenariosArgs {
     /// Print all of them as the page docs/scenarios.md
     #[arg(long, conflicts_with = "scenario")]
     pub markdown: bool,
+}
+
+const REPORT_HELP: &str = "\
+One HTML file: the verdict first, then tables, charts and what made them. It needs no network. Every
+command that prints a table writes such a page with --html (docs/report.md).
+
+Examples:
+  pageout report records.json --output report.html
+  pageout report before.json after.json --base kernel=6.12.0 --output report.html
+  pageout report --label before=b.json --label after=a.json --output report.html";
+
+#[derive(Debug, Parser)]
+#[command(after_help = REPORT_HELP)]
+pub(crate) struct ReportArgs {
+    /// Record files; samples of one variant are taken as one
+    #[arg(required_unless_present = "label")]
+    pub files: Vec<PathBuf>,
+    /// The variant compared with [default: of each scenario the first one]
+    #[arg(long, value_name = "VARIANT")]
+    pub base: Option<String>,
+    /// A record file with the name that its runs are compared by; may be repeated, as of compare
+    #[arg(long, value_name = "NAME=FILE")]
+    pub label: Vec<Labelled>,
+    /// Take samples of one variant as one though their runs differ in commit, machine or kernel
+    #[arg(long)]
+    pub pool: bool,
+    /// Where the page goes; it appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 #[derive(Debug, Parser)]

@@ -17,7 +17,7 @@ use pageout_record::render::{self, Options};
 use pageout_record::schema::{Labels, RecordSet};
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
-    output::check(&[args.output.path()], &[])?;
+    output::check(&args.output.paths(), &[])?;
     let rounds = args.measuring.rounds_or(match args.what {
         Benchmark::Scale => bench::SCALE_ROUNDS,
         Benchmark::Mglru => bench::MGLRU_ROUNDS,
@@ -41,7 +41,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
     let options = Options { full: args.rows.full, ..Options::default() };
-    output::emit(&args.output, &set, |set| match args.what {
+    output::emit(&args.output, &set, &[], |set| match args.what {
         Benchmark::Young => young_text(set, options),
         Benchmark::Reclaim => reclaim_text(set, options),
         Benchmark::Mglru => mglru_text(set, options),

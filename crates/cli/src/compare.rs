@@ -24,7 +24,7 @@ use pageout_model::sweep::FlushSweep;
 use pageout_model::thpscale::Thpscale;
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render;
-use pageout_record::schema::{Basis, Ground, Metric, Record, RecordSet};
+use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordSet};
 use pageout_reproduce::published;
 use std::process::ExitCode;
 
@@ -75,7 +75,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     if plan.main && !args.fail_on.is_empty() {
         return Err(CliError::FailOnMainTable);
     }
-    output::check(&[common.output.path()], &common.inputs())?;
+    output::check(&common.output.paths(), &common.inputs())?;
     let mut records = plan.measure(common, &variants)?;
     if plan.main {
         records.extend(published::records());
@@ -85,8 +85,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
         false => variants.aging[0].labels(plan.aging_axes()),
         true => variants.reclaim[0].labels(Axes::Reclaim),
     };
-    let told = output::emit(&common.output, &set, |set| match plan.main {
-        true => main_table(set, &variants, common.rows),
+    let parts = if plan.main { main_parts(&set, &variants) } else { Vec::new() };
+    let mut compared: Vec<_> = parts.iter().map(|part| (&part.times, &part.base)).collect();
+    if !plan.main {
+        compared.push((&set, &base));
+    }
+    let told = output::emit(&common.output, &set, &compared, |set| match plan.main {
+        true => main_table(set, &parts, &variants, common.rows),
         false => comparison(set, &base, common.rows),
     });
     fail_on::judge(args, &set.into(), &base, None, told)
@@ -295,29 +300,55 @@ fn reclaims_on(set: &RecordSet, lru: Lru) -> RecordSet {
     tables::only(set, |record| record.scenario == ReclaimFile::NAME && of(record))
 }
 
-/// The main table: times of both scenarios, the floors, and figures of real kernels.
-fn main_table(set: &RecordSet, variants: &Variants, rows: Rows) -> Result<String, CliError> {
-    let classic = reclaims_on(set, Lru::Classic);
-    let mglru = reclaims_on(set, Lru::Mglru);
-    let base = variants.reclaim[0].labels(Axes::Reclaim);
-    let mglru_base = Variant::MGLRU_BEFORE.labels(Axes::Reclaim);
-    let traces = tables::only(set, |record| record.scenario == "trace");
-    let mut text = String::new();
-    for (records, base, title) in [
-        (&classic, &base, "A clean mapped file, all young once: memory.reclaim of 80%"),
-        (&mglru, &mglru_base, "The same on generations, where unmapping was batched before"),
-        (
-            &traces,
-            &variants.aging[0].labels(Axes::Aging),
-            "A real program: all resident folios aged at the end of each epoch",
-        ),
-    ] {
-        let mut times = records.clone();
+/// A part of the main table: times, with what they are compared with.
+struct MainPart {
+    title: &'static str,
+    times: RecordSet,
+    base: Labels,
+}
+
+/// The parts of the main table.
+fn main_parts(set: &RecordSet, variants: &Variants) -> Vec<MainPart> {
+    let part = |title, mut times: RecordSet, base| {
         for record in &mut times.records {
             let shown = |metric: &Metric| !reclaim_file::ABOUT_SAMPLING.contains(&&*metric.name);
             record.metrics.retain(|metric| metric.basis == Basis::Measured && shown(metric));
         }
-        text += &format!("{title}\n\n{}\n", comparison(&times, base, rows)?);
+        MainPart { title, times, base }
+    };
+    vec![
+        part(
+            "A clean mapped file, all young once: memory.reclaim of 80%",
+            reclaims_on(set, Lru::Classic),
+            variants.reclaim[0].labels(Axes::Reclaim),
+        ),
+        part(
+            "The same on generations, where unmapping was batched before",
+            reclaims_on(set, Lru::Mglru),
+            Variant::MGLRU_BEFORE.labels(Axes::Reclaim),
+        ),
+        part(
+            "A real program: all resident folios aged at the end of each epoch",
+            tables::only(set, |record| record.scenario == "trace"),
+            variants.aging[0].labels(Axes::Aging),
+        ),
+    ]
+}
+
+/// The main table: times of both scenarios, the floors, and figures of real kernels.
+fn main_table(
+    set: &RecordSet,
+    parts: &[MainPart],
+    variants: &Variants,
+    rows: Rows,
+) -> Result<String, CliError> {
+    let classic = reclaims_on(set, Lru::Classic);
+    let mglru = reclaims_on(set, Lru::Mglru);
+    let base = variants.reclaim[0].labels(Axes::Reclaim);
+    let mglru_base = Variant::MGLRU_BEFORE.labels(Axes::Reclaim);
+    let mut text = String::new();
+    for MainPart { title, times, base } in parts {
+        text += &format!("{title}\n\n{}\n", comparison(times, base, rows)?);
     }
     for (records, base) in [(&classic, &base), (&mglru, &mglru_base)] {
         let compared = compare_records(records, base)?;

@@ -15,6 +15,7 @@ use pageout_record::compare::{CompareError, FailOnError};
 use pageout_record::schema::{
     ConvertError, CsvError, Ground, InvalidRecord, MergeError, ReadError,
 };
+use pageout_report::ReportError;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{ImportError, RecordError, TraceError, WriteError};
 use std::error::Error;
@@ -72,6 +73,8 @@ pub(crate) enum CliError {
     OpenTrace { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Compare(#[from] CompareError),
+    #[error(transparent)]
+    Report(#[from] ReportError),
     #[error(transparent)]
     Invalid(#[from] InvalidRecord),
     #[error(transparent)]

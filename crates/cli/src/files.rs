@@ -1,12 +1,13 @@
 //! `compare FILE.json…`: records that were written before.
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, Labelled};
 use crate::error::CliError;
 use crate::options::Common;
 use crate::tables::comparison_of_runs;
 use crate::{fail_on, output};
 use pageout_experiment::input;
 use pageout_record::schema::{Ground, LABEL, Labels, Pooling, Record, RecordFile};
+use pageout_report::Table;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,17 +18,22 @@ pub(crate) fn named(args: &CompareArgs) -> Option<Vec<Named>> {
     if !is_file && (args.scenario.is_some() || args.label.is_empty()) {
         return None;
     }
-    let own = args.scenario.iter().chain(&args.fields);
-    let own = own.map(|path| Named { path: path.into(), label: None });
+    let own = args.scenario.iter().chain(&args.fields).map(PathBuf::from);
+    Some(all(own, &args.label))
+}
+
+/// Files, those with labels last.
+pub(crate) fn all(own: impl Iterator<Item = PathBuf>, labelled: &[Labelled]) -> Vec<Named> {
+    let own = own.map(|path| Named { path, label: None });
     let labelled =
-        args.label.iter().map(|of| Named { path: of.path.clone(), label: Some(of.name.clone()) });
-    Some(own.chain(labelled).collect())
+        labelled.iter().map(|of| Named { path: of.path.clone(), label: Some(of.name.clone()) });
+    own.chain(labelled).collect()
 }
 
 /// A record file with the label it is to have.
 pub(crate) struct Named {
-    path: PathBuf,
-    label: Option<String>,
+    pub path: PathBuf,
+    pub label: Option<String>,
 }
 
 fn is_json(name: &str) -> bool {
@@ -39,31 +45,44 @@ fn is_json(name: &str) -> bool {
 pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, CliError> {
     refuse_measuring(args)?;
     let inputs: Vec<_> = named.iter().map(|of| Some(of.path.as_path())).collect();
-    output::check(&[args.common.output.path()], &inputs)?;
-    let file = merged(named, args)?;
+    output::check(&args.common.output.paths(), &inputs)?;
+    let file = merged(named, args.pool)?;
     let ran = file.records().find(|record| record.ground != Ground::Published);
     let ran = ran.ok_or_else(|| CliError::NothingRan(named[0].path.display().to_string()))?;
-    let base = match (&args.base, ran.variant.get(LABEL)) {
+    let base = match (&args.base, label_of(&file)) {
         (Some(text), _) => labels(text)?,
-        (None, Some(first)) => Labels::from([(LABEL.to_owned(), first.clone())]),
+        (None, Some(label)) => label,
         (None, None) => ran.variant.clone(),
     };
-    let along = base.keys().eq([LABEL]).then_some(LABEL);
+    let along = along(&base);
     let rows = args.common.rows;
-    let told = output::emit_file(&args.common.output, &file, || {
-        comparison_of_runs(&file, &base, along, rows)
-    });
+    let tables = || Ok(vec![Table::of(&file, &base, along)?]);
+    let text = || comparison_of_runs(&file, &base, along, rows);
+    let told = output::emit_file(&args.common.output, &file, tables, text);
     fail_on::judge(args, &file, &base, along, told)
 }
 
+/// The label that comes first, if there is any: what others are compared with.
+pub(crate) fn label_of(file: &RecordFile) -> Option<Labels> {
+    let ran = file.records().find(|record| record.ground != Ground::Published);
+    let first = ran.and_then(|record| record.variant.get(LABEL));
+    first.map(|first| Labels::from([(LABEL.to_owned(), first.clone())]))
+}
+
+/// The axis that alone is compared, if the base names labels alone.
+pub(crate) fn along(base: &Labels) -> Option<&'static str> {
+    base.keys().eq([LABEL]).then_some(LABEL)
+}
+
 /// All runs of the files, with their labels.
-fn merged(named: &[Named], args: &CompareArgs) -> Result<RecordFile, CliError> {
+pub(crate) fn merged(named: &[Named], pool: bool) -> Result<RecordFile, CliError> {
+    let labelled = named.iter().any(|one| one.label.is_some());
     let mut files = Vec::new();
     for Named { path, label } in named {
         let (mut file, name) = (read(path)?, path.display().to_string());
         match label {
             Some(label) => file.label(label, &name)?,
-            None if args.label.is_empty() => {}
+            None if !labelled => {}
             None => {
                 let has_label = |record: &Record| record.variant.contains_key(LABEL);
                 if !file.records().all(has_label) {
@@ -73,7 +92,7 @@ fn merged(named: &[Named], args: &CompareArgs) -> Result<RecordFile, CliError> {
         }
         files.push((name, file));
     }
-    let pooling = if args.pool { Pooling::Any } else { Pooling::Alike };
+    let pooling = if pool { Pooling::Any } else { Pooling::Alike };
     Ok(RecordFile::merge(files, pooling)?)
 }
 
@@ -110,7 +129,8 @@ fn read(path: &Path) -> Result<RecordFile, CliError> {
     file.map_err(|source| CliError::NotRecords { path: path.to_owned(), source })
 }
 
-fn labels(text: &str) -> Result<Labels, CliError> {
+/// The axes and choices of `--base`.
+pub(crate) fn labels(text: &str) -> Result<Labels, CliError> {
     let pairs = text.split(',').map(|pair| pair.split_once('='));
     let pairs = pairs.map(|pair| pair.map(|(axis, choice)| (axis.to_owned(), choice.to_owned())));
     pairs.collect::<Option<_>>().ok_or_else(|| CliError::BaseLabels(text.to_owned()))

@@ -61,16 +61,18 @@ const NEXT: &str = "\
 
 /// Measures, and prints it.
 pub(crate) fn show(args: &AloneArgs) -> Result<(), CliError> {
-    output::check(&[args.output.path()], &[])?;
+    output::check(&args.output.paths(), &[])?;
     let scenarios = scenarios();
     ReclaimFile::check_memory(&scenarios)?;
     let mut records = measured(&scenarios, &args.measuring);
     records.extend(published::records());
     let set = RecordSet::new(this_run(), records);
     let to = &args.output;
-    if to.json || to.csv || to.output.is_some() {
+    if to.json || to.csv || to.output.is_some() || to.html.is_some() {
         let plain = |set: &RecordSet| Ok(anstream::adapter::strip_str(&screen(set)?).to_string());
-        return output::emit(to, &set, plain);
+        let runs = runs(&set);
+        let base = Variant::BEFORE.labels(Axes::Reclaim);
+        return output::emit(to, &set, &[(&runs, &base)], plain);
     }
     output::print_coloured(&screen(&set)?)
 }
@@ -104,9 +106,14 @@ fn measured(scenarios: &[ReclaimFile], measuring: &Measuring) -> Vec<Record> {
     records
 }
 
+/// What ran here.
+fn runs(set: &RecordSet) -> RecordSet {
+    tables::only(set, |record| record.scenario == ReclaimFile::NAME)
+}
+
 /// The screen, with colours: at most 24 lines.
 fn screen(set: &RecordSet) -> Result<String, CliError> {
-    let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
+    let runs = runs(set);
     let of = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim))?;
     let rows: Vec<&Row> = of.rows.iter().filter(|row| row.metric == WHOLE).collect();
     let parts = [

@@ -16,6 +16,7 @@ mod options;
 mod output;
 mod progress;
 mod records;
+mod report;
 mod reproduce;
 mod request;
 mod run;
@@ -83,6 +84,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Bench(args)) => bench::bench(&args)?,
         Some(Command::Sweep(args)) => sweep::sweep(&args)?,
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,
+        Some(Command::Report(args)) => report::report(&args)?,
         Some(Command::Records(args)) => records::records(&args)?,
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args)?,
         Some(Command::Check(args)) => return check::check(&args),

@@ -36,10 +36,11 @@ pub(crate) fn compare(
     let all = scenarios(request, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
     all.check_memory(variants.len(), &model)?;
-    output::check(&[common.output.path()], &common.inputs())?;
+    output::check(&common.output.paths(), &common.inputs())?;
     let set = RecordSet::new(this_run(), all.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
-    let told = output::emit(&common.output, &set, |set| match all {
+    let compared = [(&set, &base)];
+    let told = output::emit(&common.output, &set, &compared, |set| match all {
         Scenarios::AccessPatterns(_) => Ok(access_patterns::table(set)),
         Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
         _ => Ok(comparison(set, &base, common.rows)? + &about(&model)),
@@ -57,12 +58,13 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
     let model = model_of(common)?;
     let all = scenarios(request, common, &model)?;
     all.check_memory(1, &model)?;
-    output::check(&[common.output.path(), args.folded.as_deref()], &common.inputs())?;
+    let [text, page] = common.output.paths();
+    output::check(&[text, page, args.folded.as_deref()], &common.inputs())?;
     if let Some(path) = &args.folded {
         output::to(Some(path), all.folded(&model, variant)?.as_bytes())?;
     }
     let set = RecordSet::new(this_run(), all.records(&[variant], &model)?);
-    output::emit(&common.output, &set, |set| {
+    output::emit(&common.output, &set, &[], |set| {
         let own = match all {
             Scenarios::Thpscale(_) => {
                 table_of_thpscale::table(set, &variant.labels(Axes::Reclaim)) + "\n"

@@ -86,12 +86,15 @@ pub(crate) struct Output {
     /// Write to a file, which appears when it is complete
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Besides, write a page to look at: one HTML file that needs no network (docs/report.md)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 impl Output {
-    /// Where that is.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.output.as_deref()
+    /// The files that are written.
+    pub(crate) fn paths(&self) -> [Option<&Path>; 2] {
+        [self.output.as_deref(), self.html.as_deref()]
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::error::CliError;
 use crate::options::Output;
-use pageout_record::schema::{RecordFile, RecordSet};
+use crate::report;
+use pageout_record::schema::{Labels, RecordFile, RecordSet};
+use pageout_report::{ReportError, Table};
 use pageout_trace::{OutputFile, WriteError};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -35,21 +37,29 @@ fn place(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| new())
 }
 
-/// Writes the records of a run as asked, or what `text` makes of them.
+/// Writes the records of a run as asked, or what `text` makes of them; and a page, if asked for. It
+/// has the comparisons that the text has: of these records with these bases.
 pub(crate) fn emit(
     output: &Output,
     records: &RecordSet,
-    text: impl FnOnce(&RecordSet) -> Result<String, CliError>,
+    compared: &[(&RecordSet, &Labels)],
+    text: impl Fn(&RecordSet) -> Result<String, CliError>,
 ) -> Result<(), CliError> {
-    emit_file(output, &records.clone().into(), || text(records))
+    let tables = || compared.iter().map(|(set, base)| Table::of_set(set, base)).collect();
+    emit_file(output, &records.clone().into(), tables, || text(records))
 }
 
-/// Writes the records of several runs as asked, or the text that is made of them.
+/// Writes the records of several runs as asked, or the text that is made of them; and a page of
+/// these tables, if asked for.
 pub(crate) fn emit_file(
     output: &Output,
     records: &RecordFile,
-    text: impl FnOnce() -> Result<String, CliError>,
+    tables: impl FnOnce() -> Result<Vec<Table>, ReportError>,
+    text: impl Fn() -> Result<String, CliError>,
 ) -> Result<(), CliError> {
+    if let Some(path) = &output.html {
+        report::write(path, records, &tables()?, Some(&text()?))?;
+    }
     let content = if output.json {
         records.to_json()?.into_bytes()
     } else if output.csv {

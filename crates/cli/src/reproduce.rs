@@ -9,12 +9,12 @@ use pageout_reproduce as threads;
 use pageout_reproduce::Effort;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), CliError> {
-    output::check(&[args.output.path()], &[])?;
+    output::check(&args.output.paths(), &[])?;
     let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
     let effort = Effort { draws: args.draws.unwrap_or(effort.draws), ..effort };
     let bar = progress::bar("measuring");
     let records = threads::reproduce(args.thread, effort, &mut progress::steps(&bar));
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.output, &set, |set| Ok(threads::table(set)))
+    output::emit(&args.output, &set, &[], |set| Ok(threads::table(set)))
 }

@@ -19,15 +19,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         return Err(CliError::ModelAlone("--folded"));
     }
     let plan = Plan::new(&request, &args.common)?;
-    output::check(&[args.common.output.path()], &args.common.inputs())?;
+    output::check(&args.common.output.paths(), &args.common.inputs())?;
     if args.sizes {
         let sizes = plan.sizes()?;
-        return output::to(args.common.output.path(), sizes.as_bytes());
+        return output::to(args.common.output.output.as_deref(), sizes.as_bytes());
     }
     let generations = plan.generations(variant, args)?;
     let records = plan.measure(&args.common, &Variants::one(variant))?;
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.common.output, &set, |set| {
+    output::emit(&args.common.output, &set, &[], |set| {
         Ok(tables::metrics(set, args.common.rows) + &generations)
     })
 }

@@ -40,11 +40,12 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
         threads: host_threads(),
     };
     let inputs: Vec<_> = args.platform.iter().map(|one| Some(Path::new(one))).collect();
-    output::check(&[args.output.path()], &inputs)?;
+    output::check(&args.output.paths(), &inputs)?;
     let bar = progress::bar("modelling");
     let records = sweep.records(&mut progress::steps(&bar))?;
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
     let base = FlushSweep::variants()[0].labels(Axes::Reclaim);
-    output::emit(&args.output, &set, |set| comparison(set, &base, args.rows))
+    let compared = [(&set, &base)];
+    output::emit(&args.output, &set, &compared, |set| comparison(set, &base, args.rows))
 }

@@ -21,15 +21,17 @@ const MODEL: &str = "pageout-model";
 const CHECK: &str = "pageout-check";
 const LAB: &str = "pageout-lab";
 const CALIBRATE: &str = "pageout-calibrate";
+const REPORT: &str = "pageout-report";
 const REPRODUCE: &str = "pageout-reproduce";
 
 /// What a crate may name of the workspace. A crate without a row, as the binary, may name all but
 /// the exhibits.
-const WALLS: [(&str, &[&str]); 13] = [
+const WALLS: [(&str, &[&str]); 14] = [
     (PAGING, &[]),
     (RECLAIM, &[PAGING]),
     (MACHINE, &[PAGING]),
     (RECORD, &[]),
+    (REPORT, &[RECORD]),
     (EXHIBITS, &[PAGING, RECLAIM]),
     (EXPERIMENT, &[PAGING, RECLAIM, RECORD]),
     (TRACE, &[EXPERIMENT]),

@@ -30,7 +30,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
         output::print_text(&tables::list())?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::check(&[args.output.path()], &[])?;
+    output::check(&args.output.paths(), &[])?;
     let format = args.format.as_deref().map(known_format).transpose()?;
     let of_format = |task: &Task| format.is_none_or(|format| task.format == format);
     let bounds = match args.bound {
@@ -122,12 +122,8 @@ fn found<'a>(exhibit: &'a Exhibit, done: &'a [Done]) -> impl Iterator<Item = Rec
 }
 
 /// Writes the records as asked, or the text.
-fn emit(
-    args: &CheckArgs,
-    records: Vec<Record>,
-    text: impl FnOnce() -> String,
-) -> Result<(), CliError> {
-    output::emit(&args.output, &RecordSet::new(this_run(), records), |_| Ok(text()))
+fn emit(args: &CheckArgs, records: Vec<Record>, text: impl Fn() -> String) -> Result<(), CliError> {
+    output::emit(&args.output, &RecordSet::new(this_run(), records), &[], |_| Ok(text()))
 }
 
 fn status(good: bool) -> ExitCode {

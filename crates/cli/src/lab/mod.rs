@@ -65,11 +65,11 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
     let kernels = args.building.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan()?;
-    output::check(&[args.output.path()], &inputs(&kernels))?;
+    output::check(&args.output.paths(), &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.building)?;
     let set = RecordSet::new(this_run(), measured.records);
-    output::emit(&args.output, &set, |set| Ok(crate::tables::metrics(set, args.rows)))
+    output::emit(&args.output, &set, &[], |set| Ok(crate::tables::metrics(set, args.rows)))
 }
 
 fn compare(args: &CompareArgs) -> Result<(), CliError> {
@@ -80,12 +80,12 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
         return Err(CliError::LabOneKernel(only.name.clone()));
     }
     let plan = request.plan_or(&COMPARED)?;
-    output::check(&[args.output.path()], &inputs(&kernels))?;
+    output::check(&args.output.paths(), &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.building)?;
     let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
     let set = RecordSet::new(this_run(), measured.records.clone());
-    output::emit(&args.output, &set, |set| {
+    output::emit(&args.output, &set, &[(&set, &base)], |set| {
         let full = args.rows.full;
         let shown = if full { set.clone() } else { tables::differing(set) };
         let comparison = compare_records(&shown, &base)?;
@@ -103,7 +103,8 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
     let kernels = args.building.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan_or(&PROFILED)?;
-    output::check(&[args.output.path(), args.folded.as_deref()], &inputs(&kernels))?;
+    let [text, page] = args.output.paths();
+    output::check(&[text, page, args.folded.as_deref()], &inputs(&kernels))?;
     let mut runs = args.running.runs(plan)?;
     runs.profile = Some(args.root.clone());
     let measured = measure(&kernels, &runs, &args.building)?;
@@ -115,7 +116,7 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
         record.flat_map(|record| profiled.profile.records(record, profiled.pages))
     });
     let set = RecordSet::new(this_run(), records.collect());
-    output::emit(&args.output, &set, |_| Ok(tables::profiles(&measured.profiles, FUNCTIONS)))
+    output::emit(&args.output, &set, &[], |_| Ok(tables::profiles(&measured.profiles, FUNCTIONS)))
 }
 
 fn source(args: &SourceArgs) -> Result<(), CliError> {

@@ -10,6 +10,7 @@ fn help_of_every_command() {
         ("run", "run --help"),
         ("bench", "bench --help"),
         ("reproduce", "reproduce --help"),
+        ("report", "report --help"),
         ("trace", "trace --help"),
         ("trace_record", "trace record --help"),
         ("trace_import", "trace import --help"),

@@ -21,6 +21,7 @@ mod priced_trace;
 mod record_files;
 mod records;
 mod replay;
+mod report;
 mod reproduce;
 mod script;
 mod thpscale;

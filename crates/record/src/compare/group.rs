@@ -1,6 +1,6 @@
 //! Records that may be compared with each other, and the axes their variants differ in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::CompareError;
 use crate::schema::{Ground, Labels, Metric, Record, RecordSet};
@@ -12,7 +12,7 @@ const AXIS_ORDER: [&str; 5] = ["young", "unmap", "shootdown", "flush", "lru"];
 const UNNAMED: &str = "-";
 
 /// What two records must share to be compared.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key<'a> {
     pub(crate) scenario: &'a str,
     pub(crate) ground: Ground,
@@ -33,7 +33,10 @@ pub(crate) struct Samples<'a> {
 /// One variant of a group; its metrics may come of several records.
 pub(crate) struct Named<'a> {
     pub(crate) variant: &'a Labels,
+    /// In the order met.
     samples: Vec<Samples<'a>>,
+    /// Where those of a metric are.
+    places: HashMap<&'a str, usize>,
 }
 
 /// The records of one key, by variant.
@@ -46,6 +49,7 @@ pub(crate) struct Group<'a> {
 /// axis, variants that differ in another one are of different groups.
 pub(super) fn groups<'a>(sets: &'a [RecordSet], along: Option<&str>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut places: HashMap<Key<'_>, usize> = HashMap::new();
     let all = sets.iter().enumerate();
     let all = all.flat_map(|(run, set)| set.records.iter().map(move |record| (run, record)));
     for (run, record) in all.filter(|(_, record)| record.ground != Ground::Published) {
@@ -54,13 +58,13 @@ pub(super) fn groups<'a>(sets: &'a [RecordSet], along: Option<&str>) -> Vec<Grou
         let held = variant.iter().filter(|(axis, _)| is_held(axis));
         let held = held.map(|(axis, choice)| (axis.as_str(), choice.as_str())).collect();
         let key = Key { scenario, ground: *ground, seed: *seed, fields, held };
-        let at = groups.iter().position(|group| group.key == key).unwrap_or_else(|| {
+        let at = *places.entry(key.clone()).or_insert_with(|| {
             groups.push(Group { key, variants: Vec::new() });
             groups.len() - 1
         });
         let variants = &mut groups[at].variants;
         let at = variants.iter().position(|named| named.variant == variant).unwrap_or_else(|| {
-            variants.push(Named { variant, samples: Vec::new() });
+            variants.push(Named { variant, samples: Vec::new(), places: HashMap::new() });
             variants.len() - 1
         });
         for metric in metrics.iter().filter(|metric| metric.is_sampled()) {
@@ -158,10 +162,14 @@ impl<'a> Group<'a> {
     /// Every metric of the group that has samples, once, in the order met.
     pub(super) fn metrics(&self) -> Result<Vec<&'a Metric>, CompareError> {
         let mut metrics: Vec<&'a Metric> = Vec::new();
+        let mut by_name: HashMap<&str, &Metric> = HashMap::new();
         let all = self.variants.iter().flat_map(|named| &named.samples);
         for metric in all.map(|samples| samples.metric) {
-            match metrics.iter().find(|known| known.name == metric.name) {
-                None => metrics.push(metric),
+            match by_name.get(&*metric.name) {
+                None => {
+                    by_name.insert(&metric.name, metric);
+                    metrics.push(metric);
+                }
                 Some(known) if kind(known) == kind(metric) => {}
                 Some(known) => {
                     let told = |m: &Metric| format!("{:?}, {}, {:?}", m.unit, m.basis, m.better);
@@ -200,15 +208,16 @@ impl<'a> Group<'a> {
 
 impl<'a> Named<'a> {
     pub(super) fn samples(&self, metric: &str) -> Option<&Samples<'a>> {
-        self.samples.iter().find(|samples| samples.metric.name == metric)
+        self.places.get(metric).map(|place| &self.samples[*place])
     }
 
     fn add(&mut self, run: usize, metric: &'a Metric) {
-        let known = self.samples.iter_mut().find(|samples| samples.metric.name == metric.name);
-        match known {
-            Some(samples) => samples.runs.push((run, &metric.values)),
-            None => self.samples.push(Samples { metric, runs: vec![(run, &metric.values)] }),
+        let new = self.samples.len();
+        let place = *self.places.entry(&metric.name).or_insert(new);
+        if place == new {
+            self.samples.push(Samples { metric, runs: Vec::new() });
         }
+        self.samples[place].runs.push((run, &metric.values));
     }
 }
 

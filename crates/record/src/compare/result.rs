@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::drift::Drift;
+use super::group;
 use super::runs::{Pairs, Runs};
 use super::verdict::Verdict;
 use crate::schema::{Basis, Better, Ground, Labels, Run};
@@ -116,6 +117,13 @@ pub struct Test {
     pub significant: bool,
     /// Whether it could be, with other values of as many samples.
     pub in_reach: bool,
+}
+
+impl Comparison {
+    /// The column of a variant: its choices on the compared axes.
+    pub fn title(&self, variant: &Labels) -> String {
+        group::title(&self.compared, variant)
+    }
 }
 
 impl Change {

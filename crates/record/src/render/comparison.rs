@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::fold::fold;
 use super::grid::{Align, Grid};
 use super::legend;
-use super::number::{exact, rounded};
+use super::number::figure;
 use crate::compare::{Change, Comparison, Row, Summary};
 use crate::schema::Basis;
 use crate::stats::Interval;
@@ -56,17 +56,22 @@ pub(super) fn summaries(of: &Comparison) -> impl Iterator<Item = &Summary> {
 }
 
 /// The base's summary of a row, then the others'.
-pub(super) fn row_summaries(row: &Row) -> impl Iterator<Item = &Summary> {
+pub fn row_summaries(row: &Row) -> impl Iterator<Item = &Summary> {
     row.base.iter().chain(row.others.iter().flatten().map(|change| &change.summary))
 }
 
 /// A name that may tell rows apart. A field may be called as an axis is, or `seed`.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Label {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Label {
+    /// The scenario.
     Scenario,
+    /// The ground.
     Ground,
+    /// The seed.
     Seed,
+    /// A field of the scenario, by name.
     Field(String),
+    /// An axis of the variants, by name.
     Axis(String),
 }
 
@@ -77,7 +82,8 @@ impl Label {
         [Self::Scenario, Self::Ground, Self::Seed].into_iter().chain(fields).chain(axes).collect()
     }
 
-    fn name(&self) -> &str {
+    /// The name that a table's column has.
+    pub fn name(&self) -> &str {
         match self {
             Self::Scenario => "scenario",
             Self::Ground => "ground",
@@ -86,7 +92,8 @@ impl Label {
         }
     }
 
-    fn of(&self, row: &Row) -> String {
+    /// What a row has under it; empty where it has nothing.
+    pub fn of(&self, row: &Row) -> String {
         match self {
             Self::Scenario => row.scenario.clone(),
             Self::Ground => row.ground.to_string(),
@@ -98,15 +105,19 @@ impl Label {
 }
 
 /// Which names tell the rows apart, and which are the same in all of them.
-struct Labelling {
-    varying: Vec<Label>,
-    constant: Vec<(String, String)>,
+#[derive(Debug, Clone)]
+pub struct Labelling {
+    /// Those that tell them apart.
+    pub varying: Vec<Label>,
+    /// Those that are the same in all, with what they are.
+    pub constant: Vec<(String, String)>,
     basis: bool,
     samples: bool,
 }
 
 impl Labelling {
-    fn of(rows: &[Row]) -> Self {
+    /// Of these rows.
+    pub fn of(rows: &[Row]) -> Self {
         let (mut varying, mut constant) = (Vec::new(), Vec::new());
         for label in Label::all(rows) {
             let values: BTreeSet<String> = rows.iter().map(|row| label.of(row)).collect();
@@ -193,7 +204,7 @@ type Pieces = [String; 3];
 /// Whether a row's samples are too few on either side to say by how much they differ: too few for
 /// an interval of the median, or pairs too few for one of their change. What is counted or computed
 /// needs no samples.
-pub(super) fn too_few(row: &Row, change: &Change) -> bool {
+pub fn too_few(row: &Row, change: &Change) -> bool {
     let few = |base: Summary| match change.pairs() {
         Some(pairs) => pairs.interval.is_none(),
         None => base.interval.is_none() || change.summary.interval.is_none(),
@@ -206,9 +217,7 @@ fn cell(row: &Row, summary: Option<&Summary>, change: Option<&Change>, part: Par
         return ["-".to_owned(), String::new(), String::new()];
     };
     let basis = row.basis;
-    let number = |value| {
-        if basis == Basis::Counted { exact(value) } else { rounded(value) }
-    };
+    let number = |value| figure(basis, value);
     let between =
         |interval: Interval| format!("[{}, {}]", number(interval.low), number(interval.high));
     let interval = summary.interval.map(between);

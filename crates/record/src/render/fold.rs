@@ -26,7 +26,7 @@ pub(super) fn fold(of: &Comparison) -> (Comparison, Option<Folded>) {
 }
 
 /// Whether every variant has the metric, and all of them have one and the same value throughout.
-fn is_same(row: &Row) -> bool {
+pub fn is_same(row: &Row) -> bool {
     let everywhere = row.base.is_some() && row.others.iter().all(Option::is_some);
     let compared = !row.others.is_empty();
     let mut summaries = row_summaries(row);

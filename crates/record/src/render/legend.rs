@@ -53,6 +53,11 @@ fn machine(run: &Run) -> String {
     format!("{cpu}, {arch}, {cores} {unit}, {memory_mib} MiB, {os}")
 }
 
+/// How to read a comparison with intervals and every row: samples, tests, bases, grounds, sources.
+pub fn how_to_read(of: &Comparison) -> String {
+    below(of, true, None)
+}
+
 /// How to read the table: samples, intervals, tests, bases, grounds, sources.
 pub(super) fn below(of: &Comparison, intervals: bool, folded: Option<Folded>) -> String {
     let mut lines: Vec<String> = Vec::new();

@@ -9,7 +9,9 @@ mod number;
 mod published;
 
 pub use bar::bar;
-pub use comparison::{Options, comparison};
+pub use comparison::{Label, Labelling, Options, comparison, row_summaries, too_few};
+pub use fold::is_same;
 pub use grid::{Align, Grid};
-pub use number::{exact, rounded};
-pub use published::published;
+pub use legend::how_to_read;
+pub use number::{exact, figure, rounded};
+pub use published::{published, said};

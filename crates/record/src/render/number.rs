@@ -1,5 +1,7 @@
 //! Numbers as tables print them.
 
+use crate::schema::Basis;
+
 /// A value with four significant digits, or with all digits before the point when those are more;
 /// in scientific notation below 0.0001 and from 10¹⁵.
 pub fn rounded(value: f64) -> String {
@@ -24,6 +26,11 @@ pub fn exact(value: f64) -> String {
     let shortest = format!("{}", value + 0.0);
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
     if whole || shortest.len() <= 8 { shortest } else { rounded(value) }
+}
+
+/// A value as tables print it: [`exact`] where it was counted, else [`rounded`].
+pub fn figure(basis: Basis, value: f64) -> String {
+    if basis == Basis::Counted { exact(value) } else { rounded(value) }
 }
 
 #[cfg(test)]

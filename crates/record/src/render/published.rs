@@ -131,7 +131,7 @@ fn cite<'a>(sources: &mut Vec<&'a str>, source: &'a str) -> usize {
 }
 
 /// What a source says: its values, its bounds, or which way it goes.
-fn said(metric: &Metric) -> String {
+pub fn said(metric: &Metric) -> String {
     if let Some(bound) = metric.bound {
         return match (bound.at_least, bound.at_most) {
             (Some(low), Some(high)) => format!("{} to {}", exact(low), exact(high)),

@@ -1,0 +1,40 @@
+//! What every page carries: style, script, and the library that draws charts.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+/// Vega, Vega-Lite and Vega's interpreter in one file, made by `cargo xtask charts`.
+pub(crate) const CHARTS: &str = include_str!("../assets/charts.js");
+/// The licences of all that is in it.
+pub(crate) const LICENCES: &str = include_str!("../assets/charts.LICENCES.txt");
+/// What the page itself does: it draws charts and filters rows.
+pub(crate) const SCRIPT: &str = include_str!("../assets/page.js");
+/// How the page looks.
+pub(crate) const STYLE: &str = include_str!("../assets/page.css");
+
+/// What the page may do: run these scripts, use this style, and nothing else.
+pub(crate) fn policy() -> String {
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+    format!(
+        "default-src 'none'; script-src {} {}; style-src {}; base-uri 'none'; form-action 'none'",
+        hash(CHARTS),
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_asset_ends_its_element() {
+        for text in [CHARTS, SCRIPT, STYLE] {
+            let text = text.to_lowercase();
+            for end in ["</script", "</style", "<!--", "<script"] {
+                assert!(!text.contains(end), "{end}");
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! One chart: its data, how they are drawn, and a sentence that says what is seen.
+
+use maud::{Markup, html};
+use serde_json::{Value, json};
+
+/// Glyphs of the variants' points.
+const GLYPHS: [char; 8] = ['●', '■', '✚', '◆', '▲', '▼', '▶', '◀'];
+/// What Vega calls them.
+const SHAPES: [&str; 8] = [
+    "circle",
+    "square",
+    "cross",
+    "diamond",
+    "triangle-up",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+];
+/// Dashes of the variants' lines.
+const DASHES: [[u8; 4]; 8] = [
+    [1, 0, 1, 0],
+    [6, 2, 6, 2],
+    [2, 2, 2, 2],
+    [6, 2, 2, 2],
+    [10, 3, 10, 3],
+    [1, 3, 1, 3],
+    [8, 2, 1, 2],
+    [4, 4, 4, 4],
+];
+
+/// A chart.
+#[derive(Debug)]
+pub(crate) struct Chart {
+    /// What is shown.
+    pub(crate) title: String,
+    /// The figures that are seen, for those who do not see them.
+    pub(crate) sentence: String,
+    /// What was thinned, if anything was.
+    pub(crate) note: Option<String>,
+    /// The columns of its data.
+    pub(crate) columns: Vec<Column>,
+    /// The data.
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// A Vega-Lite specification without data, size and colours.
+    pub(crate) spec: Value,
+}
+
+/// A column of a chart's data. Its field is what the specification calls it: never a text of the
+/// records, which the drawing library might take for an expression.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub(crate) field: &'static str,
+    /// What people call it.
+    pub(crate) title: String,
+    /// The texts that its cells stand for; of numbers none.
+    pub(crate) words: Vec<String>,
+}
+
+/// A cell of a chart's data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cell {
+    Number(f64),
+    /// A text of its column.
+    Word(usize),
+    Nothing,
+}
+
+impl Column {
+    pub(crate) fn numbers(field: &'static str, title: impl Into<String>) -> Self {
+        Self { field, title: title.into(), words: Vec::new() }
+    }
+
+    pub(crate) fn words(field: &'static str, title: &str, words: Vec<String>) -> Self {
+        Self { field, title: title.to_owned(), words }
+    }
+}
+
+impl From<Option<f64>> for Cell {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::Nothing, Self::Number)
+    }
+}
+
+impl Cell {
+    /// Whole numbers without a point, which saves a fifth of a page.
+    fn json(self) -> Value {
+        match self {
+            Self::Number(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
+                json!(value as i64)
+            }
+            Self::Number(value) => json!(value),
+            Self::Word(word) => json!(word),
+            Self::Nothing => Value::Null,
+        }
+    }
+}
+
+/// All charts of a page.
+#[derive(Debug, Default)]
+pub(crate) struct Charts(Vec<Value>);
+
+impl Charts {
+    /// Adds a chart; the place where it will be drawn.
+    pub(crate) fn figure(&mut self, chart: Chart) -> Markup {
+        let Chart { title, sentence, note, columns, rows, spec } = chart;
+        let number = self.0.len();
+        let columns = columns.iter().map(
+            |column| json!({ "field": column.field, "title": column.title, "words": column.words }),
+        );
+        let rows = rows.iter().map(|row| row.iter().map(|cell| cell.json()).collect::<Value>());
+        self.0.push(json!({
+            "columns": columns.collect::<Value>(), "rows": rows.collect::<Value>(), "spec": spec,
+        }));
+        html! {
+            figure.chart data-chart=(number) {
+                figcaption {
+                    strong { (title) }
+                    @if let Some(note) = note { " " em { (note) } }
+                }
+                div.plot role="img" aria-label=(format!("{title}. {sentence}")) {}
+                details.data { summary { "Data of this chart" } }
+            }
+        }
+    }
+
+    /// The data of all charts as JSON that is safe within an element.
+    pub(crate) fn json(self) -> String {
+        Value::Array(self.0).to_string().replace('<', "\\u003c")
+    }
+}
+
+/// That all figures of a point are told where it is pointed at.
+pub(crate) fn tooltip() -> Value {
+    json!({ "content": "data" })
+}
+
+/// How variants are told apart by colour, the same in all charts of a comparison.
+pub(crate) fn colour(columns: &[String]) -> Value {
+    json!({ "field": "variant", "type": "nominal", "sort": null, "legend": null,
+            "scale": { "domain": columns } })
+}
+
+/// The same by the form of points.
+pub(crate) fn shape(columns: &[String]) -> Value {
+    let shapes: Vec<_> = (0..columns.len()).map(|index| SHAPES[index % SHAPES.len()]).collect();
+    json!({ "field": "variant", "type": "nominal", "legend": null,
+            "scale": { "domain": columns, "range": shapes } })
+}
+
+/// The same by the dashes of lines.
+pub(crate) fn dash(columns: &[String]) -> Value {
+    let dashes: Vec<_> = (0..columns.len()).map(|index| DASHES[index % DASHES.len()]).collect();
+    json!({ "field": "variant", "type": "nominal", "legend": null,
+            "scale": { "domain": columns, "range": dashes } })
+}
+
+/// Which colour, form and dashes are which variant's.
+pub(crate) fn key(columns: &[String]) -> Markup {
+    html! {
+        ul.key aria-label="Variants" {
+            @for (index, column) in columns.iter().enumerate() {
+                @let dash = DASHES[index % DASHES.len()].map(|length| length.to_string()).join(" ");
+                li {
+                    svg class=(format!("v{}", index % 8)) width="34" height="14"
+                        aria-hidden="true" {
+                        line x1="0" y1="7" x2="34" y2="7" stroke-dasharray=(dash) {}
+                        text x="17" y="11.5" text-anchor="middle" { (GLYPHS[index % 8]) }
+                    }
+                    " " (column)
+                    @if index == 0 && columns.len() > 1 { " (base)" }
+                }
+            }
+        }
+    }
+}

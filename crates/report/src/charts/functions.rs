@@ -1,0 +1,150 @@
+//! Functions of kernels that take more or less of their own than under the base.
+
+use super::{Drawn, some};
+use crate::budget::Budget;
+use crate::chart::{Cell, Chart, Column, tooltip};
+use crate::text::first;
+use pageout_record::compare::Row;
+use pageout_record::render::figure;
+use pageout_record::schema::{Basis, Labels};
+use pageout_record::stats::median;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// The field that names a function of a profile.
+pub(crate) const FUNCTION: &str = "function";
+/// What a function takes by itself; unlike what it takes with its callees it adds up.
+const OWN: &str = "exclusive";
+/// Which way a function goes.
+const WAYS: [&str; 2] = ["shrank", "grew"];
+/// Functions shown each way.
+const EACH_WAY: usize = 15;
+
+/// A function before and after.
+struct Changed<'a> {
+    name: &'a str,
+    before: f64,
+    after: f64,
+}
+
+impl Changed<'_> {
+    fn difference(&self) -> f64 {
+        self.after - self.before
+    }
+}
+
+impl<'a> Drawn<'a> {
+    /// A chart for each other variant and profile.
+    pub(super) fn functions(&self, budget: &mut Budget) -> Vec<Chart> {
+        let mut firsts: BTreeMap<Labels, &Row> = BTreeMap::new();
+        for row in self.of.rows.iter().filter(|row| row.metric == OWN) {
+            let mut rest = row.fields.clone();
+            if rest.remove(FUNCTION).is_some() {
+                firsts.entry(rest).or_insert(row);
+            }
+        }
+        let columns = 1..self.columns.len();
+        let pairs = firsts.iter().flat_map(|profile| columns.clone().map(move |c| (profile, c)));
+        let charts = pairs.filter_map(|((rest, row), column)| {
+            let changed = self.changed(row, rest, column);
+            (!changed.is_empty()).then_some((*row, column, changed))
+        });
+        let charts: Vec<_> = charts.collect();
+        some(charts, (16, "functions"), budget, |(row, column, changed), budget| {
+            self.growth(row, column, changed, budget)
+        })
+    }
+
+    /// The functions of one profile that differ under a column, by name. What one side lacks takes
+    /// nothing there; so they are looked for among the records: a row needs the base.
+    fn changed(&self, row: &Row, rest: &Labels, column: usize) -> Vec<Changed<'a>> {
+        let mut functions: BTreeMap<&'a str, [f64; 2]> = BTreeMap::new();
+        for record in self.lookup.records() {
+            let Some(name) = record.fields.get(FUNCTION) else { continue };
+            let same = (&record.scenario, record.ground, record.seed)
+                == (&row.scenario, row.ground, row.seed);
+            let others = record.fields.iter().filter(|(field, _)| *field != FUNCTION);
+            if !same || !others.eq(rest.iter()) {
+                continue;
+            }
+            let title = self.of.title(&record.variant);
+            let side = [0, column].iter().position(|column| self.columns[*column] == title);
+            let own = record.metrics.iter().find(|metric| metric.name == OWN);
+            if let (Some(side), Some(own)) = (side, own.and_then(|own| median(&own.values))) {
+                functions.entry(name).or_default()[side] = own;
+            }
+        }
+        let all = functions.into_iter();
+        let all = all.map(|(name, [before, after])| Changed { name, before, after });
+        all.filter(|one| one.difference() != 0.0).collect()
+    }
+
+    fn growth(
+        &self,
+        row: &Row,
+        column: usize,
+        mut changed: Vec<Changed<'_>>,
+        budget: &mut Budget,
+    ) -> Chart {
+        changed.sort_by(|one, other| other.difference().total_cmp(&one.difference()));
+        let all = changed.len();
+        let sum: f64 = changed.iter().map(Changed::difference).sum();
+        let grew = changed.iter().take_while(|one| one.difference() > 0.0).count();
+        let shrank = all - grew;
+        let tail = changed.split_off(all - shrank.min(EACH_WAY));
+        changed.truncate(grew.min(EACH_WAY));
+        changed.extend(tail);
+        let said = |one: &Changed<'_>| {
+            let number = |value| figure(Basis::Counted, value);
+            format!("{} {} to {}", one.name, number(one.before), number(one.after))
+        };
+        let most: Vec<String> = changed.iter().take(grew).take(3).map(said).collect();
+        let least: Vec<String> = changed.iter().rev().take(shrank).take(3).map(said).collect();
+        let of = |said: &[String]| {
+            if said.is_empty() { "none".to_owned() } else { first(said, 3, ", ") }
+        };
+        let sentence = format!(
+            "{grew} grew, most of all {}; {shrank} shrank, most of all {}. All together {:+.4}.",
+            of(&most),
+            of(&least),
+            sum
+        );
+        let note = (changed.len() < all)
+            .then(|| format!("{} of {all} functions that differ are drawn.", changed.len()));
+        let title = format!("{}: {} against {}", row.unit, self.columns[column], self.columns[0]);
+        budget.took_points(changed.len());
+        let rows = changed.iter().enumerate().map(|(index, one)| {
+            let numbers = [one.difference(), one.before, one.after].map(Cell::Number);
+            let way = Cell::Word(usize::from(one.difference() > 0.0));
+            [&[Cell::Word(index)], &numbers[..], &[way]].concat()
+        });
+        Chart {
+            title,
+            sentence,
+            note,
+            columns: vec![
+                Column::words(
+                    "function",
+                    "function",
+                    changed.iter().map(|one| one.name.to_owned()).collect(),
+                ),
+                Column::numbers("difference", format!("difference, {}", row.unit)),
+                Column::numbers("before", self.columns[0].clone()),
+                Column::numbers("after", self.columns[column].clone()),
+                Column::words("way", "it", WAYS.map(str::to_owned).to_vec()),
+            ],
+            rows: rows.collect(),
+            spec: json!({
+                "height": changed.len() * 16,
+                "mark": { "type": "bar", "tooltip": tooltip() },
+                "encoding": {
+                    "y": { "field": "function", "type": "nominal", "sort": null, "title": null },
+                    "x": { "field": "difference", "type": "quantitative",
+                           "title": format!("difference, {}", row.unit) },
+                    "color": { "field": "way", "type": "nominal", "title": null,
+                               "scale": { "domain": WAYS }, "legend": { "orient": "bottom" } },
+                },
+            }),
+        }
+    }
+}

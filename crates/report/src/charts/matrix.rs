@@ -1,0 +1,108 @@
+//! A number for each cell of two quantities, as a heat map.
+
+use super::series::budget_note;
+use crate::budget::Budget;
+use crate::chart::{Cell, Chart, Column, tooltip};
+use crate::text::{count, with_unit};
+use pageout_record::render::{exact, figure};
+use pageout_record::schema::{Edges, Matrix, Metric};
+use serde_json::json;
+
+/// Columns and rows that are drawn, at most.
+const DRAWN: [usize; 2] = [120, 80];
+
+/// Cells of a heat map; where there are too many, each shows the largest of those that it stands
+/// for.
+pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut Budget) -> Chart {
+    let [columns, rows] =
+        [(&of.x, DRAWN[0]), (&of.y, DRAWN[1])].map(|(edges, most)| bands(edges, most));
+    let mut cells = Vec::new();
+    // The largest on top, as on any axis that goes up.
+    let rows: Vec<_> = rows.into_iter().rev().collect();
+    for (row, of_row) in rows.iter().enumerate() {
+        for column in &columns {
+            let all = of.rows[of_row.clone()].iter();
+            let all = all.flat_map(|row| row[column.clone()].iter().flatten().copied());
+            let Some(largest) = all.max_by(f64::total_cmp) else { continue };
+            let ends =
+                [of.x.edges[column.start], of.x.edges[column.end], largest].map(Cell::Number);
+            cells.push([&[Cell::Word(row)], &ends[..]].concat());
+        }
+    }
+    budget.took_points(cells.len());
+    let thinned = columns.len() < of.x.ranges() || rows.len() < of.y.ranges();
+    let note = thinned.then(|| {
+        format!(
+            "{} by {} cells are drawn of {} by {}: each shows the largest of those that it stands \
+             for.",
+            columns.len(),
+            rows.len(),
+            of.x.ranges(),
+            of.y.ranges()
+        )
+    });
+    budget_note(&title, note.as_deref(), budget);
+    let [x, y] = [&of.x, &of.y].map(|edges| with_unit(&edges.name, &edges.unit));
+    let names = rows.iter().map(|row| exact(of.y.edges[row.start])).collect();
+    let value = with_unit(&metric.name, &metric.unit);
+    Chart {
+        title,
+        sentence: sentence(metric, of, [&x, &y]),
+        note,
+        columns: vec![
+            Column::words("row", &format!("{y} from"), names),
+            Column::numbers("from", format!("{x} from")),
+            Column::numbers("to", "to"),
+            Column::numbers("value", &value),
+        ],
+        rows: cells,
+        spec: json!({
+            "height": rows.len() * (320 / rows.len().max(1)).clamp(4, 18),
+            "mark": { "type": "rect", "tooltip": tooltip() },
+            "encoding": {
+                "x": { "field": "from", "type": "quantitative", "title": x,
+                       "scale": { "zero": false, "nice": false } },
+                "x2": { "field": "to" },
+                "y": { "field": "row", "type": "nominal", "sort": null, "title": y,
+                       "axis": { "labelOverlap": true, "ticks": false } },
+                "color": { "field": "value", "type": "quantitative", "title": metric.unit,
+                           "scale": { "scheme": "cividis" },
+                           "legend": { "orient": "bottom" } },
+            },
+        }),
+    }
+}
+
+/// Neighbouring ranges, put together where there are more than `most`.
+fn bands(edges: &Edges, most: usize) -> Vec<std::ops::Range<usize>> {
+    let all = edges.ranges();
+    let of_each = all.div_ceil(most).max(1);
+    (0..all).step_by(of_each).map(|start| start..all.min(start + of_each)).collect()
+}
+
+/// How many cells have something, and the largest.
+fn sentence(metric: &Metric, of: &Matrix, [x, y]: [&str; 2]) -> String {
+    let mut cells = 0_usize;
+    let mut largest: Option<(f64, usize, usize)> = None;
+    for (row, of_row) in of.rows.iter().enumerate() {
+        for (column, value) in of_row.iter().enumerate() {
+            let Some(value) = *value else { continue };
+            cells += 1;
+            if largest.is_none_or(|(most, ..)| value > most) {
+                largest = Some((value, row, column));
+            }
+        }
+    }
+    let all = of.x.ranges() * of.y.ranges();
+    let what =
+        format!("{} by {x} and {y}: {} of {all} have a value", metric.name, count(cells, "cell"));
+    match largest {
+        None => format!("{what}."),
+        Some((most, row, column)) => format!(
+            "{what}; the largest is {} at {x} {} and {y} {}.",
+            figure(metric.basis, most),
+            exact(of.x.edges[column]),
+            exact(of.y.edges[row])
+        ),
+    }
+}

@@ -1,0 +1,49 @@
+//! A sequence of steps as a diagram: a column for each actor, a row for each step.
+
+use crate::budget::Budget;
+use maud::{Markup, html};
+use pageout_record::schema::{Sequence, StepKind};
+
+/// The diagram; it is a table, so that a screen reader walks it too.
+pub(crate) fn sequence(title: &str, of: &Sequence, budget: &mut Budget) -> Markup {
+    let shown = budget.rows(of.steps.len(), of.actors.len() + of.watched.len() + 1);
+    if shown < of.steps.len() {
+        budget.note(format!("{title}: the first {shown} of {} steps are shown.", of.steps.len()));
+    }
+    let broken = of.steps.iter().position(|step| step.kind == StepKind::Violation);
+    html! {
+        @if let Some(step) = broken { p { "Step " (step + 1) " breaks the property." } }
+        div.scroll tabindex="0" role="region" aria-label=(format!("Steps: {title}")) {
+            table.sequence {
+                caption { "Who does what, one step after another." }
+                thead {
+                    tr {
+                        th.number scope="col" { "step" }
+                        @for actor in &of.actors { th.actor scope="col" { (actor) } }
+                        @for watched in &of.watched { th scope="col" { (watched) } }
+                    }
+                }
+                tbody {
+                    @for (number, step) in of.steps[..shown].iter().enumerate() {
+                        tr.violation[step.kind == StepKind::Violation] {
+                            th.number scope="row" { (number + 1) }
+                            @for actor in 0..of.actors.len() {
+                                td.actor.acts[actor == step.actor] {
+                                    @if actor == step.actor {
+                                        @if step.kind == StepKind::Violation {
+                                            strong { "broken: " }
+                                        }
+                                        (step.text)
+                                    }
+                                }
+                            }
+                            @for watched in 0..of.watched.len() {
+                                td { (step.after.get(watched).map_or("", String::as_str)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Pieces of sentences.
+
+use maud::{Markup, html};
+use pageout_record::render::figure;
+use pageout_record::schema::{Basis, Labels};
+use serde_json::Number;
+
+/// A number as its digits in JSON.
+pub(crate) fn json(value: f64) -> String {
+    Number::from_f64(value).map_or_else(|| "null".to_owned(), |number| number.to_string())
+}
+
+/// A figure as tables print it, with all of its digits for programs that read the page.
+pub(crate) fn number(basis: Basis, value: f64) -> Markup {
+    html! { data value=(json(value)) { (figure(basis, value)) } }
+}
+
+/// `order=4 young=100%`.
+pub(crate) fn pairs<'a>(labels: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
+    let pairs = labels.into_iter().map(|(name, value)| format!("{name}={value}"));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+/// A variant as text.
+pub(crate) fn variant(labels: &Labels) -> String {
+    if labels.is_empty() { "no variant".to_owned() } else { pairs(labels) }
+}
+
+/// A name with its unit, if it has one.
+pub(crate) fn with_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") }
+}
+
+/// `1 chart`, `3 charts`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The first `most` of a list, and how many more there are.
+pub(crate) fn first(list: &[String], most: usize, separator: &str) -> String {
+    let shown = list[..list.len().min(most)].join(separator);
+    match list.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown}{separator}and {more} more"),
+    }
+}

@@ -1,0 +1,257 @@
+//! What a page must hold, of records that are made here.
+#![forbid(unsafe_code)]
+
+use pageout_record::compare::Comparison;
+use pageout_record::render::row_summaries;
+use pageout_record::schema::{
+    Basis, Better, Ground, Labels, Machine, Metric, Record, RecordFile, RecordSet, Run,
+};
+use pageout_report::{MAX_BYTES, Page, ReportError, Table};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const HOSTILE: &str = include_str!("files/hostile.json");
+const PICTURES: &str = include_str!("files/pictures.json");
+const KERNELS: &str = include_str!("../../lab/files/records/linux-7.3.json");
+
+fn run() -> Run {
+    let machine = Machine {
+        cpu: "Example 9000".into(),
+        arch: "x86_64".into(),
+        cores: 8,
+        memory_mib: 16384,
+        os: "Linux".into(),
+    };
+    Run::new("pageout 0.1.0", Some("1a2b3c4".into()), machine)
+}
+
+fn labels(pairs: &[(&str, &str)]) -> Labels {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn record(fields: &[(&str, &str)], variant: &[(&str, &str)], metrics: Vec<Metric>) -> Record {
+    Record {
+        scenario: "reclaim-file".into(),
+        ground: Ground::Host,
+        seed: 7,
+        fields: labels(fields),
+        variant: labels(variant),
+        metrics,
+    }
+}
+
+fn measured(name: &str, values: Vec<f64>) -> Metric {
+    Metric::new(name, "ns/page", Basis::Measured, Better::Lower, values)
+}
+
+/// Samples that differ, and are the same in every run of the test.
+fn samples(count: u32, of: f64) -> Vec<f64> {
+    (0..count).map(|i| of + f64::from(i.wrapping_mul(2_654_435_761) % 10_007) / 3e3).collect()
+}
+
+/// Two variants that differ, along three orders.
+fn small() -> RecordFile {
+    let mut records = Vec::new();
+    for (order, of) in [("0", 90.0), ("2", 60.0), ("4", 50.0)] {
+        for (young, faster) in [("per-entry", 0.0), ("line", 7.0)] {
+            let metrics = vec![
+                measured("whole reclaim", samples(9, of - faster)),
+                measured("unmap", samples(9, of / 3.0)),
+            ];
+            records.push(record(&[("order", order)], &[("young", young)], metrics));
+        }
+    }
+    RecordSet::new(run(), records).into()
+}
+
+fn page_of(file: &RecordFile, tables: &[Table]) -> Result<String, ReportError> {
+    Page { command: "pageout compare reclaim-file", file, tables, printed: None }.html()
+}
+
+fn page(set: &RecordFile) -> String {
+    page_of(set, &[]).expect("the records make a page")
+}
+
+/// The text between two marks.
+fn between<'a>(page: &'a str, from: &str, to: &str) -> Vec<&'a str> {
+    let pieces = page.split(from).skip(1);
+    pieces.map(|piece| piece.split(to).next().expect("split gives a piece")).collect()
+}
+
+fn charts(page: &str) -> Value {
+    let data = between(page, r#"<script type="application/json" id="charts">"#, "</script>");
+    serde_json::from_str(data[0]).expect("the charts' data are JSON")
+}
+
+/// Bits, to hold numbers against each other exactly.
+fn all(values: impl Iterator<Item = f64>) -> BTreeSet<u64> {
+    values.map(f64::to_bits).collect()
+}
+
+fn summaries(of: &Comparison) -> BTreeSet<u64> {
+    let numbers = of.rows.iter().flat_map(row_summaries).flat_map(|summary| {
+        let ends = summary.interval.map(|interval| [interval.low, interval.high]);
+        ends.into_iter().flatten().chain([summary.median])
+    });
+    all(numbers)
+}
+
+#[test]
+fn figures_are_those_of_the_records() {
+    let set = RecordFile::from_json(&small().to_json().unwrap()).unwrap();
+    let table = Table::of(&set, &labels(&[("young", "per-entry")]), None).unwrap();
+    let page = page_of(&set, std::slice::from_ref(&table)).unwrap();
+    let cells = between(&page, "<data value=\"", "\"");
+    let cells = all(cells.into_iter().map(|cell| cell.parse().expect("a number")));
+    assert_eq!(cells, summaries(&table.comparison), "the tables and the verdict");
+    let charts = charts(&page);
+    let column = |chart: &Value, field: &str| {
+        let columns = chart["columns"].as_array().unwrap();
+        columns.iter().position(|column| column["field"] == field)
+    };
+    let numbers = |chart: &Value, at: usize| -> Vec<f64> {
+        chart["rows"].as_array().unwrap().iter().map(|row| row[at].as_f64().unwrap()).collect()
+    };
+    let (mut drawn, mut medians) = (Vec::new(), Vec::new());
+    for chart in charts.as_array().unwrap() {
+        if column(chart, "sample").is_some() {
+            drawn.extend(numbers(chart, column(chart, "value").unwrap()));
+        }
+        if let Some(at) = column(chart, "median") {
+            medians.extend(numbers(chart, at));
+        }
+    }
+    let recorded = set.records().flat_map(|record| &record.metrics);
+    let recorded = recorded.flat_map(|metric| metric.values.iter().copied());
+    assert_eq!(all(drawn.into_iter()), all(recorded), "every sample is a point");
+    let rows = table.comparison.rows.iter().flat_map(row_summaries);
+    assert_eq!(all(medians.into_iter()), all(rows.map(|summary| summary.median)));
+}
+
+#[test]
+fn the_verdict_comes_first_and_says_what_the_table_says() {
+    let set = small();
+    let table = Table::of(&set, &labels(&[("young", "per-entry")]), None).unwrap();
+    let page = page_of(&set, &[table]).unwrap();
+    let place = |what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
+    assert!(place(r#"id="verdict""#) < place(r#"id="provenance""#));
+    assert!(place(r#"id="provenance""#) < place("<table"));
+    for part in [
+        "better by 7.6",
+        "Mann-Whitney, p = ",
+        "after Holm's correction over 6 tests",
+        "(n = 9)",
+        "pageout compare reclaim-file",
+        "1a2b3c4",
+        "Example 9000",
+    ] {
+        assert!(page.contains(part), "no `{part}`");
+    }
+}
+
+#[test]
+fn the_same_records_make_the_same_bytes() {
+    for text in [PICTURES, HOSTILE, KERNELS] {
+        let set = RecordFile::from_json(text).unwrap();
+        assert!(page(&set) == page(&set));
+    }
+}
+
+#[test]
+fn names_with_markup_are_text() {
+    let set = RecordFile::from_json(HOSTILE).unwrap();
+    let page = page(&set);
+    assert!(page.contains("&lt;img src=x onerror="));
+    for markup in ["<img", "<svg onload", "<b onmouseover", "<i>", "window.hacked=1</script"] {
+        assert!(!page.contains(markup), "{markup}");
+    }
+    assert_eq!(page.matches("</script").count(), 3, "the page's own");
+    charts(&page);
+}
+
+#[test]
+fn every_kind_of_metric_is_shown() {
+    let page = page(&RecordFile::from_json(PICTURES).unwrap());
+    for section in ["activities", "series", "matrix", "sequence", "verdict"] {
+        assert!(page.contains(&format!(r#"<section id="{section}""#)), "{section}");
+    }
+    let charts = charts(&page).to_string();
+    for part in ["generation 4", "invalidations", "new_batch_helper", "cividis"] {
+        assert!(charts.contains(part), "no `{part}` in the charts");
+    }
+    assert!(page.contains("Step 4 breaks the property."));
+    assert!(page.contains("Bugs put in: 1 of 1 found."));
+    assert!(page.contains("activities of less than 0.1 % of the whole are not drawn: 1."));
+}
+
+#[test]
+fn a_million_samples_are_thinned_and_the_page_says_so() {
+    let with =
+        |young, of| record(&[], &[("young", young)], vec![measured("age", samples(500_000, of))]);
+    let records = vec![with("per-entry", 10.0), with("line", 9.0)];
+    let set = RecordSet::new(run(), records).into();
+    let page = page(&set);
+    assert!(page.len() <= MAX_BYTES, "{}", page.len());
+    assert!(page.contains("of 1000000 samples are drawn"));
+    assert!(page.contains("Medians, intervals and tests are always of all samples."));
+    let table = &Table::of_each_scenario(&set).unwrap()[0];
+    let base = table.comparison.rows[0].base.unwrap();
+    assert_eq!(base.n, 500_000);
+    let rows = charts(&page)[1]["rows"].clone();
+    let drawn: Vec<f64> =
+        rows.as_array().unwrap().iter().map(|row| row[1].as_f64().unwrap()).collect();
+    let most = table.comparison.rows[0].base.unwrap().most;
+    assert!(drawn.contains(&most), "the largest sample is drawn");
+}
+
+#[test]
+fn a_hundred_thousand_rows_make_a_page_that_says_what_is_missing() {
+    let one = |i: u32, young: &str, of: f64| {
+        let value = Metric::new("age", "ns", Basis::Counted, Better::Lower, vec![of]);
+        record(&[("file", &i.to_string())], &[("young", young)], vec![value])
+    };
+    let rows = (0..100_000).flat_map(|i| {
+        let differs = f64::from(u32::from(i % 1000 == 7));
+        [one(i, "per-entry", 5.0), one(i, "line", 5.0 - differs)]
+    });
+    let page = page(&RecordSet::new(run(), rows.collect()).into());
+    assert!(page.len() <= MAX_BYTES, "{}", page.len());
+    assert!(page.contains("of 100000 rows are in the table"));
+    assert_eq!(page.matches(r#"class="verdict better""#).count(), 100, "what differs is kept");
+}
+
+#[test]
+fn what_no_page_can_show_is_refused() {
+    let mut many = small();
+    many.sets[0].records[0].fields =
+        (0..1_000_000).map(|i| (format!("f{i}"), String::new())).collect();
+    let refused = |set: &RecordFile| page_of(set, &[]).unwrap_err().to_string();
+    let message = refused(&many);
+    assert_eq!(message, "sets[0].records[0]: 1000001 fields and axes; a page takes 64");
+    let mut long = small();
+    long.sets[0].records[1].metrics[0].unit = "x".repeat(100_000);
+    assert_eq!(
+        refused(&long),
+        "sets[0].records[1]: 100000 characters of one text; a page takes 2000"
+    );
+    let mut wide = small();
+    for variant in 0..65 {
+        let age = vec![measured("age", vec![1.0])];
+        wide.sets[0].records.push(record(&[], &[("young", &variant.to_string())], age));
+    }
+    assert!(refused(&wide).contains("65 variants so far; a page takes 64"), "{}", refused(&wide));
+    let mut wrong = small();
+    wrong.sets[0].records[0].metrics[0].values[3] = f64::NAN;
+    assert!(refused(&wrong).contains("only finite numbers are accepted"));
+}
+
+#[test]
+fn the_policy_lets_nothing_in() {
+    let page = page(&small());
+    let policy = between(&page, r#"http-equiv="Content-Security-Policy" content=""#, "\"")[0];
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe"), "{policy}");
+    for outside in ["src=\"http", "href=\"http", "@import", "url("] {
+        assert!(!page.split("<script").next().unwrap().contains(outside), "{outside}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Pages in a browser, and what draws their charts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{cmd, setup};
+
+/// Where the library that draws charts lies, with its licences and versions.
+const ASSETS: &str = "crates/report/assets";
+/// The files of it.
+const MADE: [&str; 3] = ["charts.js", "charts.LICENCES.txt", "charts.json"];
+/// Where packages are named and locked, and what runs on them.
+const SOURCES: &str = "xtask/pages";
+
+/// Records that pages are made of, and the arguments that make others: a page of each kind.
+const MADE_BY: [(&str, &str); 8] = [
+    ("compare", "compare reclaim-file size=8MiB order=4 young=0%,100% format=x86-64 --runs 7"),
+    ("curves", "compare reclaim-file size=4MiB order=0,2,4 format=arm64-4k --runs 6"),
+    ("run", "run reclaim-file size=8MiB order=4 format=x86-64 --runs 6"),
+    ("model", "compare reclaim-file size=4MiB order=4 --ground model --draws 8"),
+    ("sweep", "sweep flush --platform kunpeng-920-class --cores 1,2,4 --processes 1 --size 1MiB"),
+    ("bench", "bench flush-reach"),
+    ("kernels", "report crates/lab/files/records/linux-7.3.json"),
+    ("pictures", "report crates/report/tests/files/pictures.json"),
+];
+
+/// Fetches the packages that are locked and makes the library of them anew.
+pub(crate) fn charts() -> Result<()> {
+    let place = install()?;
+    bundle(&place, &cmd::root().join(ASSETS))
+}
+
+/// Makes a page of each kind and looks at it in a browser without a network.
+pub(crate) fn test() -> Result<Vec<String>> {
+    let place = install()?;
+    stored_is_made(&place)?;
+    cmd::run(&mut cmd::cargo(&["build", "--profile", "test", "--package", "pageout"]))?;
+    let pages = place.join("made");
+    // What an earlier run left must not be tested.
+    if pages.exists() {
+        fs::remove_dir_all(&pages)?;
+    }
+    fs::create_dir_all(&pages)?;
+    let program = target().join("debug/pageout");
+    for (name, words) in MADE_BY {
+        let page = pages.join(format!("{name}.html"));
+        let option = if words.starts_with("report ") { "--output" } else { "--html" };
+        let mut pageout = cmd::program(&program);
+        let pageout = pageout.args(words.split(' ')).arg(option).arg(&page);
+        cmd::output(pageout).with_context(|| format!("the page {name} is made"))?;
+    }
+    hostile(&program, &pages)?;
+    let mut node = cmd::program("node");
+    node.current_dir(&place).arg("test.mjs").arg(&pages);
+    cmd::run_keeping(&mut node, |line| line.starts_with("test result: "))
+}
+
+/// A page of records whose names would run a script if they could.
+fn hostile(program: &Path, pages: &Path) -> Result<()> {
+    let records = cmd::root().join("crates/report/tests/files/hostile.json");
+    let mut pageout = cmd::program(program);
+    pageout.arg("report").arg(records).arg("--output").arg(pages.join("hostile.html"));
+    cmd::output(&mut pageout).map(drop)
+}
+
+/// The folder of built things.
+fn target() -> PathBuf {
+    let given = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    given.unwrap_or_else(|| cmd::root().join("target"))
+}
+
+/// Installs node, a browser and the locked packages where they are missing.
+fn install() -> Result<PathBuf> {
+    setup::pages()?;
+    let (from, place) = (cmd::root().join(SOURCES), target().join("pages"));
+    fs::create_dir_all(&place)?;
+    let lock = fs::read(from.join("package-lock.json"))?;
+    let installed = place.join("installed.json");
+    for name in ["package.json", "package-lock.json", "bundle.mjs", "test.mjs"] {
+        fs::copy(from.join(name), place.join(name)).with_context(|| name.to_owned())?;
+    }
+    if fs::read(&installed).ok().as_ref() != Some(&lock) {
+        let mut npm = cmd::program("npm");
+        npm.current_dir(&place).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        cmd::run(&mut npm)?;
+        fs::write(&installed, &lock)?;
+    }
+    Ok(place)
+}
+
+fn bundle(place: &Path, to: &Path) -> Result<()> {
+    let mut node = cmd::program("node");
+    cmd::run(node.current_dir(place).arg("bundle.mjs").arg(to))
+}
+
+/// What is stored must be what the locked packages make.
+fn stored_is_made(place: &Path) -> Result<()> {
+    let made = place.join("bundle");
+    fs::create_dir_all(&made)?;
+    bundle(place, &made)?;
+    for name in MADE {
+        let stored = cmd::root().join(ASSETS).join(name);
+        if fs::read(&stored)? != fs::read(made.join(name))? {
+            bail!("{ASSETS}/{name} is not what the locked packages make: run `cargo xtask charts`");
+        }
+    }
+    Ok(())
+}
