@@ -33,7 +33,7 @@ fn exhibits_are_found_in_few_steps_and_replayed() {
         for task in Task::of_exhibit(exhibit) {
             let found = task.run(BOUNDS).failure;
             let found = found.unwrap_or_else(|| panic!("{} is found", exhibit.name));
-            assert!(found.steps.len() <= MOST_STEPS, "{found}");
+            assert!(found.happened.steps.len() <= MOST_STEPS, "{found}");
             if let Some(command) = found.replay.as_deref() {
                 let choices = command.rsplit(' ').next().expect("it ends with the choices");
                 let choices = parse_choices(choices).expect("choices are read back");
