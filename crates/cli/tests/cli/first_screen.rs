@@ -46,7 +46,7 @@ fn records_are_of_what_was_measured() {
         assert_eq!((record.seed, record.fields["size"].as_str()), (3, "1GiB"));
         assert_eq!(record.metrics[0].values.len(), 2);
     }
-    assert!(stdout("--runs 1 --csv").starts_with("scenario,"));
+    assert!(stdout("--runs 1 --csv").starts_with("run,scenario,"));
 }
 
 #[test]
