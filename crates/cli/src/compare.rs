@@ -6,45 +6,46 @@ use crate::options::{Common, Rows};
 use crate::request::{Request, distinct};
 use crate::tables::comparison;
 use crate::this_run::this_run;
-use crate::trace::{name_of, source_of};
+use crate::trace::{failed, source_of};
 use crate::{fail_on, files, model, output, progress, tables};
-use pageout_experiment::declare::{Checked, Declared};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
-use pageout_experiment::scenarios::{AgeFile, AgingRounds, MadvFree, ReclaimFile, Scenario};
+use pageout_experiment::scenarios::{Compared, ReclaimFile, Scenario as Of};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_host::floor::Floors;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file;
-use pageout_host::replay::Replay;
-use pageout_host::scenario::OnHost;
-use pageout_host::{age_file, aging_rounds, madv_free};
-use pageout_model::access_patterns;
-use pageout_model::memcg_trace::PricedTrace;
-use pageout_model::sweep::FlushSweep;
-use pageout_model::thpscale::Thpscale;
+use pageout_host::scenario::How;
+use pageout_host::{Scenario, check_memory, scenarios};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render;
 use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordSet};
 use pageout_reproduce::published;
+use pageout_trace::source::TraceSource;
 use std::process::ExitCode;
 
 /// What to measure.
-#[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub reclaims: Vec<ReclaimFile>,
-    pub files: Vec<AgeFile>,
-    pub replays: Vec<Replay>,
-    pub rounds: Vec<AgingRounds>,
-    pub freed: Vec<MadvFree>,
+    all: Vec<Planned>,
     /// The main table is more than its scenarios.
     main: bool,
 }
 
-/// The variants of scenarios of either kind, the base first.
+/// A scenario with what it is measured under.
+struct Planned {
+    scenario: Box<dyn Scenario>,
+    variants: Vec<Variant>,
+    by_stage: bool,
+}
+
+/// The variants asked for.
 #[derive(Debug)]
 pub(crate) struct Variants {
-    pub aging: Vec<Variant>,
-    pub reclaim: Vec<Variant>,
+    base: Option<Variant>,
+    /// What the base is compared with; `None`: what the scenario, or the base, suggests.
+    others: Option<Vec<Variant>>,
+    /// The lists that all of them are on, if any are named.
+    lru: Option<Lru>,
 }
 
 /// Bytes of page tables that map the threads' 10 GiB.
@@ -66,25 +67,21 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     files::refuse(args)?;
     let common = &args.common;
     let request = Request::new(args.scenario.as_deref(), &args.fields, common)?;
-    let variants = Variants::of(args, &request)?;
+    let variants = Variants::of_arguments(args, request.lru)?;
     if common.ground == Ground::Model {
-        return model::compare(&request, args, &variants.reclaim);
+        return model::compare(&request, args, &variants.of(request.compared));
     }
-    let plan = Plan::new(&request, common)?;
-    variants.check(&plan)?;
+    let plan = Plan::new(&request, common, &variants)?;
     if plan.main && !args.fail_on.is_empty() {
         return Err(CliError::FailOnMainTable);
     }
     output::check(&common.output.paths(), &common.inputs())?;
-    let mut records = plan.measure(common, &variants)?;
+    let mut records = plan.measure(common)?;
     if plan.main {
         records.extend(published::records());
     }
     let set = RecordSet::new(this_run(), records);
-    let base = match plan.reclaims() {
-        false => variants.aging[0].labels(plan.aging_axes()),
-        true => variants.reclaim[0].labels(Axes::Reclaim),
-    };
+    let base = plan.base();
     let parts = if plan.main { main_parts(&set, &variants) } else { Vec::new() };
     let mut compared: Vec<_> = parts.iter().map(|part| (&part.times, &part.base)).collect();
     if !plan.main {
@@ -98,127 +95,87 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
 }
 
 impl Variants {
-    /// What the arguments ask for, all on the request's lists if it names any. Without any, what
-    /// the scenario is about.
-    fn of(args: &CompareArgs, request: &Request) -> Result<Self, CliError> {
-        let parse = |text: &String| Variant::parse_on(request.lru, text);
+    /// What the arguments ask for, all on the lists that the fields name, if they do.
+    fn of_arguments(args: &CompareArgs, lru: Option<Lru>) -> Result<Self, CliError> {
+        let parse = |text: &String| Variant::parse_on(lru, text);
         let base = args.base.as_ref().map(parse).transpose()?;
         let new = args.new.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-        let families = |base: Variant| base.in_every_family().filter(|v| *v != base).collect();
-        let lru = request.lru.unwrap_or(Lru::Classic);
-        let aging = base.unwrap_or(Variant::UNBATCHED_AGING.on(lru));
-        let with = |base: Variant, others: Vec<Variant>| {
-            let others = if new.is_empty() { others } else { new.clone() };
-            [base].into_iter().chain(others).collect::<Vec<_>>()
-        };
-        let reclaim = match base {
-            Some(base) => with(base, families(base)),
-            None => {
-                let mut own = about(request.scenario, args.common.ground, request.lru);
-                let base = own.remove(0);
-                with(base, own)
-            }
-        };
-        // The policies of 2018 are compared all together.
-        Ok(Self { aging: with(aging, families(aging)), reclaim })
+        Ok(Self { base, others: (!new.is_empty()).then_some(new), lru })
     }
 
     /// One variant, whatever runs under it.
     pub(crate) fn one(variant: Variant) -> Self {
-        Self { aging: vec![variant], reclaim: vec![variant] }
+        Self { base: Some(variant), others: Some(Vec::new()), lru: None }
     }
 
-    /// Refuses variants that are the same to the scenarios.
-    fn check(&self, plan: &Plan) -> Result<(), CliError> {
-        let aging = !plan.files.is_empty() || !plan.replays.is_empty();
-        let aging = aging.then_some((&self.aging, plan.aging_axes()));
-        let reclaim = plan.reclaims().then_some((&self.reclaim, Axes::Reclaim));
-        let mut all = aging.into_iter().chain(reclaim);
-        all.try_for_each(|(variants, axes)| distinct(variants, axes))
-    }
-}
-
-/// What is compared of a scenario that reclaims where nothing else is asked; the base first.
-fn about(scenario: Option<Scenario>, ground: Ground, lru: Option<Lru>) -> Vec<Variant> {
-    let on = |variants: &[Variant]| {
-        let on = |variant: &Variant| variant.on(lru.unwrap_or(Lru::Classic));
-        variants.iter().map(on).collect()
-    };
-    match scenario {
-        Some(Scenario::Thpscale) => on(&Thpscale::VARIANTS),
-        Some(Scenario::PageoutShared | Scenario::ForkHeavy) => on(&FlushSweep::variants()),
-        Some(Scenario::AccessPatterns) => access_patterns::POLICIES.to_vec(),
-        Some(Scenario::Trace) if ground == Ground::Model => PricedTrace::variants(lru),
-        _ if lru == Some(Lru::Mglru) => {
-            [&[Variant::MGLRU_BEFORE][..], &Variant::MGLRU_STEPS].concat()
+    /// Those of a scenario of which this is compared where nothing is asked; the base first.
+    fn of(&self, compared: Compared) -> Vec<Variant> {
+        let suggested = match self.base {
+            Some(base) => base.with_every_family(),
+            None => compared.variants(self.lru),
+        };
+        match &self.others {
+            Some(others) => [&suggested[..1], others].concat(),
+            None => suggested,
         }
-        _ => [&[Variant::BEFORE][..], &Variant::STEPS].concat(),
     }
 }
 
 impl Plan {
     /// What the request asks for; without a scenario, the main table's.
-    pub(crate) fn new(request: &Request, common: &Common) -> Result<Self, CliError> {
+    ///
+    /// # Errors
+    /// [`CliError`], also for variants that are the same to a scenario.
+    pub(crate) fn new(
+        request: &Request,
+        common: &Common,
+        variants: &Variants,
+    ) -> Result<Self, CliError> {
         model::refuse(&common.machine)?;
-        let source = || source_of(common.trace.as_deref());
-        let fields = &request.fields;
+        let trace = source_of(common.trace.as_deref())?;
         let plan = match request.scenario {
-            None => Self {
-                reclaims: reclaim_file::main_table(),
-                replays: Replay::parse(&[], &source()?)?,
-                main: true,
-                ..Self::default()
-            },
-            Some(Scenario::AgingRounds) => {
-                Self { rounds: AgingRounds::parse(fields)?, ..Self::default() }
+            None => Self::main_table(&trace, variants)?,
+            Some(scenario) => {
+                let all = scenarios(scenario, &request.fields, &trace)?;
+                let variants = variants.of(request.compared);
+                let planned = |one| Planned::new(one, &variants, true);
+                Self { all: all.into_iter().map(planned).collect(), main: false }
             }
-            Some(Scenario::ReclaimFile) => {
-                Self { reclaims: ReclaimFile::parse(fields)?, ..Self::default() }
-            }
-            Some(Scenario::AgeFile) => Self { files: AgeFile::parse(fields)?, ..Self::default() },
-            Some(Scenario::MadvFree) => Self { freed: MadvFree::parse(fields)?, ..Self::default() },
-            Some(Scenario::Trace) => {
-                Self { replays: Replay::parse(fields, &source()?)?, ..Self::default() }
-            }
-            Some(
-                Scenario::Thpscale
-                | Scenario::PageoutShared
-                | Scenario::ForkHeavy
-                | Scenario::AccessPatterns,
-            ) => unreachable!("a request names a scenario of its ground"),
         };
-        AgeFile::check_memory(&plan.files)?;
-        ReclaimFile::check_memory(&plan.reclaims)?;
-        AgingRounds::check_memory(&plan.rounds)?;
-        MadvFree::check_memory(&plan.freed)?;
+        for one in &plan.all {
+            distinct(&one.variants, one.scenario.axes())?;
+        }
+        check_memory(plan.all.iter().map(|one| &*one.scenario))?;
         Ok(plan)
     }
 
-    /// Whether its scenarios are about reclaim.
-    fn reclaims(&self) -> bool {
-        !(self.reclaims.is_empty() && self.rounds.is_empty() && self.freed.is_empty())
+    fn main_table(trace: &TraceSource, variants: &Variants) -> Result<Self, CliError> {
+        let steps = variants.of(Compared::Steps);
+        let classic = reclaim_file::main_table()
+            .into_iter()
+            .map(|one| Planned::new(Box::new(one), &steps, reclaim_file::shows_stages(&one)));
+        let steps = Compared::Steps.variants(Some(Lru::Mglru));
+        let mglru = reclaim_file::mglru_table().into_iter();
+        let mglru = mglru.map(|one| Planned::new(Box::new(one), &steps, true));
+        let families = variants.of(Compared::Families);
+        let traces = scenarios(Of::Trace, &[], trace)?.into_iter();
+        let traces = traces.map(|one| Planned::new(one, &families, true));
+        Ok(Self { all: classic.chain(mglru).chain(traces).collect(), main: true })
     }
 
-    /// The axes in which variants differ where nothing is reclaimed.
-    fn aging_axes(&self) -> Axes {
-        self.replays.first().map_or(Axes::Aging, Replay::axes)
+    /// What the others are compared with.
+    fn base(&self) -> Labels {
+        let Planned { scenario, variants, .. } = &self.all[0];
+        variants[0].labels(scenario.axes())
     }
 
     /// What each scenario takes of memory, as text.
     pub(crate) fn sizes(&self) -> Result<String, CliError> {
-        if !self.replays.is_empty() {
-            return Err(CliError::SizesOfTrace);
-        }
-        let reclaims = self.reclaims.iter().map(|one| (one.labels(), one.footprint()));
-        let files = self.files.iter().map(|one| (one.labels(), one.footprint()));
-        let rounds = self.rounds.iter().map(|one| (one.record_labels(), one.footprint()));
-        let freed = self.freed.iter().map(|one| (one.labels(), one.footprint()));
-        Ok(reclaims
-            .chain(files)
-            .chain(rounds)
-            .chain(freed)
-            .map(|(fields, of)| tables::footprint(&fields, &of))
-            .collect())
+        let size = |one: &Planned| {
+            let footprint = one.scenario.footprint().ok_or(CliError::SizesOfTrace)?;
+            Ok(tables::footprint(&one.scenario.labels(), &footprint))
+        };
+        self.all.iter().map(size).collect()
     }
 
     /// The generations that each scenario leaves, and what commands make of them, as text; nothing
@@ -227,18 +184,10 @@ impl Plan {
         let (commands, Common { measuring, output, trace, .. }) = (&args.lru_gen, &args.common);
         let mut left = Vec::new();
         if variant.lru == Lru::Mglru && !(output.json || output.csv) {
-            for one in &self.reclaims {
-                let text = reclaim_file::generations(one, variant, measuring.seed, commands)?;
-                left.push((one.labels(), text));
-            }
-            for one in &self.rounds {
-                let text = aging_rounds::generations(one, variant, commands)?;
-                left.push((one.record_labels(), text));
-            }
-            let failed = |source| CliError::Replay { name: name_of(trace.as_deref()), source };
-            for one in &self.replays {
-                let text = one.generations(variant, commands).map_err(failed)?;
-                left.extend(text.map(|text| (one.labels(), text)));
+            for Planned { scenario, .. } in &self.all {
+                let text = scenario.generations(variant, measuring.seed, commands);
+                let text = text.map_err(|error| failed(error, trace.as_deref()))?;
+                left.extend(text.map(|text| (scenario.labels(), text)));
             }
         }
         if left.is_empty() && !commands.is_empty() {
@@ -247,39 +196,15 @@ impl Plan {
         Ok(left.iter().map(|(fields, text)| tables::generations(fields, text)).collect())
     }
 
-    /// Measures all of it under every variant, interleaved; for the main table, the floors too.
-    pub(crate) fn measure(
-        &self,
-        common: &Common,
-        variants: &Variants,
-    ) -> Result<Vec<Record>, CliError> {
+    /// Measures all of it, interleaved; for the main table, the floors too.
+    pub(crate) fn measure(&self, common: &Common) -> Result<Vec<Record>, CliError> {
         let seed = common.measuring.seed;
-        let mut arenas: Vec<Arena> = self.files.iter().map(AgeFile::arena).collect();
-        let mut reclaimed: Vec<Arena> = self.reclaims.iter().map(ReclaimFile::arena).collect();
-        let mglru = if self.main { reclaim_file::mglru_table() } else { Vec::new() };
-        let mut on_generations: Vec<Arena> = mglru.iter().map(ReclaimFile::arena).collect();
-        let mut freed: Vec<Arena> = self.freed.iter().map(MadvFree::arena).collect();
+        let mut arenas: Vec<Arena> = self.all.iter().map(|one| one.scenario.arena()).collect();
         let mut cells: Vec<Box<dyn Cell + '_>> = Vec::new();
-        for (reclaim, arena) in self.reclaims.iter().zip(&mut reclaimed) {
-            let by_stage = !self.main || reclaim_file::shows_stages(reclaim);
-            cells.push(reclaim_file::cell(reclaim, arena, &variants.reclaim, seed, by_stage));
-        }
-        let steps = [&[Variant::MGLRU_BEFORE][..], &Variant::MGLRU_STEPS].concat();
-        for (reclaim, arena) in mglru.iter().zip(&mut on_generations) {
-            cells.push(reclaim_file::cell(reclaim, arena, &steps, seed, true));
-        }
-        let failed = |source| CliError::Replay { name: name_of(common.trace.as_deref()), source };
-        cells
-            .extend(self.rounds.iter().map(|rounds| aging_rounds::cell(rounds, &variants.reclaim)));
-        for replay in &self.replays {
-            let planned = replay.clone().plan(&variants.aging);
-            cells.push(planned.map_err(failed)?);
-        }
-        for (file, arena) in self.files.iter().zip(&mut arenas) {
-            cells.push(age_file::cell(file, arena, &variants.aging, seed));
-        }
-        for (one, arena) in self.freed.iter().zip(&mut freed) {
-            cells.push(madv_free::cell(one, arena, &variants.reclaim, seed));
+        for (one, arena) in self.all.iter().zip(&mut arenas) {
+            let cell =
+                one.scenario.cell(arena, &one.variants, How { seed, by_stage: one.by_stage });
+            cells.push(cell.map_err(|error| failed(error, common.trace.as_deref()))?);
         }
         if self.main {
             cells.push(Box::new(Floors::new(FLOOR_TABLES)));
@@ -290,6 +215,12 @@ impl Plan {
         let records = measure(&mut cells, rounds, &mut progress::steps(&bar));
         bar.finish_and_clear();
         Ok(records)
+    }
+}
+
+impl Planned {
+    fn new(scenario: Box<dyn Scenario>, variants: &[Variant], by_stage: bool) -> Self {
+        Self { scenario, variants: variants.to_vec(), by_stage }
     }
 }
 
@@ -320,7 +251,7 @@ fn main_parts(set: &RecordSet, variants: &Variants) -> Vec<MainPart> {
         part(
             "A clean mapped file, all young once: memory.reclaim of 80%",
             reclaims_on(set, Lru::Classic),
-            variants.reclaim[0].labels(Axes::Reclaim),
+            variants.of(Compared::Steps)[0].labels(Axes::Reclaim),
         ),
         part(
             "The same on generations, where unmapping was batched before",
@@ -330,7 +261,7 @@ fn main_parts(set: &RecordSet, variants: &Variants) -> Vec<MainPart> {
         part(
             "A real program: all resident folios aged at the end of each epoch",
             tables::only(set, |record| record.scenario == "trace"),
-            variants.aging[0].labels(Axes::Aging),
+            variants.of(Compared::Families)[0].labels(Axes::Aging),
         ),
     ]
 }
@@ -344,7 +275,7 @@ fn main_table(
 ) -> Result<String, CliError> {
     let classic = reclaims_on(set, Lru::Classic);
     let mglru = reclaims_on(set, Lru::Mglru);
-    let base = variants.reclaim[0].labels(Axes::Reclaim);
+    let base = variants.of(Compared::Steps)[0].labels(Axes::Reclaim);
     let mglru_base = Variant::MGLRU_BEFORE.labels(Axes::Reclaim);
     let mut text = String::new();
     for MainPart { title, times, base } in parts {

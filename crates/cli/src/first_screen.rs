@@ -16,8 +16,8 @@ use pageout_experiment::rounds::{Rounds, measure};
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::{self, WHOLE};
-use pageout_host::scenario::OnHost;
+use pageout_host::reclaim_file::WHOLE;
+use pageout_host::scenario::{How, OnHost};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare};
 use pageout_record::render::{bar, exact};
 use pageout_record::schema::{Ground, Record, RecordSet};
@@ -94,8 +94,8 @@ fn steps() -> [Variant; 4] {
 fn measured(scenarios: &[ReclaimFile], measuring: &Measuring) -> Vec<Record> {
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cells = scenarios.iter().zip(&mut arenas);
-    let cells =
-        cells.map(|(one, arena)| reclaim_file::cell(one, arena, &steps(), measuring.seed, false));
+    let how = How { seed: measuring.seed, by_stage: false };
+    let cells = cells.map(|(one, arena)| one.cell(arena, &steps(), how));
     let bar = progress::bar("measuring");
     let records = measure(
         &mut cells.collect::<Vec<_>>(),

@@ -7,22 +7,16 @@ use crate::request::Request;
 use crate::request::distinct;
 use crate::tables::comparison;
 use crate::this_run::this_run;
-use crate::trace::{name_of, source_of};
+use crate::trace::{failed, source_of};
 use crate::{fail_on, output, progress, tables, thpscale as table_of_thpscale};
 use pageout_experiment::input;
 use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_machine::platform::Platform;
-use pageout_model::access_patterns::{self, AccessPatterns};
-use pageout_model::fork_heavy::ForkHeavy;
-use pageout_model::memcg_trace::PricedTrace;
-use pageout_model::pageout_shared::PageoutShared;
-use pageout_model::reclaim_file::Priced;
-use pageout_model::thpscale::Thpscale;
-use pageout_model::{Model, Scenario as _, host_threads};
+use pageout_model::{Model, Scenarios, access_patterns, host_threads, scenarios};
 use pageout_record::schema::{Record, RecordSet};
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// `compare` on this ground.
@@ -33,16 +27,16 @@ pub(crate) fn compare(
 ) -> Result<ExitCode, CliError> {
     let common = &args.common;
     let model = model_of(common)?;
-    let all = scenarios(request, common, &model)?;
+    let plan = plan(request, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
-    all.check_memory(variants.len(), &model)?;
+    plan.all.check_memory(variants.len(), &model)?;
     output::check(&common.output.paths(), &common.inputs())?;
-    let set = RecordSet::new(this_run(), all.records(variants, &model)?);
+    let set = RecordSet::new(this_run(), plan.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
     let compared = [(&set, &base)];
-    let told = output::emit(&common.output, &set, &compared, |set| match all {
-        Scenarios::AccessPatterns(_) => Ok(access_patterns::table(set)),
-        Scenarios::Thpscale(_) => Ok(table_of_thpscale::table(set, &base)),
+    let told = output::emit(&common.output, &set, &compared, |set| match plan.scenario {
+        Scenario::AccessPatterns => Ok(access_patterns::table(set)),
+        Scenario::Thpscale => Ok(table_of_thpscale::table(set, &base)),
         _ => Ok(comparison(set, &base, common.rows)? + &about(&model)),
     });
     fail_on::judge(args, &set.into(), &base, None, told)
@@ -56,17 +50,17 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
         return Err(CliError::HostAlone(option));
     }
     let model = model_of(common)?;
-    let all = scenarios(request, common, &model)?;
-    all.check_memory(1, &model)?;
+    let plan = plan(request, common, &model)?;
+    plan.all.check_memory(1, &model)?;
     let [text, page] = common.output.paths();
     output::check(&[text, page, args.folded.as_deref()], &common.inputs())?;
     if let Some(path) = &args.folded {
-        output::to(Some(path), all.folded(&model, variant)?.as_bytes())?;
+        output::to(Some(path), plan.folded(&model, variant)?.as_bytes())?;
     }
-    let set = RecordSet::new(this_run(), all.records(&[variant], &model)?);
+    let set = RecordSet::new(this_run(), plan.records(&[variant], &model)?);
     output::emit(&common.output, &set, &[], |set| {
-        let own = match all {
-            Scenarios::Thpscale(_) => {
+        let own = match plan.scenario {
+            Scenario::Thpscale => {
                 table_of_thpscale::table(set, &variant.labels(Axes::Reclaim)) + "\n"
             }
             _ => String::new(),
@@ -120,92 +114,39 @@ pub(crate) fn platform_with_text(
 }
 
 /// What is to be run.
-enum Scenarios {
-    ReclaimFile(Vec<Priced>),
-    AccessPatterns(Vec<AccessPatterns>),
-    Thpscale(Vec<Thpscale>),
-    PageoutShared(Vec<PageoutShared>),
-    ForkHeavy(Vec<ForkHeavy>),
-    /// With what the trace is called.
-    Trace(Vec<PricedTrace>, String),
+fn plan(request: &Request, common: &Common, model: &Model) -> Result<Plan, CliError> {
+    let scenario = request.scenario.expect("this ground has no main table");
+    let trace = common.trace.clone();
+    let source = source_of(trace.as_deref())?;
+    let all = scenarios(scenario, &request.fields, &source, model)?;
+    Ok(Plan { scenario, all, trace })
 }
 
-impl Scenarios {
+/// A scenario with several values of its fields.
+struct Plan {
+    scenario: Scenario,
+    all: Box<dyn Scenarios>,
+    /// What the trace is called.
+    trace: Option<PathBuf>,
+}
+
+impl Plan {
     fn records(&self, variants: &[Variant], model: &Model) -> Result<Vec<Record>, CliError> {
         let bar = progress::bar("modelling");
-        let steps = &mut progress::steps(&bar);
-        let records = match self {
-            Self::ReclaimFile(all) => Ok(Priced::records(all, variants, model, steps)),
-            Self::AccessPatterns(all) => Ok(AccessPatterns::records(all, variants, model, steps)),
-            Self::Thpscale(all) => Ok(Thpscale::records(all, variants, model, steps)),
-            Self::PageoutShared(all) => Ok(PageoutShared::records(all, variants, model, steps)),
-            Self::ForkHeavy(all) => Ok(ForkHeavy::records(all, variants, model, steps)),
-            Self::Trace(all, name) => {
-                let records = PricedTrace::records(all, variants, model, steps);
-                records.map_err(|source| CliError::Replay { name: name.clone(), source })
-            }
-        };
+        let records = self.all.records(variants, model, &mut progress::steps(&bar));
         bar.finish_and_clear();
-        records
-    }
-
-    /// Refuses what memory is not there for; of a trace that is known when it has been read.
-    fn check_memory(&self, variants: usize, model: &Model) -> Result<(), CliError> {
-        match self {
-            Self::ReclaimFile(all) => Priced::check_memory(all, variants, model)?,
-            Self::AccessPatterns(all) => AccessPatterns::check_memory(all, variants, model)?,
-            Self::Thpscale(all) => Thpscale::check_memory(all, variants, model)?,
-            Self::PageoutShared(all) => PageoutShared::check_memory(all, variants, model)?,
-            Self::ForkHeavy(all) => ForkHeavy::check_memory(all, variants, model)?,
-            Self::Trace(..) => {}
-        }
-        Ok(())
+        records.map_err(|error| failed(error, self.trace.as_deref()))
     }
 
     fn folded(&self, model: &Model, variant: Variant) -> Result<String, CliError> {
-        match self {
-            Self::ReclaimFile(all) => Ok(only(all)?.folded(model, variant)),
-            Self::AccessPatterns(all) => Ok(only(all)?.folded(model, variant)),
-            Self::Thpscale(all) => Ok(only(all)?.folded(model, variant)),
-            Self::PageoutShared(all) => Ok(only(all)?.folded(model, variant)),
-            Self::ForkHeavy(all) => Ok(only(all)?.folded(model, variant)),
-            Self::Trace(all, name) => {
-                let folded = only(all)?.folded(model, variant);
-                folded.map_err(|source| CliError::Replay { name: name.clone(), source })
+        match self.all.combinations() {
+            1 => {
+                let folded = self.all.folded(model, variant);
+                folded.map_err(|error| failed(error, self.trace.as_deref()))
             }
+            several => Err(CliError::FoldedRuns(several)),
         }
     }
-}
-
-/// The one scenario whose folded stacks are asked for.
-fn only<S>(all: &[S]) -> Result<&S, CliError> {
-    match all {
-        [one] => Ok(one),
-        all => Err(CliError::FoldedRuns(all.len())),
-    }
-}
-
-fn scenarios(request: &Request, common: &Common, model: &Model) -> Result<Scenarios, CliError> {
-    let fields = &request.fields;
-    Ok(match request.scenario {
-        Some(Scenario::ReclaimFile) => Scenarios::ReclaimFile(Priced::parse(fields, model)?),
-        Some(Scenario::AccessPatterns) => {
-            Scenarios::AccessPatterns(AccessPatterns::parse(fields, model)?)
-        }
-        Some(Scenario::Thpscale) => Scenarios::Thpscale(Thpscale::parse(fields, model)?),
-        Some(Scenario::PageoutShared) => {
-            Scenarios::PageoutShared(PageoutShared::parse(fields, model)?)
-        }
-        Some(Scenario::ForkHeavy) => Scenarios::ForkHeavy(ForkHeavy::parse(fields, model)?),
-        Some(Scenario::Trace) => {
-            let trace = common.trace.as_deref();
-            let all = PricedTrace::parse(fields, &source_of(trace)?, model)?;
-            Scenarios::Trace(all, name_of(trace))
-        }
-        None | Some(Scenario::AgeFile | Scenario::MadvFree | Scenario::AgingRounds) => {
-            unreachable!("a request names a scenario of its ground")
-        }
-    })
 }
 
 /// What tables on this ground need said.

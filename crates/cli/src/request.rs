@@ -3,7 +3,7 @@
 use crate::error::CliError;
 use crate::options::Common;
 use pageout_experiment::fields::pairs;
-use pageout_experiment::scenarios::{OnGround, Scenario};
+use pageout_experiment::scenarios::{Compared, OnGround, Scenario};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_record::schema::Ground;
 
@@ -16,6 +16,8 @@ pub(crate) struct Request {
     pub fields: Vec<String>,
     /// The lists of all variants, if they are named among the fields.
     pub lru: Option<Lru>,
+    /// The variants that are compared where none are named.
+    pub compared: Compared,
 }
 
 impl Request {
@@ -31,7 +33,10 @@ impl Request {
     ) -> Result<Self, CliError> {
         let Some(name) = scenario else {
             return match common.ground {
-                Ground::Host => Ok(Self { scenario: None, fields: Vec::new(), lru: None }),
+                Ground::Host => {
+                    let (fields, compared) = (Vec::new(), Compared::Steps);
+                    Ok(Self { scenario: None, fields, lru: None, compared })
+                }
                 ground => Err(CliError::NotOnGround { what: "the main table".to_owned(), ground }),
             };
         };
@@ -44,7 +49,7 @@ impl Request {
             return Err(CliError::TraceNotUsed(what()));
         }
         let (mut lru, mut own) = (None, Vec::new());
-        let takes_lru = form(scenario, fields, common.ground)?.takes_lru;
+        let OnGround { takes_lru, compared, .. } = form(scenario, fields, common.ground)?;
         for field in fields {
             match field.strip_prefix("lru=").filter(|_| takes_lru && lru.is_none()) {
                 Some(choice) => lru = Some(Lru::parse(choice)?),
@@ -54,7 +59,7 @@ impl Request {
         if scenario == Scenario::AgingRounds {
             lru = Some(Lru::Mglru);
         }
-        Ok(Self { scenario: Some(scenario), fields: own, lru })
+        Ok(Self { scenario: Some(scenario), fields: own, lru, compared })
     }
 }
 

@@ -18,14 +18,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     if args.folded.is_some() {
         return Err(CliError::ModelAlone("--folded"));
     }
-    let plan = Plan::new(&request, &args.common)?;
+    let plan = Plan::new(&request, &args.common, &Variants::one(variant))?;
     output::check(&args.common.output.paths(), &args.common.inputs())?;
     if args.sizes {
         let sizes = plan.sizes()?;
         return output::to(args.common.output.output.as_deref(), sizes.as_bytes());
     }
     let generations = plan.generations(variant, args)?;
-    let records = plan.measure(&args.common, &Variants::one(variant))?;
+    let records = plan.measure(&args.common)?;
     let set = RecordSet::new(this_run(), records);
     output::emit(&args.common.output, &set, &[], |set| {
         Ok(tables::metrics(set, args.common.rows) + &generations)

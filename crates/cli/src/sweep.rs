@@ -6,6 +6,7 @@ use crate::model::platform_of;
 use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::{output, progress};
+use pageout_experiment::scenarios::Compared;
 use pageout_experiment::variant::Axes;
 use pageout_machine::platform::Platform;
 use pageout_model::host_threads;
@@ -45,7 +46,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
     let records = sweep.records(&mut progress::steps(&bar))?;
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
-    let base = FlushSweep::variants()[0].labels(Axes::Reclaim);
+    let base = Compared::SHOOTDOWN[0].labels(Axes::Reclaim);
     let compared = [(&set, &base)];
     output::emit(&args.output, &set, &compared, |set| comparison(set, &base, args.rows))
 }

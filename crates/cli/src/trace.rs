@@ -3,6 +3,7 @@
 use crate::args::{Density, TraceArgs, TraceCommand};
 use crate::error::CliError;
 use crate::{output, progress};
+use pageout_host::residency::ReplayError;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{
     self, Ending, ImportOptions, Info, RecordOptions, Summary, Totals, TraceError,
@@ -47,6 +48,14 @@ pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
 /// What messages call that trace.
 pub(crate) fn name_of(path: Option<&Path>) -> String {
     path.map_or_else(|| "the sample python-table".to_owned(), |path| path.display().to_string())
+}
+
+/// Why that trace could not be played.
+pub(crate) fn failed(error: ReplayError, path: Option<&Path>) -> CliError {
+    match error {
+        ReplayError::LruGen(refused) => refused.into(),
+        source => CliError::Replay { name: name_of(path), source },
+    }
 }
 
 fn info(source: &TraceSource, path: &Path) -> Result<Info, CliError> {

@@ -40,6 +40,12 @@ pub trait Checked: Declared {
     /// [`FieldError`] for values that do not go together.
     fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError>;
 
+    /// Its fields as records carry them: some say what came of a field, or leave out one that does
+    /// not matter.
+    fn record_labels(&self) -> Labels {
+        self.labels()
+    }
+
     /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
     /// which every combination is one scenario.
     ///

@@ -157,9 +157,10 @@ impl Variant {
         Self { lru, ..self }
     }
 
-    /// The same variant in every family.
-    pub fn in_every_family(self) -> impl Iterator<Item = Self> {
-        Family::ALL.into_iter().map(move |young| Self { young, ..self })
+    /// The same variant in every family, this one first.
+    pub fn with_every_family(self) -> Vec<Self> {
+        let others = Family::ALL.into_iter().map(move |young| Self { young, ..self });
+        [self].into_iter().chain(others.filter(|other| *other != self)).collect()
     }
 
     /// Every axis of `axes` with its choice.

@@ -2,11 +2,10 @@
 
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::layout::{Arena, FileLayout, FileSpec};
-use crate::scenario::OnHost;
+use crate::scenario::{How, OnHost};
 use crate::walker::make_young;
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
-use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured, per_page};
 use pageout_experiment::rounds::{Cell, turns};
@@ -15,18 +14,8 @@ use pageout_experiment::variant::{Axes, Variant};
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, LockedTable, Order};
-use pageout_reclaim::{Aging, Limits, MapAs};
+use pageout_reclaim::{Aging, Limits};
 use pageout_record::schema::{Better, Ground, Metric, Record};
-
-/// The main table's: what is compared of nothing else asked for, and PMD leaves as rows of their
-/// own.
-pub fn main_table() -> Vec<AgeFile> {
-    let of_format =
-        |format| AgeFile::ORDERS.map(|order| AgeFile { format, order, ..AgeFile::DEFAULT });
-    let leaf = AgeFile { order: OrderName::Pmd, map: MapAs::PmdLeaf, ..AgeFile::DEFAULT };
-    let leaves = FormatName::MAIN.map(|format| AgeFile { format, ..leaf });
-    FormatName::MAIN.into_iter().flat_map(of_format).chain(leaves).collect()
-}
 
 fn spec(one: &AgeFile) -> FileSpec {
     let order = Order::new(one.order.in_format(one.format)).expect("parsed orders are small");
@@ -34,6 +23,8 @@ fn spec(one: &AgeFile) -> FileSpec {
 }
 
 impl OnHost for AgeFile {
+    const AXES: Axes = Axes::Aging;
+
     fn format(&self) -> FormatName {
         self.format
     }
@@ -45,16 +36,10 @@ impl OnHost for AgeFile {
     fn tables<F: Arch>(&self) -> usize {
         spec(self).tables::<F>()
     }
-}
 
-/// The scenario set up on `arena`, ready to be measured under `variants`.
-pub fn cell<'a>(
-    one: &AgeFile,
-    arena: &'a mut Arena,
-    variants: &[Variant],
-    seed: u64,
-) -> Box<dyn Cell + 'a> {
-    with_format!(one.format, F => AgeCell::<F>::boxed(*one, arena, variants, seed))
+    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a> {
+        with_format!(self.format, F => AgeCell::<F>::boxed(*self, arena, variants, how.seed))
+    }
 }
 
 /// What is timed.

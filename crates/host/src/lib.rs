@@ -7,6 +7,7 @@ pub mod aging_rounds;
 pub mod bench;
 pub mod counting;
 pub mod env;
+mod erased;
 pub mod floor;
 pub mod frames;
 pub mod generations;
@@ -21,3 +22,5 @@ pub mod sampler;
 pub mod scenario;
 mod steps;
 pub mod walker;
+
+pub use erased::{Scenario, boxed, check_memory, scenarios};

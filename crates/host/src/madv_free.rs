@@ -6,7 +6,7 @@
 use crate::counting::{Counter, CountingEnv};
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
 use crate::reclaim_file::WHOLE;
-use crate::scenario::OnHost;
+use crate::scenario::{How, OnHost};
 use crate::walker::{Touch, touch};
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
@@ -51,20 +51,15 @@ impl OnHost for MadvFree {
     fn tables<F: Arch>(&self) -> usize {
         tables_of::<F>(pages::<F>(self), 1, MapAs::Ptes)
     }
-}
 
-/// The scenario on `arena`, ready to be measured under `variants`.
-pub fn cell<'a>(
-    one: &MadvFree,
-    arena: &'a mut Arena,
-    variants: &[Variant],
-    seed: u64,
-) -> Box<dyn Cell + 'a> {
-    let variants = variants.iter().map(|variant| (*variant, Vec::new())).collect();
-    with_format!(one.format, F => {
-        let format = PhantomData::<F>;
-        Box::new(MadvFreeCell { scenario: *one, arena, variants, seed, format })
-    })
+    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a> {
+        let variants = variants.iter().map(|variant| (*variant, Vec::new())).collect();
+        let seed = how.seed;
+        with_format!(self.format, F => {
+            let format = PhantomData::<F>;
+            Box::new(MadvFreeCell { scenario: *self, arena, variants, seed, format })
+        })
+    }
 }
 
 fn pages<F: Arch>(one: &MadvFree) -> usize {
@@ -193,7 +188,8 @@ mod tests {
 
     fn counts(one: &MadvFree, variant: Variant) -> Vec<(String, f64)> {
         let mut arena = one.arena();
-        let records = cell(one, &mut arena, &[variant], 7).records();
+        let how = How { seed: 7, by_stage: false };
+        let records = one.cell(&mut arena, &[variant], how).records();
         let metrics = &records[0].metrics;
         metrics.iter().map(|metric| (metric.name.clone(), metric.values[0])).collect()
     }

@@ -14,6 +14,7 @@ pub mod buddy;
 #[cfg(test)]
 mod content;
 mod env;
+mod erased;
 pub mod fork_heavy;
 mod ground;
 mod interval;
@@ -33,12 +34,12 @@ mod zone;
 
 pub use between::Between;
 pub use env::ModelEnv;
+pub use erased::{Scenarios, scenarios};
 pub use ground::{Model, One, architecture, architecture_of};
 pub use interval::{Reported, interval, reported};
 pub use kernel::{Kernel, Swap};
 pub use program::{Guest, Program};
-pub(crate) use scenario::check_memory;
-pub use scenario::{OnMachine, Scenario};
+pub use scenario::{Modelled, OnMachine, Scenario};
 pub use secondary::{Vm, VmCount};
 pub use spread::{host_threads, spread};
 pub use table::ModelTable;

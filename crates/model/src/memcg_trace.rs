@@ -10,15 +10,13 @@ use pageout_experiment::formats::{Arch, with_format};
 use pageout_experiment::metrics::{counted, modelled};
 use pageout_experiment::scenarios::{TraceModelled, TraceModelledLists};
 use pageout_experiment::this_machine;
-use pageout_experiment::variant::{Axes, Lru, Variant};
+use pageout_experiment::variant::{Axes, Variant};
 use pageout_host::memcg_trace::{Decisions, Journal, NotingWorld, Plan, Program};
 use pageout_host::residency::ReplayError;
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::VirtAddr;
 use pageout_paging::mmu::Asid;
-use pageout_paging::tlb::YoungFlush;
-use pageout_paging::young::Family;
 use pageout_reclaim::CpuCtx;
 use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
 use pageout_trace::reference_string::Identities;
@@ -31,7 +29,7 @@ const FAULTS_AN_ACCESS: usize = 8;
 
 /// The scenario, with one value a field.
 #[derive(Clone, Debug)]
-pub struct PricedTrace {
+pub struct MemcgTrace {
     source: TraceSource,
     scenario: TraceModelled,
     platform: Platform,
@@ -67,7 +65,7 @@ impl Played {
     }
 }
 
-impl PricedTrace {
+impl MemcgTrace {
     /// Scenarios from `FIELD=VALUE` arguments: format and order may be comma-separated lists.
     ///
     /// # Errors
@@ -105,16 +103,6 @@ impl PricedTrace {
             Ok(Self { source: trace.clone(), scenario, platform })
         };
         lists.combinations().into_iter().map(one).collect()
-    }
-
-    /// What is compared where nothing else is asked, on these lists or on both: the flush after a
-    /// young bit was cleared. The first is the base.
-    pub fn variants(lru: Option<Lru>) -> Vec<Variant> {
-        let flushes =
-            [None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)];
-        let lists = lru.map_or_else(|| vec![Lru::Classic, Lru::Mglru], |lru| vec![lru]);
-        let on = |lru| flushes.map(|flush| Variant { flush, ..Variant::of(Family::Line).on(lru) });
-        lists.into_iter().flat_map(on).collect()
     }
 
     /// Runs every scenario under every variant: a record each.

@@ -8,7 +8,7 @@ use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, with_format};
 use pageout_experiment::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
 use pageout_experiment::scenarios::{
-    Process, Processes, ProcessesLists, ReclaimFile, ReclaimFileLists, Secondary,
+    self, Process, Processes, ProcessesLists, ReclaimFileLists, Secondary,
 };
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
@@ -23,7 +23,7 @@ use pageout_record::schema::{Better, Labels, Metric};
 use std::cell::Cell;
 
 /// Whether threads may use a page each on all cores but one, and a folio is left beside them.
-fn check_running(scenario: &ReclaimFile, cores: u16) -> Result<(), FieldError> {
+fn check_running(scenario: &scenarios::ReclaimFile, cores: u16) -> Result<(), FieldError> {
     if cores < 2 {
         return Err(bad("process", "running", "asleep where there is one core"));
     }
@@ -47,8 +47,8 @@ const THINKING: Time = Time::from_ns(2_000);
 
 /// The scenario on a modelled machine, which its [`Model`] tells.
 #[derive(Clone, Debug)]
-pub struct Priced {
-    scenario: ReclaimFile,
+pub struct ReclaimFile {
+    scenario: scenarios::ReclaimFile,
     added: Processes,
     platform: Platform,
 }
@@ -76,8 +76,8 @@ pub struct Outcome {
     reports: [Report; 2],
 }
 
-impl Priced {
-    /// Scenarios from `FIELD=VALUE` arguments: those of [`ReclaimFile::parse`], `process` and
+impl ReclaimFile {
+    /// Scenarios from `FIELD=VALUE` arguments: those of [`scenarios::ReclaimFile`], `process` and
     /// `secondary`.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Priced {
     pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
         let mut lists = Self::lists(model);
         let mut added = ProcessesLists::default();
-        read_both::<ReclaimFile, Processes>(arguments, (&mut lists, &mut added))?;
+        read_both::<scenarios::ReclaimFile, Processes>(arguments, (&mut lists, &mut added))?;
         Self::all(&lists, &added, model)
     }
 
@@ -105,7 +105,7 @@ impl Priced {
         model: &Model,
     ) -> Result<Vec<Self>, FieldError> {
         let mut all = Vec::new();
-        for scenario in ReclaimFile::combined(lists)? {
+        for scenario in scenarios::ReclaimFile::combined(lists)? {
             let platform = model.platform_for(scenario.format)?;
             for added in added.combinations() {
                 if added.secondary == Secondary::Guest && scenario.map == MapAs::PmdLeaf {
@@ -195,9 +195,9 @@ impl Priced {
     }
 }
 
-impl Scenario for Priced {
+impl Scenario for ReclaimFile {
     type Outcome = Outcome;
-    const NAME: &'static str = ReclaimFile::NAME;
+    const NAME: &'static str = scenarios::ReclaimFile::NAME;
 
     fn labels(&self, model: &Model) -> Labels {
         let mut labels = self.scenario.labels();
@@ -228,7 +228,7 @@ impl Scenario for Priced {
 
 /// One run, set up.
 struct Run<'r, 'a, F: Arch> {
-    of: &'r Priced,
+    of: &'r ReclaimFile,
     seed: u64,
     setup: &'r Setup<'a, F>,
     kernel: &'r Kernel<'r>,

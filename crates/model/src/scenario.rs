@@ -1,6 +1,7 @@
 //! Scenarios of this ground alone: what each has to say, and records of them.
 
 use super::{Model, One, activity, spread};
+use pageout_experiment::declare::{Checked, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::FormatName;
@@ -24,15 +25,44 @@ impl<S> OnMachine<S> {
     pub const fn new(scenario: S, platform: Platform) -> Self {
         Self { scenario, platform }
     }
+}
 
-    /// The scenarios, each on the machine that the model has for its entries' format.
-    pub(crate) fn each(
-        all: Vec<S>,
-        format: impl Fn(&S) -> FormatName,
-        model: &Model,
-    ) -> Result<Vec<Self>, FieldError> {
-        let on = |one: S| Ok(Self { platform: model.platform_for(format(&one))?, scenario: one });
-        all.into_iter().map(on).collect()
+/// A declared scenario that modelled machines run.
+pub trait Modelled: Checked {
+    /// What is run where nothing is given.
+    fn lists(model: &Model) -> Self::Lists;
+
+    /// The entries of its page tables.
+    fn format(&self) -> FormatName;
+
+    /// The machine that it runs on.
+    ///
+    /// # Errors
+    /// [`FieldError`] for a format that the machine has no entries of.
+    fn platform(&self, model: &Model) -> Result<Platform, FieldError> {
+        model.platform_for(self.format())
+    }
+}
+
+impl<S: Modelled> OnMachine<S> {
+    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
+    /// which every combination is one scenario.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the field, what was found and what is accepted.
+    pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
+        let mut lists = S::lists(model);
+        read::<S>(arguments, &mut lists)?;
+        Self::all(&lists, model)
+    }
+
+    /// Every combination of `lists`, each on its machine.
+    ///
+    /// # Errors
+    /// [`FieldError`], also for a format that the machine has no entries of.
+    pub fn all(lists: &S::Lists, model: &Model) -> Result<Vec<Self>, FieldError> {
+        let on = |scenario: S| Ok(Self { platform: scenario.platform(model)?, scenario });
+        S::combined(lists)?.into_iter().map(on).collect()
     }
 }
 
@@ -111,8 +141,13 @@ pub trait Scenario: Sync {
     where
         Self: Sized,
     {
-        let footprints = all.iter().map(|one| one.footprint(model));
-        check_memory(Self::NAME, footprints, variants, model)
+        let mut all: Vec<u64> = all.iter().map(|one| one.footprint(model).bytes()).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        let runs = variants * model.all_runs().len();
+        let largest = all.into_iter().flat_map(|bytes| std::iter::repeat_n(bytes, runs));
+        let needed = largest.take(model.threads.get()).fold(0, u64::saturating_add);
+        this_machine::check_memory(needed)
+            .map_err(|problem| FieldError::Together { scenario: Self::NAME, problem })
     }
 
     /// Where the time of the first run goes, as folded stacks in nanoseconds.
@@ -120,19 +155,4 @@ pub trait Scenario: Sync {
         let outcome = self.run(model, variant, model.all_runs()[0]);
         Self::report(&outcome).folded_lines()
     }
-}
-
-/// Checks that memory is there for as many runs of what takes this as there are at once.
-pub(crate) fn check_memory(
-    scenario: &'static str,
-    footprints: impl Iterator<Item = Footprint>,
-    variants: usize,
-    model: &Model,
-) -> Result<(), FieldError> {
-    let mut all: Vec<u64> = footprints.map(|footprint| footprint.bytes()).collect();
-    all.sort_unstable_by(|a, b| b.cmp(a));
-    let runs = variants * model.all_runs().len();
-    let largest = all.into_iter().flat_map(|bytes| std::iter::repeat_n(bytes, runs));
-    let needed = largest.take(model.threads.get()).fold(0, u64::saturating_add);
-    this_machine::check_memory(needed).map_err(|problem| FieldError::Together { scenario, problem })
 }

@@ -1,17 +1,14 @@
 //! Sweeps: one question asked of many modelled machines.
 
 use crate::pageout_shared::{CPU_SHARE, PageoutShared, REPETITION};
-use crate::reclaim_file::{FLUSHING, Priced, STOLEN};
+use crate::reclaim_file::{FLUSHING, ReclaimFile, STOLEN};
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::{FieldError, OrderName};
 use pageout_experiment::scenarios::{
-    Orders, Out, PageoutSharedLists, Process, ProcessesLists, ReclaimFileLists,
+    Compared, Orders, Out, PageoutSharedLists, Process, ProcessesLists, ReclaimFileLists,
 };
-use pageout_experiment::variant::Variant;
 use pageout_host::reclaim_file::WHOLE;
 use pageout_machine::platform::Platform;
-use pageout_paging::young::Family;
-use pageout_reclaim::ShootdownWhen;
 use pageout_record::schema::Record;
 use std::num::NonZeroUsize;
 
@@ -63,13 +60,6 @@ impl FlushSweep {
     /// One process, and as many as a small server's.
     pub const PROCESSES: [u32; 2] = [1, 8];
 
-    /// At once, against deferred.
-    pub fn variants() -> [Variant; 2] {
-        let merged = Variant::of(Family::Batched);
-        [ShootdownWhen::Immediate, ShootdownWhen::Deferred]
-            .map(|shootdown| Variant { shootdown, ..merged })
-    }
-
     /// Runs it: a record a machine, number of processes and variant.
     ///
     /// # Errors
@@ -86,10 +76,10 @@ impl FlushSweep {
         let mut all = Vec::new();
         for (k, (platform, cores, processes)) in machines.into_iter().enumerate() {
             let model = self.model(platform, cores);
-            let (variants, silent) = (Self::variants(), &mut |_, _| {});
+            let (variants, silent) = (Compared::SHOOTDOWN, &mut |_, _| {});
             let records = match self.swept {
                 Swept::File => {
-                    Priced::records(&self.file(&model, processes)?, &variants, &model, silent)
+                    ReclaimFile::records(&self.file(&model, processes)?, &variants, &model, silent)
                 }
                 Swept::Anon => {
                     let all = self.anon(&model, processes)?;
@@ -110,9 +100,11 @@ impl FlushSweep {
         processes: u32,
     ) -> Result<(), FieldError> {
         let model = self.model(platform, cores);
-        let variants = Self::variants().len();
+        let variants = Compared::SHOOTDOWN.len();
         match self.swept {
-            Swept::File => Priced::check_memory(&self.file(&model, processes)?, variants, &model),
+            Swept::File => {
+                ReclaimFile::check_memory(&self.file(&model, processes)?, variants, &model)
+            }
             Swept::Anon => {
                 PageoutShared::check_memory(&self.anon(&model, processes)?, variants, &model)
             }
@@ -136,17 +128,17 @@ impl FlushSweep {
     }
 
     /// The file's reclaim on such a machine.
-    fn file(&self, model: &Model, processes: u32) -> Result<Vec<Priced>, FieldError> {
+    fn file(&self, model: &Model, processes: u32) -> Result<Vec<ReclaimFile>, FieldError> {
         let lists = ReclaimFileLists {
             orders: vec![Orders::All(OrderName::Number(0))],
             bytes: vec![self.bytes],
             processes: vec![processes],
-            ..Priced::lists(model)
+            ..ReclaimFile::lists(model)
         };
         // With one core there is nobody to tell.
         let process = if model.cores == Some(1) { Process::Asleep } else { Process::Running };
         let added = ProcessesLists { process: vec![process], ..Default::default() };
-        Priced::all(&lists, &added, model)
+        ReclaimFile::all(&lists, &added, model)
     }
 
     /// The anonymous memory's.

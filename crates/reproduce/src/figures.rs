@@ -5,7 +5,7 @@ mod xavier;
 
 use super::figure::{Figure, Said, Side, Theirs, Thread};
 use super::predict::Method::{
-    Counted, CountedShare, Host, HostShare, Not, Priced, PricedAfter, Shootdowns, Thpscale,
+    Counted, CountedShare, Host, HostShare, Modelled, ModelledAfter, Not, Shootdowns, Thpscale,
 };
 use super::predict::{Method, Steps, Whose};
 use super::shootdowns::Asked;
@@ -89,11 +89,11 @@ const KUNPENG_920: (&str, Option<&str>) = ("Kunpeng 920, about 100 cores", Some(
 const THP_MACHINE: (&str, Option<&str>) = ("arm64", Some(ARM));
 
 const CLASSIC_YOUNG: &[Method] =
-    &[Priced(Steps::ClassicYoung), Counted(Steps::ClassicYoung), Host(Steps::ClassicYoung)];
+    &[Modelled(Steps::ClassicYoung), Counted(Steps::ClassicYoung), Host(Steps::ClassicYoung)];
 const CLASSIC_UNMAP: &[Method] =
-    &[Priced(Steps::ClassicUnmap), Counted(Steps::ClassicUnmap), Host(Steps::ClassicUnmap)];
+    &[Modelled(Steps::ClassicUnmap), Counted(Steps::ClassicUnmap), Host(Steps::ClassicUnmap)];
 const MGLRU_YOUNG: &[Method] =
-    &[Priced(Steps::MglruYoung), Counted(Steps::MglruYoung), Host(Steps::MglruYoung)];
+    &[Modelled(Steps::MglruYoung), Counted(Steps::MglruYoung), Host(Steps::MglruYoung)];
 const FLUSH_SHARE: &[Method] = &[Shootdowns(Asked::Share)];
 const BARRIER_ALONE: &[Method] = &[Not(
     "a barrier completes what its own CPU issued, which may not be the CPU that deferred: unsafe, \
@@ -176,7 +176,7 @@ const RECLAIM: &[Figure] = &[
         "its system time after: 0.179 s",
         value(0.179e9 / PAGES, NS_PER_PAGE),
         Claimed,
-        &[PricedAfter(Steps::MglruYoung)],
+        &[ModelledAfter(Steps::MglruYoung)],
     ),
     figure(
         (S1, "s1-mglru-x86"),

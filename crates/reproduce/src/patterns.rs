@@ -2,8 +2,9 @@
 
 use super::figure::{Figure, Side, Theirs};
 use super::predict::{Answer, Quantity, RATIO, TIMES, drawn};
+use pageout_experiment::scenarios::Compared;
 use pageout_machine::platform::Platform;
-use pageout_model::access_patterns::{AccessPatterns, POLICIES, Times};
+use pageout_model::access_patterns::{AccessPatterns, Times};
 use pageout_model::{Model, host_threads};
 use pageout_record::stats::{Mean, variation};
 
@@ -49,7 +50,7 @@ const SIX: [Test; 6] = [
     Test::HotWrite,
 ];
 
-/// What follows a young bit, in the order of [`POLICIES`].
+/// What follows a young bit, in the order of [`Compared::POLICIES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// The TLBI and a wait for it.
@@ -121,12 +122,12 @@ impl Patterns {
             seed: 1,
             threads: host_threads(),
         };
-        let times = AccessPatterns::times(&all, &POLICIES, &model, runs.each);
+        let times = AccessPatterns::times(&all, &Compared::POLICIES, &model, runs.each);
         Self { times, draws: runs.draws as usize }
     }
 
     fn of(&self, test: Test, policy: Policy) -> &Times {
-        &self.times[test as usize * POLICIES.len() + policy as usize]
+        &self.times[test as usize * Compared::POLICIES.len() + policy as usize]
     }
 
     /// Something of the runs, with nominal prices and with each draw.

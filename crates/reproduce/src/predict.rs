@@ -16,9 +16,9 @@ use pageout_record::stats::Interval;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// Scenario `reclaim-file` on the figure's modelled machine.
-    Priced(Steps),
+    Modelled(Steps),
     /// The same of the state after alone, for a figure that is one number.
-    PricedAfter(Steps),
+    ModelledAfter(Steps),
     /// The lab's instructions alone.
     Counted(Steps),
     /// The instructions that go, as a share of those before: what goes took at least as much.
@@ -153,8 +153,8 @@ impl Method {
     /// Why nothing can be said.
     pub(super) fn answer(self, figure: &Figure, material: &Material) -> Result<Answer, String> {
         match self {
-            Self::Priced(steps) => material.reclaim.answer(steps, figure),
-            Self::PricedAfter(steps) => {
+            Self::Modelled(steps) => material.reclaim.answer(steps, figure),
+            Self::ModelledAfter(steps) => {
                 let mut answer = material.reclaim.answer(steps, figure)?;
                 answer.quantities.retain(|quantity| quantity.name == "after");
                 answer.quantities.iter_mut().for_each(|quantity| quantity.name = "value");
@@ -198,7 +198,7 @@ impl Method {
 
     /// Whether it needs scenario `reclaim-file` modelled.
     pub(super) const fn needs_reclaim(self) -> bool {
-        matches!(self, Self::Priced(_) | Self::PricedAfter(_))
+        matches!(self, Self::Modelled(_) | Self::ModelledAfter(_))
     }
 }
 

@@ -6,10 +6,10 @@ use super::material::{Effort, Step};
 use super::predict::{Answer, Steps, drawn, ratio_of};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::NS_PER_PAGE;
-use pageout_experiment::scenarios::{ProcessesLists, ReclaimFile, ReclaimFileLists};
+use pageout_experiment::scenarios::{self, ProcessesLists, ReclaimFileLists};
 use pageout_host::reclaim_file::WHOLE;
 use pageout_machine::platform::Platform;
-use pageout_model::reclaim_file::{DRAWN, Priced};
+use pageout_model::reclaim_file::{DRAWN, ReclaimFile};
 use pageout_model::{Model, Scenario as _, host_threads};
 use pageout_record::schema::Record;
 
@@ -50,12 +50,13 @@ impl Runs {
                 threads: host_threads(),
             };
             let lists = ReclaimFileLists {
-                orders: vec![ReclaimFile::DEFAULT.orders],
+                orders: vec![scenarios::ReclaimFile::DEFAULT.orders],
                 bytes: vec![effort.memory],
-                ..Priced::lists(&model)
+                ..ReclaimFile::lists(&model)
             };
-            let all = Priced::all(&lists, &ProcessesLists::default(), &model)?;
-            let records = Priced::records(&all, &Step::ALL.map(Step::variant), &model, progress);
+            let all = ReclaimFile::all(&lists, &ProcessesLists::default(), &model)?;
+            let records =
+                ReclaimFile::records(&all, &Step::ALL.map(Step::variant), &model, progress);
             runs.extend(Step::ALL.into_iter().zip(records).map(|(step, of)| (platform, step, of)));
         }
         Ok(Self(runs))

@@ -5,11 +5,10 @@ use super::figures::{KUNPENG, SNAPDRAGON};
 use super::material::Effort;
 use super::predict::{Answer, Quantity, drawn, ratio_of};
 use pageout_experiment::fields::FieldError;
-use pageout_experiment::scenarios::{ForkHeavyLists, PageoutSharedLists};
+use pageout_experiment::scenarios::{Compared, ForkHeavyLists, PageoutSharedLists};
 use pageout_machine::platform::Platform;
 use pageout_model::fork_heavy::ForkHeavy;
 use pageout_model::pageout_shared::PageoutShared;
-use pageout_model::sweep::FlushSweep;
 use pageout_model::{Model, Scenario, host_threads, spread};
 
 /// What a figure asks.
@@ -131,7 +130,7 @@ fn outcomes<S: Scenario>(
     progress: &mut dyn FnMut(usize, usize),
 ) -> [Vec<S::Outcome>; 2] {
     let runs = model.all_runs();
-    let [at_once, deferred] = FlushSweep::variants();
+    let [at_once, deferred] = Compared::SHOOTDOWN;
     let mut all = spread(2 * runs.len(), model.threads, progress, |k| {
         let variant = if k < runs.len() { at_once } else { deferred };
         scenario.run(model, variant, runs[k % runs.len()])

@@ -6,7 +6,7 @@ use super::{Effort, Figure, Said, records, table};
 use pageout_experiment::variant::Variant;
 use pageout_host::reclaim_file::WHOLE;
 use pageout_machine::platform::{Draw, InvalidationPrices, Platform};
-use pageout_model::reclaim_file::Priced;
+use pageout_model::reclaim_file::ReclaimFile;
 use pageout_model::{Model, Scenario as _};
 use pageout_record::schema::{Basis, Ground, Machine, Record, RecordSet, Run};
 use pageout_record::stats::{Interval, Kind};
@@ -85,7 +85,7 @@ fn a_prediction_pays_the_barrier_before_each_invalidation() {
     let needs = Needs { reclaim: true, ..Needs::default() };
     let material = Material::gather(Effort::QUICK, needs, &mut |_, _| ());
     let figure = figure("s0-young-arm64");
-    let priced = figure.methods.iter().find(|method| matches!(method, Method::Priced(_)));
+    let priced = figure.methods.iter().find(|method| matches!(method, Method::Modelled(_)));
     let answer = priced.expect("it is predicted").answer(figure, &material).expect("it has run");
     let of = |name: &str| {
         let found = answer.quantities.iter().find(|quantity| quantity.name == name);
@@ -100,9 +100,9 @@ fn a_prediction_pays_the_barrier_before_each_invalidation() {
         seed: 1,
         threads: NonZeroUsize::MIN,
     };
-    let all = Priced::parse(&["order=4".to_owned(), "size=48MiB".to_owned()], &model).unwrap();
+    let all = ReclaimFile::parse(&["order=4".to_owned(), "size=48MiB".to_owned()], &model).unwrap();
     let variants = [Variant::BEFORE, Variant::STEPS[0]];
-    let records = Priced::records(&all, &variants, &model, &mut |_, _| ());
+    let records = ReclaimFile::records(&all, &variants, &model, &mut |_, _| ());
     for (record, name) in records.iter().zip(["before", "after"]) {
         let metric = |name: &str| {
             let found = record.metrics.iter().find(|metric| metric.name == name);

@@ -3,6 +3,7 @@
 use super::material::Effort;
 use super::predict::{Answer, Quantity, drawn, ratio_of};
 use pageout_experiment::fields::FieldError;
+use pageout_experiment::scenarios::Compared;
 use pageout_machine::platform::Platform;
 use pageout_model::thpscale::{AMEAN, ELAPSED, SYSTEM, Thpscale, USER};
 use pageout_model::{Model, Scenario as _, host_threads};
@@ -50,7 +51,7 @@ impl Runs {
             threads: host_threads(),
         };
         let all = Thpscale::rows_near(effort.memory, &model)?;
-        Ok(Self(Thpscale::records(&all, &Thpscale::VARIANTS, &model, progress)))
+        Ok(Self(Thpscale::records(&all, &Compared::YOUNG_FLUSH, &model, progress)))
     }
 
     /// What they say of a row.

@@ -83,18 +83,18 @@ impl Checked for AccessPatterns {
         }
         Ok(all)
     }
-}
 
-impl AccessPatterns {
-    /// The scenario's fields as records carry them: `hot` only where there is a hot page.
-    pub fn record_labels(&self) -> Labels {
+    /// `hot` only where there is a hot page.
+    fn record_labels(&self) -> Labels {
         let mut labels = self.labels();
         if self.pattern != Pattern::HotRandom {
             labels.remove("hot");
         }
         labels
     }
+}
 
+impl AccessPatterns {
     /// Bytes of the file.
     pub fn file_bytes(&self) -> u64 {
         self.bytes.unwrap_or(2 * self.memory)

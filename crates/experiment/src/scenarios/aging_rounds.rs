@@ -96,16 +96,16 @@ impl Checked for AgingRounds {
         }
         Ok(all)
     }
-}
 
-impl AgingRounds {
-    /// The scenario's fields as records carry them, which say what is contiguous in the end.
-    pub fn record_labels(&self) -> Labels {
+    /// They say what is contiguous in the end.
+    fn record_labels(&self) -> Labels {
         let mut labels = self.labels();
         labels.insert("contiguous".to_owned(), bool::text(&self.is_contiguous()));
         labels
     }
+}
 
+impl AgingRounds {
     fn check(&self) -> Result<(), FieldError> {
         let folio = self.folio_bytes();
         check_size(self.bytes, folio, "folio", MAX_BYTES)?;

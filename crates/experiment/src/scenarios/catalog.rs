@@ -1,7 +1,7 @@
 //! All scenarios, with what can be said of each before it runs.
 
 use super::{
-    AccessPatterns, AgeFile, AgingRounds, ForkHeavy, MadvFree, PageoutShared, Processes,
+    AccessPatterns, AgeFile, AgingRounds, Compared, ForkHeavy, MadvFree, PageoutShared, Processes,
     ReclaimFile, ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled,
 };
 use crate::declare::{Declared, FieldHelp, Lists, help};
@@ -45,6 +45,8 @@ pub struct OnGround {
     pub axes: Axes,
     /// Whether `lru` may be given among the fields, for all variants.
     pub takes_lru: bool,
+    /// The variants that are compared where none are named.
+    pub compared: Compared,
 }
 
 impl Scenario {
@@ -117,16 +119,27 @@ impl Scenario {
             Self::AgingRounds => {
                 vec![OnGround { takes_lru: false, ..host(fields_of::<AgingRounds>()) }]
             }
-            Self::Trace => vec![
-                host(fields_of::<TraceAged>()).for_aging(),
-                host(fields_of::<TraceLimited>()).that(TraceLimited::ABOUT),
-                model(fields_of::<TraceModelled>()).that(TraceModelled::ABOUT),
-            ],
-            Self::Thpscale => vec![model(fields_of::<Thpscale>())],
-            Self::PageoutShared => vec![model(fields_of::<PageoutShared>())],
-            Self::ForkHeavy => vec![model(fields_of::<ForkHeavy>())],
+            Self::Trace => {
+                let limited = host(fields_of::<TraceLimited>()).comparing(Compared::Families);
+                let modelled = model(fields_of::<TraceModelled>()).comparing(Compared::Flushes);
+                vec![
+                    host(fields_of::<TraceAged>()).for_aging(),
+                    limited.that(TraceLimited::ABOUT),
+                    modelled.that(TraceModelled::ABOUT),
+                ]
+            }
+            Self::Thpscale => {
+                vec![model(fields_of::<Thpscale>()).comparing(Compared::YoungFlush)]
+            }
+            Self::PageoutShared => {
+                vec![model(fields_of::<PageoutShared>()).comparing(Compared::Shootdown)]
+            }
+            Self::ForkHeavy => {
+                vec![model(fields_of::<ForkHeavy>()).comparing(Compared::Shootdown)]
+            }
             Self::AccessPatterns => {
-                vec![OnGround { takes_lru: false, ..model(fields_of::<AccessPatterns>()) }]
+                let all = model(fields_of::<AccessPatterns>()).comparing(Compared::Policies);
+                vec![OnGround { takes_lru: false, ..all }]
             }
         }
     }
@@ -159,11 +172,15 @@ impl OnGround {
     }
 
     const fn new(ground: Ground, axes: Axes, fields: Vec<FieldHelp>) -> Self {
-        Self { ground, about: None, fields, axes, takes_lru: true }
+        Self { ground, about: None, fields, axes, takes_lru: true, compared: Compared::Steps }
     }
 
     fn for_aging(self) -> Self {
-        Self { axes: Axes::Aging, takes_lru: false, ..self }
+        Self { axes: Axes::Aging, takes_lru: false, ..self.comparing(Compared::Families) }
+    }
+
+    fn comparing(self, compared: Compared) -> Self {
+        Self { compared, ..self }
     }
 
     fn that(self, about: &'static str) -> Self {

@@ -5,6 +5,7 @@ mod access_patterns;
 mod age_file;
 mod aging_rounds;
 mod catalog;
+mod compared;
 mod fork_heavy;
 mod madv_free;
 mod pageout_shared;
@@ -18,6 +19,7 @@ pub use access_patterns::{
 pub use age_file::{AgeFile, AgeFileLists};
 pub use aging_rounds::{AgingRounds, AgingRoundsLists, FAULT_AROUND, Pattern};
 pub use catalog::{OnGround, Scenario};
+pub use compared::Compared;
 pub use fork_heavy::{ForkHeavy, ForkHeavyLists, Reclaim};
 pub use madv_free::{MadvFree, MadvFreeLists};
 pub use pageout_shared::{Out, PageoutShared, PageoutSharedLists};

@@ -3,8 +3,9 @@
 use super::process::{Process, Tally};
 use crate::counting::Counter;
 use crate::generations::Refused;
+use crate::layout::Arena;
 use crate::scenario::OnHost;
-use pageout_experiment::declare::Declared;
+use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::formats::with_format;
 use pageout_experiment::metrics::counted;
 use pageout_experiment::rounds::Cell;
@@ -13,22 +14,23 @@ use pageout_experiment::variant::{Axes, Variant};
 use pageout_record::schema::{Better, Ground, Metric, Record};
 
 /// Nothing in it is timed: it is run once under each variant.
-pub(super) struct RoundsCell {
+pub(super) struct RoundsCell<'a> {
     scenario: AgingRounds,
+    arena: &'a mut Arena,
     variants: Vec<Variant>,
 }
 
-impl RoundsCell {
-    pub(super) fn new(scenario: AgingRounds, variants: &[Variant]) -> Self {
-        Self { scenario, variants: variants.to_vec() }
+impl<'a> RoundsCell<'a> {
+    pub(super) fn new(scenario: AgingRounds, arena: &'a mut Arena, variants: &[Variant]) -> Self {
+        Self { scenario, arena, variants: variants.to_vec() }
     }
 }
 
 /// Runs the scenario under one variant.
-pub(super) fn count(one: &AgingRounds, variant: Variant) -> Tally {
+pub(super) fn count(one: &AgingRounds, arena: &mut Arena, variant: Variant) -> Tally {
     with_format!(one.format, F => {
         let counter = Counter::of::<F>();
-        Process::<F>::new(&mut one.arena(), &counter, one, variant).run()
+        Process::<F>::new(arena, &counter, one, variant).run()
     })
 }
 
@@ -37,7 +39,7 @@ pub(super) fn count(one: &AgingRounds, variant: Variant) -> Tally {
 ///
 /// # Errors
 /// [`Refused`] for the first command that is.
-pub fn generations(
+pub(super) fn generations(
     one: &AgingRounds,
     variant: Variant,
     commands: &[String],
@@ -50,19 +52,20 @@ pub fn generations(
     })
 }
 
-impl Cell for RoundsCell {
+impl Cell for RoundsCell<'_> {
     fn sample(&mut self, _round: usize) {}
 
     fn records(&mut self) -> Vec<Record> {
+        let Self { scenario, arena, variants } = self;
         let record = |variant: &Variant| Record {
             scenario: AgingRounds::NAME.to_owned(),
             ground: Ground::Host,
             seed: 0,
-            fields: self.scenario.record_labels(),
+            fields: scenario.record_labels(),
             variant: variant.labels(Axes::Reclaim),
-            metrics: metrics(&count(&self.scenario, *variant), self.scenario.rounds),
+            metrics: metrics(&count(scenario, arena, *variant), scenario.rounds),
         };
-        self.variants.iter().map(record).collect()
+        variants.iter().map(record).collect()
     }
 }
 

@@ -11,11 +11,9 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-pub use cell::generations;
-
-use crate::layout::tables_of;
-use crate::scenario::{OnHost, check_bytes};
-use pageout_experiment::fields::FieldError;
+use crate::generations::Refused;
+use crate::layout::{Arena, tables_of};
+use crate::scenario::{How, OnHost};
 use pageout_experiment::formats::{Arch, FormatName};
 use pageout_experiment::rounds::Cell;
 use pageout_experiment::scenarios::AgingRounds;
@@ -48,14 +46,16 @@ impl OnHost for AgingRounds {
         tables_of::<F>((self.bytes >> F::PAGE_SHIFT) as usize, 1, MapAs::Ptes)
     }
 
-    /// They run one after another, so that there has to be room for the largest.
-    fn check_memory(all: &[Self]) -> Result<(), FieldError> {
-        let needed = all.iter().map(|one| one.footprint().bytes()).max();
-        check_bytes::<Self>(needed.unwrap_or(0))
+    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], _: How) -> Box<dyn Cell + 'a> {
+        Box::new(cell::RoundsCell::new(*self, arena, variants))
     }
-}
 
-/// The scenario, ready to be counted under `variants`.
-pub fn cell(one: &AgingRounds, variants: &[Variant]) -> Box<dyn Cell> {
-    Box::new(cell::RoundsCell::new(*one, variants))
+    fn generations(
+        &self,
+        variant: Variant,
+        _seed: u64,
+        commands: &[String],
+    ) -> Option<Result<String, Refused>> {
+        Some(cell::generations(self, variant, commands))
+    }
 }

@@ -100,7 +100,7 @@ fn a_sparse_gibibyte_counts_as_on_a_real_kernel() {
 }
 
 fn tally(scenario: &AgingRounds, family: Family) -> Tally {
-    count(scenario, variant(family))
+    count(scenario, &mut scenario.arena(), variant(family))
 }
 
 /// Without what is done to tables, in which families differ by design.

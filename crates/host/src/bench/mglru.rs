@@ -6,7 +6,7 @@ use super::goals::{Bound, goal_record};
 use crate::floor::Floors;
 use crate::layout::Arena;
 use crate::reclaim_file::{self, WHOLE};
-use crate::scenario::OnHost;
+use crate::scenario::{How, OnHost};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
@@ -51,7 +51,8 @@ pub fn mglru(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
     let variants = [BEFORE, MERGED, OURS];
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
-        reclaim_file::cell(scenario, arena, &variants, seed, reclaim_file::shows_stages(scenario))
+        let by_stage = reclaim_file::shows_stages(scenario);
+        scenario.cell(arena, &variants, How { seed, by_stage })
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     cells.push(Box::new(Floors::new(FLOOR_TABLES)));

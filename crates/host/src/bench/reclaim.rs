@@ -4,7 +4,7 @@ use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
 use crate::layout::Arena;
 use crate::reclaim_file::{self, WHOLE};
-use crate::scenario::OnHost;
+use crate::scenario::{How, OnHost};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
@@ -31,7 +31,8 @@ pub fn reclaim(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)
     let variants: Vec<_> = [Variant::BEFORE].into_iter().chain(Variant::STEPS).collect();
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
-        reclaim_file::cell(scenario, arena, &variants, seed, reclaim_file::shows_stages(scenario))
+        let by_stage = reclaim_file::shows_stages(scenario);
+        scenario.cell(arena, &variants, How { seed, by_stage })
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     let mut records = measure(&mut cells, rounds, progress);

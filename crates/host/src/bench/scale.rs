@@ -2,8 +2,8 @@
 
 use super::goals::{Bound, goal_record};
 use crate::layout::Arena;
-use crate::reclaim_file::{self, WHOLE};
-use crate::scenario::OnHost;
+use crate::reclaim_file::WHOLE;
+use crate::scenario::{How, OnHost};
 use pageout_experiment::fields::{FieldError, OrderName};
 use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
@@ -44,7 +44,7 @@ pub fn scale(
     let ours = Variant::STEPS[Variant::STEPS.len() - 1];
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
-        reclaim_file::cell(scenario, arena, &[ours], seed, false)
+        scenario.cell(arena, &[ours], How { seed, by_stage: false })
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     let mut records = measure(&mut cells, rounds, progress);

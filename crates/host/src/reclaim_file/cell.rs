@@ -4,6 +4,7 @@ use super::setup::Setup;
 use crate::counting::{Counter, CountingEnv};
 use crate::layout::Arena;
 use crate::sampler::{self, sampled};
+use crate::scenario::How;
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::Arch;
@@ -70,12 +71,11 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         scenario: ReclaimFile,
         arena: &'a mut Arena,
         variants: &[Variant],
-        seed: u64,
-        by_stage: bool,
+        how: How,
     ) -> Self {
         let variants = variants.iter().map(|variant| (*variant, Samples::default())).collect();
-        let by_stage = by_stage && sampler::is_possible();
-        let format = PhantomData;
+        let by_stage = how.by_stage && sampler::is_possible();
+        let (seed, format) = (how.seed, PhantomData);
         Self { scenario, arena, variants, seed, by_stage, reclaimed: Vec::new(), format }
     }
 

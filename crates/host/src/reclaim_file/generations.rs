@@ -4,25 +4,13 @@ use super::setup::Setup;
 use crate::generations::{Refused, after};
 use crate::scenario::OnHost;
 use pageout_experiment::declare::Declared;
-use pageout_experiment::formats::{Arch, with_format};
+use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::variant::Variant;
 
 /// Runs the scenario once under a variant, then writes each of `commands` to `lru_gen` in a call of
 /// its own; what that says in the end of the root and of the scenario's cgroup.
-///
-/// # Errors
-/// [`Refused`] for the first command that is.
-pub fn generations(
-    one: &ReclaimFile,
-    variant: Variant,
-    seed: u64,
-    commands: &[String],
-) -> Result<String, Refused> {
-    with_format!(one.format, F => generations_as::<F>(one, variant, seed, commands))
-}
-
-fn generations_as<F: Arch>(
+pub(super) fn generations<F: Arch>(
     one: &ReclaimFile,
     variant: Variant,
     seed: u64,

@@ -8,15 +8,68 @@ mod setup;
 mod tests;
 
 pub use cell::{ABOUT_SAMPLING, WHOLE};
-pub use generations::generations;
 pub use setup::{Setup, range, young_pages};
 
-use crate::layout::Arena;
+use crate::generations::Refused;
+use crate::layout::{Arena, tables_of};
+use crate::scenario::{How, OnHost};
 use pageout_experiment::fields::OrderName;
-use pageout_experiment::formats::{FormatName, with_format};
+use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::rounds::Cell;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::Variant;
+use pageout_reclaim::Limits;
+use setup::{folios, pages};
+
+impl OnHost for ReclaimFile {
+    fn format(&self) -> FormatName {
+        self.format
+    }
+
+    fn limits<F: Arch>(&self) -> Limits {
+        let processes = self.processes as usize;
+        let anon = pages::<F>(self.anon_bytes()) * processes;
+        let anon_folios = folios::<F>(self, self.anon_bytes()) * processes;
+        let folios = folios::<F>(self, self.file_bytes());
+        Limits {
+            frames: pages::<F>(self.file_bytes()) + anon,
+            folios: folios + anon_folios,
+            vmas: 2 * processes,
+            mms: processes,
+            // The file, and anonymous memory of each process.
+            mappings: 1 + processes,
+            memcgs: 1,
+            shadows: folios,
+            slots: anon,
+            // Two of each cgroup, the root among them.
+            filters: 4,
+        }
+    }
+
+    fn tables<F: Arch>(&self) -> usize {
+        // Both kinds of memory may end in the middle of a table of each level.
+        let of = |bytes| tables_of::<F>(pages::<F>(bytes), self.processes, self.map);
+        of(self.file_bytes()) + if self.anon_bytes() > 0 { of(self.anon_bytes()) } else { 0 }
+    }
+
+    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a> {
+        with_format!(self.format, F => {
+            Box::new(cell::ReclaimCell::<F>::new(*self, arena, variants, how))
+        })
+    }
+
+    fn generations(
+        &self,
+        variant: Variant,
+        seed: u64,
+        commands: &[String],
+    ) -> Option<Result<String, Refused>> {
+        let left = with_format!(self.format, F => {
+            generations::generations::<F>(self, variant, seed, commands)
+        });
+        Some(left)
+    }
+}
 
 /// The main table's. Single pages are of a smaller file, which says as much of them in a tenth of
 /// the time.
@@ -41,18 +94,4 @@ pub fn mglru_table() -> Vec<ReclaimFile> {
 /// Whether the main table shows the stages of a scenario.
 pub fn shows_stages(one: &ReclaimFile) -> bool {
     one.orders == ReclaimFile::DEFAULT.orders
-}
-
-/// The scenario on `arena`, ready to be measured under `variants`; by stage, if asked for and if
-/// there is a CPU for the sampler.
-pub fn cell<'a>(
-    one: &ReclaimFile,
-    arena: &'a mut Arena,
-    variants: &[Variant],
-    seed: u64,
-    by_stage: bool,
-) -> Box<dyn Cell + 'a> {
-    with_format!(one.format, F => {
-        Box::new(cell::ReclaimCell::<F>::new(*one, arena, variants, seed, by_stage))
-    })
 }

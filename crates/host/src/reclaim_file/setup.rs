@@ -1,19 +1,18 @@
 //! The scenario set up: the file's folios in its index and on the inactive list of a cgroup, mapped
 //! by entries that are old or young, and anonymous memory faulted in beside it.
 
-use crate::layout::{Arena, Ground, MAP_START, tables_of};
-use crate::scenario::OnHost;
+use crate::layout::{Arena, Ground, MAP_START};
 use crate::walker::make_young;
-use pageout_experiment::formats::{Arch, FormatName};
+use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::{LruGenCaps, MmStats};
 use pageout_reclaim::{
-    Access, Advice, CpuCtx, Errno, Fault, FaultKind, FolioFlags, FolioId, Limits, MappingId,
-    MappingKind, MemcgId, MmId, NewFolio, NewVma, Recency, Tuning, VmFlags, VmStat, World, cache,
-    handle_fault, map_folio,
+    Access, Advice, CpuCtx, Errno, Fault, FaultKind, FolioFlags, FolioId, MappingId, MappingKind,
+    MemcgId, MmId, NewFolio, NewVma, Recency, Tuning, VmFlags, VmStat, World, cache, handle_fault,
+    map_folio,
 };
 
 /// Where anonymous memory begins: past any file, aligned to any folio.
@@ -33,43 +32,11 @@ pub struct Setup<'a, F> {
     pub spaces: Vec<(MmId, Pfn)>,
 }
 
-impl OnHost for ReclaimFile {
-    fn format(&self) -> FormatName {
-        self.format
-    }
-
-    fn limits<F: Arch>(&self) -> Limits {
-        let processes = self.processes as usize;
-        let anon = pages::<F>(self.anon_bytes()) * processes;
-        let anon_folios = folios::<F>(self, self.anon_bytes()) * processes;
-        let folios = folios::<F>(self, self.file_bytes());
-        Limits {
-            frames: pages::<F>(self.file_bytes()) + anon,
-            folios: folios + anon_folios,
-            vmas: 2 * processes,
-            mms: processes,
-            // The file, and anonymous memory of each process.
-            mappings: 1 + processes,
-            memcgs: 1,
-            shadows: folios,
-            slots: anon,
-            // Two of each cgroup, the root among them.
-            filters: 4,
-        }
-    }
-
-    fn tables<F: Arch>(&self) -> usize {
-        // Both kinds of memory may end in the middle of a table of each level.
-        let of = |bytes| tables_of::<F>(pages::<F>(bytes), self.processes, self.map);
-        of(self.file_bytes()) + if self.anon_bytes() > 0 { of(self.anon_bytes()) } else { 0 }
-    }
-}
-
-fn pages<F: Arch>(bytes: u64) -> usize {
+pub(super) fn pages<F: Arch>(bytes: u64) -> usize {
     (bytes >> F::PAGE_SHIFT) as usize
 }
 
-fn folios<F: Arch>(one: &ReclaimFile, bytes: u64) -> usize {
+pub(super) fn folios<F: Arch>(one: &ReclaimFile, bytes: u64) -> usize {
     let pages = pages::<F>(bytes);
     match one.orders {
         Orders::All(order) => pages >> order.in_format(one.format),

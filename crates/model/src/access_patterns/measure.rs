@@ -3,8 +3,8 @@
 use super::AccessPatterns;
 use super::program::{Program, Shared, Tally};
 use super::setup::Setup;
-use crate::{Kernel, Model, One, Swap, interval, spread};
-use pageout_experiment::formats::{Arch, with_format};
+use crate::{Kernel, Model, One, Scenario as _, Swap, interval, spread};
+use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::modelled;
 use pageout_experiment::scenarios::Use;
 use pageout_experiment::variant::Variant;
@@ -60,44 +60,19 @@ const REPORTED: [(&str, &str, bool); 27] = [
 ];
 
 /// What one run came to.
-#[derive(Clone, Debug)]
-pub(super) struct Outcome([f64; REPORTED.len()]);
-
-/// Those of one scenario under one variant: runs with nominal prices, then one a draw.
-pub(super) type Outcomes = Vec<Outcome>;
+#[derive(Debug)]
+pub struct Outcome {
+    /// In the order of [`REPORTED`].
+    values: [f64; REPORTED.len()],
+    /// At its end.
+    pub(super) report: Report,
+}
 
 impl Outcome {
     /// Nanoseconds a use.
-    pub(super) const fn time(&self) -> f64 {
-        self.0[0]
+    const fn time(&self) -> f64 {
+        self.values[0]
     }
-}
-
-/// Every scenario under every variant, in that order, each in all runs of the model.
-pub(super) fn outcomes(
-    all: &[AccessPatterns],
-    variants: &[Variant],
-    model: &Model,
-    progress: &mut dyn FnMut(usize, usize),
-) -> Vec<Outcomes> {
-    outcomes_of(all, variants, model, &model.all_runs(), progress)
-}
-
-/// The same in these runs.
-pub(super) fn outcomes_of(
-    all: &[AccessPatterns],
-    variants: &[Variant],
-    model: &Model,
-    runs: &[One],
-    progress: &mut dyn FnMut(usize, usize),
-) -> Vec<Outcomes> {
-    let each = all.iter().flat_map(|one| variants.iter().map(move |variant| (one, *variant)));
-    let each: Vec<_> = each.collect();
-    let outcomes = spread(each.len() * runs.len(), model.threads, progress, |k| {
-        let (one, variant) = each[k / runs.len()];
-        one.run(model, variant, runs[k % runs.len()]).0
-    });
-    outcomes.chunks(runs.len()).map(<[Outcome]>::to_vec).collect()
 }
 
 /// The times of a use of a page in one test under one policy.
@@ -127,28 +102,26 @@ pub(super) fn times(
         runs.map(move |seed| One { draw: model.draw(draw), seed })
     });
     let runs: Vec<_> = nominal.chain(drawn).collect();
-    let outcomes = outcomes_of(all, variants, model, &runs, &mut |_, _| ());
-    let times = |outcomes: &Outcomes| {
-        let all: Vec<_> = outcomes.iter().map(Outcome::time).collect();
-        let (nominal, drawn) = all.split_at(model.runs as usize);
+    let each_one = all.iter().flat_map(|one| variants.iter().map(move |variant| (one, *variant)));
+    let each_one: Vec<_> = each_one.collect();
+    let all = spread(each_one.len() * runs.len(), model.threads, &mut |_, _| (), |k| {
+        let (one, variant) = each_one[k / runs.len()];
+        one.run(model, variant, runs[k % runs.len()]).time()
+    });
+    let times = |of_one: &[f64]| {
+        let (nominal, drawn) = of_one.split_at(model.runs as usize);
         let drawn = drawn.chunks(each as usize).map(<[f64]>::to_vec).collect();
         Times { nominal: nominal.to_vec(), drawn }
     };
-    outcomes.iter().map(times).collect()
-}
-
-/// Where the time of the first run goes.
-pub(super) fn folded(of: &AccessPatterns, model: &Model, variant: Variant) -> String {
-    of.run(model, variant, model.all_runs()[0]).1.folded_lines()
+    all.chunks(runs.len()).map(times).collect()
 }
 
 /// The metrics of one scenario under one variant.
-pub(super) fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
-    let (nominal, drawn) = outcomes.split_at(runs);
+pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let times: Vec<_> = drawn.iter().map(Outcome::time).collect();
     let mut metrics = Vec::new();
     for (k, (name, unit, counted)) in REPORTED.into_iter().enumerate() {
-        let values: Vec<_> = nominal.iter().map(|outcome| outcome.0[k]).collect();
+        let values: Vec<_> = nominal.iter().map(|outcome| outcome.values[k]).collect();
         let metric = modelled(name, unit, &values);
         let basis = if counted { Basis::Counted } else { Basis::Modelled };
         let interval = if k == 0 { interval(&times) } else { None };
@@ -161,11 +134,7 @@ pub(super) fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
 }
 
 impl AccessPatterns {
-    fn run(&self, model: &Model, variant: Variant, one: One) -> (Outcome, Report) {
-        with_format!(self.format, F => self.run_as::<F>(model, variant, one))
-    }
-
-    fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> (Outcome, Report) {
+    pub(super) fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> Outcome {
         self.run_on::<F>(&mut self.arena::<F>(), model, variant, one)
     }
 
@@ -175,7 +144,7 @@ impl AccessPatterns {
         model: &Model,
         variant: Variant,
         one: One,
-    ) -> (Outcome, Report) {
+    ) -> Outcome {
         let caps = self.platform.shape().caps::<F>();
         let setup = self.build::<F>(arena, variant, caps);
         let machine = Machine::new(model.setup(&self.platform, one), setup.ground.env.tables());
@@ -196,10 +165,18 @@ impl AccessPatterns {
         let after = machine.run(beside(&shared, cores, names, TaskSpec::new(PROGRAM, uses)));
         let counts = self::counted(&setup);
         let of_pages = std::array::from_fn(|k| counts[k] - counted[k]);
-        (self.outcome(tally.get(), &before, &after, of_pages), after)
+        let values = self.values(tally.get(), &before, &after, of_pages);
+        Outcome { values, report: after }
     }
 
-    fn outcome(&self, of: Tally, before: &Report, after: &Report, pages: Pages) -> Outcome {
+    /// In the order of [`REPORTED`].
+    fn values(
+        &self,
+        of: Tally,
+        before: &Report,
+        after: &Report,
+        pages: Pages,
+    ) -> [f64; REPORTED.len()] {
         let (uses, time) = (of.uses as f64, of.time.ns());
         let [refaults, examined, reclaimed, directly] = pages.map(|nr| nr as f64 / uses);
         let share = |of: Time| 100.0 * of.ns() / time;
@@ -211,7 +188,7 @@ impl AccessPatterns {
         let read = each(|report| report.read) / page;
         let written =
             if self.access == Use::Write { each(|report| report.written) / page } else { 0.0 };
-        Outcome([
+        [
             time / uses,
             time / 1e6,
             share(below(after, RECLAIM, |_| true)),
@@ -239,7 +216,7 @@ impl AccessPatterns {
             each(|report| report.counts.interrupts),
             of.throttled as f64,
             of.stalls as f64,
-        ])
+        ]
     }
 }
 

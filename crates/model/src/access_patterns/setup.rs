@@ -2,7 +2,6 @@
 
 use super::AccessPatterns;
 use super::program::READ_AHEAD;
-use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::{Arena, Ground, MAP_START, tables_of};
@@ -56,19 +55,13 @@ impl AccessPatterns {
         ((self.memory >> self.format.page_shift()) - self.watermarks().reserve) as usize
     }
 
-    /// What a run takes, table by table.
-    pub(super) fn footprint<F: Arch>(&self) -> Footprint {
-        let (limits, tables) = self.limits::<F>();
-        Footprint::of::<F>(&limits, tables)
-    }
-
     pub(super) fn arena<F: Arch>(&self) -> Arena {
         let (limits, tables) = self.limits::<F>();
         Arena::new::<F>(&limits, tables)
     }
 
     /// Limits and page tables of a run.
-    fn limits<F: Arch>(&self) -> (Limits, usize) {
+    pub(super) fn limits<F: Arch>(&self) -> (Limits, usize) {
         let limits = Limits {
             frames: self.frames(),
             folios: self.frames(),

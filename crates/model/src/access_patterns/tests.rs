@@ -1,7 +1,8 @@
 //! The scenario on the machine of its thread.
 
-use super::{AccessPatterns, POLICIES, table};
-use crate::Model;
+use super::{AccessPatterns, table};
+use crate::{Model, Scenario as _};
+use pageout_experiment::scenarios::Compared;
 use pageout_experiment::this_machine::this_run;
 use pageout_experiment::variant::Variant;
 use pageout_record::schema::{Record, RecordSet};
@@ -31,7 +32,7 @@ fn records_are_the_same_bytes_on_any_number_of_host_threads() {
     machine.draws = 2;
     let json = |threads: usize| {
         let threads = NonZeroUsize::new(threads).unwrap();
-        let records = records(SMALL, &POLICIES, &Model { threads, ..machine.clone() });
+        let records = records(SMALL, &Compared::POLICIES, &Model { threads, ..machine.clone() });
         serde_json::to_string(&records).expect("records are JSON")
     };
     let one = json(1);
@@ -42,7 +43,7 @@ fn records_are_the_same_bytes_on_any_number_of_host_threads() {
 
 #[test]
 fn every_page_of_a_file_used_in_order_is_read_once_and_reclaimed() {
-    for record in records(&format!("{SMALL} pattern=seq"), &POLICIES, &model(1)) {
+    for record in records(&format!("{SMALL} pattern=seq"), &Compared::POLICIES, &model(1)) {
         // Some of it is in memory from before, and some is read ahead past the last page used.
         let read = value(&record, "pages read");
         assert!((0.5..1.1).contains(&read), "{read}: {:?}", record.fields);
@@ -59,7 +60,7 @@ fn every_page_of_a_file_used_in_order_is_read_once_and_reclaimed() {
 #[test]
 fn policies_do_what_they_say() {
     let fields = format!("{SMALL} pattern=hot-random access=read");
-    let [sync, nosync, none] = &records(&fields, &POLICIES, &model(1))[..] else {
+    let [sync, nosync, none] = &records(&fields, &Compared::POLICIES, &model(1))[..] else {
         panic!("a record a policy");
     };
     let of = |record: &Record, name| value(record, name);
@@ -79,7 +80,7 @@ fn the_table_s_layout() {
         [[3.0, 3.0, 3.0], [3.0, 3.0, 3.0], [4.0, 4.0, 4.0]],
     ];
     let fields = format!("{SMALL} pattern=seq,hot-random access=read");
-    let mut records = records(&fields, &POLICIES, &model(1));
+    let mut records = records(&fields, &Compared::POLICIES, &model(1));
     for (record, values) in records.iter_mut().zip(runs.as_flattened()) {
         for metric in &mut record.metrics {
             metric.values = if metric.name == super::TIME { values.to_vec() } else { vec![1.25] };
@@ -121,7 +122,7 @@ fn other_machines_run_it() {
         for cores in [1, 4] {
             let cores = Some(cores);
             let model = Model { platform: platform.clone(), cores, ..model(1) };
-            for record in records(fields, &POLICIES[1..], &model) {
+            for record in records(fields, &Compared::POLICIES[1..], &model) {
                 assert!(value(&record, "pages reclaimed") > 0.0);
             }
         }
@@ -134,7 +135,7 @@ fn show() {
     let fields = std::env::var("FIELDS").unwrap_or_else(|_| SMALL.to_owned());
     let runs = std::env::var("RUNS").map_or(5, |runs| runs.parse().expect("a number"));
     let begun = std::time::Instant::now();
-    let records = records(&fields, &POLICIES, &model(runs));
+    let records = records(&fields, &Compared::POLICIES, &model(runs));
     let runs = records.len() as u32 * runs;
     println!("{}", table(&RecordSet::new(this_run(), records)));
     println!("{:?} a run", begun.elapsed() / runs);

@@ -1,7 +1,7 @@
 //! The part of `bench machine` about real programs: a sample trace, repeated in half of its memory
 //! on a modelled core, with its faults and all that the engine does in them.
 
-use crate::memcg_trace::PricedTrace;
+use crate::memcg_trace::MemcgTrace;
 use crate::{Model, One};
 use pageout_experiment::clock::timed;
 use pageout_experiment::formats::FormatName;
@@ -67,7 +67,7 @@ fn program(
     let repeat = u32::try_from(repeat).expect("samples are long");
     let lists =
         TraceModelledLists { format: vec![format], repeat: vec![repeat], ..Default::default() };
-    let parsed = PricedTrace::all(&lists, sample, &model).expect("samples suit the servers");
+    let parsed = MemcgTrace::all(&lists, sample, &model).expect("samples suit the servers");
     let [one] = &parsed[..] else { unreachable!("one format and order are one scenario") };
     let plan = one.plan().expect("a sample fits");
     let (variant, run) = (Variant::of(Family::Line), One { draw: Draw::Nominal, seed });

@@ -8,11 +8,10 @@ mod tests;
 
 pub use run::{LOOP, Outcome};
 
-use crate::{Model, OnMachine, One, Scenario};
-use pageout_experiment::declare::{Checked, Declared, read};
-use pageout_experiment::fields::FieldError;
+use crate::{Model, Modelled, OnMachine, One, Scenario};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::footprint::Footprint;
-use pageout_experiment::formats::{Arch, with_format};
+use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::scenarios::{self, ForkHeavyLists};
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::tables_of;
@@ -24,24 +23,6 @@ use pageout_record::schema::{Labels, Metric};
 pub type ForkHeavy = OnMachine<scenarios::ForkHeavy>;
 
 impl ForkHeavy {
-    /// Scenarios from `FIELD=VALUE` arguments.
-    ///
-    /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
-    pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
-        let mut lists = ForkHeavyLists { format: model.formats(), ..Default::default() };
-        read::<scenarios::ForkHeavy>(arguments, &mut lists)?;
-        Self::all(&lists, model)
-    }
-
-    /// Every combination of `lists`, each on the machine that the model has for its format.
-    ///
-    /// # Errors
-    /// [`FieldError`], also for a format that the machine has no entries of.
-    pub fn all(lists: &ForkHeavyLists, model: &Model) -> Result<Vec<Self>, FieldError> {
-        Self::each(scenarios::ForkHeavy::combined(lists)?, |one| one.format, model)
-    }
-
     /// Shells on a machine of so many cores: the last core is the reclaiming task's.
     const fn shells(cores: u16) -> u16 {
         if cores == 1 { 1 } else { cores - 1 }
@@ -71,6 +52,16 @@ impl ForkHeavy {
 
     fn tables<F: Arch>(&self, cores: u16) -> usize {
         tables_of::<F>(self.pages::<F>(), 2 * u32::from(Self::shells(cores)), MapAs::Ptes)
+    }
+}
+
+impl Modelled for scenarios::ForkHeavy {
+    fn lists(model: &Model) -> ForkHeavyLists {
+        ForkHeavyLists { format: model.formats(), ..Default::default() }
+    }
+
+    fn format(&self) -> FormatName {
+        self.format
     }
 }
 

@@ -1,9 +1,9 @@
 //! The scenario: what deferring costs whoever changes an address space.
 
 use super::{ForkHeavy, LOOP};
-use crate::sweep::FlushSweep;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::FieldError;
+use pageout_experiment::scenarios::Compared;
 use pageout_experiment::variant::Variant;
 use pageout_machine::platform::Platform;
 use pageout_reclaim::ShootdownWhen;
@@ -33,7 +33,7 @@ fn value(record: &Record, name: &str) -> f64 {
 }
 
 fn at(shootdown: ShootdownWhen) -> Variant {
-    Variant { shootdown, ..FlushSweep::variants()[0] }
+    Variant { shootdown, ..Compared::SHOOTDOWN[0] }
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn without_reclaim_nothing_is_put_off() {
     for platform in ["kunpeng-920-class", "x86-server-class"] {
         let model = model(platform, 4);
         let fields = "size=64KiB loops=3 reclaim=never";
-        let [immediate, deferred] = &records(fields, &FlushSweep::variants(), &model)[..] else {
+        let [immediate, deferred] = &records(fields, &Compared::SHOOTDOWN, &model)[..] else {
             panic!("two variants")
         };
         assert_eq!(immediate.metrics, deferred.metrics, "{platform}");
@@ -56,7 +56,7 @@ fn reclaim_meets_the_shells_on_any_number_of_cores() {
         for (cores, loops) in [(1, 300), (2, 4), (5, 4)] {
             let model = model(platform, cores);
             let fields = format!("size=128KiB loops={loops}");
-            for record in records(&fields, &FlushSweep::variants(), &model) {
+            for record in records(&fields, &Compared::SHOOTDOWN, &model) {
                 let written = value(&record, "pages written to swap");
                 assert!(written > 0.0, "{platform}, {cores} cores");
                 assert!(value(&record, LOOP) > 0.0);
@@ -92,7 +92,7 @@ fn records_are_the_same_bytes_on_any_number_of_host_threads() {
         let threads = NonZeroUsize::new(threads).unwrap();
         let model = Model { threads, ..machine.clone() };
         let fields = "size=64KiB loops=2 reclaim=running,never";
-        let records = records(fields, &FlushSweep::variants(), &model);
+        let records = records(fields, &Compared::SHOOTDOWN, &model);
         serde_json::to_string(&records).expect("records are JSON")
     };
     let one = json(1);

@@ -7,11 +7,10 @@ mod tests;
 
 pub use run::{CPU_SHARE, Outcome, REPETITION, UNMAP_SHARE};
 
-use crate::{Model, OnMachine, One, Scenario};
-use pageout_experiment::declare::{Checked, Declared, read};
-use pageout_experiment::fields::FieldError;
+use crate::{Model, Modelled, OnMachine, One, Scenario};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::footprint::Footprint;
-use pageout_experiment::formats::{Arch, with_format};
+use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::scenarios::{self, PageoutSharedLists};
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::tables_of;
@@ -23,25 +22,6 @@ use pageout_record::schema::{Labels, Metric};
 pub type PageoutShared = OnMachine<scenarios::PageoutShared>;
 
 impl PageoutShared {
-    /// Scenarios from `FIELD=VALUE` arguments: the thread's but for the times, since after the
-    /// first one repetition is like another.
-    ///
-    /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
-    pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
-        let mut lists = PageoutSharedLists { format: model.formats(), ..Default::default() };
-        read::<scenarios::PageoutShared>(arguments, &mut lists)?;
-        Self::all(&lists, model)
-    }
-
-    /// Every combination of `lists`, each on the machine that the model has for its format.
-    ///
-    /// # Errors
-    /// [`FieldError`], also for a format that the machine has no entries of.
-    pub fn all(lists: &PageoutSharedLists, model: &Model) -> Result<Vec<Self>, FieldError> {
-        Self::each(scenarios::PageoutShared::combined(lists)?, |one| one.format, model)
-    }
-
     fn pages<F: Arch>(&self) -> usize {
         (self.bytes >> F::PAGE_SHIFT) as usize
     }
@@ -64,6 +44,17 @@ impl PageoutShared {
 
     fn tables<F: Arch>(&self) -> usize {
         tables_of::<F>(self.pages::<F>(), self.processes, MapAs::Ptes)
+    }
+}
+
+impl Modelled for scenarios::PageoutShared {
+    /// The thread's but for the times, since after the first one repetition is like another.
+    fn lists(model: &Model) -> PageoutSharedLists {
+        PageoutSharedLists { format: model.formats(), ..Default::default() }
+    }
+
+    fn format(&self) -> FormatName {
+        self.format
     }
 }
 

@@ -1,9 +1,9 @@
 //! The scenario: what repetitions are, and who is told of what.
 
 use super::{CPU_SHARE, PageoutShared, REPETITION};
-use crate::sweep::FlushSweep;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::FieldError;
+use pageout_experiment::scenarios::Compared;
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
 use std::num::NonZeroUsize;
@@ -23,7 +23,7 @@ fn parse(fields: &str, model: &Model) -> Result<Vec<PageoutShared>, FieldError> 
 /// At once, and deferred.
 fn records(fields: &str, model: &Model) -> Vec<Record> {
     let all = parse(fields, model).expect("fields of the scenario");
-    PageoutShared::records(&all, &FlushSweep::variants(), model, &mut |_, _| {})
+    PageoutShared::records(&all, &Compared::SHOOTDOWN, model, &mut |_, _| {})
 }
 
 fn value(record: &Record, name: &str) -> f64 {

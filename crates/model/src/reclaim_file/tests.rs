@@ -1,6 +1,6 @@
 //! The scenario on modelled machines.
 
-use super::{Done, FLUSHING, NOTIFYING, Priced, Run, STOLEN, Setup, WHOLE};
+use super::{Done, FLUSHING, NOTIFYING, ReclaimFile, Run, STOLEN, Setup, WHOLE};
 use crate::{Kernel, Model, One, Scenario as _, Swap};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_host::reclaim_file;
@@ -22,8 +22,8 @@ fn model(platform: &str, cores: u16) -> Model {
 
 fn records(fields: &str, variants: &[Variant], model: &Model) -> Vec<Record> {
     let fields: Vec<_> = fields.split(' ').map(str::to_owned).collect();
-    let all = Priced::parse(&fields, model).expect("fields of the scenario");
-    Priced::records(&all, variants, model, &mut |_, _| {})
+    let all = ReclaimFile::parse(&fields, model).expect("fields of the scenario");
+    ReclaimFile::records(&all, variants, model, &mut |_, _| {})
 }
 
 fn value(record: &Record, name: &str) -> f64 {
@@ -125,7 +125,7 @@ fn kept(secondary: &str, asks: bool) -> [usize; 2] {
     let fields =
         format!("order=0 format=arm64-4k size=4MiB young=50% reclaim=10% secondary={secondary}");
     let fields: Vec<_> = fields.split(' ').map(str::to_owned).collect();
-    let one = &Priced::parse(&fields, &model).expect("fields of the scenario")[0];
+    let one = &ReclaimFile::parse(&fields, &model).expect("fields of the scenario")[0];
     let (variant, seed) = (STEPS[2], 1);
     let mut arena = one.arena::<Arm64_4K>(4);
     let caps = one.platform.shape().caps::<Arm64_4K>();

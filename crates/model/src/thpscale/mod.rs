@@ -15,15 +15,14 @@ pub use outcome::{
     AMEAN, BASE, BOTH, DRAWN, ELAPSED, HUGE, HUGE_SHARE, Outcome, SYSTEM, USER, WAITING,
 };
 
-use crate::{Model, OnMachine, One, Scenario};
-use pageout_experiment::declare::{Checked, Declared, read};
+use crate::{Model, Modelled, OnMachine, One, Scenario};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
-use pageout_experiment::formats::with_format;
+use pageout_experiment::formats::{FormatName, with_format};
 use pageout_experiment::scenarios::{self, ThpscaleLists};
 use pageout_experiment::variant::Variant;
 use pageout_machine::Report;
-use pageout_paging::tlb::YoungFlush;
 use pageout_record::schema::{Labels, Metric};
 use run::run;
 
@@ -31,38 +30,27 @@ use run::run;
 pub type Thpscale = OnMachine<scenarios::Thpscale>;
 
 impl Thpscale {
-    /// What kernels do, by the architecture's policy, against no invalidation after a young bit was
-    /// cleared.
-    pub const VARIANTS: [Variant; 2] =
-        [Variant::BEFORE, Variant { flush: Some(YoungFlush::None), ..Variant::BEFORE }];
-
-    /// Scenarios from `FIELD=VALUE` arguments. Without a platform or a format, the thread's:
-    /// arm64-4k.
-    ///
-    /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
-    pub fn parse(arguments: &[String], model: &Model) -> Result<Vec<Self>, FieldError> {
-        let mut lists = lists_for(model);
-        read::<scenarios::Thpscale>(arguments, &mut lists)?;
-        Self::each(scenarios::Thpscale::combined(&lists)?, |one| one.format, model)
-    }
-
     /// All rows of the thread's table, with about so much memory each.
     ///
     /// # Errors
     /// [`FieldError`] if the model's platform has no huge pages of 2 MiB.
     pub fn rows_near(bytes: u64, model: &Model) -> Result<Vec<Self>, FieldError> {
-        let all = scenarios::Thpscale::combined(&lists_for(model))?;
-        let all = all.into_iter().map(|one| one.near(bytes)).collect();
-        Self::each(all, |one| one.format, model)
+        let all = Self::all(&scenarios::Thpscale::lists(model), model)?.into_iter();
+        Ok(all.map(|one| Self::new(one.near(bytes), one.platform)).collect())
     }
 }
 
-/// What is run where nothing is given.
-fn lists_for(model: &Model) -> ThpscaleLists {
-    let lists = ThpscaleLists::default();
-    let format = if model.platform.is_some() { model.formats() } else { lists.format };
-    ThpscaleLists { format, ..lists }
+impl Modelled for scenarios::Thpscale {
+    /// Without a platform, the thread's format: arm64-4k.
+    fn lists(model: &Model) -> ThpscaleLists {
+        let lists = ThpscaleLists::default();
+        let format = if model.platform.is_some() { model.formats() } else { lists.format };
+        ThpscaleLists { format, ..lists }
+    }
+
+    fn format(&self) -> FormatName {
+        self.format
+    }
 }
 
 impl Scenario for Thpscale {

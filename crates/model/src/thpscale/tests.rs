@@ -1,7 +1,7 @@
 //! The scenario on small machines.
 
 use super::*;
-use pageout_experiment::scenarios::SLOT;
+use pageout_experiment::scenarios::{Compared, SLOT};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
 use std::num::NonZeroUsize;
@@ -19,7 +19,7 @@ fn parse(fields: &str) -> Result<Vec<Thpscale>, FieldError> {
 
 fn records(fields: &str, model: &Model) -> Vec<Record> {
     let all = parse(fields).expect("fields of the scenario");
-    Thpscale::records(&all, &Thpscale::VARIANTS, model, &mut |_, _| {})
+    Thpscale::records(&all, &Compared::YOUNG_FLUSH, model, &mut |_, _| {})
 }
 
 fn values<'a>(record: &'a Record, name: &str) -> &'a [f64] {

@@ -1,0 +1,179 @@
+//! What is asked for of a scenario on this ground, whatever its fields are.
+
+use crate::layout::Arena;
+use crate::replay::Replay;
+use crate::residency::ReplayError;
+use crate::scenario::{How, OnHost, check_bytes};
+use pageout_experiment::declare::{Checked, Declared};
+use pageout_experiment::fields::FieldError;
+use pageout_experiment::footprint::Footprint;
+use pageout_experiment::rounds::Cell;
+use pageout_experiment::scenarios::{self, AgeFile, AgingRounds, MadvFree, ReclaimFile, TraceAged};
+use pageout_experiment::variant::{Axes, Variant};
+use pageout_paging::pte::X86_64;
+use pageout_reclaim::Limits;
+use pageout_record::schema::Labels;
+use pageout_trace::source::TraceSource;
+
+/// A scenario with one value a field.
+pub trait Scenario {
+    /// Its name in records.
+    fn name(&self) -> &'static str;
+
+    /// Its fields as records carry them.
+    fn labels(&self) -> Labels;
+
+    /// The axes in which its variants may differ.
+    fn axes(&self) -> Axes;
+
+    /// What it takes, table by table; `None` where that is known once it has been played.
+    fn footprint(&self) -> Option<Footprint>;
+
+    /// Memory for its cell.
+    fn arena(&self) -> Arena;
+
+    /// It on its [`Scenario::arena`], ready to be measured under `variants`.
+    ///
+    /// # Errors
+    /// [`ReplayError`] of a trace.
+    fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        how: How,
+    ) -> Result<Box<dyn Cell + 'a>, ReplayError>;
+
+    /// Runs it once under a variant of generations, then writes each of `commands` to `lru_gen` in
+    /// a call of its own; what that says in the end of the root and of its cgroup. `None` if it
+    /// leaves no generations.
+    ///
+    /// # Errors
+    /// [`ReplayError`], also for the first command that is refused.
+    fn generations(
+        &self,
+        variant: Variant,
+        seed: u64,
+        commands: &[String],
+    ) -> Result<Option<String>, ReplayError>;
+}
+
+/// What `FIELD=VALUE` arguments ask for of a scenario; `trace` is for scenario `trace`.
+///
+/// # Errors
+/// [`FieldError`] names the field, what was found and what is accepted.
+///
+/// # Panics
+/// If the scenario does not run on this ground.
+pub fn scenarios(
+    of: scenarios::Scenario,
+    fields: &[String],
+    trace: &TraceSource,
+) -> Result<Vec<Box<dyn Scenario>>, FieldError> {
+    use scenarios::Scenario as Of;
+    match of {
+        Of::ReclaimFile => ReclaimFile::parse(fields).map(boxed),
+        Of::AgeFile => AgeFile::parse(fields).map(boxed),
+        Of::MadvFree => MadvFree::parse(fields).map(boxed),
+        Of::AgingRounds => AgingRounds::parse(fields).map(boxed),
+        Of::Trace => Replay::parse(fields, trace).map(boxed),
+        Of::Thpscale | Of::PageoutShared | Of::ForkHeavy | Of::AccessPatterns => {
+            unreachable!("{} is not declared for ground host", of.name())
+        }
+    }
+}
+
+/// The scenarios, with their kind forgotten.
+pub fn boxed<S: Scenario + 'static>(all: Vec<S>) -> Vec<Box<dyn Scenario>> {
+    all.into_iter().map(|one| Box::new(one) as Box<dyn Scenario>).collect()
+}
+
+/// Checks that the scenarios' memory, all at once, is there, as far as it is known.
+///
+/// # Errors
+/// [`FieldError::Together`] with what they need and what there is.
+pub fn check_memory<'s>(all: impl IntoIterator<Item = &'s dyn Scenario>) -> Result<(), FieldError> {
+    let mut known = all.into_iter().filter_map(|one| Some((one.name(), one.footprint()?.bytes())));
+    let Some((name, first)) = known.next() else { return Ok(()) };
+    check_bytes(name, first + known.map(|(_, bytes)| bytes).sum::<u64>())
+}
+
+impl<S: OnHost> Scenario for S {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+
+    fn labels(&self) -> Labels {
+        self.record_labels()
+    }
+
+    fn axes(&self) -> Axes {
+        S::AXES
+    }
+
+    fn footprint(&self) -> Option<Footprint> {
+        Some(OnHost::footprint(self))
+    }
+
+    fn arena(&self) -> Arena {
+        OnHost::arena(self)
+    }
+
+    fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        how: How,
+    ) -> Result<Box<dyn Cell + 'a>, ReplayError> {
+        Ok(OnHost::cell(self, arena, variants, how))
+    }
+
+    fn generations(
+        &self,
+        variant: Variant,
+        seed: u64,
+        commands: &[String],
+    ) -> Result<Option<String>, ReplayError> {
+        Ok(OnHost::generations(self, variant, seed, commands).transpose()?)
+    }
+}
+
+impl Scenario for Replay {
+    fn name(&self) -> &'static str {
+        TraceAged::NAME
+    }
+
+    fn labels(&self) -> Labels {
+        self.labels()
+    }
+
+    fn axes(&self) -> Axes {
+        self.axes()
+    }
+
+    fn footprint(&self) -> Option<Footprint> {
+        None
+    }
+
+    /// None: it takes its memory as it plays the trace.
+    fn arena(&self) -> Arena {
+        Arena::new::<X86_64>(&Limits::NOTHING, 0)
+    }
+
+    fn cell<'a>(
+        &self,
+        _arena: &'a mut Arena,
+        variants: &[Variant],
+        _how: How,
+    ) -> Result<Box<dyn Cell + 'a>, ReplayError> {
+        self.clone().plan(variants)
+    }
+
+    fn generations(
+        &self,
+        variant: Variant,
+        _seed: u64,
+        commands: &[String],
+    ) -> Result<Option<String>, ReplayError> {
+        self.generations(variant, commands)
+    }
+}
