@@ -7,9 +7,9 @@ use crate::{output, progress, tables};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::Rounds;
 use pageout_experiment::scenarios::ReclaimFile;
+use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_host::bench;
-use pageout_host::reclaim_file;
 use pageout_host::scenario::OnHost;
 use pageout_model::bench as model;
 use pageout_record::compare::compare;
@@ -62,7 +62,7 @@ fn young_text(set: &RecordSet, options: Options) -> Result<String, CliError> {
 fn reclaim_text(set: &RecordSet, options: Options) -> Result<String, CliError> {
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let table = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim))?;
-    let fixed = tables::fixed(&table, reclaim_file::WHOLE, &bench::FIXED.map(|stage| stage.name()));
+    let fixed = tables::fixed(&table, WHOLE.name, &bench::FIXED.map(|stage| stage.name()));
     let table = render::comparison(&table, options);
     Ok(format!("{table}\n{fixed}\n{}", tables::goals(set)))
 }
@@ -115,6 +115,6 @@ fn scale_text(set: &RecordSet) -> String {
         found.map(|one| one.footprint().bytes())
     };
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
-    let sizes = tables::sizes(&runs, reclaim_file::WHOLE, memory);
+    let sizes = tables::sizes(&runs, WHOLE.name, memory);
     format!("{sizes}\n{}", tables::goals(set))
 }

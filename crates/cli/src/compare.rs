@@ -10,6 +10,7 @@ use crate::trace::{failed, source_of};
 use crate::{fail_on, files, model, output, progress, tables};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
+use pageout_experiment::scenarios::metrics::reclaim_file::{SAMPLING_ERROR, WHILE_SAMPLED, WHOLE};
 use pageout_experiment::scenarios::{Compared, ReclaimFile, Scenario as Of};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_host::floor::Floors;
@@ -67,6 +68,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     files::refuse(args)?;
     let common = &args.common;
     let request = Request::new(args.scenario.as_deref(), &args.fields, common)?;
+    if let Some(scenario) = request.scenario {
+        fail_on::check(args, scenario.name(), &request.metrics)?;
+    }
     let variants = Variants::of_arguments(args, request.lru)?;
     if common.ground == Ground::Model {
         return model::compare(&request, args, &variants.of(request.compared));
@@ -242,7 +246,8 @@ struct MainPart {
 fn main_parts(set: &RecordSet, variants: &Variants) -> Vec<MainPart> {
     let part = |title, mut times: RecordSet, base| {
         for record in &mut times.records {
-            let shown = |metric: &Metric| !reclaim_file::ABOUT_SAMPLING.contains(&&*metric.name);
+            let sampler = [WHILE_SAMPLED.name, SAMPLING_ERROR.name];
+            let shown = |metric: &Metric| !sampler.contains(&&*metric.name);
             record.metrics.retain(|metric| metric.basis == Basis::Measured && shown(metric));
         }
         MainPart { title, times, base }
@@ -283,7 +288,7 @@ fn main_table(
     }
     for (records, base) in [(&classic, &base), (&mglru, &mglru_base)] {
         let compared = compare_records(records, base)?;
-        text += &format!("{}\n", tables::saved(&compared, reclaim_file::WHOLE));
+        text += &format!("{}\n", tables::saved(&compared, WHOLE.name));
     }
     text += &format!("{}\n", tables::floors(set));
     for base in [&base, &mglru_base] {

@@ -89,6 +89,8 @@ pub(crate) enum CliError {
     Merge(#[from] MergeError),
     #[error(transparent)]
     FailOn(#[from] FailOnError),
+    #[error("--fail-on: {whose} metric `{metric}`{meant}; {known}")]
+    NoMetric { whose: String, metric: String, meant: String, known: String },
     #[error("--fail-on judges one scenario or record files, not the main table: name a scenario")]
     FailOnMainTable,
     #[error("{0} is for scenarios: record files have been measured already")]

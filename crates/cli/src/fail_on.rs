@@ -3,8 +3,12 @@
 use crate::args::CompareArgs;
 use crate::error::CliError;
 use crate::output;
-use pageout_record::compare::{Outcome, compare_runs};
-use pageout_record::schema::{Labels, Metric, RecordFile};
+use pageout_experiment::fields::{meant, nearest};
+use pageout_experiment::kinds::one_of;
+use pageout_experiment::metrics::MetricSpec;
+use pageout_record::compare::{FailOn, FailOnError, Outcome, compare_runs};
+use pageout_record::schema::{Better, Labels, Metric, RecordFile};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -14,6 +18,51 @@ const FAILED: u8 = 1;
 const UNDECIDED: u8 = 125;
 /// From here on `git bisect run` stops, where any lower one would call the commit bad.
 const STOPS_BISECTION: u8 = 128;
+
+/// Refuses, before anything is measured, conditions on metrics that the scenario has not, or of
+/// which neither direction is better.
+pub(crate) fn check(
+    args: &CompareArgs,
+    scenario: &str,
+    has: &[MetricSpec],
+) -> Result<(), CliError> {
+    for condition in &args.fail_on {
+        let metric = &condition.metric;
+        let named = |spec: &&MetricSpec| spec.names().any(|name| name == *metric);
+        let Some(spec) = has.iter().find(named) else {
+            let nearest = nearest(metric, has.iter().map(|spec| spec.name));
+            return Err(CliError::NoMetric {
+                whose: format!("scenario {scenario} has no"),
+                metric: metric.clone(),
+                meant: meant(&nearest),
+                known: format!("`pageout scenarios {scenario}` lists what it has"),
+            });
+        };
+        if spec.better == Better::Neither {
+            let (of, metric) = (condition.to_string(), metric.clone());
+            return Err(FailOnError::NoDirection { of, metric }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses conditions on metrics that no record of the files has.
+pub(crate) fn check_files(args: &CompareArgs, file: &RecordFile) -> Result<(), CliError> {
+    let all = file.records().flat_map(|record| &record.metrics);
+    let all: BTreeSet<&str> = all.map(|metric| &*metric.name).collect();
+    for FailOn { metric, .. } in &args.fail_on {
+        if !all.contains(&**metric) {
+            let nearest = nearest(metric, all.iter().copied());
+            return Err(CliError::NoMetric {
+                whose: "no record of the files has a".to_owned(),
+                metric: metric.clone(),
+                meant: meant(&nearest),
+                known: format!("expected {}", one_of(&all.into_iter().collect::<Vec<_>>())),
+            });
+        }
+    }
+    Ok(())
+}
 
 /// Judges records that were `told` by the conditions asked for, if any are: what came of each goes
 /// to standard error. Whoever wants no more of the table still gets the status.

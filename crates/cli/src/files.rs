@@ -47,6 +47,7 @@ pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, C
     let inputs: Vec<_> = named.iter().map(|of| Some(of.path.as_path())).collect();
     output::check(&args.common.output.paths(), &inputs)?;
     let file = merged(named, args.pool)?;
+    fail_on::check_files(args, &file)?;
     let ran = file.records().find(|record| record.ground != Ground::Published);
     let ran = ran.ok_or_else(|| CliError::NothingRan(named[0].path.display().to_string()))?;
     let base = match (&args.base, label_of(&file)) {

@@ -13,10 +13,10 @@ use pageout_experiment::declare::Declared;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Rounds, measure};
+use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::WHOLE;
 use pageout_host::scenario::{How, OnHost};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare};
 use pageout_record::render::{bar, exact};
@@ -115,7 +115,7 @@ fn runs(set: &RecordSet) -> RecordSet {
 fn screen(set: &RecordSet) -> Result<String, CliError> {
     let runs = runs(set);
     let of = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim))?;
-    let rows: Vec<&Row> = of.rows.iter().filter(|row| row.metric == WHOLE).collect();
+    let rows: Vec<&Row> = of.rows.iter().filter(|row| row.metric == WHOLE.name).collect();
     let parts = [
         with_styles(INTRO),
         "\n".to_owned(),

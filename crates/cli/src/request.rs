@@ -3,6 +3,7 @@
 use crate::error::CliError;
 use crate::options::Common;
 use pageout_experiment::fields::pairs;
+use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::{Compared, OnGround, Scenario};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_record::schema::Ground;
@@ -18,6 +19,8 @@ pub(crate) struct Request {
     pub lru: Option<Lru>,
     /// The variants that are compared where none are named.
     pub compared: Compared,
+    /// What its records may have.
+    pub metrics: Vec<MetricSpec>,
 }
 
 impl Request {
@@ -35,7 +38,7 @@ impl Request {
             return match common.ground {
                 Ground::Host => {
                     let (fields, compared) = (Vec::new(), Compared::Steps);
-                    Ok(Self { scenario: None, fields, lru: None, compared })
+                    Ok(Self { scenario: None, fields, lru: None, compared, metrics: Vec::new() })
                 }
                 ground => Err(CliError::NotOnGround { what: "the main table".to_owned(), ground }),
             };
@@ -49,7 +52,7 @@ impl Request {
             return Err(CliError::TraceNotUsed(what()));
         }
         let (mut lru, mut own) = (None, Vec::new());
-        let OnGround { takes_lru, compared, .. } = form(scenario, fields, common.ground)?;
+        let OnGround { takes_lru, compared, metrics, .. } = form(scenario, fields, common.ground)?;
         for field in fields {
             match field.strip_prefix("lru=").filter(|_| takes_lru && lru.is_none()) {
                 Some(choice) => lru = Some(Lru::parse(choice)?),
@@ -59,7 +62,7 @@ impl Request {
         if scenario == Scenario::AgingRounds {
             lru = Some(Lru::Mglru);
         }
-        Ok(Self { scenario: Some(scenario), fields: own, lru, compared })
+        Ok(Self { scenario: Some(scenario), fields: own, lru, compared, metrics })
     }
 }
 

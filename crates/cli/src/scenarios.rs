@@ -5,6 +5,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::scenario_list::{list, typed, wrapped};
 use pageout_experiment::scenarios::Scenario;
+use pageout_record::schema::Better;
 use std::fmt::Write;
 
 /// `scenarios`: all of them, or one with its fields.
@@ -27,8 +28,25 @@ fn detail(scenario: Scenario) -> String {
             let _ = writeln!(text, "  {}", typed(&row));
             text += &wrapped(&format!("{}: {}", row.about, row.accepted), "      ");
         }
+        text += "\n  Metrics of its records:\n";
+        for metric in &form.metrics {
+            let unit = if metric.unit.is_empty() { "a number" } else { metric.unit };
+            let (basis, better) = (metric.basis, direction(metric.better));
+            let drawn = if metric.drawn { " (and a value a draw: NAME, drawn)" } else { "" };
+            let _ = writeln!(text, "  {}: {unit}, {basis}{better}{drawn}", metric.name);
+            text += &wrapped(metric.about, "      ");
+        }
     }
     text
+}
+
+/// Which direction of a metric is an improvement.
+const fn direction(better: Better) -> &'static str {
+    match better {
+        Better::Lower => ", lower is better",
+        Better::Higher => ", higher is better",
+        Better::Neither => "",
+    }
 }
 
 /// The page of all scenarios.
@@ -38,8 +56,9 @@ fn reference() -> String {
 
 What `pageout run` and `pageout compare` take: a scenario, then fields as `FIELD=VALUE`. Every field
 takes several values with commas between; each combination is then run. A field left out has its
-default, or every value of it where the default is a list. `pageout scenarios --markdown` prints
-this page.
+default, or every value of it where the default is a list. Below are the metrics that records of the
+scenario may have, which `--fail-on` takes; where there are several names, the others have a value
+for each draw of prices. `pageout scenarios --markdown` prints this page.
 "
     .to_owned();
     for scenario in Scenario::ALL {
@@ -61,6 +80,22 @@ this page.
                     row.name, row.about, row.accepted
                 );
             }
+            text += "\n| metric | unit | basis | better | what it says |\n|---|---|---|---|---|\n";
+            for metric in &form.metrics {
+                let better = match metric.better {
+                    Better::Lower => "lower",
+                    Better::Higher => "higher",
+                    Better::Neither => "",
+                };
+                let _ = writeln!(
+                    text,
+                    "| `{}` | {} | {} | {better} | {} |",
+                    metric.names().collect::<Vec<_>>().join("`, `"),
+                    metric.unit,
+                    metric.basis,
+                    metric.about
+                );
+            }
         }
     }
     text
@@ -69,6 +104,7 @@ this page.
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pageout_experiment::metrics::MetricSpec;
 
     #[test]
     fn the_page_is_what_the_declarations_say() {
@@ -87,6 +123,10 @@ mod tests {
                 assert!(!form.fields.is_empty(), "{}", scenario.name());
                 for field in form.fields {
                     assert!(!field.about.is_empty(), "{} {}", scenario.name(), field.name);
+                }
+                let names: Vec<_> = form.metrics.iter().flat_map(MetricSpec::names).collect();
+                for (k, name) in names.iter().enumerate() {
+                    assert!(!names[..k].contains(name), "{} {name}", scenario.name());
                 }
             }
         }

@@ -3,6 +3,7 @@
 use crate::error::CliError;
 use crate::options::Rows;
 use pageout_experiment::footprint::{Footprint, PER_FOLIO, PER_PAGE};
+use pageout_experiment::scenarios::metrics::{ATOMICS, ENTRIES_VISITED, INVALIDATIONS};
 use pageout_experiment::variant::architecture_flush;
 use pageout_host::bench::{Bound, GOAL_RATIOS};
 use pageout_host::floor::FLOORS;
@@ -20,7 +21,7 @@ pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet
 /// What each variant saves of `metric` against the base, in what compares across grounds:
 /// nanoseconds, atomics, entries visited and invalidations a page.
 pub(crate) fn saved(of: &Comparison, metric: &str) -> String {
-    let counts = ["atomics", "entries visited", "invalidations"];
+    let counts = [ATOMICS, ENTRIES_VISITED, INVALIDATIONS].map(|metric| metric.name);
     let saves = of.others.iter().map(|other| format!("{other} saves, ns"));
     let columns = ["format", "order"].map(str::to_owned).into_iter().chain(saves);
     let columns = columns.chain(counts.map(str::to_owned));

@@ -1,8 +1,11 @@
 //! The tables of scenario `thpscale`, as mmtests prints them: the mean time of a slot by threads,
 //! and where the time of all rows went.
 
+use pageout_experiment::scenarios::metrics::machine::{BROADCASTS, HIDDEN, INTERRUPTS};
+use pageout_experiment::scenarios::metrics::thpscale::{
+    AMEAN, BOTH, ELAPSED, HUGE_SHARE, SYSTEM, USER, WAITING,
+};
 use pageout_model::interval;
-use pageout_model::thpscale::{BOTH, DRAWN, ELAPSED, HUGE_SHARE, SYSTEM, USER, WAITING};
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use pageout_record::stats::{Interval, Mean};
@@ -17,10 +20,10 @@ const COUNTS: [&str; 9] = [
     "compact_success",
     "allocstall_normal",
     "pgsteal_file",
-    "invalidations broadcast",
-    "interrupts",
-    "hidden accesses",
-    WAITING,
+    BROADCASTS.name,
+    INTERRUPTS.name,
+    HIDDEN.name,
+    WAITING.name,
 ];
 
 const LEGEND: &str = "\
@@ -34,7 +37,7 @@ a small memory distorts.
 /// All of it; `base` is the variant that others are compared with.
 pub(crate) fn table(set: &RecordSet, base: &Labels) -> String {
     let title = Titles::of(set);
-    let drawn = set.records.iter().any(|record| values(record, DRAWN).is_some());
+    let drawn = set.records.iter().any(|record| values(record, &AMEAN.drawn_name()).is_some());
     let mut text = format!(
         "{}, {}\n\n{}\n",
         pairs(&common(set, |record| &record.fields)),
@@ -70,7 +73,7 @@ fn times(set: &RecordSet, base: &Labels, title: &Titles, drawn: bool) -> Grid {
             gain.unwrap_or_default(),
             interval.map_or_else(String::new, |of| format!("{:.2} to {:.2}", of.low, of.high)),
             format!("{:.2}", of.deviation),
-            format!("{:.1}%", values(record, HUGE_SHARE).map_or(f64::NAN, |share| share[0])),
+            format!("{:.1}%", values(record, HUGE_SHARE.name).map_or(f64::NAN, |share| share[0])),
         ];
         if drawn {
             cells.push(against.and_then(|other| drawn_gain(other, record)).unwrap_or_default());
@@ -82,13 +85,14 @@ fn times(set: &RecordSet, base: &Labels, title: &Titles, drawn: bool) -> Grid {
 
 /// The mean of a record's slots, and its interval, if they are several.
 fn mean(record: &Record) -> Option<(Mean, Option<Interval>)> {
-    let of = Mean::of(values(record, BOTH)?)?;
+    let of = Mean::of(values(record, BOTH.name)?)?;
     Some((of, of.interval(LEVEL)))
 }
 
 /// The ends of the gain over draws, of which both have the same.
 fn drawn_gain(before: &Record, after: &Record) -> Option<String> {
-    let pairs = values(before, DRAWN)?.iter().zip(values(after, DRAWN)?);
+    let drawn = AMEAN.drawn_name();
+    let pairs = values(before, &drawn)?.iter().zip(values(after, &drawn)?);
     let ratios: Vec<_> = pairs.map(|(before, after)| after / before).collect();
     let Interval { low, high, .. } = interval(&ratios)?;
     Some(format!("{} to {}", percent(1.0, high), percent(1.0, low)))
@@ -110,7 +114,7 @@ fn durations(set: &RecordSet, base: &Labels, title: &Titles) -> Grid {
         let mean = |record| Mean::of(values(record, name)?);
         of.filter_map(mean).map(|mean| mean.mean).sum()
     };
-    for name in [USER, SYSTEM, ELAPSED] {
+    for name in [USER, SYSTEM, ELAPSED].map(|metric| metric.name) {
         for variant in &variants {
             let is_base = *variant == base;
             let gain = || percent(sum(base, name), sum(variant, name));

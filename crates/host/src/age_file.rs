@@ -7,15 +7,17 @@ use crate::walker::make_young;
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
-use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured, per_page};
+use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::rounds::{Cell, turns};
 use pageout_experiment::scenarios::AgeFile;
+use pageout_experiment::scenarios::metrics::age_file::{HELPER_ALONE, VISITED_BY_HELPER};
+use pageout_experiment::scenarios::metrics::{FOLIO_REFERENCED, FOLIOS_REFERENCED};
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, LockedTable, Order};
 use pageout_reclaim::{Aging, Limits};
-use pageout_record::schema::{Better, Ground, Metric, Record};
+use pageout_record::schema::{Ground, Metric, Record};
 
 fn spec(one: &AgeFile) -> FileSpec {
     let order = Order::new(one.order.in_format(one.format)).expect("parsed orders are small");
@@ -54,10 +56,10 @@ enum Stage {
 const STAGES: [Stage; 2] = [Stage::FolioReferenced, Stage::Helper];
 
 impl Stage {
-    const fn metric(self) -> &'static str {
+    const fn metric(self) -> MetricSpec {
         match self {
-            Self::FolioReferenced => "folio_referenced",
-            Self::Helper => "helper alone",
+            Self::FolioReferenced => FOLIO_REFERENCED,
+            Self::Helper => HELPER_ALONE,
         }
     }
 }
@@ -185,17 +187,11 @@ impl<F: Arch> Cell for AgeCell<'_, F> {
             let (counts, referenced) = self.counted(Stage::FolioReferenced, *variant);
             let (helper, _) = self.counted(Stage::Helper, *variant);
             let times = STAGES.into_iter().zip(samples);
-            let mut metrics: Vec<_> =
-                times.map(|(stage, ns)| measured(stage.metric(), NS_PER_PAGE, ns)).collect();
+            let mut metrics: Vec<_> = times.map(|(stage, ns)| stage.metric().of(ns)).collect();
             metrics.extend(counts.metrics(pages));
             let by_helper = helper.entries_visited as f64 / pages;
-            metrics.push(per_page("entries visited by the helper alone", by_helper));
-            metrics.push(counted(
-                "folios referenced",
-                "folios",
-                referenced as f64,
-                Better::Neither,
-            ));
+            metrics.push(VISITED_BY_HELPER.one(by_helper));
+            metrics.push(FOLIOS_REFERENCED.one(referenced as f64));
             record(*variant, metrics)
         };
         self.variants.iter().map(with_counts).collect()

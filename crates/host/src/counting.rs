@@ -3,7 +3,7 @@
 
 use crate::env::HostEnv;
 use pageout_experiment::formats::Arch;
-use pageout_experiment::metrics::per_page;
+use pageout_experiment::scenarios::metrics::TABLES;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::table::{HostTable, LINE};
 use pageout_paging::{Env, Format, Notifier, Order, Pfn, Pte, Sound, Table};
@@ -27,13 +27,9 @@ pub struct Counts {
 impl Counts {
     /// The counts of a pass over `pages` pages, each as so many a page.
     pub fn metrics(&self, pages: f64) -> Vec<Metric> {
-        let per_page = |name: &str, count: u64| per_page(name, count as f64 / pages);
-        vec![
-            per_page("entries visited", self.entries_visited),
-            per_page("atomics", self.atomics),
-            per_page("invalidations", self.invalidations),
-            per_page("barriers", self.barriers),
-        ]
+        let counts = [self.entries_visited, self.atomics, self.invalidations, self.barriers];
+        let all = TABLES.iter().zip(counts);
+        all.map(|(metric, count)| metric.one(count as f64 / pages)).collect()
     }
 }
 

@@ -5,15 +5,16 @@
 
 use crate::counting::{Counter, CountingEnv};
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
-use crate::reclaim_file::WHOLE;
 use crate::scenario::{How, OnHost};
 use crate::walker::{Touch, touch};
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
-use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured};
+use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::rounds::{Cell, turns};
 use pageout_experiment::scenarios::MadvFree;
+use pageout_experiment::scenarios::metrics::EXAMINED;
+use pageout_experiment::scenarios::metrics::reclaim_file::{FREED_LAZILY, SWAPPED_OUT, WHOLE};
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, VirtAddr, VirtRange};
@@ -21,7 +22,7 @@ use pageout_reclaim::{
     Access, Advice, Counter as VmCounter, CpuCtx, Errno, Fault, FaultKind, Limits, MapAs,
     MappingKind, MemcgId, NewVma, Tuning, VmFlags, World, handle_fault,
 };
-use pageout_record::schema::{Better, Ground as RecordGround, Metric, Record};
+use pageout_record::schema::{Ground as RecordGround, Metric, Record};
 use std::marker::PhantomData;
 
 const SIZED: &str = "the arena is sized for the scenario";
@@ -140,12 +141,11 @@ impl<F: Arch> MadvFreeCell<'_, F> {
         let pages = setup.reclaim(&env, variant.tuning(F::FLUSH)).expect("it can be freed");
         let in_4k = |pages: u64| (pages << (F::PAGE_SHIFT - 12)) as f64;
         let vmstat = setup.ground.maps.memcg(setup.memcg).vmstat();
-        let of =
-            |name, counter, better| counted(name, "4K pages", in_4k(vmstat.get(counter)), better);
+        let of = |metric: MetricSpec, counter| metric.one(in_4k(vmstat.get(counter)));
         let mut metrics = counter.counts().metrics(in_4k(pages));
-        metrics.push(of("pages freed lazily", VmCounter::Pglazyfreed, Better::Neither));
-        metrics.push(of("pages examined", VmCounter::PgscanProactive, Better::Lower));
-        metrics.push(of("pages swapped out", VmCounter::Pswpout, Better::Lower));
+        metrics.push(of(FREED_LAZILY, VmCounter::Pglazyfreed));
+        metrics.push(of(EXAMINED, VmCounter::PgscanProactive));
+        metrics.push(of(SWAPPED_OUT, VmCounter::Pswpout));
         metrics
     }
 }
@@ -166,7 +166,7 @@ impl<F: Arch> Cell for MadvFreeCell<'_, F> {
         let all: Vec<_> =
             self.variants.iter().map(|(variant, ns)| (*variant, ns.clone())).collect();
         let record = |(variant, ns): (Variant, Vec<f64>)| {
-            let time = (!ns.is_empty()).then(|| measured(WHOLE, NS_PER_PAGE, &ns));
+            let time = (!ns.is_empty()).then(|| WHOLE.of(&ns));
             Record {
                 scenario: MadvFree::NAME.to_owned(),
                 ground: RecordGround::Host,

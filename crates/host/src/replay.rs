@@ -15,12 +15,14 @@ use crate::residency::{
 use crate::steps::{Step, Steps};
 use crate::walker::{Touch, touch};
 use pageout_experiment::clock::timed;
-use pageout_experiment::declare::{Declared, Lists, names, read};
-use pageout_experiment::fields::{FieldError, OrderName, distinct, pairs};
+use pageout_experiment::declare::{Checked, Declared, Lists, names};
+use pageout_experiment::fields::{FieldError, OrderName, pairs};
 use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::kinds::Kind;
-use pageout_experiment::metrics::{NS_PER_PAGE, counted, labels, measured};
+use pageout_experiment::metrics::labels;
 use pageout_experiment::rounds::{Cell, turns};
+use pageout_experiment::scenarios::metrics::trace::{NR_AGINGS, PAGES_AGED};
+use pageout_experiment::scenarios::metrics::{FOLIO_REFERENCED, FOLIOS_REFERENCED};
 use pageout_experiment::scenarios::{
     MemoryLimit, TraceAged, TraceAgedLists, TraceLimited, TraceLimitedLists,
 };
@@ -32,7 +34,7 @@ use pageout_reclaim::{
     Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
     VmFlags, VmaId, map_folio, zap_folio,
 };
-use pageout_record::schema::{Better, Ground as RecordGround, Labels, Metric, Record};
+use pageout_record::schema::{Ground as RecordGround, Labels, Metric, Record};
 use pageout_trace::PageRange;
 use pageout_trace::source::TraceSource;
 use std::collections::BTreeMap;
@@ -69,34 +71,18 @@ impl Replay {
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
     pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
-        let source = || trace.clone();
+        let with = |format, order, what| Self { source: trace.clone(), format, order, what };
         let given: Vec<_> = pairs(arguments)?.into_iter().map(|(field, _)| field).collect();
         if !given.contains(&"limit") {
-            let mut lists = TraceAgedLists::default();
-            read::<TraceAged>(arguments, &mut lists).map_err(or_limited)?;
-            distinct(&lists.order, &lists.format)?;
-            let one = |TraceAged { format, order, every }| Self {
-                source: source(),
-                format,
-                order,
-                what: What::Age(every),
-            };
-            return Ok(lists.combinations().into_iter().map(one).collect());
+            let all = TraceAged::parse(arguments).map_err(or_limited)?.into_iter();
+            return Ok(all.map(|of| with(of.format, of.order, What::Age(of.every))).collect());
         }
         if given.contains(&"every") {
             let problem = "every is for aging all that is resident, not for a limit";
             return Err(FieldError::together(TraceLimited::NAME, problem));
         }
-        let mut lists = TraceLimitedLists::default();
-        read::<TraceLimited>(arguments, &mut lists)?;
-        distinct(&lists.order, &lists.format)?;
-        let one = |TraceLimited { format, order, limit }| Self {
-            source: source(),
-            format,
-            order,
-            what: What::Limit(limit),
-        };
-        Ok(lists.combinations().into_iter().map(one).collect())
+        let all = TraceLimited::parse(arguments)?.into_iter();
+        Ok(all.map(|of| with(of.format, of.order, What::Limit(of.limit))).collect())
     }
 
     /// The axes in which variants of it may differ.
@@ -375,14 +361,11 @@ impl<F: Arch> Cell for ReplayCell<F> {
         let record = |k: usize| {
             let found = counting[k];
             let counts: Counts = counters[k].counts();
-            let mut metrics = vec![measured("folio_referenced", NS_PER_PAGE, &self.samples[k])];
+            let mut metrics = vec![FOLIO_REFERENCED.of(&self.samples[k])];
             metrics.extend(counts.metrics(found.pages as f64));
-            let total = |name: &str, unit: &str, value: u64| {
-                counted(name, unit, value as f64, Better::Neither)
-            };
-            metrics.push(total("agings", "agings", found.agings));
-            metrics.push(total("pages aged", "4K pages", found.pages));
-            metrics.push(total("folios referenced", "folios", found.referenced));
+            metrics.push(NR_AGINGS.one(found.agings as f64));
+            metrics.push(PAGES_AGED.one(found.pages as f64));
+            metrics.push(FOLIOS_REFERENCED.one(found.referenced as f64));
             self.replay.record(self.variants[k], Axes::Aging, metrics)
         };
         (0..self.variants.len()).map(record).collect()

@@ -1,8 +1,9 @@
 //! What modelled time is attributed to.
 
+use pageout_experiment::scenarios::metrics::machine::BY_ACTIVITY;
 use pageout_machine::{Activity, Report, Spent};
 use pageout_paging::Stage;
-use pageout_record::schema::{self, Basis, Better, Metric};
+use pageout_record::schema::{self, Metric};
 
 /// The names of all activities: the engine's stages first, by their numbers.
 pub const NAMES: &[&str] = &[
@@ -71,12 +72,8 @@ pub const fn of_stage(stage: Stage) -> Activity {
 /// The whole of a run's time by activity, from the task down, as one metric.
 pub fn metric(report: &Report) -> Metric {
     let activities = report.tasks.iter().map(activity).collect();
-    let metric = Metric::new(BY_ACTIVITY, "ns", Basis::Modelled, Better::Neither, Vec::new());
-    Metric { activities, ..metric }
+    Metric { activities, ..BY_ACTIVITY.of(&[]) }
 }
-
-/// The name of that metric.
-const BY_ACTIVITY: &str = "time by activity";
 
 fn activity(spent: &Spent) -> schema::Activity {
     let parts = spent.parts.iter().map(activity).collect();

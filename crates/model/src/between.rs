@@ -1,8 +1,12 @@
 //! What a machine did between two of its reports.
 
-use pageout_experiment::metrics::{counted, modelled};
+use pageout_experiment::metrics::MetricSpec;
+use pageout_experiment::scenarios::metrics::machine::{
+    BARRIERS, BROADCASTS, CORES_INTERRUPTED, FAULTS, HIDDEN, HIDDEN_LONGEST, HIDDEN_P50,
+    HIDDEN_P90, HIDDEN_P99, INTERRUPTS, LOCAL, LOCAL_FLUSHES, QUANTILES, ROUNDS, SPARED, SWITCHES,
+};
 use pageout_machine::{Report, Time};
-use pageout_record::schema::{Better, Metric};
+use pageout_record::schema::Metric;
 
 /// Two reports of one machine.
 #[derive(Clone, Debug)]
@@ -14,16 +18,16 @@ pub struct Between {
 }
 
 /// What is told of counts, by the machine's names for them.
-const COUNTS: [(&str, &str); 9] = [
-    ("invalidations broadcast", "broadcasts"),
-    ("barriers", "barriers"),
-    ("interrupt rounds", "rounds"),
-    ("interrupts", "interrupts"),
-    ("cores spared as lazy", "spared_lazy"),
-    ("local invalidations", "local_entries"),
-    ("local flushes", "local_full"),
-    ("faults", "faults"),
-    ("context switches", "switches"),
+const COUNTS: [(MetricSpec, &str); 9] = [
+    (BROADCASTS, "broadcasts"),
+    (BARRIERS, "barriers"),
+    (ROUNDS, "rounds"),
+    (INTERRUPTS, "interrupts"),
+    (SPARED, "spared_lazy"),
+    (LOCAL, "local_entries"),
+    (LOCAL_FLUSHES, "local_full"),
+    (FAULTS, "faults"),
+    (SWITCHES, "switches"),
 ];
 
 impl Between {
@@ -60,23 +64,22 @@ impl Between {
 
     /// What was counted, `per` something of which there were `by`; and accesses hidden, with how
     /// long, which is told of the whole life of the machine.
-    pub fn metrics(&self, per: &str, by: f64) -> Vec<Metric> {
-        let each = |(name, of): (&str, &str)| {
-            counted(name, per, self.count(of) as f64 / by, Better::Lower)
-        };
+    pub fn metrics(&self, per: &'static str, by: f64) -> Vec<Metric> {
+        let each =
+            |(metric, of): (MetricSpec, &str)| metric.per(per).one(self.count(of) as f64 / by);
         let mut metrics: Vec<_> = COUNTS.into_iter().map(each).collect();
         let rounds = self.count("rounds") as f64;
         if rounds > 0.0 {
             let cores = self.count("interrupts") as f64 / rounds;
-            metrics.push(counted("cores interrupted", "per round", cores, Better::Lower));
+            metrics.push(CORES_INTERRUPTED.one(cores));
         }
         let accesses = self.after.hidden.accesses - self.before.hidden.accesses;
-        metrics.push(counted("hidden accesses", per, accesses as f64 / by, Better::Lower));
+        metrics.push(HIDDEN.per(per).one(accesses as f64 / by));
         let hidden = &self.after.hidden;
-        for (name, part) in [("P50", 0.5), ("P90", 0.9), ("P99", 0.99), ("longest", 1.0)] {
+        let quantiles = [HIDDEN_P50, HIDDEN_P90, HIDDEN_P99, HIDDEN_LONGEST];
+        for (metric, part) in quantiles.into_iter().zip(QUANTILES) {
             if let Some(time) = hidden.quantile(part) {
-                let name = format!("hidden for, {name}");
-                metrics.push(modelled(&name, "us", &[time.ns() / 1e3]));
+                metrics.push(metric.one(time.ns() / 1e3));
             }
         }
         metrics

@@ -1,6 +1,6 @@
 //! What draws of prices leave of a prediction.
 
-use pageout_experiment::metrics::modelled;
+use pageout_experiment::metrics::MetricSpec;
 use pageout_record::schema::Metric;
 use pageout_record::stats::{Interval, Kind, quantile};
 
@@ -13,19 +13,19 @@ pub fn interval(drawn: &[f64]) -> Option<Interval> {
     Some(Interval { kind: Kind::Draws, low, high, level: 1.0 - 2.0 * TAIL })
 }
 
-/// What is reported of a run: its name and unit, and what it is of one outcome.
-pub type Reported<O> = (&'static str, &'static str, fn(&O) -> f64);
+/// What is reported of a run: a metric, and what it is of one outcome.
+pub type Reported<O> = (MetricSpec, fn(&O) -> f64);
 
 /// What is reported of runs with nominal prices, each with the interval of those with drawn ones;
-/// of the first, the value of each draw too.
+/// with the value of each draw, where it is declared so.
 pub fn reported<O>(all: &[Reported<O>], nominal: &[O], drawn: &[O]) -> Vec<Metric> {
     let mut metrics = Vec::new();
-    for (k, (name, unit, of)) in all.iter().enumerate() {
+    for (metric, of) in all {
         let values = |outcomes: &[O]| outcomes.iter().map(of).collect::<Vec<_>>();
-        let (metric, drawn) = (modelled(name, unit, &values(nominal)), values(drawn));
-        metrics.push(Metric { interval: interval(&drawn), ..metric });
-        if k == 0 && !drawn.is_empty() {
-            metrics.push(modelled(&format!("{name}, drawn"), unit, &drawn));
+        let drawn = values(drawn);
+        metrics.push(Metric { interval: interval(&drawn), ..metric.of(&values(nominal)) });
+        if metric.drawn && !drawn.is_empty() {
+            metrics.push(metric.of_draws(&drawn));
         }
     }
     metrics

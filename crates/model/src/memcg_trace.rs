@@ -4,10 +4,13 @@
 
 use crate::software::KernelOp;
 use crate::{Kernel, Model, One, Swap, activity, interval, spread};
-use pageout_experiment::declare::{Declared, Lists, read};
-use pageout_experiment::fields::{FieldError, distinct};
+use pageout_experiment::declare::{Checked, Declared, read};
+use pageout_experiment::fields::FieldError;
 use pageout_experiment::formats::{Arch, with_format};
-use pageout_experiment::metrics::{counted, modelled};
+use pageout_experiment::scenarios::metrics::machine::{
+    BARRIERS, BROADCASTS, INTERRUPTS, LOCAL, LOCAL_FLUSHES, QUANTILES, ROUNDS,
+};
+use pageout_experiment::scenarios::metrics::trace as of;
 use pageout_experiment::scenarios::{TraceModelled, TraceModelledLists};
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Variant};
@@ -18,7 +21,7 @@ use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::VirtAddr;
 use pageout_paging::mmu::Asid;
 use pageout_reclaim::CpuCtx;
-use pageout_record::schema::{Better, Ground, Labels, Metric, Record};
+use pageout_record::schema::{Ground, Labels, Metric, Record};
 use pageout_trace::reference_string::Identities;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{Event, Page};
@@ -96,13 +99,12 @@ impl MemcgTrace {
         trace: &TraceSource,
         model: &Model,
     ) -> Result<Vec<Self>, FieldError> {
-        distinct(&lists.order, &lists.format)?;
         let one = |scenario: TraceModelled| {
             let platform = model.platform_for(scenario.format)?;
             check_density(trace, &platform)?;
             Ok(Self { source: trace.clone(), scenario, platform })
         };
-        lists.combinations().into_iter().map(one).collect()
+        TraceModelled::combined(lists)?.into_iter().map(one).collect()
     }
 
     /// Runs every scenario under every variant: a record each.
@@ -372,13 +374,13 @@ fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
         outcomes.iter().map(one).collect()
     };
     let mut metrics = Vec::new();
-    for (name, time) in [
-        (TIME, (|outcome| outcome.report.end) as fn(&Outcome) -> Time),
-        ("in faults", Outcome::in_faults),
-        ("waiting for storage", |outcome| outcome.report.cores.iter().map(|c| c.idle).sum()),
-        ("in table walks", Outcome::in_walks),
+    for (metric, time) in [
+        (of::TIME, (|outcome| outcome.report.end) as fn(&Outcome) -> Time),
+        (of::IN_FAULTS, Outcome::in_faults),
+        (of::STORAGE, |outcome| outcome.report.cores.iter().map(|c| c.idle).sum()),
+        (of::IN_WALKS, Outcome::in_walks),
     ] {
-        let metric = modelled(name, "ns/access", &each(time, nominal));
+        let metric = metric.of(&each(time, nominal));
         metrics.push(Metric { interval: interval(&each(time, drawn)), ..metric });
     }
     metrics.extend(nominal[0].counted());
@@ -386,9 +388,6 @@ fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
     metrics.push(activity::metric(&nominal[0].report));
     metrics
 }
-
-/// The time of the program, all that it takes included, by accesses that it made.
-const TIME: &str = "time";
 
 impl Outcome {
     fn in_faults(&self) -> Time {
@@ -406,31 +405,33 @@ impl Outcome {
         let faults = (decisions.major_faults + decisions.minor_faults) as f64;
         let million = |nr: u64| nr as f64 * 1e6 / accesses;
         let mut metrics = vec![
-            counted("accesses of the program", "", accesses, Better::Neither),
-            counted("accesses simulated", "", played.simulated as f64, Better::Neither),
-            counted("faults", "per million accesses", faults * 1e6 / accesses, Better::Lower),
+            of::MADE.one(accesses),
+            of::SIMULATED.one(played.simulated as f64),
+            of::FAULTS.one(faults * 1e6 / accesses),
         ];
-        let lower = |name, unit, value| counted(name, unit, value, Better::Lower);
         metrics.extend(decisions.metrics());
         metrics.extend([
-            lower("hidden accesses", "simulated", hidden.accesses as f64),
-            lower("stale entries that hid any", "", hidden.ended() as f64),
+            of::HIDDEN_ACCESSES.one(hidden.accesses as f64),
+            of::STALE.one(hidden.ended() as f64),
         ]);
-        for (name, part) in [("P50", 0.5), ("P90", 0.9), ("P99", 0.99), ("max", 1.0)] {
+        for (metric, part) in of::HID_FOR.iter().zip(QUANTILES) {
             // None hid anything: for no time.
             let time = hidden.quantile(part).unwrap_or(Time::ZERO);
-            metrics.push(modelled(&format!("hid for, {name}"), "ns", &[time.ns()]));
+            metrics.push(metric.one(time.ns()));
         }
-        metrics.extend([
-            lower("second-level TLB hits", "per million accesses", million(counts.l2_hits)),
-            lower("TLB misses", "per million accesses", million(counts.walks)),
-            lower("invalidations broadcast", "", counts.broadcasts as f64),
-            lower("barriers", "", counts.barriers as f64),
-            lower("interrupt rounds", "", counts.rounds as f64),
-            lower("interrupts", "", counts.interrupts as f64),
-            lower("local invalidations", "", counts.local_entries as f64),
-            lower("local flushes", "", counts.local_full as f64),
-        ]);
+        metrics.push(of::L2_HITS.one(million(counts.l2_hits)));
+        metrics.push(of::TLB_MISSES.one(million(counts.walks)));
+        metrics.extend(
+            [
+                (BROADCASTS, counts.broadcasts),
+                (BARRIERS, counts.barriers),
+                (ROUNDS, counts.rounds),
+                (INTERRUPTS, counts.interrupts),
+                (LOCAL, counts.local_entries),
+                (LOCAL_FLUSHES, counts.local_full),
+            ]
+            .map(|(metric, count)| metric.one(count as f64)),
+        );
         metrics
     }
 }

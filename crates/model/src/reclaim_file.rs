@@ -6,20 +6,28 @@ use pageout_experiment::declare::{Checked, Declared, Lists, read_both};
 use pageout_experiment::fields::{self, FieldError, bad};
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, with_format};
-use pageout_experiment::metrics::{NS_PER_PAGE, counted, fitted, modelled, per_page};
+use pageout_experiment::metrics::{MetricSpec, PER_PAGE};
+use pageout_experiment::scenarios::metrics::machine::{
+    BARRIERS, BROADCASTS, CORES_INTERRUPTED, HIDDEN, INTERRUPTS, LOCAL, LOCAL_FLUSHES, MISSES,
+    ROUNDS, SECOND_LEVEL_HITS,
+};
+use pageout_experiment::scenarios::metrics::reclaim_file::{
+    ACCESSES, FLUSHING, INSTRUCTIONS, NOTIFYING, SECONDARY, STOLEN, TABLE_OPERATIONS, WHOLE,
+};
+use pageout_experiment::scenarios::metrics::{RECLAIMED, REFAULTS, STAGES};
 use pageout_experiment::scenarios::{
     self, Process, Processes, ProcessesLists, ReclaimFileLists, Secondary,
 };
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::{self, Setup, WHOLE};
+use pageout_host::reclaim_file::{self, Setup};
 use pageout_host::scenario::OnHost;
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Spent, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, Stage, VirtAddr};
 use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits, MapAs};
-use pageout_record::schema::{Better, Labels, Metric};
+use pageout_record::schema::{Basis, Labels, Metric};
 use std::cell::Cell;
 
 /// Whether threads may use a page each on all cores but one, and a folio is left beside them.
@@ -335,7 +343,7 @@ fn secondary_time(
     kernel: &Kernel<'_>,
     request: &Spent,
 ) -> Option<(Time, [u64; VmCount::ALL.len()])> {
-    let counted = VmCount::ALL.map(|(told, _)| kernel.vms().iter().map(|vm| vm.times(told)).sum());
+    let counted = VmCount::ALL.map(|told| kernel.vms().iter().map(|vm| vm.times(told)).sum());
     let time = request.at(&|path| path.contains(&activity::name(activity::NOTIFIER)));
     (!kernel.vms().is_empty()).then_some((time, counted))
 }
@@ -351,42 +359,34 @@ fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
         outcomes.iter().map(|outcome| of(outcome).ns() / outcome.pages).collect()
     };
     let mut metrics = Vec::new();
-    for (name, time) in [
+    for (metric, time) in [
         (WHOLE, (|outcome| outcome.whole) as fn(&Outcome) -> Time),
         (FLUSHING, |outcome| outcome.flushing),
         (STOLEN, |outcome| outcome.stolen),
     ] {
         let interval = interval(&of(time, drawn));
-        let metric = modelled(name, NS_PER_PAGE, &of(time, nominal));
+        let metric = metric.on(Basis::Modelled).of(&of(time, nominal));
         metrics.push(Metric { interval, ..metric });
     }
     if !drawn.is_empty() {
-        metrics.push(modelled(DRAWN, NS_PER_PAGE, &of(|outcome| outcome.whole, drawn)));
+        let whole = WHOLE.on(Basis::Modelled);
+        metrics.push(whole.of_draws(&of(|outcome| outcome.whole, drawn)));
     }
-    for stage in Stage::ALL {
+    for (stage, metric) in Stage::ALL.into_iter().zip(STAGES) {
         let time = |outcome: &Outcome| outcome.stages[stage as usize].ns() / outcome.pages;
         let values: Vec<_> = nominal.iter().map(time).collect();
-        metrics.push(modelled(stage.name(), NS_PER_PAGE, &values));
+        metrics.push(metric.on(Basis::Modelled).of(&values));
     }
     if nominal[0].secondary.is_some() {
         let time = |outcome: &Outcome| outcome.secondary.map_or(Time::ZERO, |(time, _)| time);
-        metrics.push(modelled(NOTIFYING, NS_PER_PAGE, &of(time, nominal)));
+        metrics.push(NOTIFYING.of(&of(time, nominal)));
     }
     let one = &nominal[0];
     let instructions = one.instructions as f64 / one.pages;
-    metrics.push(fitted("instructions", "per 4K page", instructions));
+    metrics.push(INSTRUCTIONS.one(instructions));
     metrics.extend(one.counted());
     metrics
 }
-
-/// The whole, a value a draw of prices, in the same order under every variant.
-pub const DRAWN: &str = "whole reclaim, drawn";
-/// Time in which the reclaiming core invalidates, or waits until others have.
-pub const FLUSHING: &str = "invalidating and waiting";
-/// Time in notifiers of secondary MMUs, which is part of the stages too.
-const NOTIFYING: &str = "in notifiers";
-/// Time that other cores lose to that.
-pub const STOLEN: &str = "taken from other cores";
 
 impl Outcome {
     /// What was counted, a page.
@@ -400,34 +400,33 @@ impl Outcome {
             let found = counts.iter().find(|(name, _)| *name == wanted);
             found.unwrap_or_else(|| panic!("the machine counts {wanted}")).1 as f64
         };
-        let each = |name: &str, of: &str| per_page(name, count(of) / self.pages);
+        let each = |metric: MetricSpec, of: &str| metric.per(PER_PAGE).one(count(of) / self.pages);
         let mut metrics = vec![
-            each("table operations", "table_operations"),
-            each("invalidations broadcast", "broadcasts"),
-            each("barriers", "barriers"),
-            each("interrupt rounds", "rounds"),
-            each("interrupts", "interrupts"),
-            each("local invalidations", "local_entries"),
-            each("local flushes", "local_full"),
+            each(TABLE_OPERATIONS, "table_operations"),
+            each(BROADCASTS, "broadcasts"),
+            each(BARRIERS, "barriers"),
+            each(ROUNDS, "rounds"),
+            each(INTERRUPTS, "interrupts"),
+            each(LOCAL, "local_entries"),
+            each(LOCAL_FLUSHES, "local_full"),
         ];
         if count("rounds") > 0.0 {
             let cores = count("interrupts") / count("rounds");
-            metrics.push(counted("cores interrupted", "per round", cores, Better::Lower));
+            metrics.push(CORES_INTERRUPTED.one(cores));
         }
         let hidden = after_of(&self.reports, |report| report.hidden.accesses);
-        for (name, value) in [
-            ("accesses", count("accesses")),
-            ("second-level TLB hits", count("l2_hits")),
-            ("TLB misses", count("walks")),
-            ("hidden accesses", hidden),
-            ("refaults", self.refaults as f64),
+        for (metric, value) in [
+            (ACCESSES, count("accesses")),
+            (SECOND_LEVEL_HITS, count("l2_hits")),
+            (MISSES, count("walks")),
+            (HIDDEN, hidden),
+            (REFAULTS.per(""), self.refaults as f64),
         ] {
-            let better = if name == "accesses" { Better::Neither } else { Better::Lower };
-            metrics.push(counted(name, "", value, better));
+            metrics.push(metric.one(value));
         }
-        let told = self.secondary.iter().flat_map(|(_, counted)| VmCount::ALL.iter().zip(counted));
-        metrics.extend(told.map(|((_, name), times)| per_page(name, *times as f64 / self.pages)));
-        metrics.push(counted("pages reclaimed", "4K pages", self.pages, Better::Neither));
+        let guests = self.secondary.iter().flat_map(|(_, counted)| SECONDARY.iter().zip(counted));
+        metrics.extend(guests.map(|(metric, times)| metric.one(*times as f64 / self.pages)));
+        metrics.push(RECLAIMED.one(self.pages));
         metrics
     }
 }

@@ -8,6 +8,7 @@ use super::activity;
 use super::software::{KernelOp, Meter};
 use crate::architecture_of;
 use pageout_experiment::formats::Arch;
+use pageout_experiment::scenarios::metrics::reclaim_file::SECONDARY;
 use pageout_machine::platform::Architecture;
 use pageout_machine::{Task, TaskTable};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate, Mmu};
@@ -42,17 +43,17 @@ pub enum VmCount {
 }
 
 impl VmCount {
-    /// All of them, with their names in records.
-    pub const ALL: [(Self, &'static str); 9] = [
-        (Self::ClearFlushYoung, "calls of clear_flush_young"),
-        (Self::ClearYoung, "calls of clear_young"),
-        (Self::TestYoung, "calls of test_young"),
-        (Self::Invalidate, "calls of invalidate"),
-        (Self::Read, "secondary entries read"),
-        (Self::Cleared, "secondary entries made old"),
-        (Self::Taken, "secondary entries taken out"),
-        (Self::Flush, "flushes of a VM"),
-        (Self::Exit, "exits of guests"),
+    /// All of them, in the order of their metrics.
+    pub const ALL: [Self; SECONDARY.len()] = [
+        Self::ClearFlushYoung,
+        Self::ClearYoung,
+        Self::TestYoung,
+        Self::Invalidate,
+        Self::Read,
+        Self::Cleared,
+        Self::Taken,
+        Self::Flush,
+        Self::Exit,
     ];
 }
 

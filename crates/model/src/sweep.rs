@@ -1,13 +1,16 @@
 //! Sweeps: one question asked of many modelled machines.
 
-use crate::pageout_shared::{CPU_SHARE, PageoutShared, REPETITION};
-use crate::reclaim_file::{FLUSHING, ReclaimFile, STOLEN};
+use crate::pageout_shared::PageoutShared;
+use crate::reclaim_file::ReclaimFile;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::{FieldError, OrderName};
+use pageout_experiment::metrics::MetricSpec;
+use pageout_experiment::scenarios::metrics::machine::{BARRIERS, BROADCASTS, INTERRUPTS, ROUNDS};
+use pageout_experiment::scenarios::metrics::pageout_shared::{CPU_SHARE, REPETITION};
+use pageout_experiment::scenarios::metrics::reclaim_file::{FLUSHING, STOLEN, WHOLE};
 use pageout_experiment::scenarios::{
     Compared, Orders, Out, PageoutSharedLists, Process, ProcessesLists, ReclaimFileLists,
 };
-use pageout_host::reclaim_file::WHOLE;
 use pageout_machine::platform::Platform;
 use pageout_record::schema::Record;
 use std::num::NonZeroUsize;
@@ -42,17 +45,8 @@ pub struct FlushSweep {
 }
 
 /// What the sweep tells of each machine, in this order.
-pub const REPORTED: [&str; 9] = [
-    FLUSHING,
-    STOLEN,
-    WHOLE,
-    REPETITION,
-    CPU_SHARE,
-    "invalidations broadcast",
-    "barriers",
-    "interrupt rounds",
-    "interrupts",
-];
+pub const REPORTED: [MetricSpec; 9] =
+    [FLUSHING, STOLEN, WHOLE, REPETITION, CPU_SHARE, BROADCASTS, BARRIERS, ROUNDS, INTERRUPTS];
 
 impl FlushSweep {
     /// Powers of two up to the most cores there may be.
@@ -156,7 +150,8 @@ impl FlushSweep {
 
 /// The record with what the sweep tells alone.
 fn only_reported(record: Record) -> Record {
-    let find = |name: &&str| record.metrics.iter().find(|metric| metric.name == **name).cloned();
+    let find =
+        |of: &MetricSpec| record.metrics.iter().find(|metric| metric.name == of.name).cloned();
     let metrics = REPORTED.iter().filter_map(find).collect();
     Record { metrics, ..record }
 }
@@ -208,7 +203,7 @@ mod tests {
         let records = sweep.records(&mut |_, _| ()).expect("a size");
         assert_eq!(records.len(), 2 * 2 * 2);
         let time = |record: &Record| {
-            let found = record.metrics.iter().find(|metric| metric.name == REPETITION);
+            let found = record.metrics.iter().find(|metric| metric.name == REPETITION.name);
             found.expect("repetitions are told").values[0]
         };
         let saved: Vec<_> = records.chunks(2).map(|pair| time(&pair[0]) / time(&pair[1])).collect();

@@ -202,7 +202,7 @@ pub enum LockWhen {
 
 /// Where an rmap walk looks, and for what.
 #[derive(Clone, Debug)]
-pub struct Where {
+pub struct RmapTarget {
     /// Root table of the address space.
     pub root: Pfn,
     /// The folio's pages within the VMA.
@@ -232,7 +232,7 @@ pub enum Hit {
 /// that map a folio, in address order, holding the lock of the table it stands in.
 pub struct MappedWalk<'e, E: Env> {
     env: &'e E,
-    target: Where,
+    target: RmapTarget,
     /// The next address to look at.
     addr: VirtAddr,
     locked: Option<LockedTable<'e, E>>,
@@ -246,7 +246,7 @@ pub struct MappedWalk<'e, E: Env> {
 impl<'e, E: Env> MappedWalk<'e, E> {
     /// A walk that has not begun.
     #[inline]
-    pub fn new(env: &'e E, target: Where) -> Self {
+    pub fn new(env: &'e E, target: RmapTarget) -> Self {
         let addr = target.range.start;
         let pmd_table = target.root;
         Self { env, target, addr, locked: None, locked_end: addr, pmd_table, crossed: false }

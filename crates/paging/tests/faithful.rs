@@ -6,7 +6,7 @@ use pageout_exhibits::harness::{Counts, Decode, Engine, FIRST_TABLE, Ground, Lay
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Arm64_4K, X86_64};
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, contig};
 
@@ -43,7 +43,7 @@ fn pass<F: Decode>(world: &World<F>, nr: usize, family: Family) -> Pass {
     let addr = |i: usize| VirtAddr::new((i as u64) << F::PAGE_SHIFT);
     let mut walk = MappedWalk::new(
         &env,
-        Where {
+        RmapTarget {
             root: FIRST_TABLE.add(3),
             range: addr(FIRST)..addr(FIRST + nr),
             pfn: F::pfn(world.entry(FIRST)),

@@ -5,7 +5,8 @@ use pageout_exhibits::harness::{BASE, Engine, Event, FIRST_TABLE, Ground, World}
 use pageout_paging::contig::Getter;
 use pageout_paging::pte::{Prot, SmallArm4, SmallX86, SwapEntry, SwapKind};
 use pageout_paging::walk::{
-    Descent, Hit, LockWhen, MappedWalk, Match, Span, TableFrames, Where, descend, make_table, spans,
+    Descent, Hit, LockWhen, MappedWalk, Match, RmapTarget, Span, TableFrames, descend, make_table,
+    spans,
 };
 use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, VirtRange};
 use std::cell::Cell;
@@ -59,8 +60,8 @@ impl<F: Format> Space<F> {
     }
 
     /// A walk for the folio whose page n, of `nr_pages`, is page n of the address space.
-    fn target(&self, range: std::ops::Range<u64>, nr_pages: usize) -> Where {
-        Where {
+    fn target(&self, range: std::ops::Range<u64>, nr_pages: usize) -> RmapTarget {
+        RmapTarget {
             root: ROOT,
             range: pages(range),
             pfn: BASE,
@@ -72,7 +73,7 @@ impl<F: Format> Space<F> {
     }
 
     /// The pages that the walk hits, and the table locks taken, all of them released.
-    fn walk(&self, target: Where) -> (Vec<u64>, Vec<Pfn>) {
+    fn walk(&self, target: RmapTarget) -> (Vec<u64>, Vec<Pfn>) {
         let env = self.env();
         let before = self.world.events().len();
         let mut walk = MappedWalk::new(&env, target);
@@ -223,9 +224,9 @@ fn device_entries_match_as_mapped_and_migration_entries_in_their_mode() {
         let space = special_entries::<F>();
         let mapped = space.target(0..8, 8);
         assert_eq!(space.walk(mapped.clone()).0, [0, 1, 2]);
-        let migration = Where { matches: Match::Migration, ..mapped };
+        let migration = RmapTarget { matches: Match::Migration, ..mapped };
         assert_eq!(space.walk(migration.clone()).0, [3]);
-        let of_another_folio = Where { pfn: BASE.add(4), ..migration };
+        let of_another_folio = RmapTarget { pfn: BASE.add(4), ..migration };
         assert_eq!(space.walk(of_another_folio).0, [0; 0]);
     }
     both::<SmallX86>();
@@ -245,9 +246,9 @@ fn a_pmd_leaf_is_one_hit_and_the_last() {
     let longer = space.target(8..24, 24);
     assert_eq!(space.walk(longer.clone()).0, [8]);
     // In search of migration entries, or of another folio, the leaf is stepped over.
-    let migration = Where { matches: Match::Migration, ..target };
+    let migration = RmapTarget { matches: Match::Migration, ..target };
     assert_eq!(space.walk(migration).0, [0; 0]);
-    let another = Where { pfn: BASE.add(17), nr_pages: 1, ..longer };
+    let another = RmapTarget { pfn: BASE.add(17), nr_pages: 1, ..longer };
     assert_eq!(space.walk(another).0, [17]);
 }
 
@@ -278,7 +279,7 @@ fn hits_are_read_by_the_walk_s_getter() {
     }
     for (getter, young) in [(Getter::Gathered, true), (Getter::Raw, false)] {
         let env = space.env();
-        let target = Where { getter, ..space.target(0..4, 4) };
+        let target = RmapTarget { getter, ..space.target(0..4, 4) };
         let Some(Hit::Pte(_, pte)) = MappedWalk::new(&env, target).next_hit() else {
             panic!("page 0 is mapped")
         };

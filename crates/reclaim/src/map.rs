@@ -8,7 +8,9 @@ use crate::{CpuCtx, Rank};
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig;
 use pageout_paging::pte::Prot;
-use pageout_paging::walk::{self, Descent, Hit, LockWhen, MappedWalk, Match, TableFrames, Where};
+use pageout_paging::walk::{
+    self, Descent, Hit, LockWhen, MappedWalk, Match, RmapTarget, TableFrames,
+};
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
 
 /// By what entries a folio is mapped.
@@ -170,7 +172,7 @@ pub fn zap_folio<E: Env>(
     };
     let mm = maps.mm(vma.mm());
     cpu.enter(Rank::PageTable);
-    let target = Where {
+    let target = RmapTarget {
         root: mm.root(),
         range: range.clone(),
         pfn: folio.pfn(),

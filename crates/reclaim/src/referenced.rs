@@ -9,7 +9,7 @@ use crate::{CpuCtx, Rank};
 use core::ops::ControlFlow;
 use core::ptr;
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Env, Format, Pte, Rules, VirtAddr};
 
@@ -88,7 +88,7 @@ pub fn folio_referenced<E: Env>(
 }
 
 /// What is left to find, and what was found.
-struct Tally {
+struct ReferencedScan {
     /// Whose processes alone count.
     target: Option<MemcgId>,
     /// Mappings not seen yet.
@@ -114,17 +114,17 @@ fn ask_vmas<E: Env>(
     };
     let past = folio.index() + folio.nr_pages() as u64;
     let mapcount = folio.mapcount();
-    let mut tally = Tally { target, mapcount, vmas: 0, vm_flags: VmFlags::empty() };
+    let mut scan = ReferencedScan { target, mapcount, vmas: 0, vm_flags: VmFlags::empty() };
     let mut refs = None;
     for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
-        if let ControlFlow::Break(known) = ask_vma(maps, env, cpu, folio, vma, aging, &mut tally) {
+        if let ControlFlow::Break(known) = ask_vma(maps, env, cpu, folio, vma, aging, &mut scan) {
             refs = known;
             break;
         }
     }
     drop(guard);
     cpu.leave(Rank::Rmap);
-    Referenced { refs: refs.unwrap_or(Refs::Vmas(tally.vmas)), vm_flags: tally.vm_flags }
+    Referenced { refs: refs.unwrap_or(Refs::Vmas(scan.vmas)), vm_flags: scan.vm_flags }
 }
 
 /// Asks one VMA. Breaks when no further VMA needs asking, with the answer if it is not the tally's.
@@ -135,7 +135,7 @@ fn ask_vma<E: Env>(
     folio: &Folio,
     vma: &Vma,
     aging: Aging,
-    tally: &mut Tally,
+    scan: &mut ReferencedScan,
 ) -> ControlFlow<Option<Refs>> {
     let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
         return ControlFlow::Continue(());
@@ -145,10 +145,10 @@ fn ask_vma<E: Env>(
         return ControlFlow::Continue(());
     }
     let mm = maps.mm(vma.mm());
-    if tally.target.is_some_and(|target| !maps.is_within(mm.memcg(), target)) {
+    if scan.target.is_some_and(|target| !maps.is_within(mm.memcg(), target)) {
         return ControlFlow::Continue(());
     }
-    let target = Where {
+    let target = RmapTarget {
         root: mm.root(),
         range,
         pfn: folio.pfn(),
@@ -161,15 +161,15 @@ fn ask_vma<E: Env>(
     cpu.enter(Rank::PageTable);
     let mut walk = MappedWalk::new(env, target);
     let found = if vma.flags().contains(VmFlags::LOCKED) {
-        see_locked(&mut walk, folio, tally)
+        see_locked(&mut walk, folio, scan)
     } else if mm.is_exiting() && is_private_anon(folio) {
         match walk.next_hit() {
             Some(_) => ControlFlow::Break(Some(Refs::Unknown)),
             None => ControlFlow::Continue(false),
         }
     } else {
-        let asked = Asked { maps, folio, vma, look_around: maps.lru_gen_settled() };
-        ControlFlow::Continue(clear_young(&mut walk, cpu, &check, &asked, tally))
+        let query = RefQuery { maps, folio, vma, look_around: maps.lru_gen_settled() };
+        ControlFlow::Continue(clear_young(&mut walk, cpu, &check, &query, scan))
     };
     drop(walk);
     cpu.leave(Rank::PageTable);
@@ -182,10 +182,10 @@ fn ask_vma<E: Env>(
         referenced = true;
     }
     if referenced {
-        tally.vmas += 1;
-        tally.vm_flags |= vma.flags() - VmFlags::LOCKED;
+        scan.vmas += 1;
+        scan.vm_flags |= vma.flags() - VmFlags::LOCKED;
     }
-    if tally.mapcount == 0 { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
+    if scan.mapcount == 0 { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
 }
 
 /// Whether the folio is anonymous memory that seems to be mapped by one process only.
@@ -199,15 +199,15 @@ fn is_private_anon(folio: &Folio) -> bool {
 fn see_locked<E: Env>(
     walk: &mut MappedWalk<'_, E>,
     folio: &Folio,
-    tally: &mut Tally,
+    scan: &mut ReferencedScan,
 ) -> ControlFlow<Option<Refs>, bool> {
     let mut seen = 0;
     while let Some(hit) = walk.next_hit() {
         seen += 1;
-        tally.mapcount = tally.mapcount.saturating_sub(1);
+        scan.mapcount = scan.mapcount.saturating_sub(1);
         if maps_whole(walk, hit, seen, folio) {
             folio.update_flags(FolioFlags::MLOCKED, FolioFlags::empty());
-            tally.vm_flags |= VmFlags::LOCKED;
+            scan.vm_flags |= VmFlags::LOCKED;
             return ControlFlow::Break(None);
         }
     }
@@ -226,7 +226,7 @@ pub(crate) fn maps_whole<E: Env>(
 }
 
 /// What is asked of one VMA.
-struct Asked<'a, 'm> {
+struct RefQuery<'a, 'm> {
     maps: &'a Maps<'m>,
     folio: &'a Folio,
     vma: &'a Vma,
@@ -239,10 +239,10 @@ fn clear_young<'e, E: Env>(
     walk: &mut MappedWalk<'e, E>,
     cpu: &mut CpuCtx,
     check: &YoungCheck<'e, E>,
-    asked: &Asked<'_, '_>,
-    tally: &mut Tally,
+    query: &RefQuery<'_, '_>,
+    scan: &mut ReferencedScan,
 ) -> bool {
-    let Asked { maps, folio, vma, look_around } = *asked;
+    let RefQuery { maps, folio, vma, look_around } = *query;
     let vma_end = vma.end();
     let mut referenced = false;
     let mut seen = 0;
@@ -263,7 +263,7 @@ fn clear_young<'e, E: Env>(
         };
         referenced |= young;
         seen += nr;
-        tally.mapcount = tally.mapcount.saturating_sub(nr as u32);
+        scan.mapcount = scan.mapcount.saturating_sub(nr as u32);
         if seen >= folio.nr_pages() {
             break;
         }

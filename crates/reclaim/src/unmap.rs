@@ -19,7 +19,7 @@ use core::sync::atomic::fence;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{self, Getter};
 use pageout_paging::pte::{Moving, SwapEntry, SwapKind};
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Stage, Table, VirtAddr, tlb};
 
 /// What [`try_to_unmap`] did.
@@ -149,7 +149,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let (start, nr) = (range.start, pages::<W::Format>(&range));
         // Entries of a large folio may be in the middle of a change to others of its own.
         let lock = if folio.nr_pages() > 1 { LockWhen::Always } else { LockWhen::Plausible };
-        let target = Where {
+        let target = RmapTarget {
             root: mm.root(),
             range,
             pfn: folio.pfn(),

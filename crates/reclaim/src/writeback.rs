@@ -8,7 +8,7 @@ use crate::vma::Vma;
 use crate::world::{Io, Place, Submitted, World};
 use crate::{CpuCtx, Rank};
 use pageout_paging::contig::{Getter, get_and_clear_ptes, set_ptes};
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::{Env, Format, Level, LockedTable, VirtAddr, tlb};
 
 impl Maps<'_> {
@@ -95,7 +95,7 @@ impl Maps<'_> {
             return true;
         };
         let mm = self.mm(vma.mm());
-        let target = Where {
+        let target = RmapTarget {
             root: mm.root(),
             range,
             pfn: folio.pfn(),

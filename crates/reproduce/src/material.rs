@@ -11,11 +11,11 @@ use crate::published::lab_metric;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
+use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_host::bench::figures::Measured;
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::WHOLE;
 use pageout_host::scenario::{How, OnHost};
 use pageout_machine::platform::{Architecture, Platform};
 use pageout_paging::Stage;
@@ -197,7 +197,7 @@ impl Material {
 
     /// Nanoseconds a page of the engine here, a round each.
     pub(super) fn times(&self, figure: &Figure, step: Step) -> Result<Vec<f64>, String> {
-        let times = self.engine(self.format(figure)?, step, WHOLE);
+        let times = self.engine(self.format(figure)?, step, WHOLE.name);
         if times.is_empty() { Err("the engine was not timed".to_owned()) } else { Ok(times) }
     }
 

@@ -1,6 +1,7 @@
 //! Figures of real kernels, quoted beside ours: those that a thread published, and the lab's stored
 //! records. None of them is measured in this run.
 
+use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record, RecordFile};
 use pageout_record::stats::median;
@@ -126,7 +127,7 @@ pub fn compared(variant: &Labels) -> Labels {
 
 fn record(figure: &Figure, variant: Variant, value: f64) -> Record {
     let (basis, better) = (Basis::Published, Better::Lower);
-    let metric = Metric::new("whole reclaim", figure.unit, basis, better, vec![value]);
+    let metric = Metric::new(WHOLE.name, figure.unit, basis, better, vec![value]);
     Record {
         scenario: figure.machine.to_owned(),
         ground: Ground::Published,

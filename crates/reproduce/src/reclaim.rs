@@ -6,10 +6,11 @@ use super::material::{Effort, Step};
 use super::predict::{Answer, Steps, drawn, ratio_of};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::NS_PER_PAGE;
+use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
+use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
 use pageout_experiment::scenarios::{self, ProcessesLists, ReclaimFileLists};
-use pageout_host::reclaim_file::WHOLE;
 use pageout_machine::platform::Platform;
-use pageout_model::reclaim_file::{DRAWN, ReclaimFile};
+use pageout_model::reclaim_file::ReclaimFile;
 use pageout_model::{Model, Scenario as _, host_threads};
 use pageout_record::schema::Record;
 
@@ -74,9 +75,9 @@ impl Runs {
             found.map(|metric| metric.values.clone()).ok_or_else(|| format!("no {name}"))
         };
         Ok(Cost {
-            time: (values(WHOLE)?[0], values(DRAWN)?),
-            instructions: values("instructions")?[0],
-            broadcasts: values("invalidations broadcast")?[0],
+            time: (values(WHOLE.name)?[0], values(&WHOLE.drawn_name())?),
+            instructions: values(INSTRUCTIONS.name)?[0],
+            broadcasts: values(BROADCASTS.name)?[0],
         })
     }
 

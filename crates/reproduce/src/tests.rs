@@ -3,8 +3,9 @@ use super::fit::FITTED_ON;
 use super::material::{Material, Needs};
 use super::predict::{Answer, Label, Method, Quantity};
 use super::{Effort, Figure, Said, records, table};
+use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
+use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
 use pageout_experiment::variant::Variant;
-use pageout_host::reclaim_file::WHOLE;
 use pageout_machine::platform::{Draw, InvalidationPrices, Platform};
 use pageout_model::reclaim_file::ReclaimFile;
 use pageout_model::{Model, Scenario as _};
@@ -108,13 +109,13 @@ fn a_prediction_pays_the_barrier_before_each_invalidation() {
             let found = record.metrics.iter().find(|metric| metric.name == name);
             found.unwrap_or_else(|| panic!("no {name}")).values[0]
         };
-        let (ours, compared) = (of(name), metric(WHOLE));
+        let (ours, compared) = (of(name), metric(WHOLE.name));
         assert!((ours / compared - 1.0).abs() < 0.01, "{name}: {ours} and {compared} ns a page");
         let prices = platform.prices(Draw::Nominal);
         let InvalidationPrices::Broadcast(broadcast) = prices.invalidation else { panic!() };
-        let least = metric("instructions") * prices.instruction.ns()
-            + metric("invalidations broadcast") * (broadcast.tlbi_issue + broadcast.dsb_base).ns();
-        assert!(metric("invalidations broadcast") > 1.0 && ours > least, "{ours} and {least} ns");
+        let least = metric(INSTRUCTIONS.name) * prices.instruction.ns()
+            + metric(BROADCASTS.name) * (broadcast.tlbi_issue + broadcast.dsb_base).ns();
+        assert!(metric(BROADCASTS.name) > 1.0 && ours > least, "{ours} and {least} ns");
     }
 }
 

@@ -3,9 +3,11 @@
 use super::material::Effort;
 use super::predict::{Answer, Quantity, drawn, ratio_of};
 use pageout_experiment::fields::FieldError;
+use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::Compared;
+use pageout_experiment::scenarios::metrics::thpscale::{AMEAN, ELAPSED, SYSTEM, USER};
 use pageout_machine::platform::Platform;
-use pageout_model::thpscale::{AMEAN, ELAPSED, SYSTEM, Thpscale, USER};
+use pageout_model::thpscale::Thpscale;
 use pageout_model::{Model, Scenario as _, host_threads};
 use pageout_record::schema::Record;
 
@@ -59,13 +61,13 @@ impl Runs {
     /// # Errors
     /// If it did not run.
     pub(super) fn answer(&self, told: Told) -> Result<Answer, String> {
-        let (name, threads) = match told {
+        let (metric, threads) = match told {
             Told::Slots(threads) => (AMEAN, Some(threads)),
             Told::User => (USER, None),
             Told::System => (SYSTEM, None),
             Told::Elapsed => (ELAPSED, None),
         };
-        let ends = self.sum(name, threads, 0).zip(self.sum(name, threads, 1));
+        let ends = self.sum(metric, threads, 0).zip(self.sum(metric, threads, 1));
         let (before, after) = ends.ok_or("the scenario was not run")?;
         let mut quantities = Vec::new();
         // How long all of it takes depends on how much memory there is.
@@ -77,7 +79,7 @@ impl Runs {
     }
 
     /// A metric before (0) or after (1), of one number of threads or summed over all.
-    fn sum(&self, name: &str, threads: Option<u32>, which: usize) -> Option<Values> {
+    fn sum(&self, metric: MetricSpec, threads: Option<u32>, which: usize) -> Option<Values> {
         let threads = threads.map(|threads| threads.to_string());
         let these = self.0.chunks(2).map(|pair| &pair[which]);
         let these = these.filter(|record| {
@@ -90,7 +92,7 @@ impl Runs {
                 metric.map(|metric| metric.values.clone())
             };
             let (nominal, draws) =
-                (of(name)?[0], of(&format!("{name}, drawn")).unwrap_or_default());
+                (of(metric.name)?[0], of(&metric.drawn_name()).unwrap_or_default());
             let (sum, sums) = all.get_or_insert_with(|| (0.0, vec![0.0; draws.len()]));
             *sum += nominal;
             sums.iter_mut().zip(draws).for_each(|(sum, draw)| *sum += draw);
@@ -106,13 +108,12 @@ fn quantity(name: &'static str, (nominal, draws): &Values) -> Quantity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pageout_experiment::metrics::{labels, modelled};
+    use pageout_experiment::metrics::labels;
     use pageout_record::schema::{Ground, Labels};
 
     fn record(threads: u32, nominal: f64, draws: [f64; 2]) -> Record {
-        let metrics = [AMEAN, USER].into_iter().flat_map(|name| {
-            [modelled(name, "us", &[nominal]), modelled(&format!("{name}, drawn"), "us", &draws)]
-        });
+        let metrics = [AMEAN, USER].into_iter();
+        let metrics = metrics.flat_map(|metric| [metric.one(nominal), metric.of_draws(&draws)]);
         Record {
             scenario: pageout_experiment::scenarios::Scenario::Thpscale.name().to_owned(),
             ground: Ground::Model,

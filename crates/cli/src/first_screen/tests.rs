@@ -1,5 +1,5 @@
 use super::*;
-use pageout_record::schema::{Basis, Better, Machine, Metric, Run};
+use pageout_record::schema::{Machine, Run};
 
 /// A run's records on a CPU of this name: of each column, a middle for each step, and `n` samples
 /// around it.
@@ -16,8 +16,8 @@ fn set(cpu: &str, columns: [[f64; 4]; 4], n: u32) -> RecordSet {
     for (scenario, middles) in scenarios().iter().zip(columns) {
         for (variant, middle) in steps().into_iter().zip(middles) {
             let sample = |i| middle * (1.0 + 0.01 * f64::from(i) - 0.005 * f64::from(n - 1));
-            let values = (0..n).map(sample).collect();
-            let time = Metric::new(WHOLE, "ns/4K page", Basis::Measured, Better::Lower, values);
+            let values: Vec<_> = (0..n).map(sample).collect();
+            let time = WHOLE.of(&values);
             records.push(Record {
                 scenario: ReclaimFile::NAME.to_owned(),
                 ground: Ground::Host,

@@ -16,6 +16,7 @@ mod hostile;
 mod lab;
 mod labels;
 mod lru_gen;
+mod metrics;
 mod model;
 mod record_files;
 mod records;

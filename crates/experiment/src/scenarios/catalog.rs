@@ -2,10 +2,11 @@
 
 use super::{
     AccessPatterns, AgeFile, AgingRounds, Compared, ForkHeavy, MadvFree, PageoutShared, Processes,
-    ReclaimFile, ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled,
+    ReclaimFile, ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled, metrics,
 };
 use crate::declare::{Declared, FieldHelp, Lists, help};
 use crate::fields::nearest;
+use crate::metrics::MetricSpec;
 use crate::variant::{Axes, Lru, Variant};
 use pageout_record::schema::Ground;
 
@@ -47,6 +48,8 @@ pub struct OnGround {
     pub takes_lru: bool,
     /// The variants that are compared where none are named.
     pub compared: Compared,
+    /// What its records may have.
+    pub metrics: Vec<MetricSpec>,
 }
 
 impl Scenario {
@@ -105,41 +108,52 @@ impl Scenario {
 
     /// The forms in which it runs, by ground.
     pub fn forms(self) -> Vec<OnGround> {
-        let host = |fields| OnGround::new(Ground::Host, Axes::Reclaim, fields);
-        let model = |fields| OnGround::new(Ground::Model, Axes::Reclaim, fields);
+        let host = |fields, metrics| OnGround::new(Ground::Host, fields, metrics);
+        let model = |fields, metrics| OnGround::new(Ground::Model, fields, metrics);
         match self {
             Self::ReclaimFile => {
                 let modelled = ReclaimFileLists::modelled().help();
                 let added = [modelled, fields_of::<Processes>()].concat();
-                vec![host(fields_of::<ReclaimFile>()), model(added)]
+                let of_host = host(fields_of::<ReclaimFile>(), metrics::reclaim_file::on_host());
+                vec![of_host, model(added, metrics::reclaim_file::on_model())]
             }
-            Self::AgeFile => vec![host(fields_of::<AgeFile>()).for_aging()],
-            Self::MadvFree => vec![host(fields_of::<MadvFree>())],
+            Self::AgeFile => {
+                vec![host(fields_of::<AgeFile>(), metrics::age_file::on_host()).for_aging()]
+            }
+            Self::MadvFree => {
+                vec![host(fields_of::<MadvFree>(), metrics::reclaim_file::of_madv_free())]
+            }
             // It is about generations, always.
             Self::AgingRounds => {
-                vec![OnGround { takes_lru: false, ..host(fields_of::<AgingRounds>()) }]
+                let all = host(fields_of::<AgingRounds>(), metrics::aging_rounds::on_host());
+                vec![OnGround { takes_lru: false, ..all }]
             }
             Self::Trace => {
-                let limited = host(fields_of::<TraceLimited>()).comparing(Compared::Families);
-                let modelled = model(fields_of::<TraceModelled>()).comparing(Compared::Flushes);
+                let aged = host(fields_of::<TraceAged>(), metrics::trace::aged());
+                let limited = host(fields_of::<TraceLimited>(), metrics::trace::limited());
+                let modelled = model(fields_of::<TraceModelled>(), metrics::trace::on_model());
                 vec![
-                    host(fields_of::<TraceAged>()).for_aging(),
-                    limited.that(TraceLimited::ABOUT),
-                    modelled.that(TraceModelled::ABOUT),
+                    aged.for_aging(),
+                    limited.comparing(Compared::Families).that(TraceLimited::ABOUT),
+                    modelled.comparing(Compared::Flushes).that(TraceModelled::ABOUT),
                 ]
             }
             Self::Thpscale => {
-                vec![model(fields_of::<Thpscale>()).comparing(Compared::YoungFlush)]
+                let all = model(fields_of::<Thpscale>(), metrics::thpscale::on_model());
+                vec![all.comparing(Compared::YoungFlush)]
             }
             Self::PageoutShared => {
-                vec![model(fields_of::<PageoutShared>()).comparing(Compared::Shootdown)]
+                let all = model(fields_of::<PageoutShared>(), metrics::pageout_shared::on_model());
+                vec![all.comparing(Compared::Shootdown)]
             }
             Self::ForkHeavy => {
-                vec![model(fields_of::<ForkHeavy>()).comparing(Compared::Shootdown)]
+                let all = model(fields_of::<ForkHeavy>(), metrics::fork_heavy::on_model());
+                vec![all.comparing(Compared::Shootdown)]
             }
             Self::AccessPatterns => {
-                let all = model(fields_of::<AccessPatterns>()).comparing(Compared::Policies);
-                vec![OnGround { takes_lru: false, ..all }]
+                let all =
+                    model(fields_of::<AccessPatterns>(), metrics::access_patterns::on_model());
+                vec![OnGround { takes_lru: false, ..all.comparing(Compared::Policies) }]
             }
         }
     }
@@ -171,8 +185,9 @@ impl OnGround {
         self.fields.iter().cloned().chain(lru).collect()
     }
 
-    const fn new(ground: Ground, axes: Axes, fields: Vec<FieldHelp>) -> Self {
-        Self { ground, about: None, fields, axes, takes_lru: true, compared: Compared::Steps }
+    const fn new(ground: Ground, fields: Vec<FieldHelp>, metrics: Vec<MetricSpec>) -> Self {
+        let (axes, compared) = (Axes::Reclaim, Compared::Steps);
+        Self { ground, about: None, fields, axes, takes_lru: true, compared, metrics }
     }
 
     fn for_aging(self) -> Self {

@@ -8,6 +8,7 @@ mod catalog;
 mod compared;
 mod fork_heavy;
 mod madv_free;
+pub mod metrics;
 mod pageout_shared;
 mod reclaim_file;
 mod thpscale;

@@ -1,6 +1,7 @@
 //! `trace`: what becomes of a real program's accesses. The trace is an input, and no field.
 
-use crate::fields::{OrderName, display_size, number, parse_size};
+use crate::declare::{Checked, Lists};
+use crate::fields::{FieldError, OrderName, display_size, distinct, number, parse_size};
 use crate::formats::FormatName;
 use crate::kinds::{Format, Kind, Number, Order};
 use crate::scenario;
@@ -88,5 +89,26 @@ scenario! {
         limit: MemoryLimit, "limit" as MemoryLimit = MemoryLimit::Percent(50);
         /// how often the program runs, one run after the other, in the same cgroup
         repeat: u32, "repeat" as Number<1, 10_000> = 1;
+    }
+}
+
+impl Checked for TraceAged {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
+        distinct(&lists.order, &lists.format)?;
+        Ok(lists.combinations())
+    }
+}
+
+impl Checked for TraceLimited {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
+        distinct(&lists.order, &lists.format)?;
+        Ok(lists.combinations())
+    }
+}
+
+impl Checked for TraceModelled {
+    fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
+        distinct(&lists.order, &lists.format)?;
+        Ok(lists.combinations())
     }
 }

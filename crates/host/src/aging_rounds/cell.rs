@@ -7,11 +7,11 @@ use crate::layout::Arena;
 use crate::scenario::OnHost;
 use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::formats::with_format;
-use pageout_experiment::metrics::counted;
 use pageout_experiment::rounds::Cell;
 use pageout_experiment::scenarios::AgingRounds;
+use pageout_experiment::scenarios::metrics::aging_rounds as of;
 use pageout_experiment::variant::{Axes, Variant};
-use pageout_record::schema::{Better, Ground, Metric, Record};
+use pageout_record::schema::{Ground, Metric, Record};
 
 /// Nothing in it is timed: it is run once under each variant.
 pub(super) struct RoundsCell<'a> {
@@ -71,31 +71,27 @@ impl Cell for RoundsCell<'_> {
 
 /// As records have them: sums over all rounds.
 fn metrics(tally: &Tally, rounds: u32) -> Vec<Metric> {
-    use Better::{Lower, Neither};
     let Tally { walks, tables, .. } = tally;
     let filters = u64::from(rounds) - tally.unfiltered;
     let bits = tally.filter_bits as f64 / filters.max(1) as f64;
-    let all = [
-        ("rounds that left no filter", "rounds", tally.unfiltered, Neither),
-        ("generations opened", "generations", tally.generations, Neither),
-        ("tables entered", "tables", walks.nonleaf_found, Neither),
-        ("tables added to the filter by walks", "tables", walks.nonleaf_added, Neither),
-        ("entries of tables entered", "entries", walks.leaf_total, Neither),
-        ("entries counted young", "entries", walks.leaf_young, Neither),
-        ("pages promoted", "pages", tally.promoted, Neither),
-        ("pages examined", "pages", tally.scanned, Lower),
-        ("pages moved when met", "pages", tally.sorted, Neither),
-        ("pages reclaimed", "pages", tally.reclaimed, Lower),
-        ("hot pages out while cold ones stayed", "pages", tally.mistakes, Lower),
-        ("hot pages read again", "pages", tally.hot_reads, Lower),
-        ("refaults", "pages", tally.refaults, Lower),
-        ("requests that fell short", "requests", tally.short, Lower),
-        ("entries visited", "entries", tables.entries_visited, Lower),
-        ("atomics", "atomics", tables.atomics, Lower),
+    let counts = [
+        (of::UNFILTERED, tally.unfiltered),
+        (of::GENERATIONS, tally.generations),
+        (of::TABLES_ENTERED, walks.nonleaf_found),
+        (of::TABLES_ADDED, walks.nonleaf_added),
+        (of::ENTRIES_ENTERED, walks.leaf_total),
+        (of::ENTRIES_YOUNG, walks.leaf_young),
+        (of::PROMOTED, tally.promoted),
+        (of::EXAMINED, tally.scanned),
+        (of::MOVED, tally.sorted),
+        (of::RECLAIMED, tally.reclaimed),
+        (of::MISTAKES, tally.mistakes),
+        (of::HOT_READ, tally.hot_reads),
+        (of::REFAULTS, tally.refaults),
+        (of::SHORT, tally.short),
+        (of::ENTRIES_VISITED, tables.entries_visited),
+        (of::ATOMICS, tables.atomics),
     ];
-    let metric = |(name, unit, value, better): (&str, &str, u64, Better)| {
-        counted(name, unit, value as f64, better)
-    };
-    let filter = counted("bits in the filter, mean", "bits", bits, Neither);
-    [filter].into_iter().chain(all.into_iter().map(metric)).collect()
+    let counts = counts.map(|(metric, count)| metric.one(count as f64));
+    [of::FILTER_BITS.one(bits)].into_iter().chain(counts).collect()
 }

@@ -5,11 +5,12 @@ use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
 use crate::floor::Floors;
 use crate::layout::Arena;
-use crate::reclaim_file::{self, WHOLE};
+use crate::reclaim_file;
 use crate::scenario::{How, OnHost};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
+use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Chosen, Orders, ReclaimFile};
 use pageout_experiment::variant::Variant;
 use pageout_paging::Stage;
@@ -146,7 +147,7 @@ fn goals(measured: Measured<'_>, format: FormatName) -> Vec<Found> {
 /// From the request to its end: nanoseconds saved at order 4, and what single pages lose.
 fn end_to_end(measured: Measured<'_>, format: FormatName) -> Vec<Found> {
     let name = format.name();
-    let whole = |scenario: &ReclaimFile, variant| measured.metric(scenario, variant, WHOLE);
+    let whole = |scenario: &ReclaimFile, variant| measured.metric(scenario, variant, WHOLE.name);
     let steps = [("batched", MERGED), ("line", OURS)];
     let large = all_young(format);
     let saved = steps.map(|(step, variant)| Found {

@@ -3,11 +3,12 @@
 use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
 use crate::layout::Arena;
-use crate::reclaim_file::{self, WHOLE};
+use crate::reclaim_file;
 use crate::scenario::{How, OnHost};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
+use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::Variant;
 use pageout_paging::Stage;
@@ -73,7 +74,7 @@ impl Measured<'_> {
             let [over, under] = [over, under].map(|variant| self.stages(&large, variant, stages));
             zip(&over, &under, |over, under| over / under)
         };
-        let whole = |scenario: &ReclaimFile, variant| self.metric(scenario, variant, WHOLE);
+        let whole = |scenario: &ReclaimFile, variant| self.metric(scenario, variant, WHOLE.name);
         let [before, ours] = [Variant::BEFORE, OURS].map(|variant| whole(&large, variant));
         let mut goals = vec![
             (

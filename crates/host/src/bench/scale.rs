@@ -2,10 +2,10 @@
 
 use super::goals::{Bound, goal_record};
 use crate::layout::Arena;
-use crate::reclaim_file::WHOLE;
 use crate::scenario::{How, OnHost};
 use pageout_experiment::fields::{FieldError, OrderName};
 use pageout_experiment::rounds::{Cell, Rounds, measure};
+use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::Variant;
 use pageout_record::schema::{Basis, Metric, Record};
@@ -73,7 +73,7 @@ pub fn scale(
 }
 
 fn nanoseconds_a_page(record: &Record) -> &[f64] {
-    let whole = record.metrics.iter().find(|metric: &&Metric| metric.name == WHOLE);
+    let whole = record.metrics.iter().find(|metric: &&Metric| metric.name == WHOLE.name);
     whole.map(|metric| &metric.values[..]).unwrap_or_default()
 }
 

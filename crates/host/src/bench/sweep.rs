@@ -6,7 +6,7 @@ use pageout_experiment::clock::timed;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::metrics::labels;
 use pageout_paging::mmu::Asid;
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Span, Where, spans};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget, Span, spans};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Env, Level, LockedTable, Pfn, VirtAddr, VirtRange};
 use pageout_record::schema::Labels;
@@ -175,7 +175,7 @@ fn walk<'e, F: Arch>(
     let mut young = 0;
     let mut start = range.start;
     while start < range.end {
-        let target = Where {
+        let target = RmapTarget {
             root,
             range: start..start.add(folio_bytes),
             pfn: Pfn::new(start.get() >> F::PAGE_SHIFT),

@@ -1,18 +1,18 @@
 //! What became of a program's memory from epoch to epoch: which of its pages it used, which reclaim
 //! took and which came back, and how many pages were on each list.
 
-use pageout_experiment::metrics::counted;
+use pageout_experiment::metrics::MetricSpec;
+use pageout_experiment::scenarios::metrics::trace::{BY_LIST, RECLAIMED_AT, USED, USED_AGAIN};
 use pageout_experiment::variant::Lru;
 use pageout_reclaim::mglru::{MAX_NR_GENS, MAX_NR_ZONES};
 use pageout_reclaim::{LruList, Maps, MemcgId};
-use pageout_record::schema::{Axis, Better, Edges, Line, Matrix, Metric, Series};
+use pageout_record::schema::{Axis, Edges, Line, Matrix, Metric, Series};
 
 /// Ranges of pages that are told apart, at most.
 const ROWS: usize = 48;
 /// Ranges of epochs that are told apart, at most.
 const COLUMNS: usize = 96;
 
-const PAGES: &str = "4K pages";
 const LISTS: [LruList; 4] =
     [LruList::InactiveAnon, LruList::ActiveAnon, LruList::InactiveFile, LruList::ActiveFile];
 /// Generations by age: the oldest is the last.
@@ -117,16 +117,15 @@ impl History {
         if self.places.is_empty() || self.lists.is_empty() {
             return Vec::new();
         }
-        let told = |name| {
-            let metric = counted(name, PAGES, 0.0, Better::Neither);
-            Metric { values: Vec::new(), ..metric }
+        let grid = |metric: MetricSpec, grid: &Grid| Metric {
+            matrix: Some(self.matrix(grid)),
+            ..metric.of(&[])
         };
-        let grid = |name, grid: &Grid| Metric { matrix: Some(self.matrix(grid)), ..told(name) };
         vec![
-            Metric { series: Some(self.series(lru)), ..told("pages by list") },
-            grid("pages used", &self.used),
-            grid("pages reclaimed, by place", &self.reclaimed),
-            grid("pages used again after reclaim", &self.refaulted),
+            Metric { series: Some(self.series(lru)), ..BY_LIST.of(&[]) },
+            grid(USED, &self.used),
+            grid(RECLAIMED_AT, &self.reclaimed),
+            grid(USED_AGAIN, &self.refaulted),
         ]
     }
 

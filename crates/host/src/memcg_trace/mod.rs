@@ -17,13 +17,13 @@ use crate::residency::{Cuts, ReplayError};
 use needs::Needs;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::Arch;
-use pageout_experiment::metrics::counted;
 use pageout_experiment::scenarios::MemoryLimit;
+use pageout_experiment::scenarios::metrics::{EXAMINED, REFAULTS, trace as of};
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::Variant;
 use pageout_paging::Order;
 use pageout_reclaim::Counter;
-use pageout_record::schema::{Better, Metric};
+use pageout_record::schema::Metric;
 use pageout_trace::Event;
 use pageout_trace::demand_min::{DemandFaults, demand_min};
 use pageout_trace::reference_string::{Identities, ReferenceString};
@@ -239,15 +239,13 @@ impl<'t> Limited<'t> {
     /// and not called one.
     pub(crate) fn metrics(&self, decisions: &Decisions) -> Vec<Metric> {
         let single = self.plan.order.get() == 0;
-        let min = if single { "bound: demand MIN" } else { "demand MIN of single pages" };
+        let min = if single { of::BOUND } else { of::OF_SINGLE };
         let refaults = self.min.refaults as f64;
-        let given = |name: &str, value| counted(name, "4K pages", value, Better::Neither);
         let mut metrics = decisions.metrics();
-        metrics.push(given(&format!("{min}, refaults"), refaults));
-        metrics.push(given("demand MIN, pages brought in", self.min.faults as f64));
+        metrics.push(min.one(refaults));
+        metrics.push(of::BROUGHT_IN.one(self.min.faults as f64));
         if refaults > 0.0 {
-            let ratio = decisions.refaults() as f64 / refaults;
-            metrics.push(counted("refaults / demand MIN's", "times", ratio, Better::Lower));
+            metrics.push(of::OVER_MIN.one(decisions.refaults() as f64 / refaults));
         }
         metrics
     }
@@ -261,27 +259,22 @@ impl Decisions {
 
     /// As records have them.
     pub fn metrics(&self) -> Vec<Metric> {
-        let given = |name, value| (name, "4K pages", value, Better::Neither);
-        let cost = |name, unit, value| (name, unit, value, Better::Lower);
         let all = [
-            given("limit", self.limit),
-            given("different pages", self.pages),
-            cost("major faults", "faults", self.major_faults),
-            cost("minor faults", "faults", self.minor_faults),
-            cost("refaults", "4K pages", self.refaults()),
-            cost("refaults, files", "4K pages", self.file_refaults),
-            cost("refaults, anonymous", "4K pages", self.anon_refaults),
-            cost("hot pages reclaimed", "4K pages", self.mistakes),
-            given("activated", self.activated),
-            given("restored", self.restored),
-            cost("pages examined", "4K pages", self.scanned),
-            cost("pages reclaimed", "4K pages", self.reclaimed),
-            cost("pages read", "4K pages", self.read),
-            cost("pages written", "4K pages", self.written),
+            (of::LIMIT, self.limit),
+            (of::PAGES, self.pages),
+            (of::MAJOR_FAULTS, self.major_faults),
+            (of::MINOR_FAULTS, self.minor_faults),
+            (REFAULTS, self.refaults()),
+            (of::FILE_REFAULTS, self.file_refaults),
+            (of::ANON_REFAULTS, self.anon_refaults),
+            (of::MISTAKES, self.mistakes),
+            (of::ACTIVATED, self.activated),
+            (of::RESTORED, self.restored),
+            (EXAMINED, self.scanned),
+            (of::TAKEN, self.reclaimed),
+            (of::READ, self.read),
+            (of::WRITTEN, self.written),
         ];
-        let metric = |(name, unit, value, better): (&str, &str, u64, Better)| {
-            counted(name, unit, value as f64, better)
-        };
-        all.into_iter().map(metric).collect()
+        all.map(|(metric, value)| metric.one(value as f64)).to_vec()
     }
 }

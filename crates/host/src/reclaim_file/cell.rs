@@ -8,33 +8,28 @@ use crate::scenario::How;
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::Arch;
-use pageout_experiment::metrics::{NS_PER_PAGE, counted, measured};
+use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::rounds::{Cell, turns};
 use pageout_experiment::scenarios::ReclaimFile;
+use pageout_experiment::scenarios::metrics::reclaim_file::{
+    ACTIVATED, RECLAIMED_ANON, RECLAIMED_FILES, SAMPLING_ERROR, WALK_ADDED, WALK_ENTRIES,
+    WALK_TABLES, WALK_YOUNG, WHILE_SAMPLED, WHOLE,
+};
+use pageout_experiment::scenarios::metrics::{EXAMINED, RECLAIMED, STAGES, SWAPPED_OUT};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_paging::Stage;
 use pageout_reclaim::mglru::MmStats;
 use pageout_reclaim::{Counter as VmCounter, Errno};
-use pageout_record::schema::{Better, Ground, Metric, Record};
+use pageout_record::schema::{Ground, Metric, Record};
 use std::marker::PhantomData;
 
-/// The whole of it, from the request to its end.
-pub const WHOLE: &str = "whole reclaim";
-/// The same while the sampler looks: the price of looking.
-const WHILE_SAMPLED: &str = "whole reclaim while sampled";
-/// How sure the sampled stages are.
-const SAMPLING_ERROR: &str = "sampling error";
-
-/// Metrics that tell of the sampler rather than of reclaim.
-pub const ABOUT_SAMPLING: [&str; 2] = [WHILE_SAMPLED, SAMPLING_ERROR];
-
 /// What the cgroup's counters say of it.
-const VMSTAT: [(&str, VmCounter, Better); 5] = [
-    ("pages examined", VmCounter::PgscanProactive, Better::Lower),
-    ("pages reclaimed, files", VmCounter::PgstealFile, Better::Neither),
-    ("pages reclaimed, anonymous", VmCounter::PgstealAnon, Better::Neither),
-    ("pages swapped out", VmCounter::Pswpout, Better::Neither),
-    ("pages activated", VmCounter::Pgactivate, Better::Neither),
+const VMSTAT: [(MetricSpec, VmCounter); 5] = [
+    (EXAMINED, VmCounter::PgscanProactive),
+    (RECLAIMED_FILES, VmCounter::PgstealFile),
+    (RECLAIMED_ANON, VmCounter::PgstealAnon),
+    (SWAPPED_OUT, VmCounter::Pswpout),
+    (ACTIVATED, VmCounter::Pgactivate),
 ];
 
 /// What was measured of one variant, in nanoseconds a 4K page, a sample a round.
@@ -131,18 +126,13 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         let (pages, (of_vmstat, walks)) = self.run(variant, |setup, bytes| {
             let env = CountingEnv::new(setup.ground.env, &counter);
             let reclaimed = setup.reclaim(&env, bytes, tuning);
-            let of_vmstat = VMSTAT.map(|(name, of, better)| (name, setup.vmstat().get(of), better));
+            let of_vmstat = VMSTAT.map(|(metric, of)| (metric, setup.vmstat().get(of)));
             (reclaimed, (of_vmstat, setup.walks()))
         });
-        let pages_of =
-            |name: &str, pages: u64, better| counted(name, "4K pages", pages as f64, better);
         let mut metrics = counter.counts().metrics(pages as f64);
-        metrics.push(pages_of("pages reclaimed", pages, Better::Neither));
-        let of_vmstat = of_vmstat.into_iter();
-        metrics
-            .extend(of_vmstat.map(|(name, pages, better)| {
-                pages_of(name, pages << (F::PAGE_SHIFT - 12), better)
-            }));
+        metrics.push(RECLAIMED.one(pages as f64));
+        let in_4k = |pages: u64| (pages << (F::PAGE_SHIFT - 12)) as f64;
+        metrics.extend(of_vmstat.map(|(metric, pages)| metric.one(in_4k(pages))));
         metrics.extend(walks.into_iter().flat_map(of_walks));
         metrics
     }
@@ -152,12 +142,12 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
 fn of_walks(walks: MmStats) -> [Metric; 4] {
     let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = walks;
     [
-        ("walk: entries", "entries", leaf_total),
-        ("walk: young", "entries", leaf_young),
-        ("walk: tables", "tables", nonleaf_found),
-        ("walk: tables added", "tables", nonleaf_added),
+        (WALK_ENTRIES, leaf_total),
+        (WALK_YOUNG, leaf_young),
+        (WALK_TABLES, nonleaf_found),
+        (WALK_ADDED, nonleaf_added),
     ]
-    .map(|(name, unit, nr)| counted(name, unit, nr as f64, Better::Neither))
+    .map(|(metric, nr)| metric.one(nr as f64))
 }
 
 impl<F: Arch> Cell for ReclaimCell<'_, F> {
@@ -201,12 +191,12 @@ impl Samples {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        let stages = Stage::ALL.into_iter().map(Stage::name).zip(&self.stages);
+        let stages = STAGES.into_iter().zip(&self.stages);
         let whole = [(WHOLE, &self.whole)].into_iter();
         let looking =
             [(WHILE_SAMPLED, &self.while_sampled), (SAMPLING_ERROR, &self.sampling_error)];
         let all = whole.chain(stages).chain(looking);
         let taken = all.filter(|(_, values)| !values.is_empty());
-        taken.map(|(name, values)| measured(name, NS_PER_PAGE, values)).collect()
+        taken.map(|(metric, values)| metric.of(values)).collect()
     }
 }

@@ -7,7 +7,6 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-pub use cell::{ABOUT_SAMPLING, WHOLE};
 pub use setup::{Setup, range, young_pages};
 
 use crate::generations::Refused;

@@ -5,21 +5,16 @@ use super::program::{Program, Shared, Tally};
 use super::setup::Setup;
 use crate::{Kernel, Model, One, Scenario as _, Swap, interval, spread};
 use pageout_experiment::formats::Arch;
-use pageout_experiment::metrics::modelled;
 use pageout_experiment::scenarios::Use;
+use pageout_experiment::scenarios::metrics::access_patterns::{ALL, TIME};
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
 use pageout_machine::platform::Draw;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
 use pageout_paging::Stage;
 use pageout_reclaim::{Counter, MemcgId};
-use pageout_record::schema::{Basis, Metric};
+use pageout_record::schema::Metric;
 use std::cell::Cell;
-
-/// The time of a use of a page, a value a run.
-pub const TIME: &str = "time";
-/// The same, a value a draw of prices, in the same order under every variant.
-pub const DRAWN: &str = "time, drawn";
 
 const PROGRAM: &str = "program";
 const RECLAIM: &str = "kswapd";
@@ -27,43 +22,11 @@ const FLUSHER: &str = "flusher";
 /// The same tasks while memory is filled.
 const BEFORE: [&str; 3] = ["warm-up", "kswapd, warm-up", "flusher, warm-up"];
 
-/// What is told of a run, in the order of [`Outcome`]'s values: a name, a unit, and whether it is
-/// counted.
-const REPORTED: [(&str, &str, bool); 27] = [
-    (TIME, "ns/use", false),
-    ("whole time", "ms", false),
-    ("background reclaim", "% of time", false),
-    ("background reclaim, invalidating and waiting", "% of time", false),
-    ("direct reclaim", "% of time", false),
-    ("flusher", "% of time", false),
-    ("taken from the program's core", "% of time", false),
-    ("hidden for, P50", "us", false),
-    ("hidden for, P90", "us", false),
-    ("hidden for, P99", "us", false),
-    ("hidden for, max", "us", false),
-    ("entries that hid accesses", "", true),
-    ("hidden accesses", "", true),
-    ("hot pages reclaimed by mistake", "4K pages", true),
-    ("faults", "per use", true),
-    ("pages read", "per use", true),
-    ("pages written", "per use", true),
-    ("refaults", "per use", true),
-    ("pages examined", "per use", true),
-    ("pages reclaimed", "per use", true),
-    ("of which directly", "per use", true),
-    ("invalidations broadcast", "per use", true),
-    ("invalidations pushed out of buffers", "per use", true),
-    ("barriers", "per use", true),
-    ("interrupts", "per use", true),
-    ("waits for write-back", "", true),
-    ("waits for memory", "", true),
-];
-
 /// What one run came to.
 #[derive(Debug)]
 pub struct Outcome {
-    /// In the order of [`REPORTED`].
-    values: [f64; REPORTED.len()],
+    /// In the order of [`ALL`].
+    values: [f64; ALL.len()],
     /// At its end.
     pub(super) report: Report,
 }
@@ -120,15 +83,13 @@ pub(super) fn times(
 pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let times: Vec<_> = drawn.iter().map(Outcome::time).collect();
     let mut metrics = Vec::new();
-    for (k, (name, unit, counted)) in REPORTED.into_iter().enumerate() {
+    for (k, metric) in ALL.into_iter().enumerate() {
         let values: Vec<_> = nominal.iter().map(|outcome| outcome.values[k]).collect();
-        let metric = modelled(name, unit, &values);
-        let basis = if counted { Basis::Counted } else { Basis::Modelled };
-        let interval = if k == 0 { interval(&times) } else { None };
-        metrics.push(Metric { basis, interval, ..metric });
+        let interval = if metric.drawn { interval(&times) } else { None };
+        metrics.push(Metric { interval, ..metric.of(&values) });
     }
     if !times.is_empty() {
-        metrics.push(modelled(DRAWN, "ns/use", &times));
+        metrics.push(TIME.of_draws(&times));
     }
     metrics
 }
@@ -169,14 +130,8 @@ impl AccessPatterns {
         Outcome { values, report: after }
     }
 
-    /// In the order of [`REPORTED`].
-    fn values(
-        &self,
-        of: Tally,
-        before: &Report,
-        after: &Report,
-        pages: Pages,
-    ) -> [f64; REPORTED.len()] {
+    /// In the order of [`ALL`].
+    fn values(&self, of: Tally, before: &Report, after: &Report, pages: Pages) -> [f64; ALL.len()] {
         let (uses, time) = (of.uses as f64, of.time.ns());
         let [refaults, examined, reclaimed, directly] = pages.map(|nr| nr as f64 / uses);
         let share = |of: Time| 100.0 * of.ns() / time;

@@ -14,7 +14,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use measure::{DRAWN, Outcome, TIME, Times};
+pub use measure::{Outcome, Times};
 pub use summary::table;
 
 use crate::{Model, Modelled, OnMachine, One, Scenario};

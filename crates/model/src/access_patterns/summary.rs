@@ -1,9 +1,14 @@
 //! The table that the 2018 results were given as: of each test the mean of every policy and how
 //! much its runs vary, and of each two policies whether they differ in either. Made of records.
 
-use super::measure::TIME;
 use pageout_experiment::declare::Declared;
+use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::AccessPatterns;
+use pageout_experiment::scenarios::metrics::REFAULTS;
+use pageout_experiment::scenarios::metrics::access_patterns::{self as of, TIME};
+use pageout_experiment::scenarios::metrics::machine::{
+    BARRIERS, BROADCASTS, HIDDEN_MAX, HIDDEN_P50, HIDDEN_P90, HIDDEN_P99,
+};
 use pageout_record::render::{Align, Grid, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use pageout_record::stats::{Mean, f_test, holm, variation, welch};
@@ -55,7 +60,7 @@ fn tests<'r>(records: &[&'r Record]) -> Vec<Test<'r>> {
     let told = |name: &str| ["pattern", "access"].contains(&name) || seen[name].len() > 1;
     let mut tests: Vec<(&Labels, Test<'r>)> = Vec::new();
     for record in records {
-        let metric = record.metrics.iter().find(|metric| metric.name == TIME);
+        let metric = record.metrics.iter().find(|metric| metric.name == TIME.name);
         let Some(values) = metric.map(|metric| &*metric.values) else { continue };
         let policy = (policy(record, records), *record, values);
         if let Some((_, test)) = tests.iter_mut().find(|(fields, _)| **fields == record.fields) {
@@ -177,18 +182,18 @@ fn shown(p: f64) -> String {
 }
 
 /// What is shown of where the time goes, and of what was hidden.
-const SHOWN: [(&str, &str); 11] = [
-    ("background reclaim", "reclaim, %"),
-    ("direct reclaim", "direct, %"),
-    ("hidden for, P50", "hidden P50, us"),
-    ("hidden for, P90", "P90"),
-    ("hidden for, P99", "P99"),
-    ("hidden for, max", "max"),
-    ("hot pages reclaimed by mistake", "mistakes"),
-    ("refaults", "refaults/use"),
-    ("invalidations broadcast", "TLBI/use"),
-    ("barriers", "DSB/use"),
-    ("invalidations pushed out of buffers", "pushed out/use"),
+const SHOWN: [(MetricSpec, &str); 11] = [
+    (of::BACKGROUND, "reclaim, %"),
+    (of::DIRECT, "direct, %"),
+    (HIDDEN_P50, "hidden P50, us"),
+    (HIDDEN_P90, "P90"),
+    (HIDDEN_P99, "P99"),
+    (HIDDEN_MAX, "max"),
+    (of::MISTAKES, "mistakes"),
+    (REFAULTS, "refaults/use"),
+    (BROADCASTS, "TLBI/use"),
+    (BARRIERS, "DSB/use"),
+    (of::PUSHED_OUT, "pushed out/use"),
 ];
 
 fn of_means(tests: &[Test<'_>]) -> String {
@@ -198,11 +203,11 @@ fn of_means(tests: &[Test<'_>]) -> String {
     for test in tests {
         for (k, (policy, record, _)) in test.policies.iter().enumerate() {
             let name = if k == 0 { test.name.clone() } else { String::new() };
-            let of = |wanted: &str| {
-                let metric = record.metrics.iter().find(|metric| metric.name == wanted);
+            let of = |wanted: &MetricSpec| {
+                let metric = record.metrics.iter().find(|metric| metric.name == wanted.name);
                 metric.and_then(|metric| mean(&metric.values)).map_or_else(String::new, rounded)
             };
-            let numbers = SHOWN.map(|(metric, _)| of(metric));
+            let numbers = SHOWN.map(|(metric, _)| of(&metric));
             grid.row([name, policy.clone()].into_iter().chain(numbers));
         }
     }

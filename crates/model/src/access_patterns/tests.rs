@@ -3,6 +3,7 @@
 use super::{AccessPatterns, table};
 use crate::{Model, Scenario as _};
 use pageout_experiment::scenarios::Compared;
+use pageout_experiment::scenarios::metrics::access_patterns::TIME;
 use pageout_experiment::this_machine::this_run;
 use pageout_experiment::variant::Variant;
 use pageout_record::schema::{Record, RecordSet};
@@ -83,7 +84,7 @@ fn the_table_s_layout() {
     let mut records = records(&fields, &Compared::POLICIES, &model(1));
     for (record, values) in records.iter_mut().zip(runs.as_flattened()) {
         for metric in &mut record.metrics {
-            metric.values = if metric.name == super::TIME { values.to_vec() } else { vec![1.25] };
+            metric.values = if metric.name == TIME.name { values.to_vec() } else { vec![1.25] };
         }
     }
     let shown = table(&RecordSet::new(this_run(), records));

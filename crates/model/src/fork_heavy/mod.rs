@@ -6,7 +6,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use run::{LOOP, Outcome};
+pub use run::Outcome;
 
 use crate::{Model, Modelled, OnMachine, One, Scenario};
 use pageout_experiment::declare::Declared;

@@ -3,8 +3,8 @@
 use super::ForkHeavy;
 use crate::{Between, Kernel, Model, One, Program, Reported, Swap, activity, reported};
 use pageout_experiment::formats::Arch;
-use pageout_experiment::metrics::counted;
 use pageout_experiment::scenarios::Reclaim;
+use pageout_experiment::scenarios::metrics::fork_heavy as of;
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::{Arena, Ground, MAP_START};
 use pageout_machine::{CoreId, Machine, Task, TaskSpec, Time};
@@ -14,14 +14,10 @@ use pageout_reclaim::{
     Access, Counter, CpuCtx, Fault, FaultKind, Frames, MappingKind, MemcgId, MmId, NewVma, Tuning,
     VmFlags, handle_fault,
 };
-use pageout_record::schema::{Better, Metric};
+use pageout_record::schema::Metric;
 use pageout_record::stats::quantile;
 use std::cell::{Cell, RefCell};
 
-/// From a shell's own work before it forks to its child's end.
-pub const LOOP: &str = "loop";
-const US: &str = "us";
-const EACH: &str = "per loop";
 const SIZED: &str = "the arena is sized for the scenario";
 
 /// Pages that each request is for: what kernels reclaim at a time (`SWAP_CLUSTER_MAX`).
@@ -250,29 +246,29 @@ impl Outcome {
 
 /// What is told with the interval of the draws.
 const REPORTED: [Reported<Outcome>; 15] = [
-    (LOOP, US, Outcome::mean),
-    ("loop, P50", US, |one| one.quantile(0.5)),
-    ("loop, P90", US, |one| one.quantile(0.9)),
-    ("loop, P99", US, |one| one.quantile(0.99)),
-    ("loop, longest", US, |one| one.quantile(1.0)),
-    ("fork", US, |one| one.within("fork", false)),
-    ("fault", US, |one| one.within("fault", false)),
-    ("mprotect", US, |one| one.within("mprotect", false)),
-    ("munmap", US, |one| one.within("munmap", false)),
-    ("exit", US, |one| one.within("exit", false)),
-    ("invalidating and waiting", US, Outcome::flushing),
-    ("of which forking", US, |one| one.within("fork", true)),
-    ("of which in faults", US, |one| one.within("fault", true)),
-    ("of which exiting", US, |one| one.within("exit", true)),
-    ("taken from cores by others", US, |one| one.between.stolen().ns() / 1e3 / one.loops()),
+    (of::LOOP, Outcome::mean),
+    (of::LOOP_P50, |one| one.quantile(0.5)),
+    (of::LOOP_P90, |one| one.quantile(0.9)),
+    (of::LOOP_P99, |one| one.quantile(0.99)),
+    (of::LOOP_LONGEST, |one| one.quantile(1.0)),
+    (of::FORK, |one| one.within("fork", false)),
+    (of::FAULT, |one| one.within("fault", false)),
+    (of::MPROTECT, |one| one.within("mprotect", false)),
+    (of::MUNMAP, |one| one.within("munmap", false)),
+    (of::EXIT, |one| one.within("exit", false)),
+    (of::FLUSHING, Outcome::flushing),
+    (of::OF_FORK, |one| one.within("fork", true)),
+    (of::OF_FAULT, |one| one.within("fault", true)),
+    (of::OF_EXIT, |one| one.within("exit", true)),
+    (of::STOLEN, |one| one.between.stolen().ns() / 1e3 / one.loops()),
 ];
 
 /// The metrics of runs with nominal prices and of those with drawn ones.
 pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let one = &nominal[0];
     let mut metrics = reported(&REPORTED, nominal, drawn);
-    metrics.extend(one.between.metrics(EACH, one.loops()));
+    metrics.extend(one.between.metrics(of::EACH, one.loops()));
     let written = one.written as f64 / one.loops();
-    metrics.push(counted("pages written to swap", EACH, written, Better::Neither));
+    metrics.push(of::WRITTEN.one(written));
     metrics
 }

@@ -1,9 +1,10 @@
 //! The scenario: what deferring costs whoever changes an address space.
 
-use super::{ForkHeavy, LOOP};
+use super::ForkHeavy;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios::Compared;
+use pageout_experiment::scenarios::metrics::fork_heavy::LOOP;
 use pageout_experiment::variant::Variant;
 use pageout_machine::platform::Platform;
 use pageout_reclaim::ShootdownWhen;
@@ -59,7 +60,7 @@ fn reclaim_meets_the_shells_on_any_number_of_cores() {
             for record in records(&fields, &Compared::SHOOTDOWN, &model) {
                 let written = value(&record, "pages written to swap");
                 assert!(written > 0.0, "{platform}, {cores} cores");
-                assert!(value(&record, LOOP) > 0.0);
+                assert!(value(&record, LOOP.name) > 0.0);
             }
         }
     }

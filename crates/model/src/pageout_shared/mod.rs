@@ -5,7 +5,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use run::{CPU_SHARE, Outcome, REPETITION, UNMAP_SHARE};
+pub use run::Outcome;
 
 use crate::{Model, Modelled, OnMachine, One, Scenario};
 use pageout_experiment::declare::Declared;

@@ -4,8 +4,10 @@
 use super::PageoutShared;
 use crate::{Between, Kernel, Model, One, Program, Reported, Swap, activity, reported};
 use pageout_experiment::formats::Arch;
-use pageout_experiment::metrics::counted;
 use pageout_experiment::scenarios::Out;
+use pageout_experiment::scenarios::metrics::pageout_shared::{
+    BATCH_SHARE, CPU_SHARE, EACH, FLUSHING, REPETITION, STOLEN, UNMAP_SHARE, WRITTEN, YOUNG_SHARE,
+};
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::{Arena, Ground, MAP_START};
 use pageout_machine::{CoreId, Machine, Task, TaskId, TaskSpec, Time};
@@ -15,18 +17,9 @@ use pageout_reclaim::{
     Access, Advice, Counter, CpuCtx, Fault, FaultKind, MappingKind, MemcgId, MmId, NewVma, Tuning,
     VmFlags, handle_fault,
 };
-use pageout_record::schema::{Better, Metric};
+use pageout_record::schema::Metric;
 use std::cell::{Cell, RefCell};
 
-/// From reading the first page to the end of paging out.
-pub const REPETITION: &str = "repetition";
-/// [`Outcome::flush_share`].
-pub const CPU_SHARE: &str = "invalidating and waiting, share";
-/// [`Outcome::unmap_share`]: what profiles show as `ptep_clear_flush`.
-pub const UNMAP_SHARE: &str = "of which unmapping, share";
-const US: &str = "us";
-const OF_CPU: &str = "% of CPU";
-const EACH: &str = "per repetition";
 const SIZED: &str = "the arena is sized for the scenario";
 
 /// What a run came to.
@@ -282,15 +275,13 @@ impl Outcome {
 
 /// What is told with the interval of the draws.
 const REPORTED: [Reported<Outcome>; 7] = [
-    (REPETITION, US, Outcome::repetition),
-    ("invalidating and waiting", US, Outcome::flushing),
-    ("taken from other cores", US, |one| one.between.stolen().ns() / 1e3 / one.times),
-    (CPU_SHARE, OF_CPU, Outcome::flush_share),
-    (UNMAP_SHARE, OF_CPU, Outcome::unmap_share),
-    ("of which flushes for a batch, share", OF_CPU, |one| {
-        one.share(one.between.flushing(Some("flush")))
-    }),
-    ("of which young checks, share", OF_CPU, |one| one.share(one.between.flushing(Some("young")))),
+    (REPETITION, Outcome::repetition),
+    (FLUSHING, Outcome::flushing),
+    (STOLEN, |one| one.between.stolen().ns() / 1e3 / one.times),
+    (CPU_SHARE, Outcome::flush_share),
+    (UNMAP_SHARE, Outcome::unmap_share),
+    (BATCH_SHARE, |one| one.share(one.between.flushing(Some("flush")))),
+    (YOUNG_SHARE, |one| one.share(one.between.flushing(Some("young")))),
 ];
 
 /// The metrics of runs with nominal prices and of those with drawn ones.
@@ -299,6 +290,6 @@ pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let mut metrics = reported(&REPORTED, nominal, drawn);
     metrics.extend(one.between.metrics(EACH, one.times));
     let written = one.written as f64 / one.times;
-    metrics.push(counted("pages written to swap", EACH, written, Better::Neither));
+    metrics.push(WRITTEN.one(written));
     metrics
 }

@@ -1,9 +1,10 @@
 //! The scenario: what repetitions are, and who is told of what.
 
-use super::{CPU_SHARE, PageoutShared, REPETITION};
+use super::PageoutShared;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios::Compared;
+use pageout_experiment::scenarios::metrics::pageout_shared::{CPU_SHARE, REPETITION};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
 use std::num::NonZeroUsize;
@@ -37,7 +38,7 @@ fn a_repetition_takes_as_long_however_many_there_are() {
         let model = model(platform, 8);
         let few = records("size=128KiB times=100", &model);
         for (few, many) in few.iter().zip(records("size=128KiB times=400", &model)) {
-            let (few, many) = (value(few, REPETITION), value(&many, REPETITION));
+            let (few, many) = (value(few, REPETITION.name), value(&many, REPETITION.name));
             assert!((few / many - 1.0).abs() < 0.005, "{platform}: {few} and {many} us");
         }
     }
@@ -68,7 +69,7 @@ fn deferring_leaves_a_barrier_for_a_batch() {
     assert_eq!(told(immediate, "invalidations broadcast"), 256.0, "one a page");
     assert!(told(immediate, "barriers") >= 256.0);
     assert!(told(deferred, "barriers") <= 2.0 * 256.0 / 31.0);
-    for name in [REPETITION, CPU_SHARE] {
+    for name in [REPETITION.name, CPU_SHARE.name] {
         assert!(told(immediate, name) > told(deferred, name), "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! The scenario on modelled machines.
 
-use super::{Done, FLUSHING, NOTIFYING, ReclaimFile, Run, STOLEN, Setup, WHOLE};
+use super::{Done, FLUSHING, INTERRUPTS, NOTIFYING, ReclaimFile, Run, STOLEN, Setup, WHOLE};
 use crate::{Kernel, Model, One, Scenario as _, Swap};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_host::reclaim_file;
@@ -74,7 +74,7 @@ fn time_a_page_does_not_depend_on_the_size() {
         let model = model(platform, 4);
         let of = |size: &str| records(&format!("{fields} size={size}"), &STEPS[..3], &model);
         for (small, large) in of("64MiB").iter().zip(&of("256MiB")) {
-            let (small, large) = (value(small, WHOLE), value(large, WHOLE));
+            let (small, large) = (value(small, WHOLE.name), value(large, WHOLE.name));
             assert!((small / large - 1.0).abs() < 0.06, "{small} and {large} ns a page");
         }
     }
@@ -89,12 +89,12 @@ fn cores_that_run_the_process_are_interrupted_and_sleepers_are_not() {
     };
     for record in of("asleep") {
         assert_eq!(value(&record, "interrupts"), 0.0, "its core is lazy");
-        assert_eq!(value(&record, STOLEN), 0.0);
+        assert_eq!(value(&record, STOLEN.name), 0.0);
     }
     let running = of("running");
     let [.., deferred, immediate] = &running[..] else { panic!("a record a variant") };
     assert!(value(deferred, "cores interrupted") > 6.0, "seven threads use the file");
-    for name in ["interrupts", FLUSHING, STOLEN, WHOLE] {
+    for name in [INTERRUPTS.name, FLUSHING.name, STOLEN.name, WHOLE.name] {
         let (deferred, immediate) = (value(deferred, name), value(immediate, name));
         assert!(deferred < immediate, "{name}: {deferred} and {immediate}");
     }
@@ -182,7 +182,7 @@ fn guests_are_asked_and_flushed_as_their_architecture_does() {
             assert!((taken - 1.0).abs() < 0.01, "each page reclaimed is: {taken}");
             let young_flushes = value("flushes of a VM") > value("calls of invalidate");
             assert_eq!(young_flushes, classic && format == arm64.1, "{format} {lru}");
-            assert!(value(NOTIFYING) > 0.0 && value(NOTIFYING) < value(WHOLE));
+            assert!(value(NOTIFYING.name) > 0.0 && value(NOTIFYING.name) < value(WHOLE.name));
         }
     }
 }

@@ -11,9 +11,7 @@ mod run;
 mod setup;
 mod thread;
 
-pub use outcome::{
-    AMEAN, BASE, BOTH, DRAWN, ELAPSED, HUGE, HUGE_SHARE, Outcome, SYSTEM, USER, WAITING,
-};
+pub use outcome::Outcome;
 
 use crate::{Model, Modelled, OnMachine, One, Scenario};
 use pageout_experiment::declare::Declared;

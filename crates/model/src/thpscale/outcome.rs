@@ -3,53 +3,15 @@
 use super::run::THREAD;
 use super::thread::Sample;
 use crate::interval;
-use pageout_experiment::metrics::{counted, modelled};
+use pageout_experiment::scenarios::metrics::machine::{
+    BARRIERS, BROADCASTS, HIDDEN, HIDDEN_FOR, INTERRUPTS, MISSES, QUANTILES, ROUNDS,
+};
+use pageout_experiment::scenarios::metrics::thpscale::{
+    AMEAN, BASE, BOTH, COUNTERS, ELAPSED, HUGE, HUGE_SHARE, SYSTEM, USER, WAITING,
+};
 use pageout_machine::{Report, Time};
-use pageout_reclaim::{Counter, VmStat};
-use pageout_record::schema::{Better, Metric};
-
-/// The time of every slot, in the order in which they were filled.
-pub const BOTH: &str = "fault-both";
-/// Of those whose first store got a single page.
-pub const BASE: &str = "fault-base";
-/// Of those whose first store got all of the slot.
-pub const HUGE: &str = "fault-huge";
-/// The mean of `fault-both`, a value a run.
-pub const AMEAN: &str = "fault-both, mean";
-/// The same, a value a draw of prices, in the same order under every variant.
-pub const DRAWN: &str = "fault-both, mean, drawn";
-/// Slots of which the first store got all.
-pub const HUGE_SHARE: &str = "slots huge";
-/// Time of the threads outside of the kernel, all together.
-pub const USER: &str = "user";
-/// Time of the threads in the kernel, all together, but for what they wait for locks.
-pub const SYSTEM: &str = "system";
-/// Time in which threads wait for locks, all together: in Linux they would sleep for most of it.
-pub const WAITING: &str = "waiting for locks";
-/// From the first thread's begin to the last one's end.
-pub const ELAPSED: &str = "elapsed";
-
-const US: &str = "us";
-const S: &str = "s";
-
-/// The kernel's counters that are told.
-const COUNTERS: [(Counter, Better); 15] = [
-    (Counter::PgmigrateSuccess, Better::Lower),
-    (Counter::PgmigrateFail, Better::Lower),
-    (Counter::CompactStall, Better::Lower),
-    (Counter::CompactSuccess, Better::Neither),
-    (Counter::CompactFail, Better::Lower),
-    (Counter::CompactMigrateScanned, Better::Lower),
-    (Counter::CompactFreeScanned, Better::Lower),
-    (Counter::Allocstall, Better::Lower),
-    (Counter::Pageoutrun, Better::Lower),
-    (Counter::PgscanDirect, Better::Lower),
-    (Counter::PgscanKswapd, Better::Lower),
-    (Counter::PgstealFile, Better::Lower),
-    (Counter::PgstealAnon, Better::Lower),
-    (Counter::Pgrefill, Better::Lower),
-    (Counter::WorkingsetRefaultFile, Better::Lower),
-];
+use pageout_reclaim::VmStat;
+use pageout_record::schema::Metric;
 
 /// What one run came to.
 #[derive(Debug)]
@@ -83,25 +45,22 @@ impl Outcome {
 
     fn counted(&self) -> Vec<Metric> {
         let named = COUNTERS.into_iter().zip(self.counters);
-        let mut metrics: Vec<_> = named
-            .map(|((counter, better), value)| counted(counter.name(), "", value as f64, better))
-            .collect();
+        let mut metrics: Vec<_> =
+            named.map(|((_, metric), value)| metric.one(value as f64)).collect();
         let (counts, hidden) = (&self.report.counts, &self.report.hidden);
-        for (name, value) in [
-            ("invalidations broadcast", counts.broadcasts),
-            ("barriers", counts.barriers),
-            ("interrupt rounds", counts.rounds),
-            ("interrupts", counts.interrupts),
-            ("TLB misses", counts.walks),
-            ("hidden accesses", hidden.accesses),
+        for (metric, value) in [
+            (BROADCASTS, counts.broadcasts),
+            (BARRIERS, counts.barriers),
+            (ROUNDS, counts.rounds),
+            (INTERRUPTS, counts.interrupts),
+            (MISSES, counts.walks),
+            (HIDDEN, hidden.accesses),
         ] {
-            metrics.push(counted(name, "", value as f64, Better::Lower));
+            metrics.push(metric.one(value as f64));
         }
-        let quantiles = [("P50", 0.5), ("P90", 0.9), ("P99", 0.99), ("max", 1.0)];
-        for (name, part) in quantiles {
+        for (metric, part) in HIDDEN_FOR.iter().zip(QUANTILES) {
             if let Some(time) = hidden.quantile(part) {
-                let name = format!("hidden for, {name}");
-                metrics.push(modelled(&name, US, &[time.ns() / 1000.0]));
+                metrics.push(metric.one(time.ns() / 1000.0));
             }
         }
         metrics
@@ -133,22 +92,22 @@ fn whose_is(path: &[&str]) -> Option<Whose> {
 /// The metrics of one scenario under one variant.
 pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let mut metrics = Vec::new();
-    for (name, huge) in [(BOTH, None), (BASE, Some(false)), (HUGE, Some(true))] {
+    for (metric, huge) in [(BOTH, None), (BASE, Some(false)), (HUGE, Some(true))] {
         let values: Vec<_> = nominal.iter().flat_map(|outcome| outcome.us(huge)).collect();
         if !values.is_empty() {
-            metrics.push(modelled(name, US, &values));
+            metrics.push(metric.of(&values));
         }
     }
     let means = |outcomes: &[Outcome]| outcomes.iter().map(Outcome::amean).collect::<Vec<_>>();
-    let mean = modelled(AMEAN, US, &means(nominal));
+    let mean = AMEAN.of(&means(nominal));
     metrics.push(Metric { interval: interval(&means(drawn)), ..mean });
     if !drawn.is_empty() {
-        metrics.push(modelled(DRAWN, US, &means(drawn)));
+        metrics.push(AMEAN.of_draws(&means(drawn)));
     }
     let slots = || nominal.iter().flat_map(|outcome| &outcome.samples);
     let share = slots().filter(|slot| slot.huge).count() as f64 / slots().count() as f64;
-    metrics.push(counted(HUGE_SHARE, "%", 100.0 * share, Better::Higher));
-    for (name, time) in [
+    metrics.push(HUGE_SHARE.one(100.0 * share));
+    for (metric, time) in [
         (USER, (|outcome| outcome.user) as fn(&Outcome) -> Time),
         (SYSTEM, |outcome| outcome.system),
         (WAITING, |outcome| outcome.waiting),
@@ -156,9 +115,9 @@ pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     ] {
         let seconds = |outcome: &Outcome| time(outcome).ns() / 1e9;
         let of = |outcomes: &[Outcome]| outcomes.iter().map(seconds).collect::<Vec<_>>();
-        metrics.push(modelled(name, S, &of(nominal)));
+        metrics.push(metric.of(&of(nominal)));
         if !drawn.is_empty() {
-            metrics.push(modelled(&format!("{name}, drawn"), S, &of(drawn)));
+            metrics.push(metric.of_draws(&of(drawn)));
         }
     }
     metrics.extend(nominal[0].counted());

@@ -1,6 +1,7 @@
 //! The scenario on small machines.
 
 use super::*;
+use pageout_experiment::scenarios::metrics::thpscale::{AMEAN, BOTH, HUGE_SHARE};
 use pageout_experiment::scenarios::{Compared, SLOT};
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Record, RecordSet};
@@ -32,11 +33,11 @@ fn every_slot_is_a_sample_and_the_kernel_compacts_for_some() {
     for record in records("threads=1,3 memory=64MiB", &model()) {
         let threads: u64 = record.fields["threads"].parse().unwrap();
         let slots = (64 << 20) / 10 * 8 / threads / SLOT / 2;
-        let samples = values(&record, BOTH);
+        let samples = values(&record, BOTH.name);
         assert_eq!(samples.len() as u64, slots * threads);
         let mean = samples.iter().sum::<f64>() / samples.len() as f64;
-        assert!((mean / values(&record, AMEAN)[0] - 1.0).abs() < 1e-9);
-        assert!(values(&record, HUGE_SHARE)[0] > 0.0);
+        assert!((mean / values(&record, AMEAN.name)[0] - 1.0).abs() < 1e-9);
+        assert!(values(&record, HUGE_SHARE.name)[0] > 0.0);
         for name in ["pgmigrate_success", "compact_stall", "compact_success"] {
             assert!(values(&record, name)[0] > 0.0, "{name} of {threads} threads");
         }

@@ -7,7 +7,7 @@ use crate::vma::{VmFlags, Vma};
 use crate::{CpuCtx, Rank};
 use pageout_paging::contig::{Getter, set_pte};
 use pageout_paging::pte::{Entry, SwapEntry};
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, Where};
+use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, VirtAddr};
 
 /// Makes the migration entries that name a locked folio's frames from `from` on map its pages where
@@ -50,7 +50,7 @@ impl<E: Env> Restore<'_, E> {
         let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
             return false;
         };
-        let target = Where {
+        let target = RmapTarget {
             root: self.maps.mm(vma.mm()).root(),
             range,
             pfn: self.from,

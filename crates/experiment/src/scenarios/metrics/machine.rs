@@ -1,0 +1,80 @@
+//! Of modelled machines: what they count, whatever runs on them.
+
+use crate::metrics::{MetricSpec, metrics};
+
+metrics! {
+    /// Invalidations and what they cost, for all cores.
+    pub COUNTS = {
+        /// invalidations sent to all cores
+        BROADCASTS: "invalidations broadcast", "", Counted, Lower;
+        /// waits for the completion of invalidations
+        BARRIERS: "barriers", "", Counted, Lower;
+        /// rounds of interrupts by which a core makes others invalidate
+        ROUNDS: "interrupt rounds", "", Counted, Lower;
+        /// interrupts that other cores received
+        INTERRUPTS: "interrupts", "", Counted, Lower;
+        /// cores that were not interrupted because they ran no user code
+        SPARED: "cores spared as lazy", "", Counted, Lower;
+        /// entries that a core invalidated in its own TLB
+        LOCAL: "local invalidations", "", Counted, Lower;
+        /// times that a core flushed its own TLB
+        LOCAL_FLUSHES: "local flushes", "", Counted, Lower;
+        /// page faults
+        FAULTS: "faults", "", Counted, Lower;
+        /// times that a core went from one task to another
+        SWITCHES: "context switches", "", Counted, Lower;
+    }
+}
+
+metrics! {
+    /// What follows from TLBs.
+    pub TLB = {
+        /// cores that a round interrupts
+        CORES_INTERRUPTED: "cores interrupted", "per round", Counted, Lower;
+        /// hits in the second level of a TLB
+        SECOND_LEVEL_HITS: "second-level TLB hits", "", Counted, Lower;
+        /// misses of a TLB, each with a walk
+        MISSES: "TLB misses", "", Counted, Lower;
+        /// accesses through TLB entries whose page's young bit was clear: aging does not see them
+        HIDDEN: "hidden accesses", "", Counted, Lower;
+    }
+}
+
+metrics! {
+    /// How long a stale TLB entry hid accesses.
+    pub HIDDEN_FOR = {
+        /// median time for which a stale TLB entry hid accesses
+        HIDDEN_P50: "hidden for, P50", "us", Modelled, Lower;
+        /// 90th percentile of it
+        HIDDEN_P90: "hidden for, P90", "us", Modelled, Lower;
+        /// 99th percentile of it
+        HIDDEN_P99: "hidden for, P99", "us", Modelled, Lower;
+        /// the longest
+        HIDDEN_MAX: "hidden for, max", "us", Modelled, Lower;
+    }
+}
+
+metrics! {
+    /// Where time goes.
+    pub TIME = {
+        /// the first run's time with nominal prices, as a tree of activities
+        BY_ACTIVITY: "time by activity", "ns", Modelled, Neither;
+    }
+}
+
+/// [`HIDDEN_MAX`] as scenarios of repetitions call it.
+pub const HIDDEN_LONGEST: MetricSpec = MetricSpec { name: "hidden for, longest", ..HIDDEN_MAX };
+
+/// The quantiles of [`HIDDEN_FOR`], in its order.
+pub const QUANTILES: [f64; HIDDEN_FOR.len()] = [0.5, 0.9, 0.99, 1.0];
+
+/// Those of [`COUNTS`] that reclaim on one core is told by.
+pub const RECLAIM: [MetricSpec; 6] =
+    [BROADCASTS, BARRIERS, ROUNDS, INTERRUPTS, LOCAL, LOCAL_FLUSHES];
+
+/// Between two points of a run, `per` something that happened in it again and again.
+pub fn between(per: &'static str) -> Vec<MetricSpec> {
+    let counts = COUNTS.iter().chain([&HIDDEN]).map(|metric| metric.per(per));
+    let hidden = [HIDDEN_P50, HIDDEN_P90, HIDDEN_P99, HIDDEN_LONGEST];
+    counts.chain([CORES_INTERRUPTED, BY_ACTIVITY]).chain(hidden).collect()
+}

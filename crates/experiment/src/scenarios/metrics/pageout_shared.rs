@@ -1,0 +1,40 @@
+//! Of `pageout-shared`.
+
+use super::machine::between;
+use crate::metrics::{MetricSpec, metrics};
+
+/// What counts are told by.
+pub const EACH: &str = "per repetition";
+
+metrics! {
+    /// What is told of repetitions.
+    pub REPETITIONS = {
+        /// from reading the first page to the end of paging out
+        REPETITION: "repetition", "us", Modelled, Lower, drawn;
+        /// time in which tasks invalidate, or wait until others have
+        FLUSHING: "invalidating and waiting", "us", Modelled, Lower;
+        /// time that interrupts and invalidations take from other cores
+        STOLEN: "taken from other cores", "us", Modelled, Lower;
+        /// share of all tasks' CPU time in which they invalidate, or wait until others have
+        CPU_SHARE: "invalidating and waiting, share", "% of CPU", Modelled, Lower;
+        /// the same while entries are taken out: what profiles show as ptep_clear_flush
+        UNMAP_SHARE: "of which unmapping, share", "% of CPU", Modelled, Lower;
+        /// the same in the flush for a batch
+        BATCH_SHARE: "of which flushes for a batch, share", "% of CPU", Modelled, Lower;
+        /// the same in young checks
+        YOUNG_SHARE: "of which young checks, share", "% of CPU", Modelled, Lower;
+    }
+}
+
+metrics! {
+    /// What is counted.
+    pub COUNTED = {
+        /// pages written to swap
+        WRITTEN: "pages written to swap", EACH, Counted, Neither;
+    }
+}
+
+/// On ground `model`.
+pub fn on_model() -> Vec<MetricSpec> {
+    [REPETITIONS, &between(EACH), COUNTED].concat()
+}

@@ -1,0 +1,148 @@
+//! Of `trace`.
+
+use super::machine::{self, HIDDEN, MISSES, SECOND_LEVEL_HITS};
+use super::{AGED, EXAMINED, RECLAIMED, REFAULTS, TABLES};
+use crate::metrics::{MetricSpec, metrics};
+use pageout_record::schema::Better;
+
+metrics! {
+    /// What is told of agings, where all is resident.
+    pub AGINGS = {
+        /// times that all resident folios were aged
+        NR_AGINGS: "agings", "agings", Counted, Neither;
+        /// pages of the folios aged, over all agings
+        PAGES_AGED: "pages aged", "4K pages", Counted, Neither;
+    }
+}
+
+metrics! {
+    /// What a program's memory under a limit comes to.
+    pub DECISIONS = {
+        /// pages that the program may use
+        LIMIT: "limit", "4K pages", Counted, Neither;
+        /// different pages that it uses, told apart by what backs them
+        PAGES: "different pages", "4K pages", Counted, Neither;
+        /// faults that read from storage
+        MAJOR_FAULTS: "major faults", "faults", Counted, Lower;
+        /// all other faults
+        MINOR_FAULTS: "minor faults", "faults", Counted, Lower;
+        /// pages of files that came back after they were reclaimed
+        FILE_REFAULTS: "refaults, files", "4K pages", Counted, Lower;
+        /// anonymous pages that came back after they were reclaimed
+        ANON_REFAULTS: "refaults, anonymous", "4K pages", Counted, Lower;
+        /// pages reclaimed that the program used again in the same epoch or the next
+        MISTAKES: "hot pages reclaimed", "4K pages", Counted, Lower;
+        /// pages made active because they came back soon
+        ACTIVATED: "activated", "4K pages", Counted, Neither;
+        /// of which pages that had been a working set before
+        RESTORED: "restored", "4K pages", Counted, Neither;
+        /// pages read from storage
+        READ: "pages read", "4K pages", Counted, Lower;
+        /// pages written to storage
+        WRITTEN: "pages written", "4K pages", Counted, Lower;
+    }
+}
+
+/// Pages that reclaim took: the fewer, the better the limit is met.
+pub const TAKEN: MetricSpec = RECLAIMED.being(Better::Lower);
+
+metrics! {
+    /// What demand MIN, which knows the future, comes to with as many pages.
+    pub MIN = {
+        /// refaults of demand MIN: with single pages no policy has fewer
+        BOUND: "bound: demand MIN, refaults", "4K pages", Counted, Neither;
+        /// the same where folios are larger, so that it is no bound
+        OF_SINGLE: "demand MIN of single pages, refaults", "4K pages", Counted, Neither;
+        /// pages that demand MIN brings in
+        BROUGHT_IN: "demand MIN, pages brought in", "4K pages", Counted, Neither;
+        /// refaults, over those of demand MIN
+        OVER_MIN: "refaults / demand MIN's", "times", Counted, Lower;
+    }
+}
+
+metrics! {
+    /// What became of a program's memory from epoch to epoch.
+    pub HISTORY = {
+        /// pages on each list at the ends of epochs
+        BY_LIST: "pages by list", "4K pages", Counted, Neither;
+        /// pages used, by epoch and address
+        USED: "pages used", "4K pages", Counted, Neither;
+        /// pages reclaimed, by epoch and address
+        RECLAIMED_AT: "pages reclaimed, by place", "4K pages", Counted, Neither;
+        /// pages that came back after they were reclaimed, by epoch and address
+        USED_AGAIN: "pages used again after reclaim", "4K pages", Counted, Neither;
+    }
+}
+
+metrics! {
+    /// What is timed on a modelled machine, by accesses that the program made.
+    pub TIMED = {
+        /// time of the program, all that it takes included
+        TIME: "time", "ns/access", Modelled, Lower;
+        /// time in page faults
+        IN_FAULTS: "in faults", "ns/access", Modelled, Lower;
+        /// time in which no core had work, because a page was being read
+        STORAGE: "waiting for storage", "ns/access", Modelled, Lower;
+        /// time in walks of page tables
+        IN_WALKS: "in table walks", "ns/access", Modelled, Lower;
+    }
+}
+
+metrics! {
+    /// What is counted on a modelled machine.
+    pub ACCESSES = {
+        /// accesses that the program made
+        MADE: "accesses of the program", "", Counted, Neither;
+        /// accesses that the machine saw; the trace leaves out the others, which hit
+        SIMULATED: "accesses simulated", "", Counted, Neither;
+        /// page faults
+        FAULTS: "faults", PER_MILLION, Counted, Lower;
+        /// stale TLB entries that hid accesses
+        STALE: "stale entries that hid any", "", Counted, Lower;
+    }
+}
+
+metrics! {
+    /// How long a stale TLB entry hid accesses; no time where none did.
+    pub HID_FOR = {
+        /// median time for which a stale TLB entry hid accesses
+        HID_P50: "hid for, P50", "ns", Modelled, Lower;
+        /// 90th percentile of it
+        HID_P90: "hid for, P90", "ns", Modelled, Lower;
+        /// 99th percentile of it
+        HID_P99: "hid for, P99", "ns", Modelled, Lower;
+        /// the longest
+        HID_MAX: "hid for, max", "ns", Modelled, Lower;
+    }
+}
+
+const PER_MILLION: &str = "per million accesses";
+
+/// On ground `host`, without a limit.
+pub fn aged() -> Vec<MetricSpec> {
+    [&AGED[..1], TABLES, AGINGS, &AGED[1..]].concat()
+}
+
+fn decisions() -> Vec<MetricSpec> {
+    [DECISIONS, &[REFAULTS, EXAMINED, TAKEN], HISTORY].concat()
+}
+
+/// On ground `host`, with a limit; what was done to tables is told a page reclaimed.
+pub fn limited() -> Vec<MetricSpec> {
+    [&decisions()[..], MIN, TABLES].concat()
+}
+
+/// Hits in the second level of a TLB.
+pub const L2_HITS: MetricSpec = SECOND_LEVEL_HITS.per(PER_MILLION);
+
+/// Misses of a TLB.
+pub const TLB_MISSES: MetricSpec = MISSES.per(PER_MILLION);
+
+/// Accesses of those simulated that aging does not see.
+pub const HIDDEN_ACCESSES: MetricSpec = HIDDEN.per("simulated");
+
+/// On ground `model`.
+pub fn on_model() -> Vec<MetricSpec> {
+    let tlb = [HIDDEN_ACCESSES, L2_HITS, TLB_MISSES, machine::BY_ACTIVITY];
+    [TIMED, ACCESSES, &decisions()[..], HID_FOR, &tlb, &machine::RECLAIM].concat()
+}
