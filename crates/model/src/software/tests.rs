@@ -13,7 +13,7 @@ use pageout_machine::{Machine, TaskSpec};
 use pageout_paging::mmu::Asid;
 use pageout_paging::young::Family;
 use pageout_reclaim::{CpuCtx, UnmapBy};
-use pageout_record::schema::{Basis, Record, RecordSet};
+use pageout_record::schema::{Basis, Record, RecordFile};
 use pageout_record::stats::median;
 use std::num::NonZeroUsize;
 
@@ -72,9 +72,9 @@ fn is(record: &Record, name: &str, value: &str) -> bool {
 
 /// Every row of the fit: format, lists, order, kernel, ours and theirs.
 fn rows() -> Vec<(FormatName, Lru, u8, String, f64, f64)> {
-    let set: RecordSet = serde_json::from_str(RECORDS).expect("the lab's records are records");
+    let file = RecordFile::from_json(RECORDS).expect("the lab's records are records");
     let mut rows = Vec::new();
-    for record in &set.records {
+    for record in file.records() {
         let format = FormatName::MAIN.into_iter().find(|one| is(record, "config", one.name()));
         let lru =
             [Lru::Classic, Lru::Mglru].into_iter().find(|lru| is(record, "lru", &lru.to_string()));
