@@ -1,4 +1,5 @@
-//! `cargo xtask test`: every step in order, each with its time, up to the first that fails.
+//! `cargo xtask test`: every step in order, each with its time. A step that fails stops no other,
+//! so that one run shows all that is wrong.
 
 use std::time::{Duration, Instant};
 
@@ -46,13 +47,14 @@ impl Step {
             Step::Tidy => tidy::run().map(|()| Vec::new()),
             Step::Licences => licences::run().map(|()| Vec::new()),
             Step::Clippy => {
-                let scope = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-                quiet(&scope)
+                let scope = ["clippy", "--workspace", "--all-targets", "--keep-going"];
+                quiet(&[&scope[..], &["--", "-D", "warnings"]].concat())
             }
             Step::Doc => doc(),
-            Step::Test => {
-                cmd::run_keeping(&mut cmd::cargo(&["test", "--workspace"]), is_closing_line)
-            }
+            Step::Test => cmd::run_keeping(
+                &mut cmd::cargo(&["test", "--workspace", "--no-fail-fast"]),
+                is_closing_line,
+            ),
             Step::Pages => pages::test(),
             Step::NoStd => no_std(),
             Step::Asm => asm::run().map(|()| Vec::new()),
@@ -69,7 +71,8 @@ impl Step {
 pub(crate) fn run(chosen: &[Step]) -> Result<()> {
     let steps = Step::value_variants();
     let steps = steps.iter().filter(|step| chosen.is_empty() || chosen.contains(step));
-    let mut done: Vec<(String, Duration)> = Vec::new();
+    let mut times: Vec<(String, Duration)> = Vec::new();
+    let mut failed = Vec::new();
     let mut closing_lines = Vec::new();
     for step in steps {
         let name = step.name();
@@ -78,25 +81,30 @@ pub(crate) fn run(chosen: &[Step]) -> Result<()> {
         let result = step.run();
         let took = start.elapsed();
         match result {
-            Ok(lines) => closing_lines.extend(lines),
+            Ok(lines) => {
+                println!("== {name}: ok, {}", seconds(took));
+                closing_lines.extend(lines);
+            }
             Err(error) => {
                 println!("\n== {name} FAILED after {}: {error:#}", seconds(took));
-                println!("{} passed, 1 failed", done.len());
-                bail!("{name} failed; `cargo xtask test {name}` runs that step alone");
+                failed.push(name.clone());
             }
         }
-        println!("== {name}: ok, {}", seconds(took));
-        done.push((name, took));
+        times.push((name, took));
     }
     println!();
-    for (name, took) in &done {
+    for (name, took) in &times {
         println!("{name:>8} {:>9}", seconds(*took));
     }
-    println!("{:>8} {:>9}\n", "all", seconds(done.iter().map(|(_, took)| *took).sum()));
+    println!("{:>8} {:>9}\n", "all", seconds(times.iter().map(|(_, took)| *took).sum()));
     for line in closing_lines {
         println!("{line}");
     }
-    println!("{} passed, 0 failed", done.len());
+    println!("{} passed, {} failed", times.len() - failed.len(), failed.len());
+    if let [first, ..] = &failed[..] {
+        let all = failed.join(", ");
+        bail!("failed: {all}; `cargo xtask test {first}` runs one step alone");
+    }
     Ok(())
 }
 
@@ -105,7 +113,7 @@ fn quiet(args: &[&str]) -> Result<Vec<String>> {
 }
 
 fn doc() -> Result<Vec<String>> {
-    let mut command = cmd::cargo(&["doc", "--no-deps", "--workspace"]);
+    let mut command = cmd::cargo(&["doc", "--no-deps", "--workspace", "--keep-going"]);
     cmd::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Vec::new())
 }
 

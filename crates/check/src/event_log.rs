@@ -85,7 +85,7 @@ impl Event {
 pub struct Logged {
     /// What was done.
     pub event: Event,
-    /// What things were like then, in the order of [`WATCHED`](super::world::WATCHED).
+    /// What things were like then, in the order of [`WATCHED`].
     pub after: Vec<String>,
 }
 
