@@ -128,38 +128,24 @@ fn remarks(calibration: &Calibration, other: &str) -> String {
         let pages = pages.map_or_else(|| "does not show".to_owned(), |n| format!("{n} pages"));
         let _ = writeln!(lines, "  reach of the {level} TLB level: {pages}");
     }
-    match &calibration.hidden {
-        Ok(rows) => {
-            lines += "Touches of cleared pages that a stale translation hid, after\n";
-            for row in rows {
-                let (hidden, touches) = (row.hidden, row.touches);
-                let _ = writeln!(lines, "  {}: {hidden} of {touches}", row.between);
-            }
-        }
-        Err(reason) => {
-            let _ = writeln!(lines, "Hidden touches cannot be told here: {reason}");
-        }
-    }
     lines.lines().map(|line| format!("# {line}\n")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Between, Hidden, Priced, Seen};
+    use crate::{Priced, Seen};
     use pageout_machine::platform::{Basis, Prices};
 
     fn calibration() -> Calibration {
         let figure = Figure { median: 12.345_678, low: 1.5, high: 40.0, n: 9 };
         let how = "a \"test\"\nof two lines".to_owned();
-        let hidden = Hidden { between: Between::Nothing, touches: 32, hidden: 30, range: (14, 16) };
         Calibration {
             cpu: "A CPU".to_owned(),
             cores: 7,
             prices: vec![Priced { name: "rmw", figure, how }],
             seen: vec![Seen { what: "system call".to_owned(), figure }],
             reach: [Some(64), None],
-            hidden: Ok(vec![hidden]),
             left_out: Vec::new(),
         }
     }
@@ -193,7 +179,6 @@ mod tests {
         }
         assert_eq!(platform.quotes().len(), Prices::names(platform.architecture()).count());
         assert!(text.starts_with("# Measured here: rmw.\n"), "{text}");
-        assert!(text.contains("#   nothing: 30 of 32\n"), "{text}");
     }
 
     #[test]

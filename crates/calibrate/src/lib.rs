@@ -1,5 +1,5 @@
-//! What a program can measure of the machine it runs on without any privilege: prices for a
-//! platform file, and how long stale translations hide accesses.
+//! What a program can learn without any privilege of the machine it runs on: prices for a platform
+//! file, and what stale translations hide from young bits.
 #![forbid(unsafe_code)]
 
 mod area;
@@ -9,17 +9,17 @@ mod file;
 mod kernel;
 mod lines;
 mod loads;
+mod observe;
 mod prices;
 mod proc_files;
 mod shootdown;
-mod stale;
 mod target;
 
 pub use cpus::cores;
 pub use figure::Figure;
 pub use file::{Like, LikeError, architecture, file};
+pub use observe::{Between, Flush, HIDDEN, Observation, ObserveError, PAGES, observe};
 pub use prices::{Priced, Seen};
-pub use stale::{Between, Hidden};
 
 use pageout_experiment::this_machine;
 use pageout_machine::platform::{Architecture, Prices};
@@ -117,8 +117,6 @@ pub struct Calibration {
     pub seen: Vec<Seen>,
     /// Pages whose translations each level of the TLB holds, as far as it shows.
     pub reach: [Option<usize>; 2],
-    /// How often stale translations hid accesses, or why that cannot be told here.
-    pub hidden: Result<Vec<Hidden>, String>,
     /// Prices that could be measured and were not, with the reason.
     pub left_out: Vec<(&'static str, String)>,
 }
@@ -132,7 +130,7 @@ pub struct CalibrateError {
 }
 
 /// Kinds of measurement, each of so many rounds.
-const KINDS: usize = 5;
+const KINDS: usize = 4;
 
 /// Measures on the given CPUs, the first of which this thread takes meanwhile, what is a price of
 /// the architecture; tells `progress` the steps done and how many there are.
@@ -154,12 +152,10 @@ pub fn calibrate(
     let failed = |what| move |source| CalibrateError { what, source };
 
     let _pinned = cpus::Pinned::to(*own).map_err(failed("on the first CPU"))?;
-    // First, while the process has few pages: clearing the young bits of each disturbs the TLB.
-    let hidden = stale::measure(*own, rounds.kind(0)).map_err(|error| error.to_string());
-    let loads = loads::measure(&effort, rounds.kind(1)).map_err(failed("loads"))?;
-    let lines = lines::measure(others, rounds.kind(2)).map_err(failed("other cores' lines"))?;
-    let kernel = kernel::measure(&effort, *own, rounds.kind(3)).map_err(failed("the kernel"))?;
-    let shootdowns = shootdown::measure(others, rounds.kind(4)).map_err(failed("invalidations"))?;
+    let loads = loads::measure(&effort, rounds.kind(0)).map_err(failed("loads"))?;
+    let lines = lines::measure(others, rounds.kind(1)).map_err(failed("other cores' lines"))?;
+    let kernel = kernel::measure(&effort, *own, rounds.kind(2)).map_err(failed("the kernel"))?;
+    let shootdowns = shootdown::measure(others, rounds.kind(3)).map_err(failed("invalidations"))?;
 
     let cpu = this_machine::cpu();
     let raw = prices::Raw { effort, loads, lines, kernel, shootdowns };
@@ -168,7 +164,7 @@ pub fn calibrate(
     prices.retain(|price| has(price.name));
     left_out.retain(|(name, _)| has(name));
     let (seen, reach) = (raw.seen(), raw.reach());
-    Ok(Calibration { cpu, cores: cpus.len(), prices, seen, reach, hidden, left_out })
+    Ok(Calibration { cpu, cores: cpus.len(), prices, seen, reach, left_out })
 }
 
 impl Effort {
@@ -202,8 +198,8 @@ mod tests {
         let effort = Effort { rounds: 9, budget: Duration::MAX, ..Effort::QUICK };
         let (count, told) = repeated(effort);
         assert_eq!(count, 9);
-        assert_eq!((told[0], told[9], told[17]), ((0, 45), (9, 45), (17, 45)));
+        assert_eq!((told[0], told[9], told[17]), ((0, 36), (9, 36), (17, 36)));
         let (count, told) = repeated(Effort { budget: Duration::ZERO, ..effort });
-        assert_eq!((count, told[5]), (AT_LEAST, (9, 45)));
+        assert_eq!((count, told[5]), (AT_LEAST, (9, 36)));
     }
 }

@@ -145,6 +145,8 @@ pub(crate) enum Command {
     Lab(LabArgs),
     /// Measure this machine's prices: caches, translation, interrupts, faults
     Calibrate(CalibrateArgs),
+    /// Show on this machine that a stale TLB hides accessed bits, without privilege
+    Observe(ObserveArgs),
     /// A page to look at, of record files
     Report(ReportArgs),
     /// Record files: bring old ones to this version
@@ -412,11 +414,33 @@ pub(crate) enum Question {
     Pageout,
 }
 
+const OBSERVE_HELP: &str = "\
+A program loads from pages, their young (accessed) bits are cleared, and it loads from them again.
+The kernel does not see loads that go through a translation made before the clear, until a flush or
+something else takes it out of the TLB (docs/observe.md). It takes Linux, and no privilege.
+
+Examples:
+  pageout observe
+  pageout observe --runs 101 --html observe.html";
+
+#[derive(Debug, Parser)]
+#[command(after_help = OBSERVE_HELP)]
+pub(crate) struct ObserveArgs {
+    /// Rounds, each with one repetition of everything
+    #[arg(
+        long, value_name = "N", default_value_t = 15,
+        value_parser = clap::value_parser!(u16).range(1..=1000)
+    )]
+    pub runs: u16,
+    #[command(flatten)]
+    pub output: Output,
+}
+
 const CALIBRATE_HELP: &str = "\
 What a program can measure without privilege is printed as a table: the prices of a platform file
-(docs/platforms.md), then what else was seen, then how often a stale translation hid an access. The
-rest of the file, such as storage, is another platform's. A machine that does other work, and any
-virtual machine, shows wide ranges.
+(docs/platforms.md), then what else was seen. The rest of the file, such as storage, is another
+platform's. A machine that does other work, and any virtual machine, shows wide ranges. `pageout
+observe` shows what stale translations hide.
 
 Examples:
   pageout calibrate --output mine.toml

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::model::platform_with_text;
 use crate::{output, progress};
 use pageout_calibrate as prices;
-use pageout_calibrate::{Calibration, Effort, Figure, Hidden, Like};
+use pageout_calibrate::{Calibration, Effort, Figure, Like};
 use pageout_machine::platform::{Architecture, Price};
 use pageout_record::render::{Align, Grid};
 
@@ -59,10 +59,9 @@ fn text(calibration: &Calibration, like: &Like) -> String {
     let cores = if *cores == 1 { "one core".to_owned() } else { format!("{cores} cores") };
     format!(
         "Prices of {cpu}, measured on {cores}; median, and 5th to 95th percentile\n\n{}\n\
-         What else was seen, no price of the model\n\n{}\n{}",
+         What else was seen, no price of the model\n\n{}",
         prices(calibration, like),
         seen(calibration),
-        hidden(&calibration.hidden),
     )
 }
 
@@ -110,33 +109,6 @@ fn seen(calibration: &Calibration) -> Grid {
         grid.row([format!("reach of the {level} TLB level, about"), pages, String::new()]);
     }
     grid
-}
-
-fn hidden(hidden: &Result<Vec<Hidden>, String>) -> String {
-    let rows = match hidden {
-        Ok(rows) => rows,
-        Err(reason) => return format!("How stale translations hide accesses: {reason}\n"),
-    };
-    let columns = [("between clear and touch", Align::Left), ("hidden", Align::Right)];
-    let mut grid = Grid::new(columns.into_iter().chain([
-        ("of touches", Align::Right),
-        ("share", Align::Right),
-        ("of a repetition", Align::Left),
-    ]));
-    for row in rows {
-        let (least, most) = row.range;
-        grid.row([
-            row.between.to_string(),
-            row.hidden.to_string(),
-            row.touches.to_string(),
-            format!("{:.1}%", row.share() * 100.0),
-            format!("{least} to {most}"),
-        ]);
-    }
-    format!(
-        "Young bits cleared through /proc/self/clear_refs, pages touched again: touches that the \
-         kernel did\nnot see (Referenced of /proc/self/smaps)\n\n{grid}"
-    )
 }
 
 fn range(figure: Figure) -> String {

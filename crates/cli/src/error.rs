@@ -1,6 +1,6 @@
 //! Why a command ended: one message that names what and where.
 
-use pageout_calibrate::{CalibrateError, LikeError};
+use pageout_calibrate::{CalibrateError, LikeError, ObserveError};
 use pageout_check::counterexample::{ChoicesError, MissedChoice};
 use pageout_experiment::fields::{FieldError, meant};
 use pageout_experiment::kinds::one_of;
@@ -167,6 +167,8 @@ pub(crate) enum CliError {
     Like(#[from] LikeError),
     #[error(transparent)]
     Calibrate(#[from] CalibrateError),
+    #[error(transparent)]
+    Observe(#[from] ObserveError),
     #[error(transparent)]
     Choices(#[from] ChoicesError),
     #[error(transparent)]

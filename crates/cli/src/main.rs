@@ -12,6 +12,7 @@ mod files;
 mod first_screen;
 mod lab;
 mod model;
+mod observe;
 mod options;
 mod output;
 mod progress;
@@ -87,6 +88,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Report(args)) => report::report(&args)?,
         Some(Command::Records(args)) => records::records(&args)?,
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args)?,
+        Some(Command::Observe(args)) => observe::observe(&args)?,
         Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Lab(args)) => lab::lab(&args)?,

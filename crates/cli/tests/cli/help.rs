@@ -27,6 +27,7 @@ fn help_of_every_command() {
         ("records", "records --help"),
         ("records_convert", "records convert --help"),
         ("calibrate", "calibrate --help"),
+        ("observe", "observe --help"),
         ("check", "check --help"),
         ("completions", "completions --help"),
     ] {

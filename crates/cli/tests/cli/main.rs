@@ -18,6 +18,7 @@ mod labels;
 mod lru_gen;
 mod metrics;
 mod model;
+mod observe;
 mod record_files;
 mod records;
 mod replay;
