@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::lab::args::LabArgs;
-use crate::options::{Common, Measuring, Output, Rows};
+use crate::options::{Common, Measuring, Output, Rows, Shown};
 use crate::scenario_list;
 use clap::{Parser, Subcommand, ValueEnum};
 use pageout_experiment::kinds::{Kind, Size};
@@ -97,6 +97,7 @@ Examples:
   pageout compare access-patterns --ground model --runs 31
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
+  pageout compare age-file order=4 format=arm64-4k --format list
   pageout compare before.json after.json --fail-on 'whole reclaim>3%' --fail-on 'refaults>0%'
   pageout compare --label before=b1.json --label after=a1.json --label before=b2.json …
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
@@ -233,10 +234,10 @@ pub(crate) struct RunArgs {
     /// repeated. For reclaim-file and trace limit= with lru=mglru, and aging-rounds, whose
     /// generations are printed either way
     #[arg(long, value_name = "COMMANDS", allow_hyphen_values = true,
-        conflicts_with_all = ["sizes", "json", "csv"])]
+        conflicts_with_all = ["sizes", "json", "csv", "format"])]
     pub lru_gen: Vec<String>,
     /// Print what the scenario takes of memory, table by table, and run nothing
-    #[arg(long, conflicts_with_all = ["json", "csv", "html"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "html", "format"])]
     pub sizes: bool,
     /// On ground model, write where the modelled time goes, as folded stacks in nanoseconds
     #[arg(long, value_name = "FILE", conflicts_with = "sizes")]
@@ -401,7 +402,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
-    pub rows: Rows,
+    pub shown: Shown,
     #[command(flatten)]
     pub output: Output,
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::CliError;
-use crate::options::{Common, Rows};
+use crate::options::{Common, Form, Shown};
 use crate::request::{Request, distinct};
 use crate::tables::comparison;
 use crate::this_run::this_run;
@@ -92,8 +92,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
         compared.push((&set, &base));
     }
     let told = output::emit(&common.output, &set, &compared, |set| match plan.main {
-        true => main_table(set, &parts, &variants, common.rows),
-        false => comparison(set, &base, common.rows),
+        true => main_table(set, &parts, &variants, common.shown),
+        false => comparison(set, &base, common.shown, &[]),
     });
     fail_on::judge(args, &set.into(), &base, None, told)
 }
@@ -185,9 +185,11 @@ impl Plan {
     /// The generations that each scenario leaves, and what commands make of them, as text; nothing
     /// where there are none. Run apart, and first: a command that is refused ends it.
     pub(crate) fn generations(&self, variant: Variant, args: &RunArgs) -> Result<String, CliError> {
-        let (commands, Common { measuring, output, trace, .. }) = (&args.lru_gen, &args.common);
+        let (commands, Common { measuring, output, shown, trace, .. }) =
+            (&args.lru_gen, &args.common);
+        let printed = shown.format == Form::Table && !(output.json || output.csv);
         let mut left = Vec::new();
-        if variant.lru == Lru::Mglru && !(output.json || output.csv) {
+        if variant.lru == Lru::Mglru && printed {
             for Planned { scenario, .. } in &self.all {
                 let text = scenario.generations(variant, measuring.seed, commands);
                 let text = text.map_err(|error| failed(error, trace.as_deref()))?;
@@ -276,7 +278,7 @@ fn main_table(
     set: &RecordSet,
     parts: &[MainPart],
     variants: &Variants,
-    rows: Rows,
+    shown: Shown,
 ) -> Result<String, CliError> {
     let classic = reclaims_on(set, Lru::Classic);
     let mglru = reclaims_on(set, Lru::Mglru);
@@ -284,7 +286,10 @@ fn main_table(
     let mglru_base = Variant::MGLRU_BEFORE.labels(Axes::Reclaim);
     let mut text = String::new();
     for MainPart { title, times, base } in parts {
-        text += &format!("{title}\n\n{}\n", comparison(times, base, rows)?);
+        text += &format!("{title}\n\n{}\n", comparison(times, base, shown, &[])?);
+    }
+    if shown.format != Form::Table {
+        return Ok(text);
     }
     for (records, base) in [(&classic, &base), (&mglru, &mglru_base)] {
         let compared = compare_records(records, base)?;

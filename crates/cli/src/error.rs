@@ -104,6 +104,8 @@ pub(crate) enum CliError {
     Unlabelled(PathBuf),
     #[error("base `{0}`: expected AXIS=CHOICE, several separated by commas")]
     BaseLabels(String),
+    #[error("no record has samples: there is nothing to print but as --json")]
+    NoFigures,
     #[error("{0} has no record where something ran: nothing to compare")]
     NothingRan(String),
     #[error(transparent)]

@@ -56,9 +56,9 @@ pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, C
         (None, None) => ran.variant.clone(),
     };
     let along = along(&base);
-    let rows = args.common.rows;
+    let shown = args.common.shown;
     let tables = || Ok(vec![Table::of(&file, &base, along)?]);
-    let text = || comparison_of_runs(&file, &base, along, rows);
+    let text = || comparison_of_runs(&file, &base, along, shown);
     let told = output::emit_file(&args.common.output, &file, tables, text);
     fail_on::judge(args, &file, &base, along, told)
 }

@@ -199,12 +199,7 @@ fn legend(of: &Comparison, rows: &[&Row]) -> String {
     });
     let all: Vec<Summary> = all.collect();
     let n = all.iter().map(|summary| summary.n).min().unwrap_or(0);
-    let reach = |summary: &Summary| {
-        let interval = summary.interval?;
-        let side = (interval.high - summary.median).max(summary.median - interval.low);
-        (summary.median > 0.0).then(|| side / summary.median * 100.0)
-    };
-    let widest = all.iter().map(reach).collect::<Option<Vec<f64>>>();
+    let widest = all.iter().map(Summary::reach).collect::<Option<Vec<f64>>>();
     let widest = widest.map(|all| all.into_iter().fold(0.0, f64::max).ceil());
     let sure = match widest {
         Some(widest) => {

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod calibrate;
 mod check;
+mod command_line;
 mod compare;
 mod error;
 mod fail_on;
@@ -32,7 +33,7 @@ mod trace;
 use args::{AloneArgs, Args, Command, CompareArgs};
 use clap::{CommandFactory, Parser};
 use error::CliError;
-use options::{Common, Rows};
+use options::{Common, Rows, Shown};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -75,7 +76,8 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         None if args.alone.full => {
             let AloneArgs { measuring, output, .. } = args.alone;
             let mut main = CompareArgs::parse_from(["compare"]);
-            main.common = Common { measuring, output, rows: Rows { full: true }, ..main.common };
+            let shown = Shown { rows: Rows { full: true }, ..main.common.shown };
+            main.common = Common { measuring, output, shown, ..main.common };
             return compare::compare(&main);
         }
         None => first_screen::show(&args.alone)?,

@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::CliError;
-use crate::options::{Common, MachineArgs};
+use crate::options::{Common, Form, MachineArgs};
 use crate::request::Request;
 use crate::request::distinct;
 use crate::tables::comparison;
@@ -34,10 +34,12 @@ pub(crate) fn compare(
     let set = RecordSet::new(this_run(), plan.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
     let compared = [(&set, &base)];
-    let told = output::emit(&common.output, &set, &compared, |set| match plan.scenario {
-        Scenario::AccessPatterns => Ok(access_patterns::table(set)),
-        Scenario::Thpscale => Ok(table_of_thpscale::table(set, &base)),
-        _ => Ok(comparison(set, &base, common.rows)? + &about(&model)),
+    let told = output::emit(&common.output, &set, &compared, |set| {
+        match (plan.scenario, common.shown.format) {
+            (Scenario::AccessPatterns, Form::Table) => Ok(access_patterns::table(set)),
+            (Scenario::Thpscale, Form::Table) => Ok(table_of_thpscale::table(set, &base)),
+            _ => comparison(set, &base, common.shown, &about(&model)),
+        }
     });
     fail_on::judge(args, &set.into(), &base, None, told)
 }
@@ -59,13 +61,13 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
     }
     let set = RecordSet::new(this_run(), plan.records(&[variant], &model)?);
     output::emit(&common.output, &set, &[], |set| {
-        let own = match plan.scenario {
-            Scenario::Thpscale => {
+        let own = match (plan.scenario, common.shown.format) {
+            (Scenario::Thpscale, Form::Table) => {
                 table_of_thpscale::table(set, &variant.labels(Axes::Reclaim)) + "\n"
             }
             _ => String::new(),
         };
-        Ok(own + &tables::metrics(set, common.rows) + &about(&model))
+        Ok(own + &tables::figures_of(set, common.shown, &about(&model))?)
     })
 }
 
@@ -150,12 +152,11 @@ impl Plan {
 }
 
 /// What tables on this ground need said.
-fn about(model: &Model) -> String {
-    match model.draws {
-        0 => String::new(),
-        draws => format!(
-            "[low, high] of computed times: the 5th and 95th percentile over {draws} draws of all \
-             prices from\ntheir ranges, the same for every variant\n"
-        ),
-    }
+fn about(model: &Model) -> Vec<String> {
+    let drawn = format!(
+        "[low, high] of computed times: the 5th and 95th percentile over {} draws of all prices \
+         from\ntheir ranges, the same for every variant",
+        model.draws
+    );
+    if model.draws == 0 { Vec::new() } else { vec![drawn] }
 }

@@ -1,6 +1,6 @@
 //! Options that several commands have.
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use pageout_experiment::rounds::Rounds;
 use pageout_record::schema::Ground;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) struct Common {
     #[command(flatten)]
     pub measuring: Measuring,
     #[command(flatten)]
-    pub rows: Rows,
+    pub shown: Shown,
     #[command(flatten)]
     pub output: Output,
 }
@@ -73,6 +73,25 @@ pub(crate) struct Rows {
     /// Print every row, those too that are the same under every variant, or zero under the only one
     #[arg(long)]
     pub full: bool,
+}
+
+/// How what is compared is printed.
+#[derive(Clone, Copy, Debug, Parser)]
+pub(crate) struct Shown {
+    #[command(flatten)]
+    pub rows: Rows,
+    /// How figures are printed: as a table, or as a list for mails, ASCII text of at most 72
+    /// columns (the entry format of page tables is a scenario's field: format=)
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Table,
+        conflicts_with_all = ["json", "csv"])]
+    pub format: Form,
+}
+
+/// A form of what is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    Table,
+    List,
 }
 
 #[derive(Debug, Parser)]

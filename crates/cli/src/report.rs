@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::error::CliError;
-use crate::{files, output};
+use crate::{command_line, files, output};
 use pageout_record::schema::RecordFile;
 use pageout_report::{Page, Table};
 use std::path::Path;
@@ -34,27 +34,5 @@ pub(crate) fn write(
 
 /// The command line of this process, as a person would type it.
 fn command() -> String {
-    let words = std::env::args().skip(1).map(|word| quoted(&word));
-    let words = std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words);
-    output::printable(&words.collect::<Vec<_>>().join(" ")).into_owned()
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=+./:@,%".contains(c);
-    match word.chars().all(plain) && !word.is_empty() {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_as_a_shell_takes_them() {
-        let words = ["order=4,pmd", "whole reclaim>3%", "it's", ""].map(quoted);
-        assert_eq!(words, ["order=4,pmd", "'whole reclaim>3%'", r"'it'\''s'", "''"]);
-    }
+    output::printable(&command_line::words().join(" ")).into_owned()
 }

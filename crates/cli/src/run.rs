@@ -28,6 +28,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let records = plan.measure(&args.common)?;
     let set = RecordSet::new(this_run(), records);
     output::emit(&args.common.output, &set, &[], |set| {
-        Ok(tables::metrics(set, args.common.rows) + &generations)
+        Ok(tables::figures_of(set, args.common.shown, &[])? + &generations)
     })
 }

@@ -48,5 +48,5 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
     let set = RecordSet::new(this_run(), records);
     let base = Compared::SHOOTDOWN[0].labels(Axes::Reclaim);
     let compared = [(&set, &base)];
-    output::emit(&args.output, &set, &compared, |set| comparison(set, &base, args.rows))
+    output::emit(&args.output, &set, &compared, |set| comparison(set, &base, args.shown, &[]))
 }

@@ -1,16 +1,18 @@
 //! Tables that only the command line needs, from records alone.
 
+use crate::command_line;
 use crate::error::CliError;
-use crate::options::Rows;
+use crate::options::{Form, Rows, Shown};
 use pageout_experiment::footprint::{Footprint, PER_FOLIO, PER_PAGE};
 use pageout_experiment::scenarios::metrics::{ATOMICS, ENTRIES_VISITED, INVALIDATIONS};
 use pageout_experiment::variant::architecture_flush;
 use pageout_host::bench::{Bound, GOAL_RATIOS};
 use pageout_host::floor::FLOORS;
 use pageout_record::compare::{Comparison, LEVEL, Row, compare as compare_records, compare_runs};
-use pageout_record::render::{self, Align, Grid, Options, exact, rounded};
+use pageout_record::render::{self, Align, Grid, List, Options, exact, rounded};
 use pageout_record::schema::{Basis, Labels, Metric, Record, RecordFile, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
+use pageout_report::Table;
 
 /// The records of some scenarios, as a set of their own.
 pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet {
@@ -287,9 +289,14 @@ fn interval(metric: &Metric) -> String {
     metric.interval.or_else(of_median).map_or_else(String::new, of)
 }
 
-/// One comparison with everything counted and measured.
-pub(crate) fn comparison(set: &RecordSet, base: &Labels, rows: Rows) -> Result<String, CliError> {
-    Ok(whole(&compare_records(set, base)?, set.records.iter(), rows))
+/// One comparison with everything counted and measured, and what else is to be said of it.
+pub(crate) fn comparison(
+    set: &RecordSet,
+    base: &Labels,
+    shown: Shown,
+    about: &[String],
+) -> Result<String, CliError> {
+    Ok(whole(&compare_records(set, base)?, set.records.iter(), shown, about))
 }
 
 /// The same, of several runs; if `along` names an axis, by that alone.
@@ -297,14 +304,51 @@ pub(crate) fn comparison_of_runs(
     file: &RecordFile,
     base: &Labels,
     along: Option<&str>,
-    rows: Rows,
+    shown: Shown,
 ) -> Result<String, CliError> {
-    Ok(whole(&compare_runs(file, base, along)?, file.records(), rows))
+    Ok(whole(&compare_runs(file, base, along)?, file.records(), shown, &[]))
 }
 
-fn whole<'a>(of: &Comparison, mut records: impl Iterator<Item = &'a Record>, rows: Rows) -> String {
-    let table = Options { intervals: true, full: rows.full, ..Options::default() };
+/// All figures of a set of which nobody said what is to be compared: as [`metrics`], or each
+/// scenario with the variant that comes first as its base.
+pub(crate) fn figures_of(
+    set: &RecordSet,
+    shown: Shown,
+    about: &[String],
+) -> Result<String, CliError> {
+    if shown.format == Form::Table {
+        return Ok(metrics(set, shown.rows) + &lines(about));
+    }
+    let tables = Table::of_each_scenario(&set.clone().into())?;
+    if tables.is_empty() {
+        return Err(CliError::NoFigures);
+    }
+    let texts =
+        tables.iter().map(|table| whole(&table.comparison, set.records.iter(), shown, about));
+    Ok(texts.collect::<Vec<_>>().join("\n"))
+}
+
+fn whole<'a>(
+    of: &Comparison,
+    mut records: impl Iterator<Item = &'a Record>,
+    shown: Shown,
+    about: &[String],
+) -> String {
+    let full = shown.rows.full;
     let flush = |record: &Record| record.variant.get("flush").is_some_and(|f| f == "architecture");
-    let flush = records.any(flush).then(|| architecture_flush() + "\n");
-    render::comparison(of, table) + &flush.unwrap_or_default()
+    let flush = records.any(flush).then(architecture_flush);
+    let about: Vec<String> = flush.into_iter().chain(about.iter().cloned()).collect();
+    match shown.format {
+        Form::Table => {
+            let table = Options { intervals: true, full, ..Options::default() };
+            render::comparison(of, table) + &lines(&about)
+        }
+        Form::List => {
+            render::list(of, &List { command: &command_line::words(), about: &about, full })
+        }
+    }
+}
+
+fn lines(all: &[String]) -> String {
+    all.iter().map(|line| format!("{line}\n")).collect()
 }

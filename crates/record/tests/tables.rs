@@ -1,7 +1,7 @@
 //! Golden tables: what a reader sees.
 
 use pageout_record::compare::compare;
-use pageout_record::render::{Options, comparison, published};
+use pageout_record::render::{List, Options, comparison, list, published};
 use pageout_record::schema::{
     Basis, Better, Ground, Labels, Machine, Metric, Record, RecordSet, Run,
 };
@@ -245,4 +245,39 @@ fn a_field_may_be_called_as_an_axis_is() {
     let text = table(&set, Options::default());
     assert!(text.contains("seed=1 format=arm64-4k seed=a"), "{text}");
     assert!(text.contains("\nflush  order  metric"), "{text}");
+}
+
+fn in_a_mail(set: &RecordSet, about: &[&str]) -> String {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let (command, about) = (words(&["pageout", "compare", "sweep", "order=0,4"]), words(about));
+    let with = List { command: &command, about: &about, full: false };
+    list(&compare(set, &per_entry()).unwrap(), &with)
+}
+
+#[test]
+fn a_list_of_three_variants() {
+    insta::assert_snapshot!(in_a_mail(&sweep(31), &["per-entry: as kernels did before"]));
+}
+
+/// Long titles are letters, and columns that do not fit are in tables of their own.
+#[test]
+fn a_list_of_many_long_names() {
+    let mut set = sweep(9);
+    for (index, mut record) in set.records.clone().into_iter().enumerate() {
+        let young = format!("{}-with-a-long-name-{}", record.variant["young"], index % 2);
+        record.variant.insert("young".to_owned(), young);
+        set.records.push(record);
+    }
+    for record in &mut set.records {
+        record.metrics[0].name = "age of what a long metric is called, → in µs".to_owned();
+    }
+    insta::assert_snapshot!(in_a_mail(&set, &[]));
+}
+
+#[test]
+fn a_list_of_few_samples() {
+    let mut set = sweep(3);
+    set.records[1].metrics[1].values.push(12.0);
+    set.records.pop();
+    insta::assert_snapshot!(in_a_mail(&set, &[]));
 }

@@ -1,6 +1,6 @@
 //! The arguments of `pageout lab`.
 
-use crate::options::{Output, Rows};
+use crate::options::{Output, Shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use pageout_lab::{Config, ConfigOption, Cpu, Release};
@@ -45,6 +45,7 @@ Examples:
   pageout lab compare no-batch no-young no-mglru no-unmap stock
   pageout lab compare --patch my.patch reclaim-file order=0,4,9 lru=mglru
   pageout lab compare --patch v1=old.patch --patch v2=new.patch
+  pageout lab compare --patch my.patch --format list
   pageout lab compare --tree ~/linux --patch my.patch
   pageout lab compare 6.12:stock 6.12:s3 7.3:no-batch 7.3:stock
   pageout lab run stock helper-calls --config arm64-4k,arm64-64k
@@ -143,7 +144,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub running: Running,
     #[command(flatten)]
-    pub rows: Rows,
+    pub shown: Shown,
     #[command(flatten)]
     pub output: Output,
 }
@@ -160,7 +161,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub running: Running,
     #[command(flatten)]
-    pub rows: Rows,
+    pub shown: Shown,
     #[command(flatten)]
     pub output: Output,
 }

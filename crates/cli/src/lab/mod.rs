@@ -9,6 +9,7 @@ mod tables;
 pub(crate) use request::scenarios;
 
 use crate::error::CliError;
+use crate::options::Form;
 use crate::output;
 use crate::this_run::this_run;
 use args::{
@@ -69,7 +70,7 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.building)?;
     let set = RecordSet::new(this_run(), measured.records);
-    output::emit(&args.output, &set, &[], |set| Ok(crate::tables::metrics(set, args.rows)))
+    output::emit(&args.output, &set, &[], |set| crate::tables::figures_of(set, args.shown, &[]))
 }
 
 fn compare(args: &CompareArgs) -> Result<(), CliError> {
@@ -86,11 +87,17 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, &[(&set, &base)], |set| {
-        let full = args.rows.full;
+        let full = args.shown.rows.full;
         let shown = if full { set.clone() } else { tables::differing(set) };
+        let alike = if full { None } else { tables::alike(set) };
+        if args.shown.format != Form::Table {
+            let origin = tables::origin(&kernels, &measured);
+            let about = [origin, alike.into_iter().collect(), vec![tables::caution()]].concat();
+            return crate::tables::comparison(&shown, &base, args.shown, &about);
+        }
         let comparison = compare_records(&shown, &base)?;
         let table = render::comparison(&comparison, Options { full, ..Options::default() });
-        let alike = if full { String::new() } else { tables::alike(set) };
+        let alike = alike.map_or_else(String::new, |line| line + "\n\n");
         let provenance = tables::provenance(&kernels, &measured);
         Ok(format!("{table}\n{alike}{}{provenance}", tables::saved(&comparison)))
     })?;

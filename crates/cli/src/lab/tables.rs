@@ -23,7 +23,7 @@ pub(super) fn differing(set: &RecordSet) -> RecordSet {
 }
 
 /// The metrics that [`differing`] leaves out everywhere, named.
-pub(super) fn alike(set: &RecordSet) -> String {
+pub(super) fn alike(set: &RecordSet) -> Option<String> {
     let all = set.records.iter().flat_map(|record| {
         record.metrics.iter().map(|metric| (is_alike(set, &record.fields, metric), &metric.name))
     });
@@ -36,10 +36,9 @@ pub(super) fn alike(set: &RecordSet) -> String {
         };
     }
     let names: Vec<&str> = alike.difference(&differing).copied().collect();
-    if names.is_empty() {
-        return String::new();
-    }
-    format!("the same on every kernel (--json has the values): {}\n\n", names.join(", "))
+    let names = names.join(", ");
+    (!names.is_empty())
+        .then(|| format!("the same on every kernel (--json has the values): {names}"))
 }
 
 /// Whether every record with these fields has this metric with the same samples, and no direction
@@ -83,25 +82,40 @@ fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// What was built and booted.
-pub(super) fn provenance(kernels: &[Kernel], measured: &Measured) -> String {
-    let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
-    for kernel in kernels {
+/// What was built and booted: names, each with what it is, in parts.
+fn parts(kernels: &[Kernel], measured: &Measured) -> Vec<(String, Vec<String>)> {
+    let of = |kernel: &Kernel| {
         let built = measured.built.iter().find(|built| built.kernel == *kernel);
         let source = built.map(|built| built.source.clone());
         let patches = kernel.patches.iter().map(|patch| format!("+ {}", patch.subject()));
         let parameters = kernel.parameters.iter().map(|with| format!("booted with {with}"));
-        let name = std::iter::once(kernel.name.as_str()).chain(std::iter::repeat(""));
-        for (name, line) in name.zip(source.into_iter().chain(patches).chain(parameters)) {
-            grid.row([name, &line]);
-        }
-    }
-    for (what, all) in
-        [("compiler", &compilers(&measured.built)), ("emulator", &measured.emulators)]
-    {
-        grid.row([what.to_owned(), all.join("; ")]);
+        (kernel.name.clone(), source.into_iter().chain(patches).chain(parameters).collect())
+    };
+    let tools =
+        [("compiler", compilers(&measured.built)), ("emulator", measured.emulators.clone())];
+    let tools = tools.map(|(what, all)| (what.to_owned(), vec![all.join("; ")]));
+    kernels.iter().map(of).chain(tools).collect()
+}
+
+/// The same as a table, with what to be careful of.
+pub(super) fn provenance(kernels: &[Kernel], measured: &Measured) -> String {
+    let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
+    for (name, parts) in parts(kernels, measured) {
+        let names = std::iter::once(name.as_str()).chain(std::iter::repeat(""));
+        names.zip(&parts).for_each(|(name, part)| grid.row([name, part]));
     }
     format!("{grid}\n{CAUTION}")
+}
+
+/// The same as a line each.
+pub(super) fn origin(kernels: &[Kernel], measured: &Measured) -> Vec<String> {
+    let parts = parts(kernels, measured).into_iter();
+    parts.map(|(name, parts)| format!("{name}: {}", parts.join(" "))).collect()
+}
+
+/// What to be careful of, as a line.
+pub(super) fn caution() -> String {
+    CAUTION.trim_end().replace('\n', " ")
 }
 
 /// Every compiler once.

@@ -188,6 +188,27 @@ fn a_patch_is_compared_with_what_it_is_a_patch_of() {
 }
 
 #[test]
+fn a_list_has_a_column_for_each_kernel_and_says_what_it_is() {
+    let world = World::new();
+    let text = world.text("compare --patch half.patch --format list");
+    assert!(text.lines().all(|line| line.len() <= 72 && line.is_ascii()), "{text}");
+    for part in [
+        "reclaim-file on linux, ",
+        "base kernel=stock",
+        " stock      patched\n",
+        "500 +50.00%",
+        "patched: Linux 6.12.1-mine, ",
+        "+ half.patch",
+        "compiler: cc 1.0",
+        "the same on every kernel",
+        "no cost of TLBI",
+        "\npageout lab compare --patch half.patch --format list",
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+}
+
+#[test]
 fn records_have_the_configuration_and_the_processor() {
     let world = World::new();
     let words = "run stock stock+a=1 reclaim-file order=0,4 --cpu max,neoverse-n1 --json";

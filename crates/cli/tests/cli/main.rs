@@ -11,6 +11,7 @@ mod common;
 mod counts;
 mod files;
 mod first_screen;
+mod formats;
 mod help;
 mod hostile;
 mod lab;

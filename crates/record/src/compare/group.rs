@@ -211,6 +211,11 @@ impl<'a> Named<'a> {
         self.places.get(metric).map(|place| &self.samples[*place])
     }
 
+    /// The runs that have it, by their places.
+    pub(super) fn runs(&self) -> impl Iterator<Item = usize> {
+        self.samples.iter().flat_map(|samples| samples.runs.iter().map(|(run, _)| *run))
+    }
+
     fn add(&mut self, run: usize, metric: &'a Metric) {
         let new = self.samples.len();
         let place = *self.places.entry(&metric.name).or_insert(new);

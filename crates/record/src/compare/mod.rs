@@ -18,6 +18,7 @@ pub(crate) use fail_on::told_apart;
 
 use group::{Group, Named, Samples};
 
+use std::collections::BTreeSet;
 use std::slice;
 
 use crate::schema::{Basis, Better, InvalidRecord, Labels, Metric, RecordFile, RecordSet};
@@ -142,9 +143,9 @@ fn compare_sets(
     }
     let (mut rows, mut tested) = (Vec::new(), Vec::new());
     let base_title = base_title.unwrap_or_default();
-    for (group, found) in groups.iter().zip(bases) {
+    for (group, found) in groups.iter().zip(&bases) {
         let columns = Columns {
-            base: &group.variants[found],
+            base: &group.variants[*found],
             others: others
                 .iter()
                 .map(|other| {
@@ -164,6 +165,7 @@ fn compare_sets(
     verdict::judge(&mut rows);
     Ok(Comparison {
         runs: sets.iter().map(|set| set.run.clone()).collect(),
+        base_runs: runs_of(&groups, &bases),
         alpha: ALPHA,
         level: LEVEL,
         tests,
@@ -175,6 +177,12 @@ fn compare_sets(
         rows,
         drift: drift::correct(tested),
     })
+}
+
+/// The places of the runs that have one of these variants, of which each group has one.
+fn runs_of(groups: &[Group<'_>], variants: &[usize]) -> BTreeSet<usize> {
+    let variants = groups.iter().zip(variants);
+    variants.flat_map(|(group, variant)| group.variants[*variant].runs()).collect()
 }
 
 /// A group's variants in the order of the table's columns.

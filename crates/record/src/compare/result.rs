@@ -1,5 +1,7 @@
 //! The outcome of a comparison, which renderers read.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::drift::Drift;
@@ -20,6 +22,8 @@ pub const LEVEL: f64 = 0.95;
 pub struct Comparison {
     /// What ran, and where; one or more.
     pub runs: Vec<Run>,
+    /// Places of those that have the base.
+    pub base_runs: BTreeSet<usize>,
     /// Chance of any false finding in the table: [`ALPHA`].
     pub alpha: f64,
     /// Coverage asked of the intervals: [`LEVEL`].
@@ -137,6 +141,13 @@ impl Change {
 }
 
 impl Summary {
+    /// How far the farther end of the interval is from the median, in per cent of it.
+    pub fn reach(&self) -> Option<f64> {
+        let interval = self.interval?;
+        let side = (interval.high - self.median).max(self.median - interval.low);
+        Some(if side == 0.0 { 0.0 } else { side / self.median.abs() * 100.0 })
+    }
+
     /// Whether all samples are the same.
     pub fn is_constant(&self) -> bool {
         self.least == self.most

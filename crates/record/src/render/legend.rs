@@ -78,6 +78,33 @@ pub(super) fn below(of: &Comparison, intervals: bool, folded: Option<Folded>) ->
     if intervals {
         lines.extend(interval_lines(of));
     }
+    lines.extend(about_lines(of));
+    lines.join("\n") + "\n"
+}
+
+/// How to read a list, of which footnotes say the rest; `figures` says what its figures are.
+pub(super) fn below_list(of: &Comparison, folded: Option<Folded>, figures: &[String]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let bases: BTreeSet<Basis> = of.rows.iter().map(|row| row.basis).collect();
+    let said = bases.iter().filter(|basis| bases.len() == 1 || **basis == Basis::Measured);
+    lines.extend(said.map(|basis| basis_line(of, *basis)));
+    lines.extend_from_slice(figures);
+    if of.tests > 0 {
+        lines.push(format!(
+            "changes of measured figures without a mark: significant at {}{}",
+            of.alpha,
+            tests(of)
+        ));
+    }
+    lines.extend(runs_lines(of));
+    lines.extend(about_lines(of));
+    lines.extend(folded.map(Folded::line));
+    lines.join("\n") + "\n"
+}
+
+/// What figures are of: values that are spread, grounds, sources, samples that drift.
+fn about_lines(of: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
     let spread = |row: &Row| {
         row.basis != Basis::Measured && row_summaries(row).any(|summary| !summary.is_constant())
     };
@@ -88,7 +115,7 @@ pub(super) fn below(of: &Comparison, intervals: bool, folded: Option<Folded>) ->
     lines.extend(grounds.into_iter().map(|ground| ground_line(ground, of)));
     lines.extend(source_lines(of));
     lines.extend(drift_lines(of));
-    lines.join("\n") + "\n"
+    lines
 }
 
 /// One number, or the smallest and the largest.
@@ -100,7 +127,8 @@ pub(super) fn range(numbers: &BTreeSet<usize>) -> String {
     }
 }
 
-fn basis_line(of: &Comparison, basis: Basis) -> String {
+/// What figures of a basis are.
+pub(super) fn basis_line(of: &Comparison, basis: Basis) -> String {
     let rows = of.rows.iter().filter(|row| row.basis == basis);
     let n: BTreeSet<usize> = rows.flat_map(row_summaries).map(|summary| summary.n).collect();
     let meaning = match basis {
@@ -130,23 +158,21 @@ fn change_line(of: &Comparison) -> String {
 }
 
 fn test_line(of: &Comparison) -> String {
-    let tests = |count: usize| if count == 1 { "test" } else { "tests" };
-    let mut line = format!(
-        "*change%*: significant at {} (two-sided {}, Holm over {} {})",
-        of.alpha,
-        test_names(of),
-        of.tests,
-        tests(of.tests)
-    );
+    let mut line = format!("*change%*: significant at {}{}", of.alpha, tests(of));
     if of.out_of_reach > 0 {
+        let tests = if of.tests == 1 { "test" } else { "tests" };
         line += &format!(
-            "\nn is too small: {} of {} {} cannot be significant",
-            of.out_of_reach,
-            of.tests,
-            tests(of.tests)
+            "\nn is too small: {} of {} {tests} cannot be significant",
+            of.out_of_reach, of.tests
         );
     }
     line
+}
+
+/// Which tests there are, in brackets.
+fn tests(of: &Comparison) -> String {
+    let tests = if of.tests == 1 { "test" } else { "tests" };
+    format!(" (two-sided {}, Holm over {} {tests})", test_names(of), of.tests)
 }
 
 /// The measured changes: what is said of runs is of these.
@@ -172,8 +198,8 @@ fn runs_lines(of: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     if !pairs.is_empty() {
         lines.push(format!(
-            "pairs of runs taken in turn: {}; (change%) and its [low, high] are within pairs, by \
-             the medians of runs",
+            "pairs of runs taken in turn: {}; the change and its interval are within pairs, by the \
+             medians of runs",
             range(&pairs)
         ));
     }

@@ -5,6 +5,7 @@ mod comparison;
 mod fold;
 mod grid;
 mod legend;
+mod list;
 mod number;
 mod published;
 
@@ -13,5 +14,6 @@ pub use comparison::{Label, Labelling, Options, comparison, row_summaries, too_f
 pub use fold::is_same;
 pub use grid::{Align, Grid};
 pub use legend::how_to_read;
+pub use list::{LIST_WIDTH, List, list};
 pub use number::{exact, figure, rounded};
 pub use published::{published, said};

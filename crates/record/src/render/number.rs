@@ -33,6 +33,16 @@ pub fn figure(basis: Basis, value: f64) -> String {
     if basis == Basis::Counted { exact(value) } else { rounded(value) }
 }
 
+/// The longest that [`short`] is.
+const SHORT: usize = 12;
+
+/// A value as [`figure`] has it, or with four significant digits where that takes more than twelve
+/// characters.
+pub(super) fn short(basis: Basis, value: f64) -> String {
+    let figure = figure(basis, value);
+    if figure.len() <= SHORT { figure } else { format!("{value:.3e}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +62,13 @@ mod tests {
         for (value, want) in cases {
             assert_eq!(rounded(value), want);
         }
+    }
+
+    #[test]
+    fn what_is_short_is_never_longer() {
+        assert_eq!(short(Basis::Counted, 123_456_789_012.0), "123456789012");
+        assert_eq!(short(Basis::Counted, 1_234_567_890_123.0), "1.235e12");
+        assert_eq!(short(Basis::Measured, -f64::MIN_POSITIVE).len(), 11);
     }
 
     #[test]

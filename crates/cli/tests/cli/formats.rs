@@ -1,0 +1,61 @@
+//! `--format`: the forms in which figures are printed.
+
+use crate::common::{refused, stdout};
+
+/// The stored records of real kernels.
+const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/files/records/linux-7.3.json");
+/// Quick, and the same on every machine.
+const MODELLED: &str = "reclaim-file size=1MiB order=0,4 format=x86-64 --ground model";
+
+/// A list that any mailing list takes.
+fn listed(words: &str) -> String {
+    let text = stdout(words);
+    for line in text.lines() {
+        assert!(line.is_ascii() && line.len() <= 72, "{} columns: {line}", line.len());
+    }
+    text
+}
+
+#[test]
+fn a_scenario_is_compared_in_a_list() {
+    let text = listed(&format!("compare {MODELLED} --format list --draws 20"));
+    for part in [
+        "reclaim-file on model, ",
+        "A: per-entry,per-entry (base)",
+        "whole reclaim, ns/4K page",
+        "order=0",
+        "modelled: computed from counts",
+        "interval over draws of all prices",
+        "\npageout compare reclaim-file size=1MiB order=0,4",
+    ] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    let table = stdout(&format!("compare {MODELLED}"));
+    assert_eq!(table, stdout(&format!("compare {MODELLED} --format table")), "the default");
+}
+
+#[test]
+fn record_files_and_runs_are_listed() {
+    let text = listed(&format!("compare {KERNELS} --base kernel=stock --format list"));
+    for part in ["on linux, ", "base kernel=stock", "no-batch", "instructions/4K page"] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    let text = listed(&format!("run {MODELLED} --variant young=line --format list"));
+    assert!(text.contains("whole reclaim, ns/4K page"), "{text}");
+    assert!(!text.contains("against"), "nothing is compared: {text}");
+    let text = listed("compare thpscale --ground model --format list threads=1 memory=64MiB");
+    assert!(text.contains("fault-both"), "{text}");
+}
+
+#[test]
+fn forms_are_refused_where_they_make_no_sense() {
+    let list = "--format list";
+    refused(&format!("compare {MODELLED} --json {list}"), &["--json", "--format"]);
+    refused(&format!("compare {MODELLED} --csv {list}"), &["--csv", "--format"]);
+    refused(&format!("run reclaim-file --sizes {list}"), &["--sizes", "--format"]);
+    refused(&format!("compare {MODELLED} --format mail"), &["mail", "list"]);
+    for command in ["bench young", "reproduce", "trace info", "report a.json --output b.html"] {
+        refused(&format!("{command} {list}"), &["unexpected argument '--format'"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! The columns of a list: one a variant, as narrow as its figures let it be.
+
+use super::notes::Notes;
+use crate::compare::{Change, Comparison, Row, Summary};
+use crate::render::comparison::too_few;
+use crate::render::number::short;
+use crate::schema::Basis;
+
+/// The longest title that stands above a column; where one is longer, all are letters.
+const TITLE: usize = 12;
+
+/// A cell: the value, the reach of its interval, the change, and a mark.
+type Pieces = [String; 4];
+
+/// A variant.
+pub(super) struct Column {
+    /// What stands above it.
+    pub(super) head: String,
+    cells: Vec<Pieces>,
+    /// Of the widest of each piece, with the space before it.
+    widths: [usize; 4],
+}
+
+impl Column {
+    fn new(head: String, cells: Vec<Pieces>) -> Self {
+        let width = |piece: usize| cells.iter().map(|cell| cell[piece].len()).max().unwrap_or(0);
+        let behind = |width: usize| if width == 0 { 0 } else { width + 1 };
+        let widths = [width(0), behind(width(1)), behind(width(2)), behind(width(3))];
+        Self { head, cells, widths }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.widths.iter().sum::<usize>().max(self.head.len())
+    }
+
+    /// What it has in a row, as wide as it is.
+    pub(super) fn cell(&self, row: usize) -> String {
+        let [value, reach, change, mark] = &self.cells[row];
+        let [of_value, of_reach, of_change, of_mark] = self.widths;
+        let mark = if mark.is_empty() { String::new() } else { format!(" {mark}") };
+        let text =
+            format!("{value:>of_value$}{reach:>of_reach$}{change:>of_change$}{mark:<of_mark$}");
+        format!("{text:>width$}", width = self.width())
+    }
+}
+
+/// The titles of the variants, the base first, and what stands above their columns: the same, or
+/// letters.
+pub(super) fn heads(of: &Comparison) -> Vec<(String, String)> {
+    let titles = || std::iter::once(&of.base).chain(&of.others).map(|title| super::ascii(title));
+    let letters = titles().any(|title| title.len() > TITLE);
+    let head = |(index, title): (usize, String)| {
+        let head = if letters { letter(index) } else { title.clone() };
+        (title, head)
+    };
+    titles().enumerate().map(head).collect()
+}
+
+/// `A` to `Z`, then `A2`.
+fn letter(index: usize) -> String {
+    let letter = char::from(b'A' + (index % 26) as u8);
+    match index / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{}", round + 1),
+    }
+}
+
+/// The columns of these rows, the base first; with the reach of each interval, or without.
+pub(super) fn columns(
+    of: &Comparison,
+    rows: &[&Row],
+    reach: bool,
+    notes: &mut Notes<'_>,
+) -> Vec<Column> {
+    let mut cells = vec![Vec::new(); 1 + of.others.len()];
+    for row in rows {
+        cells[0].push(of_summary(row, row.base.as_ref()));
+        for (cells, change) in cells[1..].iter_mut().zip(&row.others) {
+            cells.push(of_change(row, change.as_ref(), notes));
+        }
+    }
+    if !reach {
+        cells.iter_mut().flatten().for_each(|cell| cell[1].clear());
+    }
+    let heads = heads(of).into_iter().map(|(_, head)| head);
+    heads.zip(cells).map(|(head, cells)| Column::new(head, cells)).collect()
+}
+
+fn of_summary(row: &Row, summary: Option<&Summary>) -> Pieces {
+    let Some(summary) = summary else { return ["-", "", "", ""].map(str::to_owned) };
+    let spread = row.basis != Basis::Measured && !summary.is_constant();
+    let mark = if spread { "~" } else { "" };
+    let value = format!("{mark}{}", short(row.basis, summary.median));
+    [value, summary.reach().map_or_else(String::new, around), String::new(), String::new()]
+}
+
+fn of_change(row: &Row, change: Option<&Change>, notes: &mut Notes<'_>) -> Pieces {
+    let [value, reach, ..] = of_summary(row, change.map(|change| &change.summary));
+    let Some(change) = change else { return [value, reach, String::new(), String::new()] };
+    let mark = notes.of_change(row, change);
+    let told = if too_few(row, change) { String::new() } else { percent(change) };
+    [value, reach, told, mark]
+}
+
+/// How far the farther end of an interval is, in per cent: `+-1.5%`.
+pub(super) fn around(percent: f64) -> String {
+    match percent {
+        _ if percent < 9.95 => format!("+-{percent:.1}%"),
+        _ if percent < 999.5 => format!("+-{percent:.0}%"),
+        _ => "+->999%".to_owned(),
+    }
+}
+
+/// The change, with the farther end of its interval in points where it was found within pairs.
+fn percent(of: &Change) -> String {
+    let Some(percent) = of.percent else { return "-".to_owned() };
+    let number = match percent.abs() {
+        // No "-0.00".
+        size if size < 0.005 => "0.00".to_owned(),
+        size if size < 99_999.5 => format!("{percent:+.2}"),
+        _ => format!("{percent:+.0e}"),
+    };
+    let side = of.pairs().and_then(|pairs| pairs.interval);
+    let side = side.map(|[low, high]| (high - percent).max(percent - low));
+    match side {
+        None => format!("{number}%"),
+        Some(side) if side < 9_999.5 => format!("{number}+-{side:.2}%"),
+        Some(side) => format!("{number}+-{side:.0e}%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_go_on_behind_the_alphabet() {
+        assert_eq!([0, 1, 25, 26, 53].map(letter), ["A", "B", "Z", "A2", "B3"]);
+    }
+}

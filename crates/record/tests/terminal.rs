@@ -1,0 +1,151 @@
+//! What is printed for mails, of comparisons of any shape.
+
+use pageout_record::compare::{Comparison, compare};
+use pageout_record::render::{LIST_WIDTH, List, list, row_summaries, too_few};
+use pageout_record::schema::{
+    Basis, Better, Ground, Labels, Machine, Metric, Record, RecordSet, Run,
+};
+use pageout_record::stats::{Interval, Kind};
+use proptest::prelude::*;
+
+/// A metric as all variants have it.
+#[derive(Debug, Clone)]
+struct Kept {
+    name: String,
+    unit: String,
+    basis: Basis,
+    better: Better,
+}
+
+/// Names as files may have them: short and long, in any script.
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![4 => "[a-z][a-z -]{0,10}[a-z]", 1 => "[a-z][a-z ]{20,100}z", 1 => "x[^\\pC]{0,40}x"]
+}
+
+fn value() -> impl Strategy<Value = f64> {
+    let any = prop::num::f64::NORMAL | prop::num::f64::ZERO;
+    prop_oneof![4 => 0.5..2000.0, 2 => (0_u32..5000).prop_map(f64::from), 1 => any]
+}
+
+fn kept() -> impl Strategy<Value = Kept> {
+    let basis = [Basis::Measured, Basis::Measured, Basis::Counted, Basis::Modelled];
+    let better = [Better::Lower, Better::Higher, Better::Neither];
+    let unit = prop_oneof![Just("ns/4K page".to_owned()), Just(String::new()), name()];
+    (name(), unit, prop::sample::select(basis.to_vec()), prop::sample::select(better.to_vec()))
+        .prop_map(|(name, unit, basis, better)| Kept { name, unit, basis, better })
+}
+
+fn metric(kept: &Kept, values: Vec<f64>, interval: Option<(f64, f64)>) -> Metric {
+    let mut metric = Metric::new(&kept.name, &kept.unit, kept.basis, kept.better, values);
+    metric.interval = interval.map(|(one, other)| Interval {
+        kind: Kind::Draws,
+        low: one.min(other),
+        high: one.max(other),
+        level: 0.9,
+    });
+    metric
+}
+
+/// Variants by places by metrics, some of which a variant lacks.
+fn comparison() -> impl Strategy<Value = Comparison> {
+    let metrics = prop::collection::vec(kept(), 1..5);
+    let variants = prop::collection::btree_set(name(), 1..6);
+    let places = prop::collection::btree_set(prop_oneof!["[0-9]{1,3}", name()], 1..4);
+    (metrics, variants, places).prop_flat_map(|(mut metrics, variants, places)| {
+        for (index, metric) in metrics.iter_mut().enumerate() {
+            metric.name += &index.to_string();
+        }
+        let all = metrics.len() * variants.len() * places.len();
+        let samples = (prop::collection::vec(value(), 1..9), any::<bool>(), any::<bool>());
+        let interval = prop::option::of((value(), value()));
+        let cells = prop::collection::vec((samples, interval), all);
+        cells.prop_map(move |cells| {
+            let mut cells = cells.into_iter();
+            let mut records = Vec::new();
+            for place in &places {
+                for (at, variant) in variants.iter().enumerate() {
+                    let of_metric = |kept: &Kept| {
+                        let ((values, is_less, is_left_out), interval) =
+                            cells.next().expect("a cell");
+                        let lacks = at > 0 && is_less && is_left_out;
+                        (!lacks).then(|| metric(kept, values, interval))
+                    };
+                    records.push(Record {
+                        scenario: "sweep".to_owned(),
+                        ground: Ground::Host,
+                        seed: 1,
+                        fields: Labels::from([("order".to_owned(), place.clone())]),
+                        variant: Labels::from([("young".to_owned(), variant.clone())]),
+                        metrics: metrics.iter().filter_map(of_metric).collect(),
+                    });
+                }
+            }
+            let base = records[0].variant.clone();
+            compare(&set(records), &base).expect("a valid set")
+        })
+    })
+}
+
+fn set(records: Vec<Record>) -> RecordSet {
+    let machine = Machine {
+        cpu: "Example 9000".to_owned(),
+        arch: "x86_64".to_owned(),
+        cores: 8,
+        memory_mib: 16384,
+        os: "Linux".to_owned(),
+    };
+    RecordSet::new(Run::new("pageout 0.1.0", Some("1a2b3c4".to_owned()), machine), records)
+}
+
+/// The numbers of a text, with how often each is there.
+fn numbers(text: &str) -> Vec<f64> {
+    let words = text.split_whitespace().map(|word| word.trim_start_matches('~'));
+    words.filter_map(|word| word.trim_end_matches('%').parse().ok()).collect()
+}
+
+/// Takes the nearest number out, if it is as near as it was rounded.
+fn take(all: &mut Vec<f64>, wanted: f64, off: f64) -> bool {
+    let away = |found: &f64| (found - wanted).abs();
+    let places =
+        (0..all.len()).min_by(|one, other| away(&all[*one]).total_cmp(&away(&all[*other])));
+    let nearest = places.filter(|place| away(&all[*place]) <= off);
+    nearest.map(|place| all.swap_remove(place)).is_some()
+}
+
+/// Two decimals, or one digit where there are many.
+fn off_of_change(percent: f64) -> f64 {
+    if percent.abs() < 99_999.0 { 0.005_1 } else { percent.abs() / 2.0 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn lists_fit_into_mails_and_have_every_number(
+        of in comparison(),
+        command in prop::collection::vec("[ -~]{1,120}", 1..6),
+        about in prop::collection::vec(name(), 0..3),
+    ) {
+        let text = list(&of, &List { command: &command, about: &about, full: true });
+        for line in text.lines() {
+            prop_assert!(line.len() <= LIST_WIDTH && line.is_ascii(), "{line}\n{text}");
+            prop_assert!(line.trim_end() == line, "blanks at an end: {line:?}");
+        }
+        let mut found = numbers(&text);
+        for row in &of.rows {
+            for summary in row_summaries(row) {
+                let (median, off) = (summary.median, summary.median.abs() * 0.000_51);
+                prop_assert!(take(&mut found, median, off), "{median}\n{text}");
+            }
+        }
+        for row in &of.rows {
+            let told = row.others.iter().flatten().filter(|change| !too_few(row, change));
+            for percent in told.filter_map(|change| change.percent) {
+                prop_assert!(
+                    take(&mut found, percent, off_of_change(percent)),
+                    "{percent}%\n{text}"
+                );
+            }
+        }
+    }
+}
