@@ -15,13 +15,15 @@ const MADE: [&str; 3] = ["charts.js", "charts.LICENCES.txt", "charts.json"];
 const SOURCES: &str = "xtask/pages";
 
 /// Records that pages are made of, and the arguments that make others: a page of each kind.
-const MADE_BY: [(&str, &str); 8] = [
+const MADE_BY: [(&str, &str); 10] = [
     ("compare", "compare reclaim-file size=8MiB order=4 young=0%,100% format=x86-64 --runs 7"),
     ("curves", "compare reclaim-file size=4MiB order=0,2,4 format=arm64-4k --runs 6"),
     ("run", "run reclaim-file size=8MiB order=4 format=x86-64 --runs 6"),
     ("model", "compare reclaim-file size=4MiB order=4 --ground model --draws 8"),
     ("sweep", "sweep flush --platform kunpeng-920-class --cores 1,2,4 --processes 1 --size 1MiB"),
     ("bench", "bench flush-reach"),
+    ("reproduce", "reproduce --thread lists"),
+    ("check", "check --exhibit free-before-flush"),
     ("kernels", "report crates/lab/files/records/linux-7.3.json"),
     ("pictures", "report crates/report/tests/files/pictures.json"),
 ];

@@ -51,5 +51,5 @@ fn record(task: &Task, exhibit: Option<&Exhibit>) -> Record {
 
 fn counterexample(failure: &Counterexample) -> Metric {
     let told = Metric::new(COUNTEREXAMPLE, "", Basis::Counted, Better::Neither, Vec::new());
-    Metric { source: failure.replay.clone(), sequence: Some(failure.sequence()), ..told }
+    Metric { source: failure.replay.clone(), sequence: Some(failure.sequence().into()), ..told }
 }

@@ -13,7 +13,10 @@
   const colour = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-  const config = () => {
+  // As many columns of a legend as stand beside each other below a chart.
+  const columns = (width) => Math.max(1, Math.floor((width - 60) / 150));
+
+  const config = (width) => {
     const [text, faint, line] = ["--text", "--faint", "--line"].map(colour);
     const palette = [0, 1, 2, 3, 4, 5, 6, 7].map((index) => colour(`--v${index}`));
     const labels = { labelColor: text, titleColor: text, labelFontSize: 11, titleFontSize: 11,
@@ -23,7 +26,7 @@
       font: "system-ui, sans-serif",
       view: { stroke: null },
       axis: { ...labels, domainColor: faint, tickColor: faint, gridColor: line },
-      legend: labels,
+      legend: { ...labels, columns: columns(width) },
       range: { category: palette },
       errorbar: { rule: { color: text }, ticks: { color: text } },
       rule: { color: text },
@@ -64,7 +67,7 @@
       autosize: { type: "fit-x", contains: "padding" },
       data: { values: rowsOf(chart) },
     };
-    const compiled = charts.compile(spec, { config: config() }).spec;
+    const compiled = charts.compile(spec, { config: config(plot.clientWidth) }).spec;
     const view = new charts.View(charts.parse(compiled, null, { ast: true }), {
       expr: charts.expressionInterpreter,
       renderer: "svg",

@@ -1,5 +1,9 @@
 //! How much a page has room for, and what had to be left out.
 
+/// Points that an activity of a flame graph has the room of: it is drawn by the page itself, with a
+/// row in its table.
+const ACTIVITY: usize = 24;
+
 /// What is left of a page's room. Whoever takes less than there was says so.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -33,6 +37,21 @@ impl Budget {
     pub(crate) fn points_of_each(&self, lines: usize) -> usize {
         // A quarter of what is left, so that later charts have room too.
         (self.points / 4 / lines.max(1)).clamp(24, 400)
+    }
+
+    /// Room for the cells of one map, which are many where it is to be read.
+    pub(crate) fn cells_of_a_map(&self) -> usize {
+        (self.points / 4).max(600)
+    }
+
+    /// Room for the activities of one flame graph.
+    pub(crate) fn activities(&self) -> usize {
+        (self.points / 4 / ACTIVITY).clamp(24, 600)
+    }
+
+    /// Takes room for activities.
+    pub(crate) fn took_activities(&mut self, activities: usize) {
+        self.took_points(activities * ACTIVITY);
     }
 
     /// Takes room for points.

@@ -31,12 +31,20 @@ pub(crate) fn flame(title: &str, metric: &Metric, of: &[Activity], budget: &mut 
         add(&mut frames, &mut left_out, Vec::new(), task, from, whole);
         from += task.total();
     }
-    budget.took_points(frames.len());
+    let too_narrow = keep_widest(&mut frames, budget.activities());
+    budget.took_activities(frames.len());
     if left_out > 0 {
         budget.note(format!(
             "{title}: activities of less than {} % of the whole are not drawn: {left_out}. They \
              count in what is below them.",
             NARROW * 100.0
+        ));
+    }
+    if too_narrow > 0 {
+        budget.note(format!(
+            "{title}: the {} widest activities are drawn; {too_narrow} others count in what is \
+             below them.",
+            frames.len()
         ));
     }
     let levels = frames.iter().map(|frame| frame.path.len()).max().unwrap_or(0);
@@ -107,6 +115,20 @@ fn add<'a>(
         add(frames, left_out, path.clone(), part, from, whole);
         from += part.total();
     }
+}
+
+/// Leaves at most so many frames, none of them without its callers, and tells how many went.
+fn keep_widest(frames: &mut Vec<Frame<'_>>, most: usize) -> usize {
+    let too_many = frames.len().saturating_sub(most);
+    if too_many > 0 {
+        // A caller takes no less than what it calls, and of equals it stays first.
+        frames.sort_by(|one, other| other.total.total_cmp(&one.total));
+        frames.truncate(most);
+        frames.sort_by(|one, other| {
+            one.from.total_cmp(&other.from).then(one.path.len().cmp(&other.path.len()))
+        });
+    }
+    too_many
 }
 
 /// A frame: an SVG of its own, which cuts its name off where it ends.

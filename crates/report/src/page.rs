@@ -15,6 +15,8 @@ use crate::{MAX_BYTES, ReportError, Table, assets, sizes};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pageout_record::schema::{Labels, Metric, Record, RecordFile, Told};
 
+/// Tables of a page.
+const TABLES: usize = 200;
 /// Pictures of metrics that are no samples: of each kind so many are drawn.
 const PICTURES: usize = 40;
 /// Bytes of the printed text that a page has room for.
@@ -50,9 +52,13 @@ impl Page<'_> {
         self.file.validate()?;
         sizes::check(self.file)?;
         let rest = Table::of_rest(self.file, self.tables)?;
-        let tables: Vec<&Table> = self.tables.iter().chain(&rest).collect();
+        let mut tables: Vec<&Table> = self.tables.iter().chain(&rest).collect();
         let lookup = Lookup::of(self.file);
         let (mut budget, mut charts) = (Budget::new(), Charts::default());
+        if tables.len() > TABLES {
+            budget.note(format!("The first {TABLES} of {} tables are shown.", tables.len()));
+            tables.truncate(TABLES);
+        }
         let drawn: Vec<Drawn<'_>> =
             tables.iter().map(|table| Drawn::new(&table.comparison, &lookup)).collect();
         let pictures = pictures(self.file);

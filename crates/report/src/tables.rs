@@ -1,10 +1,10 @@
 //! What is compared with what, where nobody said.
 
 use crate::ReportError;
-use pageout_record::compare::{Comparison, compare, compare_runs};
+use pageout_record::compare::{Chosen, Comparison, compare, compare_chosen, compare_runs};
 use pageout_record::schema::{Ground, Labels, Record, RecordFile, RecordSet};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
 /// A comparison, under a title.
 #[derive(Debug, Clone)]
@@ -43,48 +43,82 @@ impl Table {
     /// that have no record of that variant beside them get a table of their own.
     ///
     /// # Errors
-    /// [`ReportError::Compare`].
+    /// [`ReportError::Invalid`] and [`ReportError::Compare`].
     pub fn of_each_scenario(file: &RecordFile) -> Result<Vec<Self>, ReportError> {
+        file.validate()?;
         Self::of_rest(file, &[])
     }
 
     /// The same of those records that no other table has.
     pub(crate) fn of_rest(file: &RecordFile, others: &[Self]) -> Result<Vec<Self>, ReportError> {
-        let has = |record: &Record| others.iter().any(|table| table.has(record));
-        let ran = |record: &&Record| record.ground != Ground::Published && !has(record);
+        let keys: Vec<HashSet<Key<'_>>> = others.iter().map(Self::keys).collect();
+        let has =
+            |record: &Record| others.iter().zip(&keys).any(|(table, keys)| table.has(record, keys));
         let file = &without_code(file);
-        let mut rest: Vec<&Record> = file.records().filter(ran).collect();
-        let mut tables = Vec::new();
-        while let Some(first) = rest.first().copied() {
-            let like = |record: &Record| {
-                (&record.scenario, record.ground) == (&first.scenario, first.ground)
-            };
-            let with_base = rest.iter().filter(|r| like(r) && r.variant == first.variant);
-            let keys: BTreeSet<Key<'_>> = with_base.map(|record| key(record)).collect();
-            let taken = |record: &Record| ran(&record) && keys.contains(&key(record));
-            let mut table = Self::of(&only(file, taken), &first.variant, None)?;
-            rest.retain(|record| !keys.contains(&key(record)));
-            let alike = |other: &&Self| other.title.starts_with(&table.title);
-            match others.iter().chain(&tables).filter(alike).count() {
-                0 => {}
-                before => table.title += &format!(" ({})", before + 1),
-            }
-            if !table.comparison.rows.is_empty() {
-                tables.push(table);
+        let mut tables: Vec<Self> = Vec::new();
+        for mut rest in by_scenario(file, has) {
+            while let Some((_, first)) = rest.first().copied() {
+                let with_base = rest.iter().filter(|(_, of)| of.variant == first.variant);
+                let keys: HashSet<Key<'_>> = with_base.map(|(_, record)| key(record)).collect();
+                let is_taken = |(_, record): &Placed<'_>| keys.contains(&key(record));
+                let (taken, left) = rest.into_iter().partition(is_taken);
+                rest = left;
+                let comparison = compare_chosen(&chosen(file, taken), &first.variant, None)?;
+                let mut table = Self::from(comparison);
+                let alike = |other: &&Self| other.title.starts_with(&table.title);
+                match others.iter().chain(&tables).filter(alike).count() {
+                    0 => {}
+                    before => table.title += &format!(" ({})", before + 1),
+                }
+                if !table.comparison.rows.is_empty() {
+                    tables.push(table);
+                }
             }
         }
         Ok(tables)
     }
 
-    /// Whether it tells of a record.
-    fn has(&self, record: &Record) -> bool {
-        let of = |row: &pageout_record::compare::Row| {
-            (row.scenario.as_str(), row.ground, row.seed, &row.fields) == key(record)
-        };
+    /// What its rows share with records.
+    fn keys(&self) -> HashSet<Key<'_>> {
+        let rows = self.comparison.rows.iter();
+        rows.map(|row| (row.scenario.as_str(), row.ground, row.seed, &row.fields)).collect()
+    }
+
+    /// Whether it tells of a record; its rows have these keys.
+    fn has(&self, record: &Record, keys: &HashSet<Key<'_>>) -> bool {
         let common = &self.comparison.common;
         common.iter().all(|(axis, choice)| record.variant.get(axis) == Some(choice))
-            && self.comparison.rows.iter().any(of)
+            && keys.contains(&key(record))
     }
+}
+
+/// A record, and the place of its run among all.
+type Placed<'a> = (usize, &'a Record);
+
+/// The records that ran and are not told of, by scenario and ground, in the order met.
+fn by_scenario(file: &RecordFile, is_told: impl Fn(&Record) -> bool) -> Vec<Vec<Placed<'_>>> {
+    let mut all: Vec<Vec<Placed<'_>>> = Vec::new();
+    let mut places = HashMap::new();
+    for (run, set) in file.sets.iter().enumerate() {
+        let ran = |record: &&Record| record.ground != Ground::Published && !is_told(record);
+        for record in set.records.iter().filter(ran) {
+            let place = *places.entry((&record.scenario, record.ground)).or_insert(all.len());
+            if place == all.len() {
+                all.push(Vec::new());
+            }
+            all[place].push((run, record));
+        }
+    }
+    all
+}
+
+/// The runs that have such records, with those alone.
+fn chosen<'a>(file: &'a RecordFile, taken: Vec<Placed<'a>>) -> Vec<Chosen<'a>> {
+    let mut runs: Vec<Chosen<'_>> =
+        file.sets.iter().map(|set| Chosen { run: &set.run, records: Vec::new() }).collect();
+    taken.into_iter().for_each(|(run, record)| runs[run].records.push(record));
+    runs.retain(|run| !run.records.is_empty());
+    runs
 }
 
 /// The same, where code that was searched is a field: the engine and a bug put in are not compared.
@@ -100,15 +134,6 @@ fn without_code(file: &RecordFile) -> Cow<'_, RecordFile> {
     Cow::Owned(file)
 }
 
-/// The runs that have such records, with those alone.
-fn only(file: &RecordFile, is_taken: impl Fn(&Record) -> bool) -> RecordFile {
-    let sets = file.sets.iter().map(|set| {
-        let records = set.records.iter().filter(|record| is_taken(record)).cloned();
-        RecordSet::new(set.run.clone(), records.collect())
-    });
-    RecordFile { sets: sets.filter(|set| !set.records.is_empty()).collect() }
-}
-
 impl From<Comparison> for Table {
     fn from(comparison: Comparison) -> Self {
         Self { title: title(&comparison), comparison }
@@ -117,11 +142,13 @@ impl From<Comparison> for Table {
 
 /// The scenarios and grounds of a table, each once.
 fn title(of: &Comparison) -> String {
-    let mut titles: Vec<String> = Vec::new();
+    let (mut titles, mut met) = (Vec::new(), HashSet::new());
     for row in &of.rows {
-        let title = format!("{} on {}", row.scenario, row.ground);
-        if titles.last() != Some(&title) && !titles.contains(&title) {
-            titles.push(title);
+        if met.insert((&row.scenario, row.ground)) {
+            titles.push(match row.ground {
+                Ground::Check => "searches of small worlds".to_owned(),
+                ground => format!("{} on {ground}", row.scenario),
+            });
         }
     }
     crate::text::first(&titles, 4, ", ")

@@ -14,7 +14,8 @@ const WRITTEN: usize = 6;
 pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
     let of = drawn.of;
     html! {
-        @if of.others.is_empty() {
+        // What searches found is told of all of them.
+        @if of.others.is_empty() && of.rows.iter().any(|row| row.ground != Ground::Check) {
             p { "Nothing is compared: these are the figures of one variant." }
         }
         @for (other, title) in of.others.iter().enumerate() {

@@ -4,7 +4,8 @@
 use pageout_record::compare::Comparison;
 use pageout_record::render::row_summaries;
 use pageout_record::schema::{
-    Basis, Better, Ground, Labels, Machine, Metric, Record, RecordFile, RecordSet, Run,
+    Activity, Basis, Better, Edges, Ground, Labels, Machine, Matrix, Metric, Record, RecordFile,
+    RecordSet, Run,
 };
 use pageout_report::{MAX_BYTES, Page, ReportError, Table};
 use serde_json::Value;
@@ -205,6 +206,17 @@ fn a_million_samples_are_thinned_and_the_page_says_so() {
 }
 
 #[test]
+fn a_hundred_metrics_of_many_samples_make_a_page() {
+    let metrics = |of: f64| (0..100).map(move |i| measured(&format!("m{i}"), samples(5000, of)));
+    let with = |young, of| record(&[], &[("young", young)], metrics(of).collect());
+    let set = RecordSet::new(run(), vec![with("per-entry", 10.0), with("line", 9.9)]).into();
+    let page = page(&set);
+    assert!(page.len() <= MAX_BYTES, "{}", page.len());
+    assert!(page.contains("of 10000 samples are drawn"));
+    assert!(page.contains("52 of 100 charts of samples are not drawn; the table has them."));
+}
+
+#[test]
 fn a_hundred_thousand_rows_make_a_page_that_says_what_is_missing() {
     let one = |i: u32, young: &str, of: f64| {
         let value = Metric::new("age", "ns", Basis::Counted, Better::Lower, vec![of]);
@@ -214,10 +226,60 @@ fn a_hundred_thousand_rows_make_a_page_that_says_what_is_missing() {
         let differs = f64::from(u32::from(i % 1000 == 7));
         [one(i, "per-entry", 5.0), one(i, "line", 5.0 - differs)]
     });
-    let page = page(&RecordSet::new(run(), rows.collect()).into());
+    let set = RecordSet::new(run(), rows.collect()).into();
+    // As `pageout report` makes it.
+    let tables = Table::of_each_scenario(&set).unwrap();
+    let page = page_of(&set, &tables).unwrap();
     assert!(page.len() <= MAX_BYTES, "{}", page.len());
     assert!(page.contains("of 100000 rows are in the table"));
     assert_eq!(page.matches(r#"class="verdict better""#).count(), 100, "what differs is kept");
+    assert_eq!(page.matches("<table id=").count(), 1, "no record is in two tables");
+}
+
+#[test]
+fn a_curve_of_many_places_keeps_its_ends_and_the_largest_median() {
+    let one = |i: u32, young: &str, of: f64| {
+        let value = Metric::new("age", "ns", Basis::Counted, Better::Lower, vec![of]);
+        record(&[("file", &i.to_string())], &[("young", young)], vec![value])
+    };
+    let of = |i: u32| if i == 7_777 { 900.0 } else { f64::from(i % 10) };
+    let rows = (0..20_000).flat_map(|i| [one(i, "per-entry", of(i)), one(i, "line", 20.0 + of(i))]);
+    let page = page(&RecordSet::new(run(), rows.collect()).into());
+    assert!(page.len() <= MAX_BYTES, "{}", page.len());
+    assert!(page.contains("of 20000 places are drawn"));
+    let charts = charts(&page);
+    let is_curve = |chart: &&Value| chart["columns"][0]["field"] == "place";
+    let curve = charts.as_array().unwrap().iter().find(is_curve).expect("a curve");
+    let rows = curve["rows"].as_array().unwrap();
+    assert!(rows.len() <= 2 * 402, "{}", rows.len());
+    let at = |row: &Value| (row[0].as_u64().unwrap(), row[1].as_u64().unwrap());
+    assert_eq!((at(&rows[0]), at(&rows[rows.len() - 1])), ((0, 0), (19_999, 29)));
+    assert!(rows.iter().any(|row| at(row) == (7_777, 900)), "the largest");
+}
+
+#[test]
+fn many_large_maps_and_flame_graphs_fit() {
+    let edges = |name: &str| Edges {
+        name: name.into(),
+        unit: "page".into(),
+        edges: (0..=200).map(f64::from).collect(),
+    };
+    let rows = (0..200).map(|row| (0..200).map(|x| Some(f64::from(row * x) / 3.0)).collect());
+    let matrix = Matrix { x: edges("address"), y: edges("time"), rows: rows.collect() };
+    let activity = |i: i32| Activity { name: format!("call {i}"), own: 1.0, parts: Vec::new() };
+    let many = |_| Activity { parts: (0..80).map(activity).collect(), ..activity(0) };
+    let told = |i: u32| {
+        let metric = Metric::new(&format!("map {i}"), "", Basis::Counted, Better::Lower, vec![]);
+        let flame = Metric { name: format!("flame {i}"), ..metric.clone() };
+        let activities = (0..10).map(many).collect();
+        [Metric { matrix: Some(matrix.clone().into()), ..metric }, Metric { activities, ..flame }]
+    };
+    let metrics = (0..40).flat_map(told).collect();
+    let page = page(&RecordSet::new(run(), vec![record(&[], &[], metrics)]).into());
+    assert!(page.len() <= MAX_BYTES, "{}", page.len());
+    assert!(page.contains("29 by 20 cells are drawn of 200 by 200"), "the last map");
+    assert!(page.contains("flame 39: the 24 widest activities are drawn; 786 others count in"));
+    assert_eq!(page.matches("<figure").count(), 80);
 }
 
 #[test]

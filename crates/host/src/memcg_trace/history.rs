@@ -118,11 +118,11 @@ impl History {
             return Vec::new();
         }
         let grid = |metric: MetricSpec, grid: &Grid| Metric {
-            matrix: Some(self.matrix(grid)),
+            matrix: Some(self.matrix(grid).into()),
             ..metric.of(&[])
         };
         vec![
-            Metric { series: Some(self.series(lru)), ..BY_LIST.of(&[]) },
+            Metric { series: Some(self.series(lru).into()), ..BY_LIST.of(&[]) },
             grid(USED, &self.used),
             grid(RECLAIMED_AT, &self.reclaimed),
             grid(USED_AGAIN, &self.refaulted),

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::CompareError;
-use crate::schema::{Ground, Labels, Metric, Record, RecordSet};
+use super::{Chosen, CompareError};
+use crate::schema::{Ground, Labels, Metric, Record};
 
 /// The axes in the order a change passes through them; others follow by name.
 const AXIS_ORDER: [&str; 5] = ["young", "unmap", "shootdown", "flush", "lru"];
@@ -30,9 +30,15 @@ pub(crate) struct Samples<'a> {
     pub(crate) runs: Vec<(usize, &'a [f64])>,
 }
 
-/// One variant of a group; its metrics may come of several records.
+/// One variant of a group.
+pub(crate) struct Variant<'a> {
+    pub(crate) labels: &'a Labels,
+    /// Its records in the order met, each with the place of its run among all.
+    records: Vec<(usize, &'a Record)>,
+}
+
+/// The metrics of one variant; they may come of several records.
 pub(crate) struct Named<'a> {
-    pub(crate) variant: &'a Labels,
     /// In the order met.
     samples: Vec<Samples<'a>>,
     /// Where those of a metric are.
@@ -42,18 +48,18 @@ pub(crate) struct Named<'a> {
 /// The records of one key, by variant.
 pub(crate) struct Group<'a> {
     pub(crate) key: Key<'a>,
-    pub(crate) variants: Vec<Named<'a>>,
+    pub(crate) variants: Vec<Variant<'a>>,
 }
 
 /// Groups the records of all grounds where something ran, in record order. If `along` names an
 /// axis, variants that differ in another one are of different groups.
-pub(super) fn groups<'a>(sets: &'a [RecordSet], along: Option<&str>) -> Vec<Group<'a>> {
+pub(super) fn groups<'a>(of: &[Chosen<'a>], along: Option<&str>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut places: HashMap<Key<'_>, usize> = HashMap::new();
-    let all = sets.iter().enumerate();
-    let all = all.flat_map(|(run, set)| set.records.iter().map(move |record| (run, record)));
+    let all = of.iter().enumerate();
+    let all = all.flat_map(|(run, of)| of.records.iter().map(move |record| (run, *record)));
     for (run, record) in all.filter(|(_, record)| record.ground != Ground::Published) {
-        let Record { scenario, ground, seed, fields, variant, metrics } = record;
+        let Record { scenario, ground, seed, fields, variant, .. } = record;
         let is_held = |axis: &str| along.is_some_and(|along| axis != along);
         let held = variant.iter().filter(|(axis, _)| is_held(axis));
         let held = held.map(|(axis, choice)| (axis.as_str(), choice.as_str())).collect();
@@ -63,12 +69,9 @@ pub(super) fn groups<'a>(sets: &'a [RecordSet], along: Option<&str>) -> Vec<Grou
             groups.len() - 1
         });
         let variants = &mut groups[at].variants;
-        let at = variants.iter().position(|named| named.variant == variant).unwrap_or_else(|| {
-            variants.push(Named { variant, samples: Vec::new(), places: HashMap::new() });
-            variants.len() - 1
-        });
-        for metric in metrics.iter().filter(|metric| metric.is_sampled()) {
-            variants[at].add(run, metric);
+        match variants.iter_mut().find(|known| known.labels == variant) {
+            Some(known) => known.records.push((run, record)),
+            None => variants.push(Variant { labels: variant, records: vec![(run, record)] }),
         }
     }
     groups
@@ -105,7 +108,7 @@ pub(super) fn title(compared: &[String], variant: &Labels) -> String {
 
 fn axes<'a>(groups: &[Group<'a>]) -> BTreeSet<&'a str> {
     let variants = groups.iter().flat_map(|group| &group.variants);
-    variants.flat_map(|named| named.variant.keys().map(String::as_str)).collect()
+    variants.flat_map(|variant| variant.labels.keys().map(String::as_str)).collect()
 }
 
 fn choice<'a>(variant: &'a Labels, axis: &str) -> &'a str {
@@ -122,17 +125,17 @@ fn pairs(labels: &Labels) -> String {
 
 impl<'a> Group<'a> {
     fn choices(&self, axis: &str) -> BTreeSet<&'a str> {
-        self.variants.iter().map(|named| choice(named.variant, axis)).collect()
+        self.variants.iter().map(|variant| choice(variant.labels, axis)).collect()
     }
 
     /// Index of the one variant that has all choices of `base`.
     pub(super) fn base(&self, base: &Labels) -> Result<usize, CompareError> {
         let fits =
-            |named: &Named<'_>| base.iter().all(|(axis, c)| choice(named.variant, axis) == c);
+            |variant: &Variant<'_>| base.iter().all(|(axis, c)| choice(variant.labels, axis) == c);
         let fitting: Vec<usize> =
             (0..self.variants.len()).filter(|&index| fits(&self.variants[index])).collect();
         let list = |indices: &mut dyn Iterator<Item = usize>| {
-            indices.map(|i| pairs(self.variants[i].variant)).collect::<Vec<_>>().join("; ")
+            indices.map(|i| pairs(self.variants[i].labels)).collect::<Vec<_>>().join("; ")
         };
         match fitting[..] {
             [one] => Ok(one),
@@ -155,15 +158,15 @@ impl<'a> Group<'a> {
             return Labels::new();
         };
         let told = |axis: &String| compared.contains(axis) || common.contains_key(axis);
-        let axes = first.variant.iter().filter(|(axis, _)| !told(axis));
+        let axes = first.labels.iter().filter(|(axis, _)| !told(axis));
         axes.map(|(axis, choice)| (axis.clone(), choice.clone())).collect()
     }
 
-    /// Every metric of the group that has samples, once, in the order met.
-    pub(super) fn metrics(&self) -> Result<Vec<&'a Metric>, CompareError> {
+    /// Every metric of the group's variants that has samples, once, in the order met.
+    pub(super) fn metrics(&self, named: &[Named<'a>]) -> Result<Vec<&'a Metric>, CompareError> {
         let mut metrics: Vec<&'a Metric> = Vec::new();
         let mut by_name: HashMap<&str, &Metric> = HashMap::new();
-        let all = self.variants.iter().flat_map(|named| &named.samples);
+        let all = named.iter().flat_map(|named| &named.samples);
         for metric in all.map(|samples| samples.metric) {
             match by_name.get(&*metric.name) {
                 None => {
@@ -185,18 +188,6 @@ impl<'a> Group<'a> {
         Ok(metrics)
     }
 
-    /// The sources the variants name for a metric, each once.
-    pub(super) fn sources(&self, metric: &str) -> Vec<String> {
-        let mut sources: Vec<String> = Vec::new();
-        let all = self.variants.iter().filter_map(|named| named.samples(metric));
-        for source in all.filter_map(|samples| samples.metric.source.as_ref()) {
-            if !sources.contains(source) {
-                sources.push(source.clone());
-            }
-        }
-        sources
-    }
-
     fn name(&self) -> String {
         let Key { scenario, ground, seed, fields, held } = &self.key;
         let fields = fields.iter().map(|(field, value)| format!(" {field}={value}"));
@@ -206,7 +197,30 @@ impl<'a> Group<'a> {
     }
 }
 
+/// The sources that variants name for a metric, each once.
+pub(super) fn sources(of: &[Named<'_>], metric: &str) -> Vec<String> {
+    let mut sources: Vec<String> = Vec::new();
+    let all = of.iter().filter_map(|named| named.samples(metric));
+    for source in all.filter_map(|samples| samples.metric.source.as_ref()) {
+        if !sources.contains(source) {
+            sources.push(source.clone());
+        }
+    }
+    sources
+}
+
 impl<'a> Named<'a> {
+    /// The metrics of a variant that have samples.
+    pub(super) fn of(variant: &Variant<'a>) -> Self {
+        let mut named = Self { samples: Vec::new(), places: HashMap::new() };
+        for (run, record) in &variant.records {
+            for metric in record.metrics.iter().filter(|metric| metric.is_sampled()) {
+                named.add(*run, metric);
+            }
+        }
+        named
+    }
+
     pub(super) fn samples(&self, metric: &str) -> Option<&Samples<'a>> {
         self.places.get(metric).map(|place| &self.samples[*place])
     }

@@ -19,9 +19,10 @@ pub(crate) use fail_on::told_apart;
 use group::{Group, Named, Samples};
 
 use std::collections::BTreeSet;
-use std::slice;
 
-use crate::schema::{Basis, Better, InvalidRecord, Labels, Metric, RecordFile, RecordSet};
+use crate::schema::{
+    Basis, Better, InvalidRecord, Labels, Metric, Record, RecordFile, RecordSet, Run,
+};
 use crate::stats::{Interval, median, median_interval};
 
 /// Why records cannot be compared.
@@ -75,6 +76,21 @@ pub enum CompareError {
     },
 }
 
+/// Some of a run's records.
+#[derive(Debug, Clone)]
+pub struct Chosen<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Those of its records that are compared.
+    pub records: Vec<&'a Record>,
+}
+
+impl<'a> From<&'a RecordSet> for Chosen<'a> {
+    fn from(set: &'a RecordSet) -> Self {
+        Self { run: &set.run, records: set.records.iter().collect() }
+    }
+}
+
 /// Compares every variant with the base, within records of one scenario, ground, seed and fields.
 ///
 /// `base` names the axes it takes to tell the base from the other variants; an axis it leaves out
@@ -87,7 +103,7 @@ pub enum CompareError {
 /// match.
 pub fn compare(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareError> {
     set.validate()?;
-    compare_sets(slice::from_ref(set), base, None)
+    compare_chosen(&[set.into()], base, None)
 }
 
 /// [`compare`] of several runs.
@@ -105,15 +121,20 @@ pub fn compare_runs(
     along: Option<&str>,
 ) -> Result<Comparison, CompareError> {
     file.validate()?;
-    compare_sets(&file.sets, base, along)
+    let all: Vec<Chosen<'_>> = file.sets.iter().map(Chosen::from).collect();
+    compare_chosen(&all, base, along)
 }
 
-fn compare_sets(
-    sets: &[RecordSet],
+/// [`compare_runs`] of some of the records of a valid file.
+///
+/// # Errors
+/// [`CompareError`], as of [`compare`]; the records are not validated.
+pub fn compare_chosen(
+    chosen: &[Chosen<'_>],
     base: &Labels,
     along: Option<&str>,
 ) -> Result<Comparison, CompareError> {
-    let groups = group::groups(sets, along);
+    let groups = group::groups(chosen, along);
     if groups.is_empty() {
         return Err(CompareError::Nothing);
     }
@@ -126,37 +147,37 @@ fn compare_sets(
     let mut bases = Vec::new();
     for group in &groups {
         let found = group.base(base)?;
-        let here = title(group.variants[found].variant);
+        let here = title(group.variants[found].labels);
         match &base_title {
             Some(first) if *first != here => {
                 return Err(CompareError::BaseDiffers { first: first.clone(), second: here });
             }
             _ => base_title = Some(here),
         }
-        for (_, named) in group.variants.iter().enumerate().filter(|(index, _)| *index != found) {
-            let other = title(named.variant);
+        for (_, other) in group.variants.iter().enumerate().filter(|(index, _)| *index != found) {
+            let other = title(other.labels);
             if !others.contains(&other) {
                 others.push(other);
             }
         }
         bases.push(found);
     }
+    let mut base_runs = BTreeSet::new();
     let (mut rows, mut tested) = (Vec::new(), Vec::new());
     let base_title = base_title.unwrap_or_default();
-    for (group, found) in groups.iter().zip(&bases) {
+    for (group, found) in groups.into_iter().zip(bases) {
+        let named: Vec<Named<'_>> = group.variants.iter().map(Named::of).collect();
+        let titles: Vec<String> = group.variants.iter().map(|of| title(of.labels)).collect();
+        let place = |other| titles.iter().position(|title| title == other);
         let columns = Columns {
-            base: &group.variants[*found],
-            others: others
-                .iter()
-                .map(|other| {
-                    let is_other = |named: &&Named<'_>| title(named.variant) == *other;
-                    group.variants.iter().find(is_other)
-                })
-                .collect(),
+            all: &named,
+            base: &named[found],
+            others: others.iter().map(|other| Some(&named[place(other)?])).collect(),
         };
+        base_runs.extend(columns.base.runs());
         let axes = group.axes_besides(&compared, &common);
-        for metric in group.metrics()? {
-            let row = row(group, metric, &columns, &axes);
+        for metric in group.metrics(&named)? {
+            let row = row(&group, metric, &columns, &axes);
             tested.extend(columns.drift(&row, rows.len(), &base_title, &others));
             rows.push(row);
         }
@@ -164,8 +185,8 @@ fn compare_sets(
     let (tests, out_of_reach) = significance::correct(&mut rows);
     verdict::judge(&mut rows);
     Ok(Comparison {
-        runs: sets.iter().map(|set| set.run.clone()).collect(),
-        base_runs: runs_of(&groups, &bases),
+        runs: chosen.iter().map(|of| of.run.clone()).collect(),
+        base_runs,
         alpha: ALPHA,
         level: LEVEL,
         tests,
@@ -179,14 +200,10 @@ fn compare_sets(
     })
 }
 
-/// The places of the runs that have one of these variants, of which each group has one.
-fn runs_of(groups: &[Group<'_>], variants: &[usize]) -> BTreeSet<usize> {
-    let variants = groups.iter().zip(variants);
-    variants.flat_map(|(group, variant)| group.variants[*variant].runs()).collect()
-}
-
 /// A group's variants in the order of the table's columns.
 struct Columns<'a> {
+    /// In the order met.
+    all: &'a [Named<'a>],
     base: &'a Named<'a>,
     others: Vec<Option<&'a Named<'a>>>,
 }
@@ -245,7 +262,7 @@ fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels)
         unit: metric.unit.clone(),
         basis: metric.basis,
         better: metric.better,
-        sources: group.sources(&metric.name),
+        sources: group::sources(columns.all, &metric.name),
         others,
         base: summary,
     }

@@ -1,5 +1,6 @@
 //! A comparison as a table in the style of mmtests.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::fold::fold;
@@ -76,9 +77,11 @@ pub enum Label {
 }
 
 impl Label {
-    fn all(rows: &[Row]) -> BTreeSet<Self> {
-        let fields = rows.iter().flat_map(|row| row.fields.keys().cloned().map(Self::Field));
-        let axes = rows.iter().flat_map(|row| row.axes.keys().cloned().map(Self::Axis));
+    fn all(rows: &[Row]) -> Vec<Self> {
+        let fields: BTreeSet<&String> = rows.iter().flat_map(|row| row.fields.keys()).collect();
+        let axes: BTreeSet<&String> = rows.iter().flat_map(|row| row.axes.keys()).collect();
+        let fields = fields.into_iter().cloned().map(Self::Field);
+        let axes = axes.into_iter().cloned().map(Self::Axis);
         [Self::Scenario, Self::Ground, Self::Seed].into_iter().chain(fields).chain(axes).collect()
     }
 
@@ -93,13 +96,13 @@ impl Label {
     }
 
     /// What a row has under it; empty where it has nothing.
-    pub fn of(&self, row: &Row) -> String {
+    pub fn of<'a>(&self, row: &'a Row) -> Cow<'a, str> {
         match self {
-            Self::Scenario => row.scenario.clone(),
-            Self::Ground => row.ground.to_string(),
-            Self::Seed => row.seed.to_string(),
-            Self::Field(name) => row.fields.get(name).cloned().unwrap_or_default(),
-            Self::Axis(name) => row.axes.get(name).cloned().unwrap_or_default(),
+            Self::Scenario => row.scenario.as_str().into(),
+            Self::Ground => row.ground.name().into(),
+            Self::Seed => row.seed.to_string().into(),
+            Self::Field(name) => row.fields.get(name).map_or("", String::as_str).into(),
+            Self::Axis(name) => row.axes.get(name).map_or("", String::as_str).into(),
         }
     }
 }
@@ -120,10 +123,9 @@ impl Labelling {
     pub fn of(rows: &[Row]) -> Self {
         let (mut varying, mut constant) = (Vec::new(), Vec::new());
         for label in Label::all(rows) {
-            let values: BTreeSet<String> = rows.iter().map(|row| label.of(row)).collect();
-            match values.first() {
-                Some(value) if values.len() == 1 => {
-                    constant.push((label.name().to_owned(), value.clone()));
+            match rows.first().map(|row| label.of(row)) {
+                Some(value) if rows.iter().all(|row| label.of(row) == value) => {
+                    constant.push((label.name().to_owned(), value.into_owned()));
                 }
                 _ => varying.push(label),
             }
@@ -146,7 +148,8 @@ impl Labelling {
     }
 
     fn cells(&self, row: &Row) -> Vec<String> {
-        let mut cells: Vec<String> = self.varying.iter().map(|label| label.of(row)).collect();
+        let mut cells: Vec<String> =
+            self.varying.iter().map(|label| label.of(row).into_owned()).collect();
         cells.extend([row.metric.clone(), row.unit.clone()]);
         cells.extend(self.basis.then(|| row.basis.to_string()));
         cells.extend(self.samples.then(|| {

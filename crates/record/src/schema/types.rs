@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use super::matrix::Matrix;
@@ -89,6 +89,7 @@ pub struct Record {
     #[serde(default)]
     pub variant: Labels,
     /// What came out.
+    #[serde(deserialize_with = "exactly")]
     pub metrics: Vec<Metric>,
 }
 
@@ -111,7 +112,7 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// The samples, in the order they were taken; all finite.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<f64>,
     /// What the source says of a value that it does not give.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,13 +125,13 @@ pub struct Metric {
     pub activities: Vec<Activity>,
     /// How numbers change along time, or along another quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub series: Option<Series>,
+    pub series: Option<Box<Series>>,
     /// A number for each cell of two quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matrix: Option<Matrix>,
+    pub matrix: Option<Box<Matrix>>,
     /// What happened, one step after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sequence: Option<Sequence>,
+    pub sequence: Option<Box<Sequence>>,
 }
 
 /// What a metric tells, for readers that must not forget a kind.
@@ -238,6 +239,13 @@ pub enum Better {
     Neither,
 }
 
+/// A list without room to grow: a file may have 100,000 records of one metric each.
+fn exactly<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    let mut list = Vec::deserialize(from)?;
+    list.shrink_to_fit();
+    Ok(list)
+}
+
 impl From<RecordSet> for RecordFile {
     fn from(set: RecordSet) -> Self {
         Self { sets: vec![set] }
@@ -307,9 +315,9 @@ impl Metric {
             self.bound.as_ref().map(Told::Bound),
             self.claim.map(Told::Claim),
             activities,
-            self.series.as_ref().map(Told::Series),
-            self.matrix.as_ref().map(Told::Matrix),
-            self.sequence.as_ref().map(Told::Sequence),
+            self.series.as_deref().map(Told::Series),
+            self.matrix.as_deref().map(Told::Matrix),
+            self.sequence.as_deref().map(Told::Sequence),
         ];
         told.into_iter().flatten().collect()
     }

@@ -34,8 +34,14 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
     let sorted = sorted(values);
     let below = Binomial::new(0.5, u64::try_from(sorted.len()).ok()?).ok()?;
     let reached = |rank: usize| 1.0 - 2.0 * below.cdf(rank as u64);
-    // Coverage falls as the ranks move inwards.
-    let rank = (0..sorted.len() / 2).take_while(|&rank| reached(rank) >= level).last()?;
+    // Coverage falls as the ranks move inwards: those before `first` reach the level, those from
+    // `end` do not.
+    let (mut first, mut end) = (0, sorted.len() / 2);
+    while first < end {
+        let middle = first.midpoint(end);
+        if reached(middle) >= level { first = middle + 1 } else { end = middle }
+    }
+    let rank = first.checked_sub(1)?;
     let (low, high) = (sorted[rank], sorted[sorted.len() - 1 - rank]);
     Some(Interval { kind: Kind::OrderStatistics, low, high, level: reached(rank) })
 }
@@ -103,6 +109,18 @@ mod tests {
             let got = median_interval(&values, asked).unwrap();
             prop_assert!(got.low <= middle && middle <= got.high);
             prop_assert!(asked <= got.level && got.level < 1.0);
+        }
+
+        /// One rank further in would not do.
+        #[test]
+        fn no_narrower_interval_reaches_the_level(n in 6_usize..300, asked in 0.5..0.99) {
+            let values: Vec<f64> = (0..n).map(|value| value as f64).collect();
+            let got = median_interval(&values, asked);
+            prop_assume!(got.is_some());
+            let rank = got.unwrap().low as u64;
+            let below = Binomial::new(0.5, n as u64).unwrap();
+            let narrower = 1.0 - 2.0 * below.cdf(rank + 1);
+            prop_assert!(narrower < asked || 2 * (rank + 1) >= n as u64, "{got:?}");
         }
 
         #[test]

@@ -6,10 +6,10 @@ use crate::chart::{Cell, Chart, Column, tooltip};
 use crate::text::first;
 use pageout_record::compare::Row;
 use pageout_record::render::figure;
-use pageout_record::schema::{Basis, Labels};
+use pageout_record::schema::{Basis, Ground, Labels, Record};
 use pageout_record::stats::median;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The field that names a function of a profile.
 pub(crate) const FUNCTION: &str = "function";
@@ -33,21 +33,38 @@ impl Changed<'_> {
     }
 }
 
+/// What the functions of one profile share: all but the function's name.
+type Profile<'a> = (&'a str, Ground, u64, Vec<(&'a String, &'a String)>);
+
+/// The profile that a function is of; `None` of what is no function.
+fn profile<'a>(
+    scenario: &'a str,
+    ground: Ground,
+    seed: u64,
+    fields: &'a Labels,
+) -> Option<Profile<'a>> {
+    let rest = fields.iter().filter(|(field, _)| *field != FUNCTION).collect();
+    fields.contains_key(FUNCTION).then_some((scenario, ground, seed, rest))
+}
+
 impl<'a> Drawn<'a> {
     /// A chart for each other variant and profile.
     pub(super) fn functions(&self, budget: &mut Budget) -> Vec<Chart> {
-        let mut firsts: BTreeMap<Labels, &Row> = BTreeMap::new();
-        for row in self.of.rows.iter().filter(|row| row.metric == OWN) {
-            let mut rest = row.fields.clone();
-            if rest.remove(FUNCTION).is_some() {
-                firsts.entry(rest).or_insert(row);
-            }
-        }
+        let profiles = self.profiles();
+        let mut seen = HashSet::new();
+        let own = self.of.rows.iter().filter(|row| row.metric == OWN);
+        let keyed = own.filter_map(|row| {
+            Some((row, profile(&row.scenario, row.ground, row.seed, &row.fields)?))
+        });
+        let firsts = keyed.filter(|(_, profile)| seen.insert(profile.clone()));
         let columns = 1..self.columns.len();
-        let pairs = firsts.iter().flat_map(|profile| columns.clone().map(move |c| (profile, c)));
-        let charts = pairs.filter_map(|((rest, row), column)| {
-            let changed = self.changed(row, rest, column);
-            (!changed.is_empty()).then_some((*row, column, changed))
+        let pairs = firsts.flat_map(|(row, profile)| {
+            let records = profiles.get(&profile);
+            columns.clone().filter_map(move |column| Some((row, records?, column)))
+        });
+        let charts = pairs.filter_map(|(row, records, column)| {
+            let changed = self.changed(records, column);
+            (!changed.is_empty()).then_some((row, column, changed))
         });
         let charts: Vec<_> = charts.collect();
         some(charts, (16, "functions"), budget, |(row, column, changed), budget| {
@@ -55,23 +72,28 @@ impl<'a> Drawn<'a> {
         })
     }
 
+    /// The records of functions, by profile.
+    fn profiles(&self) -> HashMap<Profile<'a>, Vec<&'a Record>> {
+        let mut profiles: HashMap<Profile<'a>, Vec<&'a Record>> = HashMap::new();
+        for record in self.lookup.records() {
+            let of = profile(&record.scenario, record.ground, record.seed, &record.fields);
+            if let Some(of) = of {
+                profiles.entry(of).or_default().push(record);
+            }
+        }
+        profiles
+    }
+
     /// The functions of one profile that differ under a column, by name. What one side lacks takes
     /// nothing there; so they are looked for among the records: a row needs the base.
-    fn changed(&self, row: &Row, rest: &Labels, column: usize) -> Vec<Changed<'a>> {
+    fn changed(&self, records: &[&'a Record], column: usize) -> Vec<Changed<'a>> {
         let mut functions: BTreeMap<&'a str, [f64; 2]> = BTreeMap::new();
-        for record in self.lookup.records() {
-            let Some(name) = record.fields.get(FUNCTION) else { continue };
-            let same = (&record.scenario, record.ground, record.seed)
-                == (&row.scenario, row.ground, row.seed);
-            let others = record.fields.iter().filter(|(field, _)| *field != FUNCTION);
-            if !same || !others.eq(rest.iter()) {
-                continue;
-            }
+        for record in records {
             let title = self.of.title(&record.variant);
             let side = [0, column].iter().position(|column| self.columns[*column] == title);
             let own = record.metrics.iter().find(|metric| metric.name == OWN);
             if let (Some(side), Some(own)) = (side, own.and_then(|own| median(&own.values))) {
-                functions.entry(name).or_default()[side] = own;
+                functions.entry(&record.fields[FUNCTION]).or_default()[side] = own;
             }
         }
         let all = functions.into_iter();

@@ -8,14 +8,16 @@ use pageout_record::render::{exact, figure};
 use pageout_record::schema::{Edges, Matrix, Metric};
 use serde_json::json;
 
-/// Columns and rows that are drawn, at most.
+/// Columns and rows that are drawn, at most, where there is room.
 const DRAWN: [usize; 2] = [120, 80];
 
 /// Cells of a heat map; where there are too many, each shows the largest of those that it stands
 /// for.
 pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut Budget) -> Chart {
-    let [columns, rows] =
-        [(&of.x, DRAWN[0]), (&of.y, DRAWN[1])].map(|(edges, most)| bands(edges, most));
+    // Where there is less room, columns and rows are fewer alike.
+    let room = budget.cells_of_a_map() as f64 / (DRAWN[0] * DRAWN[1]) as f64;
+    let [columns, rows] = [(&of.x, DRAWN[0]), (&of.y, DRAWN[1])]
+        .map(|(edges, most)| bands(edges, (most as f64 * room.sqrt().min(1.0)) as usize));
     let mut cells = Vec::new();
     // The largest on top, as on any axis that goes up.
     let rows: Vec<_> = rows.into_iter().rev().collect();

@@ -6,6 +6,7 @@ use crate::chart::{Cell, Chart, Column, colour, tooltip};
 use crate::text::first;
 use pageout_record::compare::Row;
 use serde_json::json;
+use std::collections::HashMap;
 
 /// Bars' rows in one chart.
 const METRICS: usize = 24;
@@ -29,8 +30,12 @@ impl Drawn<'_> {
             }
         }
         // Charts of one unit side by side.
-        let units: Vec<String> = bars.iter().map(|bars| bars[0].unit.clone()).collect();
-        bars.sort_by_key(|bars| units.iter().position(|unit| *unit == bars[0].unit));
+        let mut units: HashMap<&str, usize> = HashMap::new();
+        for bars in &bars {
+            let next = units.len();
+            units.entry(&bars[0].unit).or_insert(next);
+        }
+        bars.sort_by_key(|bars| units[bars[0].unit.as_str()]);
         some(bars, (CHARTS, "medians"), budget, |bars, budget| self.bars(&bars, budget))
     }
 

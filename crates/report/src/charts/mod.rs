@@ -46,7 +46,7 @@ impl<'a> Drawn<'a> {
         ];
         let parts: Vec<_> = parts.into_iter().filter(|(_, of_part)| !of_part.is_empty()).collect();
         html! {
-            @if !parts.is_empty() { (key(&self.columns)) }
+            @if !parts.is_empty() && self.columns.len() > 1 { (key(&self.columns)) }
             @for (title, of_part) in parts {
                 details.charts open {
                     summary { h3 { (title) } }

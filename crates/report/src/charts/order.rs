@@ -108,6 +108,15 @@ pub(super) fn thin(samples: &[f64], most: usize) -> Vec<usize> {
     kept
 }
 
+/// The same with the first and the last, so that an axis keeps its ends.
+pub(super) fn thin_with_ends(samples: &[f64], most: usize) -> Vec<usize> {
+    let mut kept = thin(samples, most);
+    kept.extend([0, samples.len().saturating_sub(1)].iter().filter(|_| !samples.is_empty()));
+    kept.sort_unstable();
+    kept.dedup();
+    kept
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,6 @@
 //! Numbers along time, or along another quantity.
 
+use super::order::thin_with_ends;
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, tooltip};
 use crate::text::{first, with_unit};
@@ -62,7 +63,7 @@ fn spec(names: &[String], stacked: bool, x: &str, unit: &str) -> Value {
     let mut colour = json!({
         "field": "line", "type": "nominal", "sort": null, "title": null,
         "scale": { "domain": names },
-        "legend": { "orient": "bottom", "columns": 3, "labelLimit": 120, "symbolLimit": LINES },
+        "legend": { "orient": "bottom", "labelLimit": 120, "symbolLimit": LINES },
     });
     if names.len() > 8 {
         colour["scale"]["scheme"] = json!("cividis");
@@ -99,19 +100,7 @@ pub(super) fn budget_note(title: &str, note: Option<&str>, budget: &mut Budget) 
 /// Indices of the places that are drawn; every line has the same.
 fn places(of: &Series, most: usize) -> Vec<usize> {
     let sum = |place: usize| of.lines.iter().filter_map(|line| line.values[place]).sum::<f64>();
-    let sums: Vec<f64> = (0..of.at.len()).map(sum).collect();
-    let mut places = super::order::thin(&sums, most);
-    // The ends of the axis stay.
-    let last = of.at.len().saturating_sub(1);
-    places.extend(
-        [0, last]
-            .iter()
-            .filter(|end| !of.at.is_empty() && !places.contains(end))
-            .copied()
-            .collect::<Vec<_>>(),
-    );
-    places.sort_unstable();
-    places
+    thin_with_ends(&(0..of.at.len()).map(sum).collect::<Vec<_>>(), most)
 }
 
 /// `generation 3 from 0 to 5120, at most 9000`.

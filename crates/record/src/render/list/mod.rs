@@ -146,7 +146,9 @@ fn groups<'a>(of: &'a Comparison, labels: &Labelling, notes: &mut Notes<'_>) -> 
         let told = labels.varying.iter().map(|label| (label, label.of(row)));
         let told = told.filter(|(_, value)| !value.is_empty()).map(|(label, value)| match label {
             Label::Scenario | Label::Ground => value,
-            Label::Seed | Label::Field(_) | Label::Axis(_) => format!("{}={value}", label.name()),
+            Label::Seed | Label::Field(_) | Label::Axis(_) => {
+                format!("{}={value}", label.name()).into()
+            }
         });
         told.collect::<Vec<_>>().join(" ")
     };
