@@ -98,6 +98,7 @@ Examples:
   pageout compare age-file processes=8 size=1GiB --json --output records.json
   pageout compare before.json after.json --base kernel=6.12.0
   pageout compare age-file order=4 format=arm64-4k --format list
+  pageout compare age-file order=0,2,4 format=arm64-4k --format picture
   pageout compare before.json after.json --fail-on 'whole reclaim>3%' --fail-on 'refaults>0%'
   pageout compare --label before=b1.json --label after=a1.json --label before=b2.json …
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";

@@ -104,7 +104,7 @@ pub(crate) enum CliError {
     Unlabelled(PathBuf),
     #[error("base `{0}`: expected AXIS=CHOICE, several separated by commas")]
     BaseLabels(String),
-    #[error("no record has samples: there is nothing to print but as --json")]
+    #[error("no record has samples: nothing is compared, and --json prints what there is")]
     NoFigures,
     #[error("{0} has no record where something ran: nothing to compare")]
     NothingRan(String),

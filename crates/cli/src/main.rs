@@ -26,6 +26,7 @@ mod scenario_list;
 mod scenarios;
 mod sweep;
 mod tables;
+mod terminal;
 mod this_run;
 mod thpscale;
 mod trace;

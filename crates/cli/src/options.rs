@@ -80,8 +80,9 @@ pub(crate) struct Rows {
 pub(crate) struct Shown {
     #[command(flatten)]
     pub rows: Rows,
-    /// How figures are printed: as a table, or as a list for mails, ASCII text of at most 72
-    /// columns (the entry format of page tables is a scenario's field: format=)
+    /// How figures are printed: as a table; as a list for mails, ASCII text of at most 72 columns;
+    /// or as a picture in the width of the terminal or of COLUMNS (the entry format of page tables
+    /// is a scenario's field: format=)
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Table,
         conflicts_with_all = ["json", "csv"])]
     pub format: Form,
@@ -92,6 +93,7 @@ pub(crate) struct Shown {
 pub(crate) enum Form {
     Table,
     List,
+    Picture,
 }
 
 #[derive(Debug, Parser)]

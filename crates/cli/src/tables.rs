@@ -3,6 +3,7 @@
 use crate::command_line;
 use crate::error::CliError;
 use crate::options::{Form, Rows, Shown};
+use crate::terminal;
 use pageout_experiment::footprint::{Footprint, PER_FOLIO, PER_PAGE};
 use pageout_experiment::scenarios::metrics::{ATOMICS, ENTRIES_VISITED, INVALIDATIONS};
 use pageout_experiment::variant::architecture_flush;
@@ -296,7 +297,8 @@ pub(crate) fn comparison(
     shown: Shown,
     about: &[String],
 ) -> Result<String, CliError> {
-    Ok(whole(&compare_records(set, base)?, set.records.iter(), shown, about))
+    let text = whole(&compare_records(set, base)?, set.records.iter(), shown, about);
+    Ok(text + &pictures(set.records.iter(), shown))
 }
 
 /// The same, of several runs; if `along` names an axis, by that alone.
@@ -306,7 +308,8 @@ pub(crate) fn comparison_of_runs(
     along: Option<&str>,
     shown: Shown,
 ) -> Result<String, CliError> {
-    Ok(whole(&compare_runs(file, base, along)?, file.records(), shown, &[]))
+    let text = whole(&compare_runs(file, base, along)?, file.records(), shown, &[]);
+    Ok(text + &pictures(file.records(), shown))
 }
 
 /// All figures of a set of which nobody said what is to be compared: as [`metrics`], or each
@@ -323,9 +326,16 @@ pub(crate) fn figures_of(
     if tables.is_empty() {
         return Err(CliError::NoFigures);
     }
-    let texts =
-        tables.iter().map(|table| whole(&table.comparison, set.records.iter(), shown, about));
-    Ok(texts.collect::<Vec<_>>().join("\n"))
+    let texts = tables.iter().map(|of| whole(&of.comparison, set.records.iter(), shown, about));
+    Ok(texts.collect::<Vec<_>>().join("\n") + &pictures(set.records.iter(), shown))
+}
+
+/// Maps and series of records, where pictures are asked for.
+fn pictures<'a>(records: impl Iterator<Item = &'a Record>, shown: Shown) -> String {
+    match shown.format {
+        Form::Picture => render::pictures(records, terminal::columns()),
+        Form::Table | Form::List => String::new(),
+    }
 }
 
 fn whole<'a>(
@@ -346,6 +356,7 @@ fn whole<'a>(
         Form::List => {
             render::list(of, &List { command: &command_line::words(), about: &about, full })
         }
+        Form::Picture => render::picture(of, terminal::columns(), &about),
     }
 }
 

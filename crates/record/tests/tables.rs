@@ -1,9 +1,10 @@
 //! Golden tables: what a reader sees.
 
 use pageout_record::compare::compare;
-use pageout_record::render::{List, Options, comparison, list, published};
+use pageout_record::render::{List, Options, comparison, list, picture, pictures, published};
 use pageout_record::schema::{
-    Basis, Better, Ground, Labels, Machine, Metric, Record, RecordSet, Run,
+    Axis, Basis, Better, Edges, Ground, Labels, Line, Machine, Matrix, Metric, Record, RecordSet,
+    Run, Series,
 };
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
@@ -280,4 +281,46 @@ fn a_list_of_few_samples() {
     set.records[1].metrics[1].values.push(12.0);
     set.records.pop();
     insta::assert_snapshot!(in_a_mail(&set, &[]));
+}
+
+/// Bars of each order, and curves along three of them.
+#[test]
+fn a_picture_of_bars_and_curves() {
+    let mut set = sweep(9);
+    let mut more = sweep(9).records.split_off(3);
+    for (record, time) in more.iter_mut().zip([40.0, 21.0, 9.0]) {
+        record.fields.insert("order".to_owned(), "2".to_owned());
+        record.metrics[0].values = samples(time, 9);
+        record.metrics[0].values[0] *= 1.4;
+        record.metrics[0].values[1] *= 1.5;
+    }
+    set.records.extend(more);
+    insta::assert_snapshot!(picture(&compare(&set, &per_entry()).unwrap(), 80, &[]));
+}
+
+#[test]
+fn pictures_of_a_map_and_a_series() {
+    let edges = |name: &str, unit: &str, last: u32| Edges {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        edges: (0..=last).map(|edge| f64::from(edge) * 8.0).collect(),
+    };
+    let cell = |x: u32, y: u32| (x != 40).then(|| f64::from((x * (y + 1)) % 64) * f64::from(y));
+    let rows = (0..8).map(|y| (0..150).map(|x| cell(x, y)).collect()).collect();
+    let mut map = metric("pages", "4K pages", Basis::Counted, Vec::new());
+    let (x, y) = (edges("epoch", "", 150), edges("place", "MiB", 8));
+    map.matrix = Some(Matrix { x, y, rows }.into());
+    let line = |name: &str, of: fn(f64) -> f64| Line {
+        name: name.to_owned(),
+        values: (0..50).map(|at| (at != 20).then(|| of(f64::from(at)))).collect(),
+    };
+    let lines = vec![
+        line("resident", |at| at * 10.0),
+        line("young", |at| 250.0 - (at - 25.0).powi(2) / 4.0),
+    ];
+    let at = (0..50).map(f64::from).collect();
+    let mut series = metric("generations", "pages", Basis::Counted, Vec::new());
+    series.series = Some(Series { x: Axis::new("time", "ms"), at, lines, stacked: false }.into());
+    let record = record(&[], &[], vec![map, series]);
+    insta::assert_snapshot!(pictures([&record].into_iter(), 72));
 }

@@ -1,12 +1,16 @@
-//! What is printed for mails, of comparisons of any shape.
+//! Lists and pictures of comparisons of any shape.
 
 use pageout_record::compare::{Comparison, compare};
-use pageout_record::render::{LIST_WIDTH, List, list, row_summaries, too_few};
+use pageout_record::render::{
+    LIST_WIDTH, List, PICTURE_WIDTH, list, picture, pictures, row_summaries, too_few,
+};
 use pageout_record::schema::{
-    Basis, Better, Ground, Labels, Machine, Metric, Record, RecordSet, Run,
+    Axis, Basis, Better, Edges, Ground, Labels, Line, Machine, Matrix, Metric, Record, RecordSet,
+    Run, Series,
 };
 use pageout_record::stats::{Interval, Kind};
 use proptest::prelude::*;
+use unicode_width::UnicodeWidthStr;
 
 /// A metric as all variants have it.
 #[derive(Debug, Clone)]
@@ -148,4 +152,60 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn pictures_fit_into_their_width(
+        of in comparison(),
+        columns in PICTURE_WIDTH,
+        about in prop::collection::vec(name(), 0..3),
+    ) {
+        let text = picture(&of, columns, &about);
+        fits(&text, columns)?;
+    }
+
+    #[test]
+    fn maps_and_series_fit_into_their_width(record in drawn(), columns in PICTURE_WIDTH) {
+        fits(&pictures([&record].into_iter(), columns), columns)?;
+    }
+}
+
+fn fits(text: &str, columns: usize) -> Result<(), TestCaseError> {
+    for line in text.lines() {
+        let is_blank_at_end = line.trim_end() != line;
+        prop_assert!(line.width() <= columns && !is_blank_at_end, "{columns}: {line:?}\n{text}");
+    }
+    Ok(())
+}
+
+/// A record with a map and a series.
+fn drawn() -> impl Strategy<Value = Record> {
+    let cell = || prop::option::of(value());
+    let sizes = (1_usize..130, 1_usize..40);
+    let map = sizes
+        .prop_flat_map(move |(x, y)| prop::collection::vec(prop::collection::vec(cell(), x), y));
+    let lines = (1_usize..60, 1_usize..40).prop_flat_map(move |(places, lines)| {
+        prop::collection::vec((name(), prop::collection::vec(cell(), places)), lines)
+    });
+    (map, lines, kept(), name()).prop_map(|(rows, lines, kept, axis)| {
+        let edges = |ranges: usize| Edges {
+            name: axis.clone(),
+            unit: "ms".to_owned(),
+            edges: (0..=ranges).map(|edge| edge as f64 * 1e6).collect(),
+        };
+        let mut map = metric(&kept, Vec::new(), None);
+        let (x, y) = (edges(rows[0].len()), edges(rows.len()));
+        map.matrix = Some(Matrix { x, y, rows }.into());
+        let mut series = metric(&kept, Vec::new(), None);
+        let at = (0..lines[0].1.len()).map(|place| place as f64).collect();
+        let lines = lines.into_iter().map(|(name, values)| Line { name, values }).collect();
+        series.series = Some(Series { x: Axis::new(&axis, ""), at, lines, stacked: false }.into());
+        Record {
+            scenario: "sweep".to_owned(),
+            ground: Ground::Host,
+            seed: 1,
+            fields: Labels::new(),
+            variant: Labels::new(),
+            metrics: vec![map, series],
+        }
+    })
 }

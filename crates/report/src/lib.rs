@@ -38,7 +38,6 @@ mod lookup;
 mod page;
 mod provenance;
 mod published;
-mod quantity;
 mod sequence;
 mod sizes;
 mod table;

@@ -9,11 +9,11 @@ use crate::provenance::provenance;
 use crate::published::published;
 use crate::sequence::sequence;
 use crate::table::table;
-use crate::text::pairs;
 use crate::verdict::{searches, verdict};
 use crate::{MAX_BYTES, ReportError, Table, assets, sizes};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use pageout_record::schema::{Labels, Metric, Record, RecordFile, Told};
+use pageout_record::chart::Naming;
+use pageout_record::schema::{Metric, Record, RecordFile, Told};
 
 /// Tables of a page.
 const TABLES: usize = 200;
@@ -199,45 +199,6 @@ fn picture(title: String, metric: &Metric, charts: &mut Charts, budget: &mut Bud
         Told::Sequence(of) => html! { h3 { (title) } (sequence(&title, of, budget)) },
         Told::Values(_) | Told::Bound(_) | Told::Claim(_) => {
             unreachable!("samples and quotes are in tables")
-        }
-    }
-}
-
-/// What tells records apart.
-struct Naming {
-    scenario: bool,
-    fields: Vec<String>,
-    axes: Vec<String>,
-}
-
-impl Naming {
-    fn of(all: &[(&Record, &Metric)]) -> Self {
-        let names = |of: fn(&Record) -> &Labels| {
-            let mut names: Vec<String> =
-                all.iter().flat_map(|(record, _)| of(record).keys().cloned()).collect();
-            names.sort();
-            names.dedup();
-            let first = |name: &String| all.first().and_then(|(record, _)| of(record).get(name));
-            let varies =
-                |name: &String| all.iter().any(|(record, _)| of(record).get(name) != first(name));
-            names.retain(varies);
-            names
-        };
-        let scenario = all.iter().any(|(record, _)| record.scenario != all[0].0.scenario);
-        Self { scenario, fields: names(|record| &record.fields), axes: names(|r| &r.variant) }
-    }
-
-    fn title(&self, record: &Record, metric: &Metric) -> String {
-        let of = |names: &[String], labels: &Labels| {
-            pairs(labels.iter().filter(|(name, _)| names.contains(name)))
-        };
-        let scenario = if self.scenario { record.scenario.as_str() } else { "" };
-        let (fields, axes) = (of(&self.fields, &record.fields), of(&self.axes, &record.variant));
-        let told: Vec<&str> =
-            [scenario, &fields, &axes].into_iter().filter(|text| !text.is_empty()).collect();
-        match told[..] {
-            [] => metric.name.clone(),
-            _ => format!("{} ({})", metric.name, told.join("; ")),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use pageout_record::render::figure;
+pub(crate) use pageout_record::render::{pairs, with_unit};
 use pageout_record::schema::{Basis, Labels};
 use serde_json::Number;
 
@@ -15,20 +16,9 @@ pub(crate) fn number(basis: Basis, value: f64) -> Markup {
     html! { data value=(json(value)) { (figure(basis, value)) } }
 }
 
-/// `order=4 young=100%`.
-pub(crate) fn pairs<'a>(labels: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
-    let pairs = labels.into_iter().map(|(name, value)| format!("{name}={value}"));
-    pairs.collect::<Vec<_>>().join(" ")
-}
-
 /// A variant as text.
 pub(crate) fn variant(labels: &Labels) -> String {
     if labels.is_empty() { "no variant".to_owned() } else { pairs(labels) }
-}
-
-/// A name with its unit, if it has one.
-pub(crate) fn with_unit(name: &str, unit: &str) -> String {
-    if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") }
 }
 
 /// `1 chart`, `3 charts`.

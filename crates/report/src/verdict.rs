@@ -1,8 +1,9 @@
 //! What the comparisons say, in words.
 
-use crate::charts::{Drawn, FUNCTION};
+use crate::charts::Drawn;
 use crate::text::{count, number, with_unit};
 use maud::{Markup, html};
+use pageout_record::chart::FUNCTION;
 use pageout_record::compare::{Change, Comparison, Pairs, Row, Summary, Verdict};
 use pageout_record::render::too_few;
 use pageout_record::schema::{Basis, Better, Ground, RecordFile};
@@ -110,7 +111,7 @@ fn finding(
     change: &Change,
 ) -> Markup {
     html! {
-        (drawn.titled(&with_unit(&row.metric, &row.unit), row)) ": "
+        (drawn.labelling.titled(&with_unit(&row.metric, &row.unit), row)) ": "
         strong class=(class(change.verdict)) { (way(row, change)) } ". "
         (summary(row, &change.summary)) " against " (summary(row, base)) "; "
         (ground(of, row, change)) "."

@@ -1,6 +1,6 @@
 //! `--format`: the forms in which figures are printed.
 
-use crate::common::{refused, stdout};
+use crate::common::{command, refused, stderr, stdout};
 
 /// The stored records of real kernels.
 const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/files/records/linux-7.3.json");
@@ -46,6 +46,42 @@ fn record_files_and_runs_are_listed() {
     assert!(!text.contains("against"), "nothing is compared: {text}");
     let text = listed("compare thpscale --ground model --format list threads=1 memory=64MiB");
     assert!(text.contains("fault-both"), "{text}");
+}
+
+/// A picture within a width, in a terminal's place.
+fn pictured(words: &str, columns: usize) -> String {
+    let mut command = command(&format!("{words} --format picture"));
+    let output = command.env("COLUMNS", columns.to_string()).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).expect("text");
+    for line in text.lines() {
+        assert!(line.chars().count() <= columns, "{columns}: {line}");
+        assert!(!line.contains('\u{1b}'), "no colours: {line}");
+    }
+    text
+}
+
+#[test]
+fn a_comparison_is_drawn_in_the_width_there_is() {
+    for columns in [50, 80, 110] {
+        let scenario = "reclaim-file size=1MiB order=2,4,6 format=x86-64 --ground model";
+        let text = pictured(&format!("compare {scenario} --draws 20"), columns);
+        for part in ["(order=2)", "whole reclaim, ns/4K page, by order", "├", "█", " o per-entry"]
+        {
+            let text = format!(" {}", text.replace('\n', " "));
+            assert!(text.contains(part), "no `{part}` in\n{text}");
+        }
+    }
+    let wide = pictured(&format!("run {MODELLED}"), 300);
+    assert!(wide.lines().all(|line| line.chars().count() <= 120), "{wide}");
+}
+
+#[test]
+fn a_map_of_records_is_drawn() {
+    let text = pictured("run trace limit=50% format=arm64-4k --trace cc1plus-list --runs 1", 72);
+    for part in ["place", "epoch", "blank: nothing, or 0", "░ to "] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
 }
 
 #[test]

@@ -124,9 +124,24 @@ pub struct Test {
 }
 
 impl Comparison {
+    /// The titles of all columns, the base first.
+    pub fn columns(&self) -> Vec<String> {
+        std::iter::once(&self.base).chain(&self.others).cloned().collect()
+    }
+
     /// The column of a variant: its choices on the compared axes.
     pub fn title(&self, variant: &Labels) -> String {
         group::title(&self.compared, variant)
+    }
+}
+
+impl Row {
+    /// What it has in a column, of which the base is the first.
+    pub fn summary(&self, column: usize) -> Option<&Summary> {
+        match column.checked_sub(1) {
+            None => self.base.as_ref(),
+            Some(other) => self.others.get(other)?.as_ref().map(|change| &change.summary),
+        }
     }
 }
 

@@ -137,6 +137,19 @@ impl Labelling {
         Self { varying, constant, basis: bases.len() > 1, samples: samples.len() > 1 }
     }
 
+    /// What tells a row's group from others: `order=4 young=100%`.
+    pub fn group(&self, row: &Row) -> String {
+        let told = self.varying.iter().map(|label| (label.name(), label.of(row)));
+        let told = told.filter(|(_, value)| !value.is_empty());
+        told.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same behind a name, if there is anything.
+    pub fn titled(&self, name: &str, row: &Row) -> String {
+        let group = self.group(row);
+        if group.is_empty() { name.to_owned() } else { format!("{name} ({group})") }
+    }
+
     fn columns(&self) -> Vec<(String, Align)> {
         let mut columns: Vec<String> =
             self.varying.iter().map(|label| label.name().to_owned()).collect();

@@ -7,7 +7,9 @@ mod grid;
 mod legend;
 mod list;
 mod number;
+mod picture;
 mod published;
+mod words;
 
 pub use bar::bar;
 pub use comparison::{Label, Labelling, Options, comparison, row_summaries, too_few};
@@ -16,4 +18,6 @@ pub use grid::{Align, Grid};
 pub use legend::how_to_read;
 pub use list::{LIST_WIDTH, List, list};
 pub use number::{exact, figure, rounded};
+pub use picture::{PICTURE_WIDTH, picture, pictures};
 pub use published::{published, said};
+pub use words::{pairs, with_unit};

@@ -43,6 +43,16 @@ pub(super) fn short(basis: Basis, value: f64) -> String {
     if figure.len() <= SHORT { figure } else { format!("{value:.3e}") }
 }
 
+/// A change in per cent with its sign, in at most nine characters.
+pub(super) fn signed(percent: f64) -> String {
+    match percent.abs() {
+        // No "-0.00".
+        size if size < 0.005 => "0.00".to_owned(),
+        size if size < 99_999.5 => format!("{percent:+.2}"),
+        _ => format!("{percent:+.0e}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

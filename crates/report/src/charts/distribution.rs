@@ -18,7 +18,7 @@ impl Drawn<'_> {
     /// A chart for each row with enough samples that differ.
     pub(super) fn distributions(&self, budget: &mut Budget) -> Vec<Chart> {
         let many = |row: &&Row| {
-            let mut summaries = (0..self.columns.len()).filter_map(|c| Self::summary(row, c));
+            let mut summaries = (0..self.columns.len()).filter_map(|c| row.summary(c));
             summaries.any(|summary| summary.n >= SAMPLES)
         };
         let rows = self.spread().filter(many);
@@ -46,7 +46,7 @@ impl Drawn<'_> {
         let value = with_unit(&row.metric, &row.unit);
         let note = format!("Of all samples, drawn at {most} shares at most.");
         Chart {
-            title: self.titled(&value, row),
+            title: self.labelling.titled(&value, row),
             sentence: format!("Quartiles: {}.", said.join("; ")),
             note: thinned.then_some(note),
             columns: vec![

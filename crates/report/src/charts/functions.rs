@@ -4,6 +4,7 @@ use super::{Drawn, some};
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, tooltip};
 use crate::text::first;
+use pageout_record::chart::FUNCTION;
 use pageout_record::compare::Row;
 use pageout_record::render::figure;
 use pageout_record::schema::{Basis, Ground, Labels, Record};
@@ -11,8 +12,6 @@ use pageout_record::stats::median;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The field that names a function of a profile.
-pub(crate) const FUNCTION: &str = "function";
 /// What a function takes by itself; unlike what it takes with its callees it adds up.
 const OWN: &str = "exclusive";
 /// Which way a function goes.

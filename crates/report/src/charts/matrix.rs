@@ -4,8 +4,9 @@ use super::series::budget_note;
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, tooltip};
 use crate::text::{count, with_unit};
+use pageout_record::chart::{bands, largest};
 use pageout_record::render::{exact, figure};
-use pageout_record::schema::{Edges, Matrix, Metric};
+use pageout_record::schema::{Matrix, Metric};
 use serde_json::json;
 
 /// Columns and rows that are drawn, at most, where there is room.
@@ -23,9 +24,7 @@ pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut B
     let rows: Vec<_> = rows.into_iter().rev().collect();
     for (row, of_row) in rows.iter().enumerate() {
         for column in &columns {
-            let all = of.rows[of_row.clone()].iter();
-            let all = all.flat_map(|row| row[column.clone()].iter().flatten().copied());
-            let Some(largest) = all.max_by(f64::total_cmp) else { continue };
+            let Some(largest) = largest(of, of_row.clone(), column.clone()) else { continue };
             let ends =
                 [of.x.edges[column.start], of.x.edges[column.end], largest].map(Cell::Number);
             cells.push([&[Cell::Word(row)], &ends[..]].concat());
@@ -73,13 +72,6 @@ pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut B
             },
         }),
     }
-}
-
-/// Neighbouring ranges, put together where there are more than `most`.
-fn bands(edges: &Edges, most: usize) -> Vec<std::ops::Range<usize>> {
-    let all = edges.ranges();
-    let of_each = all.div_ceil(most).max(1);
-    (0..all).step_by(of_each).map(|start| start..all.min(start + of_each)).collect()
 }
 
 /// How many cells have something, and the largest.

@@ -4,46 +4,24 @@ use super::{Drawn, some};
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, colour, tooltip};
 use crate::text::first;
+use pageout_record::chart::medians;
 use pageout_record::compare::Row;
 use serde_json::json;
-use std::collections::HashMap;
 
-/// Bars' rows in one chart.
-const METRICS: usize = 24;
 /// Charts of one comparison.
 const CHARTS: usize = 32;
 
 impl Drawn<'_> {
     /// A chart for each group and unit.
     pub(super) fn medians(&self, budget: &mut Budget) -> Vec<Chart> {
-        let same = |one: &Row, other: &Row| {
-            (&one.scenario, one.ground, one.seed) == (&other.scenario, other.ground, other.seed)
-                && (&one.fields, &one.unit) == (&other.fields, &other.unit)
-        };
-        let mut bars: Vec<Vec<&Row>> = Vec::new();
-        // Rows of one group stand together.
-        for row in self.telling() {
-            let near = bars.iter_mut().rev().take(16);
-            match near.into_iter().find(|bars| same(bars[0], row)) {
-                Some(bars) if bars.len() < METRICS => bars.push(row),
-                _ => bars.push(vec![row]),
-            }
-        }
-        // Charts of one unit side by side.
-        let mut units: HashMap<&str, usize> = HashMap::new();
-        for bars in &bars {
-            let next = units.len();
-            units.entry(&bars[0].unit).or_insert(next);
-        }
-        bars.sort_by_key(|bars| units[bars[0].unit.as_str()]);
-        some(bars, (CHARTS, "medians"), budget, |bars, budget| self.bars(&bars, budget))
+        some(medians(self.of), (CHARTS, "medians"), budget, |bars, budget| self.bars(&bars, budget))
     }
 
     fn bars(&self, of: &[&Row], budget: &mut Budget) -> Chart {
         let mut rows = Vec::new();
         for (metric, row) in of.iter().enumerate() {
             for column in 0..self.columns.len() {
-                let Some(summary) = Self::summary(row, column) else { continue };
+                let Some(summary) = row.summary(column) else { continue };
                 let [low, high] =
                     [summary.interval.map(|i| i.low), summary.interval.map(|i| i.high)];
                 let words = [Cell::Word(metric), Cell::Word(column), Cell::Number(summary.median)];
@@ -57,7 +35,7 @@ impl Drawn<'_> {
             of.iter().map(|row| format!("{}: {}", row.metric, self.medians_of(row))).collect();
         let names = of.iter().map(|row| row.metric.clone()).collect();
         Chart {
-            title: self.titled(axis, of[0]),
+            title: self.labelling.titled(axis, of[0]),
             sentence: first(&said, 4, "; ") + ".",
             note: None,
             columns: vec![

@@ -8,7 +8,6 @@ mod medians;
 mod order;
 mod series;
 
-pub(crate) use functions::FUNCTION;
 pub(crate) use matrix::matrix;
 pub(crate) use series::series;
 
@@ -16,23 +15,21 @@ use crate::budget::Budget;
 use crate::chart::{Chart, Charts, key};
 use crate::lookup::Lookup;
 use maud::{Markup, html};
-use pageout_record::compare::{Comparison, Row, Summary};
-use pageout_record::render::{Labelling, figure, is_same};
-use pageout_record::schema::Better;
+use pageout_record::compare::{Comparison, Row};
+use pageout_record::render::{Labelling, figure};
 
 /// A comparison that is drawn.
 pub(crate) struct Drawn<'a> {
     pub(crate) of: &'a Comparison,
     /// Its columns, the base first.
     pub(crate) columns: Vec<String>,
-    labelling: Labelling,
+    pub(crate) labelling: Labelling,
     lookup: &'a Lookup<'a>,
 }
 
 impl<'a> Drawn<'a> {
     pub(crate) fn new(of: &'a Comparison, lookup: &'a Lookup<'a>) -> Self {
-        let columns = std::iter::once(&of.base).chain(&of.others).cloned().collect();
-        Self { of, columns, labelling: Labelling::of(&of.rows), lookup }
+        Self { of, columns: of.columns(), labelling: Labelling::of(&of.rows), lookup }
     }
 
     /// All charts of it.
@@ -56,47 +53,13 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    /// What a row has in a column.
-    fn summary(row: &Row, column: usize) -> Option<&Summary> {
-        match column.checked_sub(1) {
-            None => row.base.as_ref(),
-            Some(other) => row.others.get(other)?.as_ref().map(|change| &change.summary),
-        }
-    }
-
-    /// What tells a row's group from others: `order=4 young=100%`.
-    pub(crate) fn group(&self, row: &Row) -> String {
-        let labels = self.labelling.varying.iter();
-        let told = labels.filter(|label| !label.of(row).is_empty());
-        told.map(|label| format!("{}={}", label.name(), label.of(row)))
-            .collect::<Vec<_>>()
-            .join(" ")
-    }
-
-    /// The same behind a name, if there is anything.
-    pub(crate) fn titled(&self, name: &str, row: &Row) -> String {
-        let group = self.group(row);
-        if group.is_empty() { name.to_owned() } else { format!("{name} ({group})") }
-    }
-
     /// `per-entry 50.1, line 31.7`.
     fn medians_of(&self, row: &Row) -> String {
         let told = self.columns.iter().enumerate().filter_map(|(column, name)| {
-            let median = Self::summary(row, column)?.median;
+            let median = row.summary(column)?.median;
             Some(format!("{name} {}", figure(row.basis, median)))
         });
         told.collect::<Vec<_>>().join(", ")
-    }
-
-    /// Rows that say something: of which a direction is better, and which differ, or, where there
-    /// is nothing to differ from, are not zero.
-    fn telling(&self) -> impl Iterator<Item = &'a Row> {
-        let alone = self.of.others.is_empty();
-        let zero = |row: &Row| row.base.is_none_or(|base| base.is_constant() && base.median == 0.0);
-        let says = move |row: &&Row| if alone { !zero(row) } else { !is_same(row) };
-        let function = |row: &Row| row.fields.contains_key(FUNCTION);
-        let rows = self.of.rows.iter().filter(|row| row.better != Better::Neither);
-        rows.filter(says).filter(move |row| !function(row))
     }
 
     /// Each row's samples by column.

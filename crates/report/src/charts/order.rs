@@ -4,6 +4,7 @@ use super::{Drawn, some};
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, colour, shape, tooltip};
 use crate::text::with_unit;
+use pageout_record::chart::{telling, thin};
 use pageout_record::compare::Row;
 use pageout_record::render::figure;
 use serde_json::json;
@@ -15,8 +16,8 @@ impl Drawn<'_> {
     /// Rows of which samples differ.
     pub(super) fn spread(&self) -> impl Iterator<Item = &Row> {
         let columns = 0..self.columns.len();
-        self.telling().filter(move |row| {
-            let mut summaries = columns.clone().filter_map(|column| Self::summary(row, column));
+        telling(self.of).filter(move |row| {
+            let mut summaries = columns.clone().filter_map(|column| row.summary(column));
             summaries.any(|summary| summary.n > 1 && !summary.is_constant())
         })
     }
@@ -31,7 +32,7 @@ impl Drawn<'_> {
         let most = budget.points_of_each(self.columns.len());
         let (mut rows, mut said, mut taken) = (Vec::new(), Vec::new(), 0);
         for (column, samples) in samples.iter().enumerate() {
-            let Some(summary) = Self::summary(row, column) else { continue };
+            let Some(summary) = row.summary(column) else { continue };
             taken += samples.len();
             let number = |value| figure(row.basis, value);
             said.push(format!(
@@ -50,7 +51,7 @@ impl Drawn<'_> {
         }
         budget.took_points(rows.len());
         let value = with_unit(&row.metric, &row.unit);
-        let title = self.titled(&value, row);
+        let title = self.labelling.titled(&value, row);
         let note = (rows.len() < taken).then(|| {
             let note = format!(
                 "{} of {taken} samples are drawn: of each of equal stretches the least and the \
@@ -85,54 +86,5 @@ impl Drawn<'_> {
                 },
             }),
         }
-    }
-}
-
-/// The indices of at most about `most` samples: all, or of each of equal stretches the least and
-/// the largest, so that no extreme is lost.
-pub(super) fn thin(samples: &[f64], most: usize) -> Vec<usize> {
-    if samples.len() <= most {
-        return (0..samples.len()).collect();
-    }
-    let stretch = samples.len().div_ceil((most / 2).max(1));
-    let mut kept = Vec::new();
-    for start in (0..samples.len()).step_by(stretch) {
-        let all = start..samples.len().min(start + stretch);
-        let by_value = |one: &usize, other: &usize| samples[*one].total_cmp(&samples[*other]);
-        let ends = [all.clone().min_by(by_value), all.max_by(by_value)];
-        let mut ends: Vec<usize> = ends.into_iter().flatten().collect();
-        ends.sort_unstable();
-        ends.dedup();
-        kept.extend(ends);
-    }
-    kept
-}
-
-/// The same with the first and the last, so that an axis keeps its ends.
-pub(super) fn thin_with_ends(samples: &[f64], most: usize) -> Vec<usize> {
-    let mut kept = thin(samples, most);
-    kept.extend([0, samples.len().saturating_sub(1)].iter().filter(|_| !samples.is_empty()));
-    kept.sort_unstable();
-    kept.dedup();
-    kept
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thinned_samples_keep_their_order_and_extremes() {
-        let samples: Vec<f64> = (0..10_000).map(|i| f64::from(i * 7919 % 10_007)).collect();
-        let kept = thin(&samples, 200);
-        assert!((100..=200).contains(&kept.len()), "{}", kept.len());
-        assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
-        let ends = |values: &mut dyn Iterator<Item = f64>| {
-            values.fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)))
-        };
-        let all = ends(&mut samples.iter().copied());
-        assert_eq!(ends(&mut kept.iter().map(|index| samples[*index])), all);
-        assert_eq!(thin(&samples[..200], 200).len(), 200);
-        assert_eq!(thin(&[], 200), [0; 0]);
     }
 }

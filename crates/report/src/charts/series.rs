@@ -1,9 +1,9 @@
 //! Numbers along time, or along another quantity.
 
-use super::order::thin_with_ends;
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, tooltip};
 use crate::text::{first, with_unit};
+use pageout_record::chart::thin_with_ends;
 use pageout_record::render::figure;
 use pageout_record::schema::{Metric, Series};
 use serde_json::{Value, json};

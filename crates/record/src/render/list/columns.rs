@@ -3,7 +3,7 @@
 use super::notes::Notes;
 use crate::compare::{Change, Comparison, Row, Summary};
 use crate::render::comparison::too_few;
-use crate::render::number::short;
+use crate::render::number::{short, signed};
 use crate::schema::Basis;
 
 /// The longest title that stands above a column; where one is longer, all are letters.
@@ -114,12 +114,7 @@ pub(super) fn around(percent: f64) -> String {
 /// The change, with the farther end of its interval in points where it was found within pairs.
 fn percent(of: &Change) -> String {
     let Some(percent) = of.percent else { return "-".to_owned() };
-    let number = match percent.abs() {
-        // No "-0.00".
-        size if size < 0.005 => "0.00".to_owned(),
-        size if size < 99_999.5 => format!("{percent:+.2}"),
-        _ => format!("{percent:+.0e}"),
-    };
+    let number = signed(percent);
     let side = of.pairs().and_then(|pairs| pairs.interval);
     let side = side.map(|[low, high]| (high - percent).max(percent - low));
     match side {

@@ -7,9 +7,10 @@ mod notes;
 
 use std::collections::BTreeSet;
 
-use super::comparison::{Label, Labelling};
+use super::comparison::Labelling;
 use super::fold::fold;
 use super::legend;
+use super::words::{pairs, with_unit};
 use crate::compare::{Comparison, Row};
 use crate::schema::{Basis, Better};
 use crate::stats::Kind;
@@ -129,11 +130,6 @@ fn title(of: &Comparison) -> String {
     if ascii(&one_line).len() <= LIST_WIDTH { one_line } else { format!("{what}\n{base}") }
 }
 
-fn pairs<'a>(all: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
-    let all = all.into_iter().map(|(name, value)| format!("{name}={value}"));
-    all.collect::<Vec<_>>().join(" ")
-}
-
 /// Lines of a table under a heading, if they need one.
 struct Group<'a> {
     heading: Option<String>,
@@ -142,16 +138,7 @@ struct Group<'a> {
 
 /// Rows by metric or by what else tells them apart, whichever makes fewer groups.
 fn groups<'a>(of: &'a Comparison, labels: &Labelling, notes: &mut Notes<'_>) -> Vec<Group<'a>> {
-    let told = |row: &Row| {
-        let told = labels.varying.iter().map(|label| (label, label.of(row)));
-        let told = told.filter(|(_, value)| !value.is_empty()).map(|(label, value)| match label {
-            Label::Scenario | Label::Ground => value,
-            Label::Seed | Label::Field(_) | Label::Axis(_) => {
-                format!("{}={value}", label.name()).into()
-            }
-        });
-        told.collect::<Vec<_>>().join(" ")
-    };
+    let told = |row: &Row| labels.group(row);
     type Metric<'a> = (&'a str, &'a str, Basis, Better);
     let metric = |row: &'a Row| -> Metric<'a> { (&row.metric, &row.unit, row.basis, row.better) };
     let places: BTreeSet<String> = of.rows.iter().map(told).collect();
@@ -162,8 +149,7 @@ fn groups<'a>(of: &'a Comparison, labels: &Labelling, notes: &mut Notes<'_>) -> 
         }
     }
     let name = |row: &Row, notes: &mut Notes<'_>| {
-        let unit = if row.unit.is_empty() { String::new() } else { format!(", {}", row.unit) };
-        format!("{}{unit}{}", row.metric, notes.of_row(row))
+        format!("{}{}", with_unit(&row.metric, &row.unit), notes.of_row(row))
     };
     if metrics.len() < places.len() {
         let group = |one: &Metric<'a>| {

@@ -1,0 +1,127 @@
+//! Which pictures a comparison and its records have, whatever draws them.
+
+mod naming;
+mod quantity;
+mod thin;
+
+pub use naming::Naming;
+pub use thin::{bands, largest, thin, thin_with_ends};
+
+use std::collections::HashMap;
+
+use crate::compare::{Comparison, Row};
+use crate::render::{Label, Labelling, is_same};
+use crate::schema::{Better, Ground, Labels};
+
+/// The field that names a function of a profile.
+pub const FUNCTION: &str = "function";
+/// Fewer places make no curve.
+const PLACES: usize = 3;
+/// Rows of bars in one picture.
+const BARS: usize = 24;
+
+/// Rows that say something: of which a direction is better, and which differ, or, where there is
+/// nothing to differ from, are not zero. Functions have pictures of their own.
+pub fn telling(of: &Comparison) -> impl Iterator<Item = &Row> {
+    let alone = of.others.is_empty();
+    let zero = |row: &Row| row.base.is_none_or(|base| base.is_constant() && base.median == 0.0);
+    let says = move |row: &&Row| if alone { !zero(row) } else { !is_same(row) };
+    let rows = of.rows.iter().filter(|row| row.better != Better::Neither);
+    rows.filter(says).filter(|row| !row.fields.contains_key(FUNCTION))
+}
+
+/// The rows of each picture of bars: those of one group and unit.
+pub fn medians(of: &Comparison) -> Vec<Vec<&Row>> {
+    let same = |one: &Row, other: &Row| {
+        (&one.scenario, one.ground, one.seed) == (&other.scenario, other.ground, other.seed)
+            && (&one.fields, &one.unit) == (&other.fields, &other.unit)
+    };
+    let mut bars: Vec<Vec<&Row>> = Vec::new();
+    // Rows of one group stand together.
+    for row in telling(of) {
+        let near = bars.iter_mut().rev().take(16);
+        match near.into_iter().find(|bars| same(bars[0], row)) {
+            Some(bars) if bars.len() < BARS => bars.push(row),
+            _ => bars.push(vec![row]),
+        }
+    }
+    // Those of one unit side by side.
+    let mut units: HashMap<&str, usize> = HashMap::new();
+    for bars in &bars {
+        let next = units.len();
+        units.entry(&bars[0].unit).or_insert(next);
+    }
+    bars.sort_by_key(|bars| units[bars[0].unit.as_str()]);
+    bars
+}
+
+/// Names and values of fields.
+type Fields<'a> = Vec<(&'a String, &'a String)>;
+
+/// What rows of one curve share.
+type Key<'a> = (&'a str, Ground, u64, Fields<'a>, &'a Labels, &'a str);
+
+/// Rows along a field whose values are numbers.
+#[derive(Debug, Clone)]
+pub struct Curve<'a> {
+    /// The field.
+    pub field: &'a str,
+    /// The rows by their places, in ascending order; three or more.
+    pub rows: Vec<(f64, &'a Row)>,
+    /// The other fields that vary.
+    pub others: Vec<(&'a String, &'a String)>,
+}
+
+impl Curve<'_> {
+    /// What the numbers of the field count: `MiB`, `%` or nothing.
+    pub fn unit(&self) -> &'static str {
+        quantity::unit(self.value(self.rows[0].1))
+    }
+
+    /// The field's value of a row.
+    pub fn value<'a>(&self, row: &'a Row) -> &'a str {
+        row.fields.get(self.field).map_or("", String::as_str)
+    }
+
+    /// Whether the places lie so far apart that the axis is logarithmic.
+    pub fn is_logarithmic(&self) -> bool {
+        let (first, last) = (self.rows[0].0, self.rows[self.rows.len() - 1].0);
+        first > 0.0 && last / first >= 64.0
+    }
+}
+
+/// The curve of each metric along each field that has three or more values that are numbers.
+pub fn curves<'a>(of: &'a Comparison, labelling: &'a Labelling) -> Vec<Curve<'a>> {
+    let mut curves = Vec::new();
+    for label in &labelling.varying {
+        if let Label::Field(field) = label {
+            curves.extend(along(of, labelling, field));
+        }
+    }
+    curves
+}
+
+fn along<'a>(of: &'a Comparison, labelling: &Labelling, field: &'a str) -> Vec<Curve<'a>> {
+    let mut curves: Vec<Curve<'a>> = Vec::new();
+    let mut curve_of: HashMap<Key<'a>, usize> = HashMap::new();
+    let varying = &labelling.varying;
+    let varies = |name: &str| varying.iter().any(|of| matches!(of, Label::Field(f) if f == name));
+    for row in telling(of) {
+        let Some(place) = row.fields.get(field).and_then(|value| quantity::of(value)) else {
+            continue;
+        };
+        let rest: Fields<'a> = row.fields.iter().filter(|(name, _)| *name != field).collect();
+        let others = rest.iter().copied().filter(|(name, _)| varies(name)).collect();
+        let key = (&*row.scenario, row.ground, row.seed, rest, &row.axes, &*row.metric);
+        let at = *curve_of.entry(key).or_insert(curves.len());
+        if at == curves.len() {
+            curves.push(Curve { field, rows: Vec::new(), others });
+        }
+        curves[at].rows.push((place, row));
+    }
+    for curve in &mut curves {
+        curve.rows.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+    curves.retain(|curve| curve.rows.len() >= PLACES);
+    curves
+}

@@ -1,0 +1,46 @@
+//! What pictures of single metrics are called.
+
+use crate::render::pairs;
+use crate::schema::{Labels, Metric, Record};
+
+/// What tells records apart.
+#[derive(Debug, Clone)]
+pub struct Naming {
+    scenario: bool,
+    fields: Vec<String>,
+    axes: Vec<String>,
+}
+
+impl Naming {
+    /// Of these metrics.
+    pub fn of(all: &[(&Record, &Metric)]) -> Self {
+        let names = |of: fn(&Record) -> &Labels| {
+            let mut names: Vec<String> =
+                all.iter().flat_map(|(record, _)| of(record).keys().cloned()).collect();
+            names.sort();
+            names.dedup();
+            let first = |name: &String| all.first().and_then(|(record, _)| of(record).get(name));
+            let varies =
+                |name: &String| all.iter().any(|(record, _)| of(record).get(name) != first(name));
+            names.retain(varies);
+            names
+        };
+        let scenario = all.iter().any(|(record, _)| record.scenario != all[0].0.scenario);
+        Self { scenario, fields: names(|record| &record.fields), axes: names(|r| &r.variant) }
+    }
+
+    /// The name of a metric, with what tells its record from others.
+    pub fn title(&self, record: &Record, metric: &Metric) -> String {
+        let of = |names: &[String], labels: &Labels| {
+            pairs(labels.iter().filter(|(name, _)| names.contains(name)))
+        };
+        let scenario = if self.scenario { record.scenario.as_str() } else { "" };
+        let (fields, axes) = (of(&self.fields, &record.fields), of(&self.axes, &record.variant));
+        let told: Vec<&str> =
+            [scenario, &fields, &axes].into_iter().filter(|text| !text.is_empty()).collect();
+        match told[..] {
+            [] => metric.name.clone(),
+            _ => format!("{} ({})", metric.name, told.join("; ")),
+        }
+    }
+}

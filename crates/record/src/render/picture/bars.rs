@@ -1,0 +1,128 @@
+//! Medians as bars, with their intervals as whiskers.
+
+use super::text::{cut, left, width};
+use crate::compare::{Change, Row};
+use crate::render::bar::bar;
+use crate::render::comparison::{Labelling, too_few};
+use crate::render::number::{short, signed};
+
+/// Bars that are shorter than this leave the changes out.
+const LEAST: usize = 10;
+
+/// The bars of rows of one group and unit, on one scale.
+pub(super) fn bars(
+    rows: &[&Row],
+    titles: &[String],
+    labelling: &Labelling,
+    columns: usize,
+) -> Vec<String> {
+    let cells: Vec<Vec<Cell<'_>>> = rows.iter().map(|row| cells(row, titles)).collect();
+    let all = || cells.iter().flatten();
+    let widest = |of: for<'c> fn(&'c Cell<'c>) -> &'c str| {
+        all().map(|cell| width(of(cell))).max().unwrap_or(0)
+    };
+    let name = widest(|cell| cell.title).min((columns / 4).max(8));
+    let value = widest(|cell| &cell.value);
+    let mut change = widest(|cell| &cell.change);
+    let room = |change: usize| columns.saturating_sub(2 + name + 2 + value + 1 + change + 2);
+    if room(change) < LEAST {
+        change = 0;
+    }
+    let full = all().map(Cell::end).fold(0.0, f64::max);
+    let unit = if rows[0].unit.is_empty() { "value" } else { &rows[0].unit };
+    let mut text = vec![cut(&labelling.titled(unit, rows[0]), columns)];
+    for (row, cells) in rows.iter().zip(&cells) {
+        text.push(cut(&format!(" {}", row.metric), columns));
+        for cell in cells {
+            let told = if change == 0 { "" } else { &cell.change };
+            let bar = with_whiskers(cell, full, room(change));
+            let line = format!(
+                "  {}  {:>value$} {told:>change$}  {bar}",
+                left(cell.title, name),
+                cell.value
+            );
+            text.push(line.trim_end().to_owned());
+        }
+    }
+    text
+}
+
+/// What is drawn of a variant in a row.
+struct Cell<'a> {
+    title: &'a str,
+    value: String,
+    change: String,
+    median: f64,
+    ends: Option<[f64; 2]>,
+}
+
+impl Cell<'_> {
+    /// How far it reaches.
+    fn end(&self) -> f64 {
+        self.ends.map_or(self.median, |[_, high]| high.max(self.median))
+    }
+}
+
+fn cells<'a>(row: &Row, titles: &'a [String]) -> Vec<Cell<'a>> {
+    let cell = |(column, title): (usize, &'a String)| {
+        let summary = row.summary(column)?;
+        let change = column.checked_sub(1).and_then(|other| row.others[other].as_ref());
+        let change = change.filter(|change| !too_few(row, change));
+        Some(Cell {
+            title,
+            value: short(row.basis, summary.median),
+            change: change.map_or_else(String::new, marked),
+            median: summary.median,
+            ends: summary.interval.map(|interval| [interval.low, interval.high]),
+        })
+    };
+    titles.iter().enumerate().filter_map(cell).collect()
+}
+
+/// A change as tables mark it: `*+12.34%*` where it is significant.
+fn marked(change: &Change) -> String {
+    let number = change.percent.map_or_else(|| "-".to_owned(), |percent| signed(percent) + "%");
+    match change.test.is_some() && change.verdict.is_difference() {
+        true => format!("*{number}*"),
+        false => format!("({number})"),
+    }
+}
+
+/// A bar, and over its end the interval, if it is wider than a character.
+fn with_whiskers(of: &Cell<'_>, full: f64, columns: usize) -> String {
+    let mut drawn: Vec<char> = bar(of.median, full, columns).chars().collect();
+    drawn.resize(columns, ' ');
+    let place = |value: f64| {
+        let place = (value / full * columns as f64).clamp(0.0, columns as f64) as usize;
+        place.min(columns.saturating_sub(1))
+    };
+    if let Some([low, high]) = of.ends.map(|ends| ends.map(place)).filter(|[low, high]| low < high)
+    {
+        drawn[low..=high].fill('─');
+        drawn[place(of.median)] = '┼';
+        (drawn[low], drawn[high]) = ('├', '┤');
+    }
+    drawn.into_iter().collect::<String>().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whiskers_reach_from_end_to_end() {
+        let of = |median, ends| Cell {
+            title: "",
+            value: String::new(),
+            change: String::new(),
+            median,
+            ends,
+        };
+        let drawn = |median, ends| with_whiskers(&of(median, ends), 8.0, 8);
+        assert_eq!(drawn(4.5, None), "████▌");
+        assert_eq!(drawn(4.5, Some([2.0, 7.9])), "██├─┼──┤");
+        assert_eq!(drawn(4.5, Some([4.4, 4.6])), "████▌", "narrower than a character");
+        assert_eq!(drawn(-1.0, Some([-2.0, 3.0])), "├──┤", "from zero on");
+        assert_eq!(with_whiskers(&of(0.0, Some([0.0, 0.0])), 0.0, 8), "");
+    }
+}

@@ -1,0 +1,41 @@
+//! Text of a width.
+
+use textwrap::{Options, WordSplitter, WrapAlgorithm, wrap};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text in at most so many columns; `…` stands for an end that is left out.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let mut room = most.saturating_sub(1);
+    let fits = |c: &char| {
+        let fits = c.width().unwrap_or(0) <= room;
+        room = room.saturating_sub(c.width().unwrap_or(0));
+        fits
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// The text in exactly so many columns.
+pub(super) fn left(text: &str, columns: usize) -> String {
+    let text = cut(text, columns);
+    let blank = " ".repeat(columns.saturating_sub(width(&text)));
+    text + &blank
+}
+
+/// The text in lines of at most so many columns.
+pub(super) fn lines(text: &str, columns: usize) -> Vec<String> {
+    let options = Options::new(columns)
+        .subsequent_indent("  ")
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    let lines = text.lines().flat_map(|line| wrap(line, &options));
+    lines.map(|line| line.trim_end().to_owned()).collect()
+}
