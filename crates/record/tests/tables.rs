@@ -324,3 +324,24 @@ fn pictures_of_a_map_and_a_series() {
     let record = record(&[], &[], vec![map, series]);
     insta::assert_snapshot!(pictures([&record].into_iter(), 72));
 }
+
+#[test]
+fn a_drift_is_told_of_its_row_where_rows_before_it_are_folded() {
+    let rising: Vec<f64> = (0..12).map(f64::from).map(|k| 100.0 + k).collect();
+    let of = |young: &str, times: Vec<f64>| {
+        let metrics = vec![
+            metric("visits", "entries", Basis::Counted, vec![16.0]),
+            metric("age", "ns/page", Basis::Measured, times),
+        ];
+        record(&[("order", "4")], &[("young", young)], metrics)
+    };
+    let set = set(vec![of("per-entry", samples(100.0, 12)), of("line", rising)]);
+    let of = compare(&set, &labels(&[("young", "per-entry")])).unwrap();
+    for text in [
+        comparison(&of, Options::default()),
+        list(&of, &List { command: &[], about: &[], full: false }),
+        picture(&of, 80, &[]),
+    ] {
+        assert!(text.contains("drift: age of line rises"), "{text}");
+    }
+}

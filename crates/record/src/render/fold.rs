@@ -21,8 +21,12 @@ pub(super) fn fold(of: &Comparison) -> (Comparison, Option<Folded>) {
     }
     let zero = |row: &&&Row| row_summaries(row).all(|summary| summary.median == 0.0);
     let folded = Folded { rows: same.len(), zero: same.iter().filter(zero).count() };
-    let rows = differing.into_iter().cloned().collect();
-    (Comparison { rows, ..of.clone() }, Some(folded))
+    let mut shown = Comparison { rows: differing.into_iter().cloned().collect(), ..of.clone() };
+    for one in &mut shown.drift.found {
+        // What drifts is not the same throughout, so its row is shown.
+        one.row = of.rows[..one.row].iter().filter(|row| !is_same(row)).count();
+    }
+    (shown, Some(folded))
 }
 
 /// Whether every variant has the metric, and all of them have one and the same value throughout.
