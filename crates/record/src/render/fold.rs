@@ -1,5 +1,7 @@
 //! Rows that say nothing about the variants, left out of a table.
 
+use std::collections::HashMap;
+
 use super::comparison::row_summaries;
 use crate::compare::{Comparison, Row};
 
@@ -22,9 +24,11 @@ pub(super) fn fold(of: &Comparison) -> (Comparison, Option<Folded>) {
     let zero = |row: &&&Row| row_summaries(row).all(|summary| summary.median == 0.0);
     let folded = Folded { rows: same.len(), zero: same.iter().filter(zero).count() };
     let mut shown = Comparison { rows: differing.into_iter().cloned().collect(), ..of.clone() };
+    // What drifts is not the same throughout, so its row is shown.
+    let kept = (0..of.rows.len()).filter(|row| !is_same(&of.rows[*row]));
+    let place: HashMap<usize, usize> = kept.zip(0..).collect();
     for one in &mut shown.drift.found {
-        // What drifts is not the same throughout, so its row is shown.
-        one.row = of.rows[..one.row].iter().filter(|row| !is_same(row)).count();
+        one.row = place[&one.row];
     }
     (shown, Some(folded))
 }
