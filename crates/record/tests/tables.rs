@@ -1,10 +1,12 @@
 //! Golden tables: what a reader sees.
 
+mod common;
+
+use common::set;
 use pageout_record::compare::compare;
 use pageout_record::render::{List, Options, comparison, list, picture, pictures, published};
 use pageout_record::schema::{
-    Axis, Basis, Better, Edges, Ground, Labels, Line, Machine, Matrix, Metric, Record, RecordSet,
-    Run, Series,
+    Axis, Basis, Better, Edges, Ground, Labels, Line, Matrix, Metric, Record, RecordSet, Series,
 };
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
@@ -30,18 +32,6 @@ fn record(fields: &[(&str, &str)], variant: &[(&str, &str)], metrics: Vec<Metric
         variant: labels(variant),
         metrics,
     }
-}
-
-fn set(records: Vec<Record>) -> RecordSet {
-    let machine = Machine {
-        cpu: "Example 9000".to_owned(),
-        arch: "x86_64".to_owned(),
-        cores: 8,
-        memory_mib: 16384,
-        os: "Linux".to_owned(),
-    };
-    let run = Run::new("pageout 0.1.0", Some("1a2b3c4".to_owned()), machine);
-    RecordSet::new(run, records)
 }
 
 /// Three ways to check young bits, over folios of two orders.

@@ -1,12 +1,14 @@
 //! Lists and pictures of comparisons of any shape.
 
+mod common;
+
+use common::set;
 use pageout_record::compare::{Comparison, compare};
 use pageout_record::render::{
     LIST_WIDTH, List, PICTURE_WIDTH, list, picture, pictures, row_summaries, too_few,
 };
 use pageout_record::schema::{
-    Axis, Basis, Better, Edges, Ground, Labels, Line, Machine, Matrix, Metric, Record, RecordSet,
-    Run, Series,
+    Axis, Basis, Better, Edges, Ground, Labels, Line, Matrix, Metric, Record, Series,
 };
 use pageout_record::stats::{Interval, Kind};
 use proptest::prelude::*;
@@ -88,17 +90,6 @@ fn comparison() -> impl Strategy<Value = Comparison> {
             compare(&set(records), &base).expect("a valid set")
         })
     })
-}
-
-fn set(records: Vec<Record>) -> RecordSet {
-    let machine = Machine {
-        cpu: "Example 9000".to_owned(),
-        arch: "x86_64".to_owned(),
-        cores: 8,
-        memory_mib: 16384,
-        os: "Linux".to_owned(),
-    };
-    RecordSet::new(Run::new("pageout 0.1.0", Some("1a2b3c4".to_owned()), machine), records)
 }
 
 /// The numbers of a text, with how often each is there.
