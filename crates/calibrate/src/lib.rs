@@ -18,7 +18,7 @@ mod target;
 pub use cpus::cores;
 pub use figure::Figure;
 pub use file::{Like, LikeError, architecture, file};
-pub use observe::{Between, Flush, HIDDEN, Observation, ObserveError, PAGES, observe};
+pub use observe::{Between, Flush, Observation, ObserveError, PAGES, observe};
 pub use prices::{Priced, Seen};
 
 use pageout_experiment::this_machine;

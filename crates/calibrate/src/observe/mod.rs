@@ -20,7 +20,7 @@ const OBSERVE: &str = "observe";
 pub const PAGES: usize = 16;
 
 /// Which share of a repetition's loads the kernel does not see.
-pub const HIDDEN: MetricSpec = MetricSpec {
+const HIDDEN: MetricSpec = MetricSpec {
     name: "hidden loads",
     unit: "%",
     basis: Basis::Measured,

@@ -1,6 +1,6 @@
 //! Of `fork-heavy`.
 
-use super::machine::between;
+use super::machine::{WRITTEN_TO_SWAP, between};
 use crate::metrics::{MetricSpec, metrics};
 
 /// What counts are told by.
@@ -42,15 +42,10 @@ metrics! {
     }
 }
 
-metrics! {
-    /// What is counted.
-    pub COUNTED = {
-        /// pages written to swap
-        WRITTEN: "pages written to swap", EACH, Counted, Neither;
-    }
-}
+/// Pages written to swap.
+pub const WRITTEN: MetricSpec = WRITTEN_TO_SWAP.per(EACH);
 
 /// On ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
-    [LOOPS, &between(EACH), COUNTED].concat()
+    [LOOPS, &between(EACH), &[WRITTEN]].concat()
 }

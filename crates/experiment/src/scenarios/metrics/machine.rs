@@ -62,6 +62,14 @@ metrics! {
     }
 }
 
+metrics! {
+    /// What reclaim of anonymous memory writes.
+    pub SWAP = {
+        /// pages written to swap
+        WRITTEN_TO_SWAP: "pages written to swap", "", Counted, Neither;
+    }
+}
+
 /// [`HIDDEN_MAX`] as scenarios of repetitions call it.
 pub const HIDDEN_LONGEST: MetricSpec = MetricSpec { name: "hidden for, longest", ..HIDDEN_MAX };
 

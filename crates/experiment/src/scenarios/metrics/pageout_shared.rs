@@ -1,6 +1,6 @@
 //! Of `pageout-shared`.
 
-use super::machine::between;
+use super::machine::{WRITTEN_TO_SWAP, between};
 use crate::metrics::{MetricSpec, metrics};
 
 /// What counts are told by.
@@ -26,15 +26,10 @@ metrics! {
     }
 }
 
-metrics! {
-    /// What is counted.
-    pub COUNTED = {
-        /// pages written to swap
-        WRITTEN: "pages written to swap", EACH, Counted, Neither;
-    }
-}
+/// Pages written to swap.
+pub const WRITTEN: MetricSpec = WRITTEN_TO_SWAP.per(EACH);
 
 /// On ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
-    [REPETITIONS, &between(EACH), COUNTED].concat()
+    [REPETITIONS, &between(EACH), &[WRITTEN]].concat()
 }
