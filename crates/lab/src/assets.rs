@@ -19,6 +19,10 @@ pub(super) const SWAP: &str = text!("config/swap.config");
 /// The proc file that is added to every kernel as `mm/pageout_lab.c`.
 pub(super) const PROC_FILE: &str = text!("kernel/pageout_lab.c");
 
+/// The patch that adds the kernel selftest.
+pub(super) const SELFTEST: &str =
+    text!("queue-7.3/0001-selftests-mm-test-young-bits-of-large-folios-in-recl.patch");
+
 /// The template of the script that measures a real machine.
 pub(super) const SCRIPT: &str = text!("script/measure.sh");
 

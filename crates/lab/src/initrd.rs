@@ -16,7 +16,7 @@ use super::target::Arch;
 use super::tools;
 
 /// How compilers are called: programs that stand alone.
-const C_OPTIONS: [&str; 6] = ["-std=gnu11", "-O2", "-Wall", "-Werror", "-static", "-s"];
+pub(super) const C_OPTIONS: [&str; 6] = ["-std=gnu11", "-O2", "-Wall", "-Werror", "-static", "-s"];
 /// Bytes of the file system's image: mkfs.xfs takes 300 MiB at the least, and the RAM disk has 512.
 const IMAGE_SIZE: u64 = 400 << 20;
 /// Bytes of a block of it.
@@ -73,11 +73,12 @@ impl Guest {
     }
 
     /// Writes an initrd with a plan: the benchmark's arguments, a line a run; and with a session,
-    /// if one of them runs it.
+    /// or the selftest's program, if one of them runs it.
     pub(super) fn write_initrd(
         &self,
         plan: &[String],
         session: Option<&str>,
+        selftest: Option<&Path>,
         to: &Path,
     ) -> Result<(), CacheError> {
         let read = |path: PathBuf| fs::read(&path).map_err(CacheError::at(&path));
@@ -89,6 +90,9 @@ impl Guest {
             ("xfs.blocks", 0o644, read(self.file_system.join("xfs.blocks"))?),
         ];
         files.extend(session.map(|text| ("session", 0o644, text.into())));
+        if let Some(program) = selftest {
+            files.push(("selftest", 0o755, read(program.to_owned())?));
+        }
         let out = File::create(to).map_err(CacheError::at(to))?;
         archive(&files, out).map_err(CacheError::at(to))
     }
@@ -118,15 +122,17 @@ fn programs(arch: Arch, cache: &Cache, progress: &dyn Progress) -> Result<PathBu
         key = key.part(part);
     }
     cache.made("programs", &key.finish(), progress, |to| {
-        compile(&compiler, "bench", assets::BENCH, to)?;
-        compile(&compiler, "init", assets::INIT, to)
+        compile(&compiler, "bench", assets::BENCH, &[], to)?;
+        compile(&compiler, "init", assets::INIT, &[], to)
     })
 }
 
-fn compile(
+/// Compiles a program into a directory, with more options than all programs have.
+pub(super) fn compile(
     compiler: &str,
     program: &'static str,
-    files: &[assets::File],
+    files: &[(&str, &str)],
+    options: &[&Path],
     to: &Path,
 ) -> Result<(), InitrdError> {
     let sources = to.join(format!("{program}.src"));
@@ -139,6 +145,7 @@ fn compile(
     let output = Command::new(compiler)
         .current_dir(&sources)
         .args(C_OPTIONS)
+        .args(options)
         .arg("-o")
         .arg(to.join(program))
         .args(files.iter().map(|(name, _)| *name).filter(is_source))

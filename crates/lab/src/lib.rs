@@ -31,6 +31,7 @@ pub mod records;
 mod release;
 mod room;
 mod script;
+mod selftest;
 mod session;
 mod source;
 mod target;

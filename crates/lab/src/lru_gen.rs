@@ -51,6 +51,7 @@ impl Lab<'_> {
                     config,
                     cpu,
                     line: LINE.to_owned(),
+                    selftest: None,
                     session: Some(guest_session.clone()),
                     cpus: 1,
                     file_size: MEMORY,

@@ -18,7 +18,9 @@ use super::plan::Bench;
 use super::plugin::{self, Plugin};
 use super::profile::{Profile, RECLAIM};
 use super::qemu::{self, Machine};
+use super::selftest;
 use super::session::{Lab, LabError, Wanted, Work};
+use super::source::Source;
 use super::target::{Arch, Config, Cpu};
 use pageout_experiment::this_machine::{available_memory, this_run};
 
@@ -81,6 +83,8 @@ pub(super) struct Job {
     pub(super) line: String,
     /// The session that they run, if they run one.
     pub(super) session: Option<String>,
+    /// The selftest's program, if they run it.
+    pub(super) selftest: Option<PathBuf>,
     pub(super) cpus: u8,
     /// Bytes of the benchmark's file.
     pub(super) file_size: u64,
@@ -133,6 +137,13 @@ impl Lab<'_> {
             false => None,
         };
         let plugin = |bench: &Bench| object.clone().zip(root(bench));
+        let selftests = match runs.plan.iter().any(Bench::is_selftest) {
+            true => self.selftests(kernels, configs)?,
+            false => BTreeMap::new(),
+        };
+        let selftest = |bench: &Bench, kernel: &Kernel, config: Config| {
+            bench.is_selftest().then(|| selftests[&(kernel.source.clone(), config.arch())].clone())
+        };
         let jobs = |wanted: &[Wanted]| {
             self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
                 let job = |bench: &Bench| Job {
@@ -140,6 +151,7 @@ impl Lab<'_> {
                     cpu,
                     line: bench.line(&kernel.name, runs.samples),
                     session: None,
+                    selftest: selftest(bench, kernel, config),
                     cpus: bench.cpus(),
                     file_size: bench.file_size(),
                     limit: runs.limit.unwrap_or_else(|| patience(bench, plugin(bench).is_some())),
@@ -169,6 +181,22 @@ impl Lab<'_> {
         }
         RecordSet::new(this_run(), measured.records.clone()).validate()?;
         Ok(measured)
+    }
+
+    /// The selftest's programs, with the harness of each source.
+    fn selftests(
+        &self,
+        kernels: &[Kernel],
+        configs: &[Config],
+    ) -> Result<BTreeMap<(Source, Arch), PathBuf>, LabError> {
+        let mut programs = BTreeMap::new();
+        for (source, pristine) in self.sources(kernels)? {
+            for arch in configs.iter().map(|config| config.arch()) {
+                let program = selftest::compiled(arch, &pristine, &self.cache, self.progress)?;
+                programs.insert((source.clone(), arch), program);
+            }
+        }
+        Ok(programs)
     }
 
     /// The machines to boot: `each` names those of a kernel on a processor.
@@ -218,7 +246,8 @@ impl Lab<'_> {
         let [initrd, symbols, out] =
             ["initrd", "symbols", "profile"].map(|n| scratch.path().join(n));
         let plan = [job.line.clone()];
-        job.host.guest.write_initrd(&plan, job.session.as_deref(), &initrd)?;
+        let (session, selftest) = (job.session.as_deref(), job.selftest.as_deref());
+        job.host.guest.write_initrd(&plan, session, selftest, &initrd)?;
         let plugin = match &job.plugin {
             Some((object, root)) => {
                 write_symbols(built, root, &symbols)?;

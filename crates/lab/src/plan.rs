@@ -20,6 +20,8 @@ pub enum Scenario {
     HelperCalls,
     /// Pages in constant use beside a stream: how many are reclaimed by mistake.
     HotPages,
+    /// The kernel selftest of young bits, as it is sent to the kernel's maintainers.
+    Selftest,
 }
 
 /// A field of a scenario.
@@ -50,8 +52,14 @@ pub struct Bench {
 
 impl Scenario {
     /// Every scenario.
-    pub const ALL: [Self; 5] =
-        [Self::ReclaimFile, Self::AgeFile, Self::MixedMappings, Self::HelperCalls, Self::HotPages];
+    pub const ALL: [Self; 6] = [
+        Self::ReclaimFile,
+        Self::AgeFile,
+        Self::MixedMappings,
+        Self::HelperCalls,
+        Self::HotPages,
+        Self::Selftest,
+    ];
 
     /// The name.
     pub const fn name(self) -> &'static str {
@@ -61,6 +69,7 @@ impl Scenario {
             Self::MixedMappings => "mixed-mappings",
             Self::HelperCalls => "helper-calls",
             Self::HotPages => "hot-pages",
+            Self::Selftest => "selftest",
         }
     }
 
@@ -89,6 +98,7 @@ impl Scenario {
             Self::HotPages => {
                 &[Field::Order { most: 13 }, Field::Lru, Field::Size, Field::Hot, Field::Rounds]
             }
+            Self::Selftest => &[Field::Cpus],
         }
     }
 }
@@ -205,8 +215,10 @@ impl Bench {
     pub fn check_samples(plan: &[Self], samples: Option<u16>) -> Result<(), FieldError> {
         let Some(samples) = samples else { return Ok(()) };
         for Self { scenario, .. } in plan {
-            let problem = if !scenario.is_sampled() {
+            let problem = if *scenario == Scenario::HelperCalls {
                 format!("--runs {samples}: it takes no samples; calls=N says how much it does")
+            } else if !scenario.is_sampled() {
+                format!("--runs {samples}: it takes no samples")
             } else if samples > MOST_SAMPLES {
                 format!("--runs {samples}: it takes at most {MOST_SAMPLES} samples")
             } else {
@@ -244,7 +256,12 @@ impl Bench {
     /// Whether it is the plugin that counts its instructions, as on more than one CPU. A scenario
     /// of counts alone has none to count.
     pub(super) fn plugin_counts(&self) -> bool {
-        self.cpus() > 1 && self.scenario != Scenario::HotPages
+        self.cpus() > 1 && !matches!(self.scenario, Scenario::HotPages | Scenario::Selftest)
+    }
+
+    /// Whether it runs the selftest's program.
+    pub(super) fn is_selftest(&self) -> bool {
+        self.scenario == Scenario::Selftest
     }
 
     /// Bytes of the file it maps.
@@ -264,7 +281,7 @@ impl Scenario {
     const fn is_sampled(self) -> bool {
         match self {
             Self::ReclaimFile | Self::AgeFile | Self::MixedMappings | Self::HotPages => true,
-            Self::HelperCalls => false,
+            Self::HelperCalls | Self::Selftest => false,
         }
     }
 }
@@ -310,6 +327,10 @@ mod tests {
             check(Scenario::HelperCalls, Some(5)).unwrap_err(),
             "scenario helper-calls: --runs 5: it takes no samples; calls=N says how much it does"
         );
+        assert_eq!(
+            check(Scenario::Selftest, Some(5)).unwrap_err(),
+            "scenario selftest: --runs 5: it takes no samples"
+        );
         let error = check(Scenario::AgeFile, Some(101)).unwrap_err();
         assert_eq!(error, "scenario age-file: --runs 101: it takes at most 100 samples");
     }
@@ -319,6 +340,8 @@ mod tests {
         let line = lines(Scenario::ReclaimFile, "cpus=1,2 process=running").unwrap();
         assert_eq!(line[0], "reclaim-file cpus=1 process=running kernel=s1 clock=instructions");
         assert_eq!(line[1], "reclaim-file cpus=2 process=running kernel=s1 clock=plugin");
+        let line = lines(Scenario::Selftest, "cpus=2").unwrap();
+        assert_eq!(line[0], "selftest cpus=2 kernel=s1 clock=instructions");
         let cpus = |fields: &[String]| {
             let plan = Bench::parse(Scenario::ReclaimFile, fields).unwrap();
             plan.iter().map(Bench::cpus).collect::<Vec<_>>()

@@ -222,7 +222,10 @@ impl Lab<'_> {
         }
     }
 
-    fn sources(&self, kernels: &[Kernel]) -> Result<BTreeMap<Source, Pristine>, LabError> {
+    pub(super) fn sources(
+        &self,
+        kernels: &[Kernel],
+    ) -> Result<BTreeMap<Source, Pristine>, LabError> {
         let mut sources = BTreeMap::new();
         for Kernel { source, .. } in kernels {
             if !sources.contains_key(source) {

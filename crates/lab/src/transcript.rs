@@ -37,7 +37,8 @@ struct BenchRun {
     status: i32,
     /// Its messages.
     said: Vec<String>,
-    wrong: Option<String>,
+    /// What the kernel did wrong.
+    wrong: Vec<String>,
 }
 
 /// What all runs gave, in order.
@@ -124,7 +125,7 @@ impl Transcript {
             run.status = status.trim().parse().unwrap_or(-1);
             self.runs.push(run);
         } else if let Some(wrong) = line.strip_prefix(WRONG) {
-            self.under_way.wrong.get_or_insert_with(|| wrong.to_owned());
+            self.under_way.wrong.push(wrong.to_owned());
         } else if let Some(said) = line.strip_prefix(BENCH) {
             self.under_way.said.push(said.to_owned());
         } else if let Some(what) = line.strip_prefix(FAILED) {
@@ -192,10 +193,10 @@ impl Transcript {
 impl BenchRun {
     fn check(&self, line: &str) -> Result<(), Fault> {
         let line = || line.to_owned();
-        match (&self.wrong, self.status) {
-            (Some(wrong), _) => Err(Fault::Wrong { line: line(), wrong: wrong.clone() }),
-            (None, 0) => Ok(()),
-            (None, status) => {
+        match (&self.wrong[..], self.status) {
+            ([_, ..], _) => Err(Fault::Wrong { line: line(), wrong: self.wrong.join("\n  ") }),
+            ([], 0) => Ok(()),
+            ([], status) => {
                 let said = if self.said.is_empty() {
                     "it said nothing".to_owned()
                 } else {
@@ -293,6 +294,15 @@ mod tests {
         let lines = ["lab: exit 0", "bench: wrong: call 7", "lab: exit 1", "lab: done"];
         let wrong = Fault::Wrong { line: "helper-calls".into(), wrong: "call 7".into() };
         assert_eq!(finish(&lines, None), Err(wrong));
+        let lines = [
+            "bench: wrong: 1 of 2 tests failed",
+            "bench: wrong: not ok 2 b",
+            "lab: exit 1",
+            "lab: exit 0",
+            "lab: done",
+        ];
+        let wrong = "1 of 2 tests failed\n  not ok 2 b".to_owned();
+        assert_eq!(finish(&lines, None), Err(Fault::Wrong { line: "age-file".into(), wrong }));
     }
 
     #[test]

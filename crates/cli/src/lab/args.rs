@@ -39,6 +39,9 @@ Scenarios and their fields (all of them take comma-separated lists):
                   reclaimed: how many of them reclaim takes
                     order=0  lru=classic (or mglru, mglru-no-walks)  size=32MiB (of the stream, a
                     round)  hot=512KiB  rounds=16
+  selftest        the kernel selftest folio_young: content, young bits and counters of large folios
+                  under both LRUs; what failed is listed
+                    cpus=1 (or 2)
 The machine is deterministic and counts one nanosecond an instruction: its times are instructions.
 
 Examples:
@@ -49,6 +52,7 @@ Examples:
   pageout lab compare --tree ~/linux --patch my.patch
   pageout lab compare 6.12:stock 6.12:s3 7.3:no-batch 7.3:stock
   pageout lab run stock helper-calls --config arm64-4k,arm64-64k
+  pageout lab run stock selftest --config arm64-4k,x86-64
   pageout lab profile stock reclaim-file order=0,4 --folded stock.folded
   pageout lab lru-gen evict no-batch stock
   pageout lab source

@@ -46,6 +46,12 @@ panic) echo "Kernel panic - not syncing: Oops" && exit ;;
 hang) exec sleep 1000 ;;
 fail) printf 'bench: error: order: 1 is not 4\nlab: exit 1\nlab: done\n' && exit ;;
 wrong) printf 'bench: wrong: call 7\nlab: exit 1\nlab: done\n' && exit ;;
+selftest)
+    # Besides init and the benchmark.
+    [ "$(grep -ao program "$initrd" | wc -l)" = 3 ] || exit
+    printf 'not ok 2 b\nbench: wrong: 1 of 2 tests failed\nbench: wrong: not ok 2 b\n'
+    printf 'lab: exit 1\nlab: done\n' && exit
+    ;;
 esac
 metric=reclaim
 # Where the plugin counts, the benchmark does not.
@@ -392,6 +398,16 @@ fn a_wrong_kernel_is_a_failed_check() {
 }
 
 #[test]
+fn a_failed_selftest_is_a_failed_check_that_names_what_failed() {
+    let world = World::new();
+    let output = world.boot("selftest", "run stock selftest cpus=2");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let part = "`bench selftest cpus=2 kernel=stock clock=instructions` found the kernel wrong: \
+        1 of 2 tests failed\n  not ok 2 b\n";
+    assert!(stderr(&output).contains(part), "{}", stderr(&output));
+}
+
+#[test]
 fn no_emulator_is_left_when_the_program_is_killed() {
     let world = World::new();
     let mut lab = world.command("run stock reclaim-file").env("BOOT", "hang").spawn().expect("it");
@@ -443,6 +459,8 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab run stock reclaim-file colour=red", &["`colour`", "order, lru, cpus, process"]);
     refused("lab run stock reclaim-file cpus=3", &["`cpus`", "`3`", "1 or 2"]);
     refused("lab run stock helper-calls --runs 5", &["helper-calls", "--runs 5", "calls=N"]);
+    refused("lab run stock selftest order=4", &["selftest", "`order`", "cpus"]);
+    refused("lab run stock selftest --runs 5", &["selftest", "--runs 5", "no samples"]);
     refused("lab compare stock no-young age-file --runs 101", &["--runs 101", "at most 100"]);
     refused("lab run stock reclaim-file --cpu m1", &["'m1'", "neoverse-n1"]);
     refused("lab run stock reclaim-file --time-limit 0", &["--time-limit", "'0'"]);

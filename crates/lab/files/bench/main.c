@@ -19,6 +19,7 @@ static const struct scenario {
 	{ "mixed-mappings", mixed_mappings },
 	{ "helper-calls", helper_calls },
 	{ "hot-pages", hot_pages },
+	{ "selftest", selftest },
 	{ "session", lru_gen_session },
 };
 
@@ -45,7 +46,7 @@ int main(int count, char **arguments)
 			work.scenario = &scenarios[i];
 	if (!work.scenario)
 		fail_usage("%s: one of reclaim-file, age-file, mixed-mappings, helper-calls, "
-			   "hot-pages, session expected",
+			   "hot-pages, selftest, session expected",
 			   arguments[1]);
 	record_scenario(work.scenario->name);
 	options_parse(arguments + 2, &work.options);

@@ -10,6 +10,9 @@ void mixed_mappings(const struct options *options);
 void helper_calls(const struct options *options);
 void hot_pages(const struct options *options);
 
+/* A kernel selftest and its results, in the lab's machine alone. */
+void selftest(const struct options *options);
+
 /* No record: a session of lru_gen and what it answers, in the lab's machine alone. */
 void lru_gen_session(const struct options *options);
 
