@@ -9,7 +9,7 @@ use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::VariantError;
 use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
-use pageout_lab::{BootError, Config, Fault, FetchError, KernelError, LabError};
+use pageout_lab::{Config, FetchError, KernelError, LabError, SeriesError};
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
 use pageout_record::schema::{
@@ -130,6 +130,20 @@ pub(crate) enum CliError {
     LabNoScenario,
     #[error("{0} alone cannot be compared: name another kernel, or give --patch FILE")]
     LabOneKernel(String),
+    #[error("`{word}`: expected a range BASE..HEAD, or a scenario: {}", crate::lab::scenarios())]
+    LabSeriesWord { word: String },
+    #[error("a series is either a range BASE..HEAD with --tree DIR, or the mails of --mbox FILE")]
+    LabSeriesOne,
+    #[error("{0} is of a tree's repository: give --tree DIR")]
+    LabSeriesTree(String),
+    #[error(
+        "records alone are printed: give --output FILE for them, or --ktap FILE for the checks"
+    )]
+    LabKtap,
+    #[error(transparent)]
+    Series(#[from] SeriesError),
+    #[error("{message}")]
+    LabSeries { message: String, status: u8 },
     #[error("configuration {0} has no swap: expected arm64-4k-swap or x86-64-swap")]
     LabSwap(Config),
     #[error("cannot open {}, and no session has that name ({})", path.display(), session_names())]
@@ -209,15 +223,13 @@ impl CliError {
         Self::UnknownScenario { found: name.to_owned(), nearest: Scenario::nearest(name) }
     }
 
-    /// The exit status: 1 for a check that failed, 2 for anything else.
+    /// The exit status: 1 for a check that failed, 2 for anything else but a series' own.
     pub(crate) fn status(&self) -> u8 {
-        let wrong = match self {
-            Self::Lab(LabError::Boot(BootError::Failed(failed))) => {
-                matches!(failed.fault, Fault::Wrong { .. })
-            }
-            _ => false,
-        };
-        if wrong { 1 } else { 2 }
+        match self {
+            Self::Lab(error) if error.is_a_wrong_kernel() => 1,
+            Self::LabSeries { status, .. } => *status,
+            _ => 2,
+        }
     }
 
     /// The message with its causes, in one line.

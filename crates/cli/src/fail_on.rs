@@ -49,15 +49,28 @@ pub(crate) fn check(
 /// Refuses conditions on metrics that no record of the files has.
 pub(crate) fn check_files(args: &CompareArgs, file: &RecordFile) -> Result<(), CliError> {
     let all = file.records().flat_map(|record| &record.metrics);
-    let all: BTreeSet<&str> = all.map(|metric| &*metric.name).collect();
-    for FailOn { metric, .. } in &args.fail_on {
+    let all = all.map(|metric| &*metric.name).collect();
+    check_names(&args.fail_on, "no record of the files has a", &all)
+}
+
+/// Refuses conditions on other metrics than these; `whose` says who has no other.
+pub(crate) fn check_names(
+    conditions: &[FailOn],
+    whose: &str,
+    all: &BTreeSet<&str>,
+) -> Result<(), CliError> {
+    for FailOn { metric, .. } in conditions {
         if !all.contains(&**metric) {
             let nearest = nearest(metric, all.iter().copied());
+            let known = match &all.iter().copied().collect::<Vec<_>>()[..] {
+                [] => "all that it has are counts of which neither direction is better".to_owned(),
+                all => format!("expected {}", one_of(all)),
+            };
             return Err(CliError::NoMetric {
-                whose: "no record of the files has a".to_owned(),
+                whose: whose.to_owned(),
                 metric: metric.clone(),
                 meant: meant(&nearest),
-                known: format!("expected {}", one_of(&all.into_iter().collect::<Vec<_>>())),
+                known,
             });
         }
     }
@@ -74,28 +87,45 @@ pub(crate) fn judge(
     told: Result<(), CliError>,
 ) -> Result<ExitCode, CliError> {
     match told {
-        Err(error) if args.fail_on.is_empty() || !error.is_broken_pipe() => return Err(error),
-        _ if args.fail_on.is_empty() => return Ok(ExitCode::SUCCESS),
-        _ => {}
+        Err(error) if args.fail_on.is_empty() || !error.is_broken_pipe() => Err(error),
+        _ => judged(&args.fail_on, file, base, along).map(|of| status(of).into()),
+    }
+}
+
+/// What came of records by the conditions, if there are any: what came of each goes to standard
+/// error.
+pub(crate) fn judged(
+    conditions: &[FailOn],
+    file: &RecordFile,
+    base: &Labels,
+    along: Option<&str>,
+) -> Result<Outcome, CliError> {
+    let mut worst = Outcome::Held;
+    if conditions.is_empty() {
+        return Ok(worst);
     }
     // Conditions name what is judged before it is seen: their tests are a family of their own.
-    let named = |metric: &Metric| args.fail_on.iter().any(|of| of.metric == metric.name);
+    let named = |metric: &Metric| conditions.iter().any(|of| of.metric == metric.name);
     let mut judged = file.clone();
     for record in judged.sets.iter_mut().flat_map(|set| &mut set.records) {
         record.metrics.retain(named);
     }
     let compared = compare_runs(&judged, base, along)?;
-    let mut worst = Outcome::Held;
-    for condition in &args.fail_on {
+    for condition in conditions {
         let judged = condition.judge(&compared)?;
         judged.lines.iter().for_each(|line| output::say(line));
         worst = worst.max(judged.outcome);
     }
-    Ok(match worst {
-        Outcome::Held => ExitCode::SUCCESS,
-        Outcome::Undecided => ExitCode::from(UNDECIDED),
-        Outcome::Failed => ExitCode::from(FAILED),
-    })
+    Ok(worst)
+}
+
+/// The exit status of an outcome.
+pub(crate) const fn status(of: Outcome) -> u8 {
+    match of {
+        Outcome::Held => 0,
+        Outcome::Undecided => UNDECIDED,
+        Outcome::Failed => FAILED,
+    }
 }
 
 /// The exit status of an error: as it is, or, where a bisection must not go on by it, one that

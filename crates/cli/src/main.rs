@@ -94,7 +94,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Observe(args)) => observe::observe(&args)?,
         Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),
-        Some(Command::Lab(args)) => lab::lab(&args)?,
+        Some(Command::Lab(args)) => return lab::lab(&args),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             let name = env!("CARGO_PKG_NAME");

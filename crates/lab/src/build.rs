@@ -194,8 +194,8 @@ impl Builder<'_> {
             return Err(BuildError::Changed { tree: source.directory.clone() });
         }
         let log = Log::create(output.with_extension("log"))?;
-        let mut run =
-            Make { built, tree: &tree, output: &output, jobs: self.jobs, log, task: &*task, stop };
+        let (tree, output) = (&*tree, &*output);
+        let mut run = Make { by: self, built, tree, output, log, task: &*task, stop };
         run.configure(wish.clone())?;
         run.goal(config.arch().goal(), None)?;
         let complete = self.cache.scratch()?;
@@ -221,10 +221,10 @@ pub(super) fn version(program: &str) -> Result<String, BuildError> {
 
 /// Make in one output directory.
 struct Make<'a> {
+    by: &'a Builder<'a>,
     built: &'a Built,
     tree: &'a Path,
     output: &'a Path,
-    jobs: usize,
     log: Log,
     task: &'a dyn Task,
     /// Set when nobody wants the kernel any more.
@@ -275,15 +275,24 @@ impl Make<'_> {
             kernel: self.built.kernel.name.clone(),
             config: self.built.config,
             errors: self.log.errors()?,
-            log: self.log.path.clone(),
+            log: self.kept_log()?,
         })
+    }
+
+    /// The log where no other build writes over it.
+    fn kept_log(&self) -> Result<PathBuf, CacheError> {
+        let Built { kernel, config, .. } = self.built;
+        let kept = self.by.cache.log(&format!("{}-{config}-build", kernel.build))?;
+        fs::copy(&self.log.path, &kept).map_err(CacheError::at(&kept))?;
+        let place = kept.to_path_buf();
+        kept.keep().map_err(|error| CacheError::at(&place)(error.error))
     }
 
     fn command(&self, arch: Arch) -> Command {
         // If this process is killed, make is told to stop.
         let mut command = bound("TERM", "make");
         command.arg("--directory").arg(self.tree);
-        command.arg(format!("--jobs={}", self.jobs));
+        command.arg(format!("--jobs={}", self.by.jobs));
         let set = |name: &str, value: &std::ffi::OsStr| {
             let mut argument = std::ffi::OsString::from(name);
             argument.push(value);

@@ -7,6 +7,7 @@ use pageout_experiment::input;
 
 use super::patch::{Patch, PatchSet};
 use super::release::{Release, STOCK};
+use super::series::tag;
 use super::source::Source;
 
 /// The name of the kernel with the user's patches, where they are given without one.
@@ -101,10 +102,7 @@ impl Patch {
         // Mail folds long subjects; what follows begins with a blank.
         let folded = lines.take_while(|line| line.starts_with(' '));
         let subject = folded.fold(first.to_owned(), |all, line| all + " " + line.trim());
-        match subject.split_once("] ") {
-            Some((tag, subject)) if tag.starts_with('[') => subject.to_owned(),
-            _ => subject,
-        }
+        tag(&subject).1.to_owned()
     }
 }
 

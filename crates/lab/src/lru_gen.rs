@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::build::Built;
 use super::kernel::Kernel;
 use super::measure::Job;
-use super::session::{Lab, LabError, Wanted};
+use super::session::{Lab, LabError, OnFailure, Wanted};
 use super::target::{Config, Cpu};
 use pageout_experiment::lru_gen::{Backing, Session, Step};
 
@@ -50,6 +50,7 @@ impl Lab<'_> {
                 let job = Job {
                     config,
                     cpu,
+                    place: 0,
                     line: LINE.to_owned(),
                     selftest: None,
                     session: Some(guest_session.clone()),
@@ -71,7 +72,7 @@ impl Lab<'_> {
             let answers = answers.ok_or(LabError::NoAnswers { machine })?;
             Ok(Captured { header, text: session.transcript(&answers), warned: brought.warned })
         };
-        self.build_for(kernels, configs, jobs, capture)
+        self.build_for(kernels, configs, OnFailure::End, jobs, capture)?.whole()
     }
 }
 

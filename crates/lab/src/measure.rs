@@ -19,7 +19,7 @@ use super::plugin::{self, Plugin};
 use super::profile::{Profile, RECLAIM};
 use super::qemu::{self, Machine};
 use super::selftest;
-use super::session::{Lab, LabError, Wanted, Work};
+use super::session::{Done, Lab, LabError, NotBuilt, OnFailure, Wanted, Work};
 use super::source::Source;
 use super::target::{Arch, Config, Cpu};
 use pageout_experiment::this_machine::{available_memory, this_run};
@@ -60,6 +60,32 @@ pub struct Measured {
     pub warned: Vec<(String, PathBuf)>,
 }
 
+/// What came of kernels of which not all need be built, or run.
+#[derive(Default, Debug)]
+pub struct Attempted {
+    /// What came of those that were, and ran.
+    pub measured: Measured,
+    /// Each machine that came to an end by itself.
+    pub ran: Vec<Ran>,
+    /// Those that were not built.
+    pub not_built: Vec<NotBuilt>,
+}
+
+/// A run of the benchmark on a machine of its own.
+#[derive(Debug)]
+pub struct Ran {
+    /// The kernel's name.
+    pub kernel: String,
+    /// How it is configured.
+    pub config: Config,
+    /// The processor.
+    pub cpu: Cpu,
+    /// What was run.
+    pub bench: Bench,
+    /// Its records, or why there are none.
+    pub outcome: Result<Vec<Record>, LabError>,
+}
+
 /// A machine's profile.
 #[derive(Clone, Debug)]
 pub struct Profiled {
@@ -79,6 +105,8 @@ pub struct Profiled {
 pub(super) struct Job {
     pub(super) config: Config,
     pub(super) cpu: Cpu,
+    /// The place in the plan of what it runs.
+    pub(super) place: usize,
     /// The benchmark's arguments.
     pub(super) line: String,
     /// The session that they run, if they run one.
@@ -127,6 +155,79 @@ impl Lab<'_> {
         configs: &[Config],
         runs: &Runs,
     ) -> Result<Measured, LabError> {
+        let whole = |built, _: &Job, _: &AtomicBool, booted: Result<_, LabError>| {
+            booted.map(|brought| (built, brought))
+        };
+        let booted = self.boot_each(kernels, configs, runs, OnFailure::End, whole)?.whole()?;
+        let mut measured = Measured::default();
+        for (built, brought) in booted {
+            measured.add(built, brought, runs.profile.is_some())?;
+        }
+        RecordSet::new(this_run(), measured.records.clone()).validate()?;
+        Ok(measured)
+    }
+
+    /// The same, as far as kernels are built and machines come to their end: what is not is handed
+    /// on. A kernel that is not built, or whose machine gives no result, ends it, unless it is to
+    /// `keep_going`. One that the benchmark finds wrong never does.
+    ///
+    /// # Errors
+    ///
+    /// The first failure that is none of the kernels'.
+    pub fn attempt(
+        &self,
+        kernels: &[Kernel],
+        configs: &[Config],
+        runs: &Runs,
+        keep_going: bool,
+    ) -> Result<Attempted, LabError> {
+        let on_failure = if keep_going { OnFailure::GoOn } else { OnFailure::End };
+        type Booted = Result<Brought, LabError>;
+        let hand_on = |built: Built, job: &Job, stop: &AtomicBool, booted: Booted| {
+            let Job { config, cpu, place, .. } = *job;
+            let ran = |outcome| Ran {
+                kernel: built.kernel.name.clone(),
+                config,
+                cpu,
+                bench: runs.plan[place].clone(),
+                outcome,
+            };
+            match booted {
+                Ok(brought) => {
+                    RecordSet::new(this_run(), brought.records.clone()).validate()?;
+                    Ok((ran(Ok(brought.records.clone())), Some((built, brought))))
+                }
+                Err(error) if error.is_of_a_kernel() => {
+                    let goes_on =
+                        if error.is_a_wrong_kernel() { OnFailure::GoOn } else { on_failure };
+                    if goes_on.is_own(stop) { Ok((ran(Err(error)), None)) } else { Err(error) }
+                }
+                Err(error) => Err(error),
+            }
+        };
+        let Done { results, not_built } =
+            self.boot_each(kernels, configs, runs, on_failure, hand_on)?;
+        let mut attempted = Attempted { not_built, ..Attempted::default() };
+        for (ran, booted) in results {
+            if let Some((built, brought)) = booted {
+                attempted.measured.add(built, brought, false)?;
+            }
+            attempted.ran.push(ran);
+        }
+        Ok(attempted)
+    }
+
+    /// Builds every kernel under every configuration, and boots each for every run of the plan on
+    /// every processor that runs it. `result` is what is made of each machine that was booted.
+    fn boot_each<R: Send>(
+        &self,
+        kernels: &[Kernel],
+        configs: &[Config],
+        runs: &Runs,
+        on_failure: OnFailure,
+        result: impl Fn(Built, &Job, &AtomicBool, Result<Brought, LabError>) -> Result<R, LabError>
+        + Sync,
+    ) -> Result<Done<R>, LabError> {
         // On several CPUs it is the plugin that counts, also where nobody asked for a profile.
         let root = |bench: &Bench| match &runs.profile {
             Some(root) => Some(root.clone()),
@@ -146,9 +247,10 @@ impl Lab<'_> {
         };
         let jobs = |wanted: &[Wanted]| {
             self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
-                let job = |bench: &Bench| Job {
+                let job = |(place, bench): (usize, &Bench)| Job {
                     config,
                     cpu,
+                    place,
                     line: bench.line(&kernel.name, runs.samples),
                     session: None,
                     selftest: selftest(bench, kernel, config),
@@ -158,11 +260,11 @@ impl Lab<'_> {
                     plugin: plugin(bench),
                     host: host.clone(),
                 };
-                runs.plan.iter().map(job).collect()
+                runs.plan.iter().enumerate().map(job).collect()
             })
         };
-        let boot = |built: Built, job: &Job, stop: &AtomicBool| {
-            let mut brought = self.emulate(&built, job, stop)?;
+        let boot = |built: &Built, job: &Job, stop: &AtomicBool| {
+            let mut brought = self.emulate(built, job, stop)?;
             if let (Some(profile), [record], 2..) =
                 (&brought.profile, &mut brought.records[..], job.cpus)
             {
@@ -173,14 +275,12 @@ impl Lab<'_> {
                 record.fields.insert("config".to_owned(), job.config.name().to_owned());
                 record.fields.insert("cpu".to_owned(), job.cpu.name().to_owned());
             }
-            Ok((built, brought))
+            Ok(brought)
         };
-        let mut measured = Measured::default();
-        for (built, brought) in self.build_for(kernels, configs, jobs, boot)? {
-            measured.add(built, brought, runs.profile.is_some())?;
-        }
-        RecordSet::new(this_run(), measured.records.clone()).validate()?;
-        Ok(measured)
+        self.build_for(kernels, configs, on_failure, jobs, |built, job, stop| {
+            let booted = boot(&built, job, stop);
+            result(built, job, stop, booted)
+        })
     }
 
     /// The selftest's programs, with the harness of each source.

@@ -65,6 +65,13 @@ pub enum PatchError {
     Cache(#[from] CacheError),
 }
 
+impl PatchError {
+    /// Whether it tells of the patch, and not of the lab.
+    pub(super) const fn is_of_the_patch(&self) -> bool {
+        !matches!(self, Self::Run(_) | Self::Cache(_))
+    }
+}
+
 /// What the patches, one after another, make of the tree's files.
 pub(super) fn stage(tree: &Path, patches: &[Patch], cache: &Cache) -> Result<Staged, PatchError> {
     let scratch = cache.scratch()?;
@@ -113,6 +120,11 @@ struct Touched {
     path: PathBuf,
     /// Whether it need not be there.
     is_new: bool,
+}
+
+/// Whether a text is a patch.
+pub(super) fn is_patch(patch: &Patch) -> bool {
+    !matches!(files(patch), Err(PatchError::NotAPatch { .. }))
 }
 
 /// The files that a patch touches, from its headers.

@@ -1,5 +1,6 @@
 //! What the benchmark is to do in the test machine: scenarios and their fields, a line each.
 
+use super::profile;
 use pageout_experiment::fields::{FieldError, bad, display_size, list, number, pairs, parse_size};
 
 /// The file size if none is given, in bytes, and as the benchmark has it.
@@ -230,7 +231,7 @@ impl Bench {
     }
 
     /// The benchmark's arguments, under the emulator's clock, on a kernel of this name; the samples
-    /// are for those that [take them](Self::check_samples).
+    /// are for those that take them.
     pub(super) fn line(&self, kernel: &str, samples: Option<u16>) -> String {
         let mut line = self.scenario.name().to_owned();
         for (field, value) in &self.fields {
@@ -239,10 +240,23 @@ impl Bench {
         // The time of a machine is that of all its CPUs, one after the other.
         let clock = if self.plugin_counts() { "plugin" } else { "instructions" };
         line += &format!(" kernel={kernel} clock={clock}");
-        if let Some(samples) = samples {
+        if let Some(samples) = samples.filter(|_| self.scenario.is_sampled()) {
             line += &format!(" runs={samples}");
         }
         line
+    }
+
+    /// The metrics of its records of which less is better. The others count what was done.
+    pub fn costs(&self) -> Vec<&'static str> {
+        match self.scenario {
+            _ if self.plugin_counts() => profile::costs(),
+            Scenario::ReclaimFile => vec!["reclaim"],
+            Scenario::AgeFile => vec!["age"],
+            Scenario::MixedMappings
+            | Scenario::HelperCalls
+            | Scenario::HotPages
+            | Scenario::Selftest => Vec::new(),
+        }
     }
 
     /// CPUs of the machine it is to run on.
@@ -289,6 +303,8 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pageout_record::schema::{Better, RecordFile};
+    use std::collections::BTreeSet;
 
     fn lines(scenario: Scenario, fields: &str) -> Result<Vec<String>, String> {
         let fields: Vec<String> = fields.split_whitespace().map(str::to_owned).collect();
@@ -315,6 +331,7 @@ mod tests {
             line(Scenario::MixedMappings),
             "mixed-mappings kernel=s1 clock=instructions runs=5"
         );
+        assert_eq!(line(Scenario::HelperCalls), "helper-calls kernel=s1 clock=instructions");
         let check = |scenario, samples| {
             let plan = Bench::parse(scenario, &[]).unwrap();
             Bench::check_samples(&plan, samples).map_err(|error| error.to_string())
@@ -333,6 +350,25 @@ mod tests {
         );
         let error = check(Scenario::AgeFile, Some(101)).unwrap_err();
         assert_eq!(error, "scenario age-file: --runs 101: it takes at most 100 samples");
+    }
+
+    #[test]
+    fn costs_are_what_records_have_of_which_less_is_better() {
+        let stored = RecordFile::from_json(crate::records::LINUX_7_3).unwrap();
+        let mut seen = BTreeSet::new();
+        for record in stored.records() {
+            let fields = record.fields.iter().filter(|(name, _)| *name == "cpus");
+            let fields: Vec<String> = fields.map(|(name, n)| format!("{name}={n}")).collect();
+            let scenario = Scenario::named(&record.scenario).unwrap();
+            let costs = Bench::parse(scenario, &fields).unwrap()[0].costs();
+            let lower = record.metrics.iter().filter(|metric| metric.better == Better::Lower);
+            assert_eq!(lower.map(|metric| metric.name.as_str()).collect::<Vec<_>>(), costs);
+            seen.insert((record.scenario.as_str(), costs.len()));
+        }
+        assert_eq!(
+            Vec::from_iter(seen),
+            [("age-file", 1), ("reclaim-file", 1), ("reclaim-file", 8)]
+        );
     }
 
     #[test]

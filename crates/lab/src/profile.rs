@@ -12,8 +12,8 @@ use pageout_record::render::{Align, Grid};
 use pageout_record::schema::{Better, Metric, Record};
 
 use pageout_experiment::metrics::counted;
-pub(super) use samples::RECLAIM;
 use samples::Sample;
+pub(super) use samples::{RECLAIM, costs};
 
 /// What the plugin's lines look like.
 const PATH_LINE: &str = "root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB";

@@ -18,6 +18,7 @@ use super::room;
 use super::source::{Pristine, Source};
 use super::target::{Config, Cpu};
 use super::tools::{self, Missing};
+use super::transcript::Fault;
 use super::under_way::UnderWay;
 
 /// Why the lab gave up.
@@ -77,6 +78,73 @@ pub enum LabError {
     },
 }
 
+impl LabError {
+    /// Whether it tells of the kernel at hand, and not of the lab: others may still be built, and
+    /// run.
+    pub(super) const fn is_of_a_kernel(&self) -> bool {
+        match self {
+            Self::Build(BuildError::Patch(error)) => error.is_of_the_patch(),
+            Self::Build(BuildError::Make { .. } | BuildError::Config(_)) => true,
+            Self::Boot(BootError::Failed(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether the benchmark came to its end, and found the kernel wrong.
+    pub fn is_a_wrong_kernel(&self) -> bool {
+        matches!(self, Self::Boot(BootError::Failed(failed))
+            if matches!(failed.fault, Fault::Wrong { .. }))
+    }
+}
+
+/// What becomes of the others when a kernel is not built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OnFailure {
+    /// They are left alone.
+    End,
+    /// They are built, and run.
+    GoOn,
+}
+
+impl OnFailure {
+    /// Whether a failure is one of its own, and not of our making after another one; the others are
+    /// told to stop unless they go on.
+    pub(super) fn is_own(self, stop: &AtomicBool) -> bool {
+        match self {
+            Self::End => !stop.swap(true, Ordering::Relaxed),
+            Self::GoOn => !stop.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Kernels that were not built, of which one configuration has one image.
+#[derive(Debug)]
+pub struct NotBuilt {
+    /// Their names.
+    pub kernels: Vec<String>,
+    /// How they are configured.
+    pub config: Config,
+    /// Why.
+    pub error: LabError,
+}
+
+/// What came of kernels and of the work on them.
+pub(super) struct Done<R> {
+    /// Of all work that was done, in its order.
+    pub(super) results: Vec<R>,
+    pub(super) not_built: Vec<NotBuilt>,
+}
+
+impl<R> Done<R> {
+    /// The results, if every kernel was built.
+    pub(super) fn whole(self) -> Result<Vec<R>, LabError> {
+        match self.not_built.into_iter().next() {
+            Some(NotBuilt { error, .. }) => Err(error),
+            None => Ok(self.results),
+        }
+    }
+}
+
 /// Where and how the lab works.
 pub struct Lab<'a> {
     /// What it keeps between runs.
@@ -101,6 +169,20 @@ pub(super) struct Wanted {
 pub(super) struct Work<T> {
     pub(super) items: Vec<(usize, T)>,
     pub(super) at_once: usize,
+}
+
+/// What is to be built, what of it is wanted, and what cannot be.
+struct Planning<'s> {
+    plans: Vec<Planned<'s>>,
+    wanted: Vec<Wanted>,
+    not_built: Vec<NotBuilt>,
+}
+
+/// Plans to carry out, and their order.
+struct Making<'a> {
+    plans: &'a [Planned<'a>],
+    order: &'a [usize],
+    on_failure: OnFailure,
 }
 
 impl Lab<'_> {
@@ -140,21 +222,27 @@ impl Lab<'_> {
             let items = (0..wanted.len()).map(|place| (place, ())).collect();
             Ok(Work { items, at_once: 1 })
         };
-        self.build_for(kernels, configs, each, |built, (), _| Ok(built))
+        self.build_for(kernels, configs, OnFailure::End, each, |built, (), _| Ok(built))?.whole()
     }
 
     /// Builds every kernel under every configuration, as far as they are not there, and does the
     /// work of each as soon as it is there, several pieces at once. `work_of` names the work by the
-    /// place of its kernel; the results are in the same order.
+    /// place of its kernel; the results are in the same order. The first piece of work that fails
+    /// ends all.
     pub(super) fn build_for<T: Sync, R: Send>(
         &self,
         kernels: &[Kernel],
         configs: &[Config],
+        on_failure: OnFailure,
         work_of: impl FnOnce(&[Wanted]) -> Result<Work<T>, LabError>,
         work: impl Fn(Built, &T, &AtomicBool) -> Result<R, LabError> + Sync,
-    ) -> Result<Vec<R>, LabError> {
+    ) -> Result<Done<R>, LabError> {
         let sources = self.sources(kernels)?;
-        let (plans, wanted) = self.plan(kernels, configs, &sources)?;
+        let Planning { plans, wanted, mut not_built } =
+            self.plan(kernels, configs, &sources, on_failure)?;
+        if on_failure == OnFailure::End && !not_built.is_empty() {
+            return Ok(Done { results: Vec::new(), not_built });
+        }
         let missing: Vec<_> = plans.iter().filter(|plan| !plan.built.is_there()).collect();
         let trees = missing.iter().map(|plan| plan.output()).collect();
         room::to_build(&self.cache, missing.len(), &trees, self.progress)?;
@@ -170,47 +258,65 @@ impl Lab<'_> {
 
         let under_way = UnderWay::new(plans.len());
         let stop = AtomicBool::new(false);
-        let done = std::thread::scope(|scope| {
-            let builder = scope.spawn(|| self.make(&plans, &order, &under_way, &stop));
-            let done = parallel::each(&turns, at_once, &stop, |item| {
+        let (done, failed) = std::thread::scope(|scope| {
+            let making = Making { plans: &plans, order: &order, on_failure };
+            let (under_way, stop) = (&under_way, &stop);
+            let builder = scope.spawn(move || self.make(making, under_way, stop));
+            let done = parallel::each(&turns, at_once, stop, |item| {
                 let (place, item) = &items[*item];
                 let Wanted { plan, kernel, .. } = &wanted[*place];
                 // Why it is not there the builder tells.
                 if !under_way.wait(*plan) {
                     return Ok(None);
                 }
-                work(plans[*plan].built.booted_as(kernel), item, &stop).map(Some)
+                work(plans[*plan].built.booted_as(kernel), item, stop).map(Some)
             });
-            builder.join().expect("the builder does not panic")?;
-            done
+            let failed = builder.join().expect("the builder does not panic")?;
+            Ok::<_, LabError>((done?, failed))
         })?;
+        for (plan, error) in failed {
+            let of_it = wanted.iter().filter(|wanted| wanted.plan == plan);
+            let kernels = of_it.map(|wanted| wanted.kernel.name.clone()).collect();
+            not_built.push(NotBuilt { kernels, config: plans[plan].built.config, error });
+        }
         let done = turns.into_iter().zip(done);
         let done = done.filter_map(|(item, result)| result.map(|result| (item, result)));
         let mut results: Vec<(usize, R)> = done.collect();
         results.sort_by_key(|(item, _)| *item);
-        Ok(results.into_iter().map(|(_, result)| result).collect())
+        let results = results.into_iter().map(|(_, result)| result).collect();
+        Ok(Done { results, not_built })
     }
 
-    /// Builds what is not there, in this order; until the first failure, or until others failed.
+    /// Builds what is not there, in its order, until all is done or other work failed. What failed
+    /// and why, by places of plans.
     fn make(
         &self,
-        plans: &[Planned<'_>],
-        order: &[usize],
+        Making { plans, order, on_failure }: Making<'_>,
         under_way: &UnderWay,
         stop: &AtomicBool,
-    ) -> Result<(), LabError> {
-        let made =
-            order.iter().take_while(|_| !stop.load(Ordering::Relaxed)).try_for_each(|plan| {
-                if !plans[*plan].built.is_there() {
-                    self.builder().make(&plans[*plan], stop)?;
-                }
+    ) -> Result<Vec<(usize, LabError)>, LabError> {
+        let mut failed = Vec::new();
+        let mut ended = Ok(());
+        for plan in order {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let is_there = plans[*plan].built.is_there();
+            let made = if is_there { Ok(()) } else { self.builder().make(&plans[*plan], stop) };
+            let Err(error) = made.map_err(LabError::from) else {
                 under_way.is_there(*plan);
-                Ok(())
-            });
-        // What fails after another failure is of our own making.
-        let is_first = made.is_err() && !stop.swap(true, Ordering::Relaxed);
+                continue;
+            };
+            let on_failure = if error.is_of_a_kernel() { on_failure } else { OnFailure::End };
+            match on_failure.is_own(stop) {
+                true if error.is_of_a_kernel() => failed.push((*plan, error)),
+                true => ended = Err(error),
+                false => {}
+            }
+            under_way.failed(*plan);
+        }
         under_way.is_over();
-        if is_first { made } else { Ok(()) }
+        ended.map(|()| failed)
     }
 
     fn builder(&self) -> Builder<'_> {
@@ -236,18 +342,32 @@ impl Lab<'_> {
         Ok(sources)
     }
 
-    /// What is to be built, each once, and the kernels that are wanted of it.
+    /// What is to be built, each once, and the kernels that are wanted of it; all of them, or those
+    /// before the first whose patches do not apply.
     fn plan<'s>(
         &self,
         kernels: &[Kernel],
         configs: &[Config],
         sources: &'s BTreeMap<Source, Pristine>,
-    ) -> Result<(Vec<Planned<'s>>, Vec<Wanted>), LabError> {
+        on_failure: OnFailure,
+    ) -> Result<Planning<'s>, LabError> {
         let mut plans: Vec<Planned<'s>> = Vec::new();
-        let mut wanted = Vec::new();
+        let (mut wanted, mut not_built) = (Vec::new(), Vec::new());
         for config in configs {
             for kernel in kernels {
-                let planned = self.builder().plan(&sources[&kernel.source], kernel, *config)?;
+                let planned = self.builder().plan(&sources[&kernel.source], kernel, *config);
+                let planned = match planned.map_err(LabError::from) {
+                    Ok(planned) => planned,
+                    Err(error) if error.is_of_a_kernel() => {
+                        let kernels = vec![kernel.name.clone()];
+                        not_built.push(NotBuilt { kernels, config: *config, error });
+                        match on_failure {
+                            OnFailure::End => return Ok(Planning { plans, wanted, not_built }),
+                            OnFailure::GoOn => continue,
+                        }
+                    }
+                    Err(error) => return Err(error),
+                };
                 let is_same = |other: &Planned<'_>| other.built.is_same(&planned.built);
                 let plan = plans.iter().position(is_same).unwrap_or_else(|| {
                     plans.push(planned);
@@ -256,6 +376,6 @@ impl Lab<'_> {
                 wanted.push(Wanted { plan, kernel: kernel.clone(), config: *config });
             }
         }
-        Ok((plans, wanted))
+        Ok(Planning { plans, wanted, not_built })
     }
 }

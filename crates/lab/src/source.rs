@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
+use super::git;
 use super::progress::Progress;
 use super::release::Release;
 use super::room;
@@ -22,6 +23,19 @@ pub enum Source {
     Debian(Release),
     /// A tree of the user's, which is never written to.
     Tree(PathBuf),
+    /// What is in a commit of the user's.
+    Commit(Commit),
+}
+
+/// A commit in a repository, which is never written to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Commit {
+    /// The repository: all its work trees have one.
+    pub repository: PathBuf,
+    /// The hash of the commit.
+    pub commit: String,
+    /// The hash of what is in it.
+    pub tree: String,
 }
 
 /// Kernel source as it was before patches.
@@ -89,7 +103,7 @@ impl Source {
     pub(super) fn releases(&self) -> &[Release] {
         match self {
             Self::Debian(release) => std::slice::from_ref(release),
-            Self::Tree(_) => &Release::ALL,
+            Self::Tree(_) | Self::Commit(_) => &Release::ALL,
         }
     }
 
@@ -105,6 +119,7 @@ impl Source {
                 unpacked(*release, &tarball, cache, progress)
             }
             Self::Tree(tree) => users(tree, cache, progress),
+            Self::Commit(commit) => committed(commit, cache, progress),
         }
     }
 }
@@ -115,12 +130,47 @@ pub(super) fn tarball(release: Release, cache: &Cache) -> Option<PathBuf> {
     [release.installed(), fetched].into_iter().find(|path| path.is_file())
 }
 
-fn users(tree: &Path, cache: &Cache, progress: &dyn Progress) -> Result<Pristine, SourceError> {
-    for missing in ["Makefile", "Kconfig", "mm/Makefile"] {
-        if !tree.join(missing).is_file() {
-            return Err(SourceError::NotATree { tree: tree.to_owned(), missing });
+/// Refuses a directory that has no kernel source, by the name that the user knows it by.
+fn check(directory: &Path, tree: &Path) -> Result<(), SourceError> {
+    let needed = ["Makefile", "Kconfig", "mm/Makefile"];
+    let missing = needed.into_iter().find(|needed| !directory.join(needed).is_file());
+    let refused = |missing| Err(SourceError::NotATree { tree: tree.to_owned(), missing });
+    missing.map_or(Ok(()), refused)
+}
+
+/// What is in a commit, unpacked once. All commits of a repository are built in one place: what
+/// differs between them is compiled, and nothing else.
+fn committed(of: &Commit, cache: &Cache, progress: &dyn Progress) -> Result<Pristine, SourceError> {
+    let Commit { repository, commit, tree } = of;
+    let content = format!("git-{tree}");
+    let place = cache.made("sources", &content, progress, |to| {
+        room::check(cache, "unpacking the kernel source", room::SOURCE, progress)?;
+        let task = progress.begin("unpacking the kernel source");
+        let failed = |error: io::Error| SourceError::Unpack {
+            path: repository.clone(),
+            outcome: format!("got nothing from git: {error}"),
+        };
+        let mut git = git::command(repository, &["archive", "--format=tar", tree]);
+        let mut git = git.stderr(Stdio::null()).spawn().map_err(failed)?;
+        let archive = git.stdout.take().expect("standard output is a pipe");
+        // The time of each file is when it was unpacked: equal times mean equal content.
+        let tell = |bytes| task.tell(bytes >> 20, None, "MiB");
+        let unpacked = untar(repository, archive, &["--touch"], to, tell);
+        let status = git.wait().map_err(failed)?;
+        unpacked?;
+        if !status.success() {
+            return Err(failed(io::Error::other(status.to_string())));
         }
-    }
+        check(to, repository)
+    })?;
+    let id = Name::default().part(repository.as_os_str().as_encoded_bytes()).finish();
+    let (short, repository) = (&commit[..12], repository.display());
+    let title = format!("Linux {}, {short} of {repository}", version(&place));
+    Ok(Pristine { directory: place, id: format!("git-{id}"), content, is_users: false, title })
+}
+
+fn users(tree: &Path, cache: &Cache, progress: &dyn Progress) -> Result<Pristine, SourceError> {
+    check(tree, tree)?;
     let read = |source| SourceError::Read { path: tree.to_owned(), source };
     let directory = fs::canonicalize(tree).map_err(read)?;
     if cache.root().starts_with(&directory) {
@@ -151,24 +201,48 @@ fn unpacked(
 }
 
 fn unpack(tarball: &Path, to: &Path, progress: &dyn Progress) -> Result<(), SourceError> {
-    let failed = |outcome: String| SourceError::Unpack { path: tarball.to_owned(), outcome };
     let task = progress.begin("unpacking the kernel source");
+    let read = |source| SourceError::Read { path: tarball.to_owned(), source };
+    let file = File::open(tarball).map_err(read)?;
+    let length = fs::metadata(tarball).ok().map(|metadata| metadata.len());
+    let path = tarball.display().to_string();
+    let tell = |bytes| task.tell(bytes, length, &path);
+    untar(tarball, file, &["--xz", "--strip-components=1"], to, tell)
+}
+
+/// Unpacks what is read, telling how many bytes that was; `path` is what messages call it.
+fn untar(
+    path: &Path,
+    mut from: impl Read,
+    options: &[&str],
+    to: &Path,
+    tell: impl Fn(u64),
+) -> Result<(), SourceError> {
+    let failed = |outcome: String| SourceError::Unpack { path: path.to_owned(), outcome };
     let mut tar = Command::new("tar")
-        .args(["--extract", "--xz", "--strip-components=1", "--no-same-owner", "--directory"])
+        .args(["--extract", "--no-same-owner"])
+        .args(options)
+        .arg("--directory")
         .arg(to)
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| failed(format!("did not start: {error}")))?;
     let mut stdin = tar.stdin.take().expect("standard input is a pipe");
-    let length = fs::metadata(tarball).map_or(0, |metadata| metadata.len());
     let mut done = 0;
-    let fed = read_through(tarball, |bytes, path| {
-        stdin.write_all(bytes)?;
-        done += bytes.len() as u64;
-        task.tell(done, Some(length), &path.display().to_string());
-        Ok(())
-    });
+    let mut buffer = vec![0; 1 << 20];
+    let mut feed = || {
+        loop {
+            let bytes = from.read(&mut buffer)?;
+            if bytes == 0 {
+                return Ok(());
+            }
+            stdin.write_all(&buffer[..bytes])?;
+            done += bytes as u64;
+            tell(done);
+        }
+    };
+    let fed = feed().map_err(|source| SourceError::Read { path: path.to_owned(), source });
     drop(stdin);
     let output = tar.wait_with_output().map_err(|error| failed(error.to_string()))?;
     // Tar's own words come before those of a pipe that it no longer reads.
@@ -177,22 +251,6 @@ fn unpack(tarball: &Path, to: &Path, progress: &dyn Progress) -> Result<(), Sour
         return Err(failed(format!("ended with {}: {}", output.status, said.trim())));
     }
     fed
-}
-
-/// Reads a file piece by piece.
-fn read_through(
-    path: &Path,
-    mut piece: impl FnMut(&[u8], &Path) -> io::Result<()>,
-) -> Result<(), SourceError> {
-    let read = |source| SourceError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(read)?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer).map_err(read)? {
-            0 => return Ok(()),
-            n => piece(&buffer[..n], path).map_err(read)?,
-        }
-    }
 }
 
 /// The version that a tree's makefile states.

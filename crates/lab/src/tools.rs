@@ -79,12 +79,21 @@ pub(super) fn to_build(arch: Arch) -> Vec<Need> {
 
 /// What it takes to have a source.
 pub(super) fn sources(source: &Source, cache: &Cache) -> Vec<Need> {
-    let Source::Debian(release) = source else { return Vec::new() };
+    let release = match source {
+        Source::Debian(release) => release,
+        Source::Tree(_) => return Vec::new(),
+        Source::Commit(_) => return vec![git(), program("tar", "tar")],
+    };
     let mut needs = vec![program("tar", "tar"), program("xz", "xz-utils")];
     if tarball(*release, cache).is_none() {
         needs.push(Need { what: What::Source(*release), package: release.package() });
     }
     needs
+}
+
+/// What it takes to read a series.
+pub(super) fn git() -> Need {
+    program("git", "git")
 }
 
 /// What it takes to fetch a source.

@@ -27,6 +27,11 @@ impl UnderWay {
         self.change(|states| states[kernel] = State::There);
     }
 
+    /// A kernel was not built.
+    pub(super) fn failed(&self, kernel: usize) {
+        self.change(|states| states[kernel] = State::Failed);
+    }
+
     /// Those that are not there by now will not be.
     pub(super) fn is_over(&self) {
         self.change(|states| {

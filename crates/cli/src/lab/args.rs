@@ -4,6 +4,7 @@ use crate::options::{Output, Shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use pageout_lab::{Config, ConfigOption, Cpu, Release};
+use pageout_record::compare::FailOn;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,6 +52,7 @@ Examples:
   pageout lab compare --patch my.patch --format list
   pageout lab compare --tree ~/linux --patch my.patch
   pageout lab compare 6.12:stock 6.12:s3 7.3:no-batch 7.3:stock
+  pageout lab series --tree ~/linux mm-stable..my-series
   pageout lab run stock helper-calls --config arm64-4k,arm64-64k
   pageout lab run stock selftest --config arm64-4k,x86-64
   pageout lab profile stock reclaim-file order=0,4 --folded stock.folded
@@ -79,6 +81,31 @@ Examples:
   pageout lab lru-gen age-file no-batch stock --config arm64-4k-swap,x86-64-swap
   pageout lab lru-gen ./mine.session patched --patch my.patch --output mine.txt";
 
+const SERIES_HELP: &str = "\
+One kernel is built of the base, and one for each patch with all patches before it. The base of a
+range is what is in the commit BASE; of mails it is Linux 7.3, --kernel, or the tree of --tree as it
+stands. No branch is checked out, and nothing in the tree is written. Commits that change nothing
+and cover letters are passed over.
+
+Every kernel also runs helper-calls, and mixed-mappings under both LRUs. What came of it is printed
+as KTAP: a subtest for each patch, with the points applies, builds, boots, helper calls, mixed
+mappings, and counters of the scenario. A point is not ok where a count differs from the base's.
+Costs, such as `reclaim`, are no such counts: they are in the table, and --fail-on judges them.
+
+Without --keep-going the first patch that does not apply, build or boot ends the command. With it
+the others go on as far as they can: patches behind one that does not apply cannot be built.
+
+Exit status: 0 if all points are ok and every condition of --fail-on held, for each patch against
+the base. 1 if a condition failed or a point is not ok. With --fail-on, 125 if none failed and it is
+only that a patch did not apply, build or boot, so that it could not be decided. 2 for bad input.
+
+Examples:
+  pageout lab series --tree ~/linux mm-stable..batch-v3
+  pageout lab series --tree ~/linux v7.3..HEAD reclaim-file order=0,4,9 lru=mglru --keep-going
+  pageout lab series --mbox v3_mm_batch.mbx --format list --ktap checks.ktap
+  git format-patch --stdout v7.3.. >s.mbox; pageout lab series --mbox s.mbox --tree ~/linux
+  pageout lab series --tree . origin/master..HEAD --fail-on 'reclaim>1%' --output series.txt";
+
 #[derive(Debug, Parser)]
 #[command(after_help = LAB_HELP)]
 pub(crate) struct LabArgs {
@@ -104,6 +131,9 @@ pub(crate) enum LabCommand {
         pageout lab compare no-mglru stock reclaim-file order=0,4,9 lru=mglru process=asleep,running\n\n\
         `pageout lab --help` lists kernels and scenarios.")]
     Compare(CompareArgs),
+    /// Build and run each patch of a series, and compare it with the base
+    #[command(after_help = SERIES_HELP)]
+    Series(SeriesArgs),
     /// Count a scenario's instructions, function by function
     #[command(after_help = "Examples:\n  pageout lab profile no-batch stock\n  \
         pageout lab profile stock reclaim-file order=0,4 lru=mglru --folded stock.folded\n\n\
@@ -135,7 +165,7 @@ pub(crate) struct BuildArgs {
     #[arg(value_name = "KERNEL")]
     pub kernels: Vec<String>,
     #[command(flatten)]
-    pub building: Building,
+    pub patched: Patched,
 }
 
 #[derive(Debug, Parser)]
@@ -144,7 +174,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
     pub words: Vec<String>,
     #[command(flatten)]
-    pub building: Building,
+    pub patched: Patched,
     #[command(flatten)]
     pub running: Running,
     #[command(flatten)]
@@ -160,6 +190,35 @@ pub(crate) struct CompareArgs {
     /// lru=classic,mglru]
     #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
     pub words: Vec<String>,
+    #[command(flatten)]
+    pub patched: Patched,
+    #[command(flatten)]
+    pub running: Running,
+    #[command(flatten)]
+    pub shown: Shown,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct SeriesArgs {
+    /// Commits of the tree, unless --mbox has the patches, then the scenario and its fields
+    /// [default: reclaim-file order=0,4 lru=classic,mglru]
+    #[arg(value_name = "BASE..HEAD SCENARIO FIELD=VALUE")]
+    pub words: Vec<String>,
+    /// The patches, as mails in one file: what `b4 am` or `git format-patch --stdout` writes
+    #[arg(long, value_name = "FILE")]
+    pub mbox: Option<PathBuf>,
+    /// Go on with the other patches after one that does not apply, build or boot
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Write the results of the checks to a file, and not before the table
+    #[arg(long, value_name = "FILE")]
+    pub ktap: Option<PathBuf>,
+    /// METRIC>N%, such as 'reclaim>1%': end with status 1 if any patch, with those before it, is
+    /// shown to be worse than the base by more; may be repeated
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_on: Vec<FailOn>,
     #[command(flatten)]
     pub building: Building,
     #[command(flatten)]
@@ -179,7 +238,7 @@ pub(crate) struct LruGenArgs {
     #[arg(value_name = "KERNEL")]
     pub kernels: Vec<String>,
     #[command(flatten)]
-    pub building: Building,
+    pub patched: Patched,
     /// A processor to emulate; may be repeated
     #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', default_value = "max",
         value_parser = cpu())]
@@ -223,11 +282,22 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "SYMBOL", default_value = "try_to_free_mem_cgroup_pages")]
     pub root: String,
     #[command(flatten)]
-    pub building: Building,
+    pub patched: Patched,
     #[command(flatten)]
     pub running: Running,
     #[command(flatten)]
     pub output: Output,
+}
+
+/// What is built, with patches of the user's.
+#[derive(Debug, Parser)]
+pub(crate) struct Patched {
+    /// A patch (of `git format-patch`, or any that `patch -p1` takes); may be repeated: those of
+    /// one name make one kernel, those without a name the kernel `patched`
+    #[arg(long = "patch", value_name = "[NAME=]FILE")]
+    pub patches: Vec<PathBuf>,
+    #[command(flatten)]
+    pub building: Building,
 }
 
 /// What is built, and where.
@@ -239,10 +309,6 @@ pub(crate) struct Building {
     /// Build from this kernel source tree, which is not written to
     #[arg(long, value_name = "DIR", conflicts_with = "kernel")]
     pub tree: Option<PathBuf>,
-    /// A patch (of `git format-patch`, or any that `patch -p1` takes); may be repeated: those of
-    /// one name make one kernel, those without a name the kernel `patched`
-    #[arg(long = "patch", value_name = "[NAME=]FILE")]
-    pub patches: Vec<PathBuf>,
     /// An option of the kernel's configuration, in place of what the lab asks for; may be repeated
     #[arg(long = "config-option", value_name = "NAME=VALUE")]
     pub options: Vec<ConfigOption>,

@@ -12,10 +12,11 @@ use std::time::Duration;
 
 pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     let session = read(&args.session)?;
-    let [_, after] = args.building.kernel.before_and_after();
-    let default = if args.building.tree.is_some() { "stock" } else { after };
-    let kernels = args.building.kernels(&args.kernels, &[default])?;
-    let configs = args.building.configs_or(Config::Arm64_4KSwap);
+    let building = &args.patched.building;
+    let [_, after] = building.kernel.before_and_after();
+    let default = if building.tree.is_some() { "stock" } else { after };
+    let kernels = args.patched.kernels(&args.kernels, &[default])?;
+    let configs = building.configs_or(Config::Arm64_4KSwap);
     if let Some(config) = configs.iter().find(|config| !config.has_swap()) {
         return Err(CliError::LabSwap(*config));
     }
@@ -23,7 +24,7 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     inputs.push(Some(Path::new(&args.session)));
     output::check(&[args.output.as_deref()], &inputs)?;
     let told = Told::new();
-    let lab = args.building.lab(&told)?;
+    let lab = building.lab(&told)?;
     lab.check(&kernels, &configs, Some(&args.cpus))?;
     let limit = args.time_limit.map(|seconds| Duration::from_secs(seconds.into()));
     let captured = lab.lru_gen(&kernels, &configs, &args.cpus, &session, limit)?;

@@ -1,31 +1,32 @@
 //! `lab`: real kernels, built and booted under QEMU.
 
 pub(crate) mod args;
+mod checks;
+mod ktap;
 mod lru_gen;
 mod progress;
 mod request;
+mod series;
 mod tables;
 
 pub(crate) use request::scenarios;
 
 use crate::error::CliError;
-use crate::options::Form;
 use crate::output;
 use crate::this_run::this_run;
 use args::{
-    BuildArgs, Building, CompareArgs, LabArgs, LabCommand, ProfileArgs, RunArgs, Running,
+    BuildArgs, Building, CompareArgs, LabArgs, LabCommand, Patched, ProfileArgs, RunArgs, Running,
     SourceArgs,
 };
 use pageout_lab::{
     Bench, Cache, Config, Fetch, Kernel, KernelError, Lab, LabError, Measured, PatchSet, Runs,
     Source,
 };
-use pageout_record::compare::compare as compare_records;
-use pageout_record::render::{self, Options};
 use pageout_record::schema::{Labels, RecordSet};
 use progress::Told;
 use request::{Request, kernel_or_scenario};
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Instant;
 
 /// What is compared if no scenario is given.
@@ -35,8 +36,9 @@ const PROFILED: [&str; 2] = ["order=4", "lru=classic"];
 /// How many functions a profile shows.
 const FUNCTIONS: usize = 25;
 
-pub(crate) fn lab(args: &LabArgs) -> Result<(), CliError> {
+pub(crate) fn lab(args: &LabArgs) -> Result<ExitCode, CliError> {
     match &args.command {
+        LabCommand::Series(args) => return series::series(args),
         LabCommand::Build(args) => build(args),
         LabCommand::Run(args) => run(args),
         LabCommand::Compare(args) => compare(args),
@@ -46,15 +48,17 @@ pub(crate) fn lab(args: &LabArgs) -> Result<(), CliError> {
         LabCommand::Script { output } => {
             output::to(output.as_deref(), pageout_lab::script().as_bytes())
         }
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn build(args: &BuildArgs) -> Result<(), CliError> {
     let since = Instant::now();
-    let kernels = args.building.kernels(&args.kernels, &["stock"])?;
+    let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = Told::new();
-    let lab = args.building.lab(&told)?;
-    let configs = args.building.configs_or(Config::Arm64_4K);
+    let building = &args.patched.building;
+    let lab = building.lab(&told)?;
+    let configs = building.configs_or(Config::Arm64_4K);
     lab.check(&kernels, &configs, None)?;
     let built = lab.build(&kernels, &configs)?;
     output::say(&format!("built in {}", elapsed(since)));
@@ -63,12 +67,12 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
 
 fn run(args: &RunArgs) -> Result<(), CliError> {
     let request = Request::parse(&args.words);
-    let kernels = args.building.kernels(&request.kernels, &["stock"]);
+    let kernels = args.patched.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan()?;
     output::check(&args.output.paths(), &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
-    let measured = measure(&kernels, &runs, &args.building)?;
+    let measured = measure(&kernels, &runs, &args.patched.building)?;
     let set = RecordSet::new(this_run(), measured.records);
     output::emit(&args.output, &set, &[], |set| crate::tables::figures_of(set, args.shown, &[]))
 }
@@ -76,30 +80,19 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
 fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let since = Instant::now();
     let request = Request::parse(&args.words);
-    let kernels = args.building.compared(&request.kernels).map_err(kernel_or_scenario)?;
+    let kernels = args.patched.compared(&request.kernels).map_err(kernel_or_scenario)?;
     if let [only] = &kernels[..] {
         return Err(CliError::LabOneKernel(only.name.clone()));
     }
     let plan = request.plan_or(&COMPARED)?;
     output::check(&args.output.paths(), &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
-    let measured = measure(&kernels, &runs, &args.building)?;
+    let measured = measure(&kernels, &runs, &args.patched.building)?;
     let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, &[(&set, &base)], |set| {
-        let full = args.shown.rows.full;
-        let shown = if full { set.clone() } else { tables::differing(set) };
-        let alike = if full { None } else { tables::alike(set) };
-        if args.shown.format != Form::Table {
-            let origin = tables::origin(&kernels, &measured);
-            let about = [origin, alike.into_iter().collect(), vec![tables::caution()]].concat();
-            return crate::tables::comparison(&shown, &base, args.shown, &about);
-        }
-        let comparison = compare_records(&shown, &base)?;
-        let table = render::comparison(&comparison, Options { full, ..Options::default() });
-        let alike = alike.map_or_else(String::new, |line| line + "\n\n");
-        let provenance = tables::provenance(&kernels, &measured);
-        Ok(format!("{table}\n{alike}{}{provenance}", tables::saved(&comparison)))
+        let parts = tables::parts(&kernels, &measured);
+        tables::compared(set, &base, args.shown, &parts)
     })?;
     output::say(&format!("built and compared in {}", elapsed(since)));
     Ok(())
@@ -107,14 +100,14 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
 
 fn profile(args: &ProfileArgs) -> Result<(), CliError> {
     let request = Request::parse(&args.words);
-    let kernels = args.building.kernels(&request.kernels, &["stock"]);
+    let kernels = args.patched.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan_or(&PROFILED)?;
     let [text, page] = args.output.paths();
     output::check(&[text, page, args.folded.as_deref()], &inputs(&kernels))?;
     let mut runs = args.running.runs(plan)?;
     runs.profile = Some(args.root.clone());
-    let measured = measure(&kernels, &runs, &args.building)?;
+    let measured = measure(&kernels, &runs, &args.patched.building)?;
     if let Some(path) = &args.folded {
         output::to(Some(path), tables::folded(&measured.profiles).as_bytes())?;
     }
@@ -148,10 +141,15 @@ fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measu
     let configs = building.configs_or(Config::Arm64_4K);
     lab.check(kernels, &configs, Some(&runs.cpus))?;
     let measured = lab.run(kernels, &configs, runs)?;
+    warn(&measured);
+    Ok(measured)
+}
+
+/// Says which kernels warned.
+fn warn(measured: &Measured) {
     for (machine, log) in &measured.warned {
         output::say(&format!("warning: {machine}: the kernel warned, see {}", log.display()));
     }
-    Ok(measured)
 }
 
 impl Running {
@@ -168,30 +166,6 @@ impl Building {
         self.tree.clone().map_or(Source::Debian(self.kernel), Source::Tree)
     }
 
-    /// The kernels that words name and patches make; where neither does, the default ones.
-    fn kernels(&self, words: &[String], default: &[&str]) -> Result<Vec<Kernel>, KernelError> {
-        let is_named = !words.is_empty() || !self.patches.is_empty();
-        self.resolve(words, if is_named { &[] } else { default })
-    }
-
-    /// The kernels that are compared. Without words, patches are compared with what they are
-    /// patches of; a release is compared with itself before the batches; of a user's tree it is not
-    /// known what there is to compare it with.
-    fn compared(&self, words: &[String]) -> Result<Vec<Kernel>, KernelError> {
-        let default: &[&str] = match (words, &self.patches[..], &self.tree) {
-            ([], [], None) => &self.kernel.before_and_after(),
-            ([], ..) => &["stock"],
-            _ => &[],
-        };
-        self.resolve(words, default)
-    }
-
-    fn resolve(&self, words: &[String], more: &[&str]) -> Result<Vec<Kernel>, KernelError> {
-        let words = words.iter().cloned().chain(more.iter().map(|name| (*name).to_owned()));
-        let sets = PatchSet::read(&self.patches)?;
-        Kernel::resolve(&words.collect::<Vec<_>>(), &sets, &self.source())
-    }
-
     /// The configurations asked for.
     fn configs_or(&self, default: Config) -> Vec<Config> {
         if self.configs.is_empty() { vec![default] } else { self.configs.clone() }
@@ -205,6 +179,32 @@ impl Building {
             jobs: self.jobs.map_or_else(cpus, usize::from),
             progress: told,
         })
+    }
+}
+
+impl Patched {
+    /// The kernels that words name and patches make; where neither does, the default ones.
+    fn kernels(&self, words: &[String], default: &[&str]) -> Result<Vec<Kernel>, KernelError> {
+        let is_named = !words.is_empty() || !self.patches.is_empty();
+        self.resolve(words, if is_named { &[] } else { default })
+    }
+
+    /// The kernels that are compared. Without words, patches are compared with what they are
+    /// patches of; a release is compared with itself before the batches; of a user's tree it is not
+    /// known what there is to compare it with.
+    fn compared(&self, words: &[String]) -> Result<Vec<Kernel>, KernelError> {
+        let default: &[&str] = match (words, &self.patches[..], &self.building.tree) {
+            ([], [], None) => &self.building.kernel.before_and_after(),
+            ([], ..) => &["stock"],
+            _ => &[],
+        };
+        self.resolve(words, default)
+    }
+
+    fn resolve(&self, words: &[String], more: &[&str]) -> Result<Vec<Kernel>, KernelError> {
+        let words = words.iter().cloned().chain(more.iter().map(|name| (*name).to_owned()));
+        let sets = PatchSet::read(&self.patches)?;
+        Kernel::resolve(&words.collect::<Vec<_>>(), &sets, &self.building.source())
     }
 }
 

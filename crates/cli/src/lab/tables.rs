@@ -1,10 +1,16 @@
 //! What stands beside the lab's table: what was saved, and what the figures are of.
 
-use pageout_lab::{Built, Fetched, Kernel, Measured, Profiled};
-use pageout_record::compare::Comparison;
-use pageout_record::render::{Align, Grid, exact};
+use crate::error::CliError;
+use crate::options::{Form, Shown};
+use pageout_lab::{Built, Fetched, Kernel, Measured, Patch, Profiled};
+use pageout_record::compare::{Comparison, Row, Summary, compare as compare_records};
+use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
 use pageout_record::schema::{Better, Labels, Metric, RecordSet};
 use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Columns of a wide table.
+const WIDTH: usize = 120;
 
 const CAUTION: &str = "\
 Times are instructions under QEMU, one nanosecond each: no cache misses, no cost of TLBI or DSB.
@@ -13,7 +19,7 @@ Gains from skipping work therefore look larger than on silicon; `pageout lab scr
 
 /// The set without what is the same on every kernel and no improvement either way: scans, entries
 /// and the like, which are there to show that kernels decide alike.
-pub(super) fn differing(set: &RecordSet) -> RecordSet {
+fn differing(set: &RecordSet) -> RecordSet {
     let mut differing = set.clone();
     for record in &mut differing.records {
         let fields = record.fields.clone();
@@ -23,7 +29,7 @@ pub(super) fn differing(set: &RecordSet) -> RecordSet {
 }
 
 /// The metrics that [`differing`] leaves out everywhere, named.
-pub(super) fn alike(set: &RecordSet) -> Option<String> {
+fn alike(set: &RecordSet) -> Option<String> {
     let all = set.records.iter().flat_map(|record| {
         record.metrics.iter().map(|metric| (is_alike(set, &record.fields, metric), &metric.name))
     });
@@ -44,46 +50,96 @@ pub(super) fn alike(set: &RecordSet) -> Option<String> {
 /// Whether every record with these fields has this metric with the same samples, and no direction
 /// of it is better.
 fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
-    let mut siblings = set.records.iter().filter(|record| record.fields == *fields);
+    // A kernel that gave nothing differs in nothing.
+    let mut siblings =
+        set.records.iter().filter(|of| of.fields == *fields && !of.metrics.is_empty());
     metric.better == Better::Neither && siblings.all(|record| record.metrics.contains(metric))
 }
 
 /// What each kernel saves, in instructions a page.
-pub(super) fn saved(of: &Comparison) -> String {
-    let times: Vec<_> = of.rows.iter().filter(|row| row.unit == "instructions/4K page").collect();
-    if times.is_empty() {
-        return String::new();
-    }
-    // Fields that tell the rows apart, and no others.
-    let differs = |name: &&String| {
-        times.iter().any(|row| row.fields.get(*name) != times[0].fields.get(*name))
+fn saved(of: &Comparison) -> String {
+    let against_base = |row: &Row, column: usize| Some((row.base?, row.others[column]?.summary));
+    let grid = differences(of, 0..of.others.len(), "saves", against_base);
+    let grid =
+        grid.map(|grid| format!("instructions saved per 4K page against {}\n\n{grid}\n", of.base));
+    grid.unwrap_or_default()
+}
+
+/// What each kernel saves against the one before it, the base being before the first, in tables
+/// that are as wide as the form asked for; none with a picture.
+pub(super) fn steps(of: &Comparison, form: Form) -> String {
+    let width = match form {
+        Form::Table => WIDTH,
+        Form::List => LIST_WIDTH,
+        Form::Picture => return String::new(),
     };
+    let step = |row: &Row, column: usize| {
+        let before = match column.checked_sub(1) {
+            None => row.base,
+            Some(before) => row.others[before].map(|before| before.summary),
+        };
+        Some((before?, row.others[column]?.summary))
+    };
+    let mut text = String::new();
+    let mut from = 0;
+    while from < of.others.len() {
+        let fits = |to: &usize| {
+            differences(of, from..*to, "", step).is_some_and(|grid| grid.width() <= width)
+        };
+        let to = (from + 2..=of.others.len()).take_while(fits).last().unwrap_or(from + 1);
+        let Some(grid) = differences(of, from..to, "", step) else { return text };
+        text += &format!("{grid}\n");
+        from = to;
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!("instructions saved per 4K page by each patch, against the one before it\n\n{text}")
+}
+
+/// How much less the second figure of each pair is than the first, for these columns; none where
+/// no row has a time.
+fn differences(
+    of: &Comparison,
+    columns: Range<usize>,
+    title: &str,
+    pair: impl Fn(&Row, usize) -> Option<(Summary, Summary)>,
+) -> Option<Grid> {
+    let times: Vec<_> = of.rows.iter().filter(|row| row.unit == "instructions/4K page").collect();
+    // Fields that tell the rows apart, and no others.
+    let first = times.first()?;
+    let differs =
+        |name: &&String| times.iter().any(|row| row.fields.get(*name) != first.fields.get(*name));
     let mut names: Vec<&String> = times.iter().flat_map(|row| row.fields.keys()).collect();
     names.sort();
     names.dedup();
     names.retain(differs);
     let labels = names.iter().map(|name| ((*name).clone(), Align::Left));
-    let columns = [("metric".to_owned(), Align::Left)].into_iter();
-    let others = of.others.iter().map(|other| (format!("{other} saves"), Align::Right));
-    let mut grid = Grid::new(labels.chain(columns).chain(others));
+    let metric = [("metric".to_owned(), Align::Left)].into_iter();
+    let heads = of.others[columns.clone()].iter();
+    let heads = heads.map(|other| (format!("{other} {title}").trim_end().to_owned(), Align::Right));
+    let mut grid = Grid::new(labels.chain(metric).chain(heads));
     for row in times {
         let field = |name: &&String| row.fields.get(*name).cloned().unwrap_or_default();
-        let saved = row.others.iter().map(|other| match (&row.base, other) {
-            (Some(base), Some(other)) => exact(tenths(base.median - other.summary.median)),
-            _ => "-".to_owned(),
+        let saved = columns.clone().map(|column| match pair(row, column) {
+            Some((before, after)) => exact(tenths(before.median - after.median)),
+            None => "-".to_owned(),
         });
         let metric = std::iter::once(row.metric.clone());
         grid.row(names.iter().map(field).chain(metric).chain(saved));
     }
-    format!("instructions saved per 4K page against {}\n\n{grid}\n", of.base)
+    Some(grid)
 }
 
 fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// What was built and booted: names, each with what it is, in parts.
-fn parts(kernels: &[Kernel], measured: &Measured) -> Vec<(String, Vec<String>)> {
+/// What was built and booted: names, each with what it is.
+pub(super) type Parts = Vec<(String, Vec<String>)>;
+
+/// That of kernels, and the programs that made and ran them.
+pub(super) fn parts(kernels: &[Kernel], measured: &Measured) -> Parts {
     let of = |kernel: &Kernel| {
         let built = measured.built.iter().find(|built| built.kernel == *kernel);
         let source = built.map(|built| built.source.clone());
@@ -91,30 +147,64 @@ fn parts(kernels: &[Kernel], measured: &Measured) -> Vec<(String, Vec<String>)> 
         let parameters = kernel.parameters.iter().map(|with| format!("booted with {with}"));
         (kernel.name.clone(), source.into_iter().chain(patches).chain(parameters).collect())
     };
+    kernels.iter().map(of).chain(tools(measured)).collect()
+}
+
+/// The programs that made and ran kernels.
+fn tools(measured: &Measured) -> [(String, Vec<String>); 2] {
     let tools =
         [("compiler", compilers(&measured.built)), ("emulator", measured.emulators.clone())];
-    let tools = tools.map(|(what, all)| (what.to_owned(), vec![all.join("; ")]));
-    kernels.iter().map(of).chain(tools).collect()
+    tools.map(|(what, all)| (what.to_owned(), vec![all.join("; ")]))
+}
+
+/// That of a series: each kernel but the base is told by its own patch.
+pub(super) fn parts_of_series(kernels: &[Kernel], measured: &Measured) -> Parts {
+    let of = |kernel: &Kernel| {
+        let what = kernel.patches.last().map(Patch::subject);
+        let source = || measured.built.first().map(|built| built.source.clone());
+        (kernel.name.clone(), what.or_else(source).into_iter().collect())
+    };
+    kernels.iter().map(of).chain(tools(measured)).collect()
+}
+
+/// What is compared, as it is printed: with what was the same left out, unless all is asked for,
+/// and what the kernels are.
+pub(super) fn compared(
+    set: &RecordSet,
+    base: &Labels,
+    as_shown: Shown,
+    parts: &Parts,
+) -> Result<String, CliError> {
+    let full = as_shown.rows.full;
+    let shown = if full { set.clone() } else { differing(set) };
+    let alike = if full { None } else { alike(set) };
+    if as_shown.format != Form::Table {
+        let about = [origin(parts), alike.into_iter().collect(), vec![caution()]].concat();
+        return crate::tables::comparison(&shown, base, as_shown, &about);
+    }
+    let comparison = compare_records(&shown, base)?;
+    let table = render::comparison(&comparison, Options { full, ..Options::default() });
+    let alike = alike.map_or_else(String::new, |line| line + "\n\n");
+    Ok(format!("{table}\n{alike}{}{}", saved(&comparison), provenance(parts)))
 }
 
 /// The same as a table, with what to be careful of.
-pub(super) fn provenance(kernels: &[Kernel], measured: &Measured) -> String {
+fn provenance(parts: &Parts) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
-    for (name, parts) in parts(kernels, measured) {
+    for (name, parts) in parts {
         let names = std::iter::once(name.as_str()).chain(std::iter::repeat(""));
-        names.zip(&parts).for_each(|(name, part)| grid.row([name, part]));
+        names.zip(parts).for_each(|(name, part)| grid.row([name, part]));
     }
     format!("{grid}\n{CAUTION}")
 }
 
 /// The same as a line each.
-pub(super) fn origin(kernels: &[Kernel], measured: &Measured) -> Vec<String> {
-    let parts = parts(kernels, measured).into_iter();
-    parts.map(|(name, parts)| format!("{name}: {}", parts.join(" "))).collect()
+fn origin(parts: &Parts) -> Vec<String> {
+    parts.iter().map(|(name, parts)| format!("{name}: {}", parts.join(" "))).collect()
 }
 
 /// What to be careful of, as a line.
-pub(super) fn caution() -> String {
+fn caution() -> String {
     CAUTION.trim_end().replace('\n', " ")
 }
 

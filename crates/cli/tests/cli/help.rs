@@ -19,6 +19,7 @@ fn help_of_every_command() {
         ("lab_build", "lab build --help"),
         ("lab_run", "lab run --help"),
         ("lab_compare", "lab compare --help"),
+        ("lab_series", "lab series --help"),
         ("lab_profile", "lab profile --help"),
         ("lab_lru_gen", "lab lru-gen --help"),
         ("lab_source", "lab source --help"),

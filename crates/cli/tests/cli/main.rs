@@ -26,5 +26,6 @@ mod replay;
 mod report;
 mod reproduce;
 mod script;
+mod series;
 mod thpscale;
 mod trace_model;

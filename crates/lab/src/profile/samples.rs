@@ -67,6 +67,11 @@ const COLUMNS: [Column; 8] = [
     ("other CPU: invalidations", PER_PAGE, |sample| sample.invalidations),
 ];
 
+/// What those metrics are called.
+pub(crate) fn costs() -> Vec<&'static str> {
+    COLUMNS.map(|(name, ..)| name).into()
+}
+
 impl Profile {
     /// Adds to the benchmark's one record what its samples cost, a reclaimed 4K page, of which so
     /// many are a page of the kernel's.

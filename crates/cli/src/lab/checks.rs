@@ -1,0 +1,230 @@
+//! What is checked of each patch of a series, and what came of it.
+
+use super::ktap::{Outcome, Point, Subtest};
+use crate::error::CliError;
+use crate::this_run::this_run;
+use pageout_lab::{
+    Attempted, BASE, Bench, BootError, BuildError, Fault, Kernel, LabError, Ran, Scenario,
+};
+use pageout_record::compare::{Comparison, Row, Summary, compare};
+use pageout_record::render::{Labelling, exact};
+use pageout_record::schema::{Better, Labels, Record, RecordSet};
+
+/// What every kernel of a series runs besides the scenario asked for.
+const CHECKS: [(Scenario, &[&str]); 2] =
+    [(Scenario::HelperCalls, &[]), (Scenario::MixedMappings, &["lru=classic,mglru"])];
+
+/// The points before a kernel runs anything.
+pub(super) const MADE: [&str; 3] = ["applies", "builds", "boots"];
+
+/// What `helper-calls` counts of each helper: a patch may add one, and call another one less.
+const HELPERS: [&str; 4] = [
+    "clear_flush_young_ptes",
+    "test_and_clear_young_ptes",
+    "ptep_clear_flush_young",
+    "ptep_test_and_clear_young",
+];
+
+/// The runs of the checks.
+pub(super) fn runs() -> Vec<Bench> {
+    let of = |(scenario, fields): (Scenario, &[&str])| {
+        let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+        Bench::parse(scenario, &fields).expect("the fields are the scenario's")
+    };
+    CHECKS.into_iter().flat_map(of).collect()
+}
+
+/// The results for each kernel but the first, which is the base, by this name.
+pub(super) fn results(
+    kernels: &[Kernel],
+    titles: &[String],
+    plan: &[Bench],
+    attempted: &Attempted,
+) -> Result<Vec<Subtest>, CliError> {
+    let of = |scenario| runs().into_iter().filter(|run| run.scenario == scenario).collect();
+    let groups = [
+        ("helper calls", of(Scenario::HelperCalls)),
+        ("mixed mappings", of(Scenario::MixedMappings)),
+        ("counters of the scenario", plan.to_vec()),
+    ];
+    let groups: Vec<Group<'_>> = groups
+        .into_iter()
+        .map(|(name, runs)| Group::new(name, &runs, attempted))
+        .collect::<Result<_, _>>()?;
+    let of_kernel = |(kernel, title): (&Kernel, &String)| {
+        let kernel = OfKernel { name: &kernel.name, kernels, attempted };
+        let boots = kernel.boots();
+        let found = groups.iter().map(|group| (group.name, group.outcome(kernel.name, &boots)));
+        let found: Vec<_> = found.collect();
+        let made = MADE.into_iter().zip([kernel.applies(), kernel.builds(), boots]);
+        let points = made.chain(found);
+        let points = points.map(|(name, outcome)| Point { name, outcome }).collect();
+        Subtest { title: title.clone(), points }
+    };
+    Ok(kernels.iter().zip(titles).skip(1).map(of_kernel).collect())
+}
+
+/// A kernel with what is known of all.
+struct OfKernel<'a> {
+    name: &'a str,
+    kernels: &'a [Kernel],
+    attempted: &'a Attempted,
+}
+
+impl OfKernel<'_> {
+    /// Why a kernel was not built.
+    fn failure(&self, name: &str) -> Option<&LabError> {
+        let is_of = |names: &Vec<String>| names.iter().any(|one| one == name);
+        let found = self.attempted.not_built.iter().find(|of| is_of(&of.kernels));
+        found.map(|of| &of.error)
+    }
+
+    /// The first kernel whose patches do not apply, if this one has them too.
+    fn misfit(&self) -> Option<&str> {
+        let place = |name: &str| self.kernels.iter().position(|kernel| kernel.name == name);
+        let names = self.kernels.iter().map(|kernel| kernel.name.as_str());
+        let mut misfits = names.filter(|name| self.failure(name).is_some_and(is_misfit));
+        misfits.next().filter(|first| place(first) <= place(self.name))
+    }
+
+    fn applies(&self) -> Outcome {
+        match (self.misfit(), self.failure(self.name)) {
+            (Some(first), Some(error)) if first == self.name => not_ok(error),
+            (Some(first), _) => Outcome::Skipped(format!("{first} does not apply")),
+            (None, _) => Outcome::Ok,
+        }
+    }
+
+    fn builds(&self) -> Outcome {
+        match (self.misfit(), self.failure(self.name), self.runs().next()) {
+            (Some(_), ..) => Outcome::Skipped("it does not apply".to_owned()),
+            (None, Some(error), _) => not_ok(error),
+            (None, None, Some(_)) => Outcome::Ok,
+            (None, None, None) => not_run(),
+        }
+    }
+
+    fn boots(&self) -> Outcome {
+        let is_built = self.misfit().or(self.failure(self.name).map(|_| self.name)).is_none();
+        let mut errors = self.runs().map(|ran| ran.outcome.as_ref().err());
+        let is_up = |error: Option<&LabError>| error.is_none_or(|error| !is_down(error));
+        match (errors.clone().any(is_up), errors.next().flatten()) {
+            (true, _) => Outcome::Ok,
+            (false, Some(error)) => not_ok(error),
+            (false, None) if is_built => not_run(),
+            (false, None) => Outcome::Skipped("it is not built".to_owned()),
+        }
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &Ran> + Clone {
+        self.attempted.ran.iter().filter(|ran| ran.kernel == self.name)
+    }
+}
+
+/// Whether it is that patches do not apply.
+fn is_misfit(error: &LabError) -> bool {
+    matches!(error, LabError::Build(BuildError::Patch(_)))
+}
+
+/// Whether the machine did not come to run the benchmark, or not to its end.
+fn is_down(error: &LabError) -> bool {
+    let LabError::Boot(BootError::Failed(failed)) = error else { return false };
+    matches!(
+        failed.fault,
+        Fault::Panic(_) | Fault::Init(_) | Fault::Early { .. } | Fault::TimeLimit { .. }
+    )
+}
+
+fn not_ok(error: &LabError) -> Outcome {
+    Outcome::NotOk(vec![error.to_string()])
+}
+
+fn not_run() -> Outcome {
+    Outcome::Skipped("the command ended before".to_owned())
+}
+
+/// Runs that make one point.
+struct Group<'a> {
+    name: &'static str,
+    ran: Vec<&'a Ran>,
+    /// How many there are for each kernel.
+    wanted: usize,
+    /// The kernels against the base, if that came to its end.
+    compared: Option<Comparison>,
+}
+
+impl<'a> Group<'a> {
+    fn new(name: &'static str, runs: &[Bench], attempted: &'a Attempted) -> Result<Self, CliError> {
+        let ran = attempted.ran.iter().filter(|ran| runs.contains(&ran.bench));
+        let ran: Vec<&Ran> = ran.collect();
+        let of_base = || ran.iter().filter(|ran| ran.kernel == BASE);
+        let wanted = of_base().count();
+        let is_whole = of_base().all(|ran| ran.outcome.is_ok()) && wanted > 0;
+        let counts = |record: &Record| {
+            let is_count =
+                |name: &str, better| better == Better::Neither && !HELPERS.contains(&name);
+            let mut record = record.clone();
+            record.metrics.retain(|metric| is_count(&metric.name, metric.better));
+            record
+        };
+        let records = ran.iter().filter_map(|ran| ran.outcome.as_ref().ok()).flatten();
+        let set = RecordSet::new(this_run(), records.map(counts).collect());
+        let base: Labels = [("kernel".to_owned(), BASE.to_owned())].into();
+        let compared = if is_whole { Some(compare(&set, &base)?) } else { None };
+        Ok(Self { name, ran, wanted, compared })
+    }
+
+    fn outcome(&self, kernel: &str, boots: &Outcome) -> Outcome {
+        match boots {
+            Outcome::Ok => {}
+            Outcome::NotOk(_) => return Outcome::Skipped("it does not boot".to_owned()),
+            Outcome::Skipped(why) => return Outcome::Skipped(why.clone()),
+        }
+        let ran: Vec<&&Ran> = self.ran.iter().filter(|ran| ran.kernel == kernel).collect();
+        let errors = ran.iter().filter_map(|ran| ran.outcome.as_ref().err());
+        let errors = errors.map(LabError::to_string);
+        let why: Vec<String> = errors.chain(self.differences(kernel)).collect();
+        match why.is_empty() {
+            false => Outcome::NotOk(why),
+            true if ran.len() < self.wanted || self.compared.is_none() => not_run(),
+            true => Outcome::Ok,
+        }
+    }
+
+    /// A line for each count that is not the base's.
+    fn differences(&self, kernel: &str) -> Vec<String> {
+        let Some(compared) = &self.compared else { return Vec::new() };
+        let Some(column) = compared.others.iter().position(|other| other == kernel) else {
+            return Vec::new();
+        };
+        let labels = Labelling::of(&compared.rows);
+        let line = |row: &Row| {
+            let change = row.others[column];
+            let differs = match (&row.base, &change) {
+                (Some(_), Some(change)) => change.verdict.is_difference(),
+                // A machine that failed has told why.
+                (_, None) => self.has_record(kernel, row),
+                (None, Some(_)) => true,
+            };
+            let place = labels.titled(&row.metric, row);
+            let [base, found] = [row.base, change.map(|change| change.summary)].map(figure);
+            differs.then(|| format!("{place}: {base} of the base, {found} here"))
+        };
+        compared.rows.iter().filter_map(line).collect()
+    }
+
+    /// Whether a kernel has a record of the row's place.
+    fn has_record(&self, kernel: &str, row: &Row) -> bool {
+        let ran = self.ran.iter().filter(|ran| ran.kernel == kernel);
+        let mut records = ran.filter_map(|ran| ran.outcome.as_ref().ok()).flatten();
+        records.any(|record| record.scenario == row.scenario && record.fields == row.fields)
+    }
+}
+
+fn figure(of: Option<Summary>) -> String {
+    match of {
+        None => "none".to_owned(),
+        Some(of) if of.is_constant() => exact(of.median),
+        Some(of) => format!("{} to {}", exact(of.least), exact(of.most)),
+    }
+}

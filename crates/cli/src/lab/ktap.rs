@@ -1,0 +1,137 @@
+//! Results of checks as the kernel's tests print theirs: KTAP, version 1
+//! (Documentation/dev-tools/ktap.rst of the kernel).
+
+/// Points that belong together.
+#[derive(Debug)]
+pub(super) struct Subtest {
+    pub(super) title: String,
+    pub(super) points: Vec<Point>,
+}
+
+/// Something that was checked.
+#[derive(Debug)]
+pub(super) struct Point {
+    pub(super) name: &'static str,
+    pub(super) outcome: Outcome,
+}
+
+/// What came of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Ok,
+    /// With why, in lines.
+    NotOk(Vec<String>),
+    /// With why.
+    Skipped(String),
+}
+
+impl Subtest {
+    pub(super) fn is_ok(&self) -> bool {
+        self.failed().next().is_none()
+    }
+
+    /// Why all of it was skipped, if it was.
+    fn skipped(&self) -> Option<&str> {
+        let why = self.points.iter().map(|point| match &point.outcome {
+            Outcome::Skipped(why) => Some(why.as_str()),
+            Outcome::Ok | Outcome::NotOk(_) => None,
+        });
+        why.collect::<Option<Vec<_>>>()?.first().copied()
+    }
+
+    /// The names of the points that are not ok.
+    pub(super) fn failed(&self) -> impl Iterator<Item = &'static str> {
+        let failed = self.points.iter().filter(|of| matches!(of.outcome, Outcome::NotOk(_)));
+        failed.map(|point| point.name)
+    }
+}
+
+/// The results as text.
+pub(super) fn ktap(tests: &[Subtest]) -> String {
+    let mut text = format!("KTAP version 1\n1..{}\n", tests.len());
+    for (test, number) in tests.iter().zip(1..) {
+        text += &format!("  KTAP version 1\n  1..{}\n", test.points.len());
+        for (point, number) in test.points.iter().zip(1..) {
+            text += &of_point(point, number);
+        }
+        let (result, title) = (result(test.is_ok()), description(&test.title));
+        let skipped = test.skipped().map_or_else(String::new, directive);
+        text += &format!("{result} {number} {title}{skipped}\n");
+    }
+    text
+}
+
+fn of_point(Point { name, outcome }: &Point, number: usize) -> String {
+    let mut text = String::new();
+    let mut skipped = String::new();
+    match outcome {
+        Outcome::Ok => {}
+        Outcome::NotOk(why) => {
+            why.iter()
+                .flat_map(|why| why.lines())
+                .for_each(|line| text += &format!("  # {line}\n"));
+        }
+        Outcome::Skipped(why) => skipped = directive(why),
+    }
+    let result = result(!matches!(outcome, Outcome::NotOk(_)));
+    text + &format!("  {result} {number} {name}{skipped}\n")
+}
+
+fn directive(why: &str) -> String {
+    format!(" # SKIP {}", why.replace('\n', " "))
+}
+
+const fn result(is_ok: bool) -> &'static str {
+    if is_ok { "ok" } else { "not ok" }
+}
+
+/// A text as a test's name: a number sign would end it.
+fn description(title: &str) -> String {
+    title.replace('#', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_nested_with_why_before_each() {
+        let point = |name, outcome| Point { name, outcome };
+        let tests = [
+            Subtest {
+                title: "p1: mm: drop #ifdef".to_owned(),
+                points: vec![
+                    point("applies", Outcome::Ok),
+                    point("builds", Outcome::NotOk(vec!["one\ntwo".to_owned()])),
+                    point("boots", Outcome::Skipped("it does\nnot build".to_owned())),
+                ],
+            },
+            Subtest { title: "p2".to_owned(), points: vec![point("applies", Outcome::Ok)] },
+            Subtest {
+                title: "p3".to_owned(),
+                points: vec![point("applies", Outcome::Skipped("why".to_owned()))],
+            },
+        ];
+        let expected = "\
+KTAP version 1
+1..3
+  KTAP version 1
+  1..3
+  ok 1 applies
+  # one
+  # two
+  not ok 2 builds
+  ok 3 boots # SKIP it does not build
+not ok 1 p1: mm: drop _ifdef
+  KTAP version 1
+  1..1
+  ok 1 applies
+ok 2 p2
+  KTAP version 1
+  1..1
+  ok 1 applies # SKIP why
+ok 3 p3 # SKIP why
+";
+        assert_eq!(ktap(&tests), expected);
+    }
+}

@@ -1,0 +1,200 @@
+//! `lab series`: every patch of a series, built and run with those before it.
+
+use super::args::SeriesArgs;
+use super::checks;
+use super::ktap::{Subtest, ktap};
+use super::progress::Told;
+use super::request::Request;
+use super::{elapsed, tables};
+use crate::error::CliError;
+use crate::this_run::this_run;
+use crate::{fail_on, output};
+use pageout_lab::{Attempted, BASE, Bench, Config, Kernel, LabError, Series};
+use pageout_record::compare::{Outcome, compare};
+use pageout_record::schema::{Labels, Record, RecordSet};
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// What is run if no scenario is given.
+const RUN: [&str; 2] = ["order=0,4", "lru=classic,mglru"];
+
+pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
+    let since = Instant::now();
+    let (range, request) = words(args)?;
+    let plan = request.plan_or(&RUN)?;
+    let costs: BTreeSet<&str> = plan.iter().flat_map(Bench::costs).collect();
+    fail_on::check_names(&args.fail_on, "the scenario has no", &costs)?;
+    let mut runs = args.running.runs(plan.clone())?;
+    runs.plan.extend(checks::runs().into_iter().filter(|run| !plan.contains(run)));
+    let prints_records = args.output.json || args.output.csv;
+    if prints_records && args.output.output.is_none() && args.ktap.is_none() {
+        return Err(CliError::LabKtap);
+    }
+    let [text, page] = args.output.paths();
+    output::check(&[text, page, args.ktap.as_deref()], &[args.mbox.as_deref()])?;
+    let kernels = read(args, range)?.kernels();
+    let told = Told::new();
+    let lab = args.building.lab(&told)?;
+    let configs = args.building.configs_or(Config::Arm64_4K);
+    lab.check(&kernels, &configs, Some(&runs.cpus))?;
+    let attempted = lab.attempt(&kernels, &configs, &runs, args.keep_going)?;
+    drop(lab);
+    super::warn(&attempted.measured);
+    let done = Done { args, kernels: &kernels, plan: &plan, attempted: &attempted };
+    let outcome = done.tell()?;
+    output::say(&format!("built and compared in {}", elapsed(since)));
+    Ok(fail_on::status(outcome).into())
+}
+
+/// The range of commits, if one is given, and the scenario.
+fn words(args: &SeriesArgs) -> Result<(Option<&str>, Request), CliError> {
+    let is_range = |word: &&String| word.contains("..") && Kernel::is_name(word);
+    let range = args.words.first().filter(is_range).map(String::as_str);
+    let request = Request::parse(&args.words[usize::from(range.is_some())..]);
+    match (range, &args.mbox, &args.building.tree, request.kernels.first()) {
+        (_, _, _, Some(word)) => Err(CliError::LabSeriesWord { word: word.clone() }),
+        (Some(range), None, None, _) => Err(CliError::LabSeriesTree(range.to_owned())),
+        (Some(_), Some(_), ..) | (None, None, ..) => Err(CliError::LabSeriesOne),
+        _ => Ok((range, request)),
+    }
+}
+
+/// The patches, and what they are patches of.
+fn read(args: &SeriesArgs, range: Option<&str>) -> Result<Series, CliError> {
+    let series = match (range, &args.building.tree, &args.mbox) {
+        (Some(range), Some(tree), _) => Series::of_range(tree, range)?,
+        (_, _, Some(mbox)) => Series::of_mails(mbox, args.building.source())?,
+        _ => unreachable!("the words were checked"),
+    };
+    Ok(series)
+}
+
+/// What came of a series.
+struct Done<'a> {
+    args: &'a SeriesArgs,
+    /// The base first.
+    kernels: &'a [Kernel],
+    plan: &'a [Bench],
+    attempted: &'a Attempted,
+}
+
+impl Done<'_> {
+    /// Prints all of it: what it comes to. Whoever wants no more of the text still gets that.
+    fn tell(&self) -> Result<Outcome, CliError> {
+        let Self { args, kernels, plan, attempted } = *self;
+        let could_not = if args.fail_on.is_empty() { Outcome::Failed } else { Outcome::Undecided };
+        if let Some((_, error)) = self.failures().find(|(kernel, _)| *kernel == BASE) {
+            // As in every command of the lab, if no condition was to be judged.
+            let status = match (args.fail_on.is_empty(), error.is_a_wrong_kernel()) {
+                (false, _) => fail_on::status(Outcome::Undecided),
+                (true, true) => 1,
+                (true, false) => 2,
+            };
+            return Err(CliError::LabSeries { message: format!("the base: {error}"), status });
+        }
+        let titles: Vec<String> = kernels.iter().map(title).collect();
+        let results = checks::results(kernels, &titles, plan, attempted)?;
+        let text = ktap(&results);
+        let ktap = output::to(args.ktap.as_deref(), output::printable(&text).as_bytes());
+        unless_unread(ktap)?;
+        let is_ended = |(_, error): &(&str, &LabError)| !error.is_a_wrong_kernel();
+        if let (false, Some((_, error))) = (args.keep_going, self.failures().find(is_ended)) {
+            let status = fail_on::status(could_not);
+            return Err(CliError::LabSeries { message: error.to_string(), status });
+        }
+        for (kernel, error) in self.failures() {
+            output::say(&format!("failed: {kernel}: {error}"));
+        }
+        let set = RecordSet::new(this_run(), self.rows());
+        let base: Labels = [("kernel".to_owned(), BASE.to_owned())].into();
+        unless_unread(self.tables(&set, &base, &titles))?;
+        let judged = fail_on::judged(&args.fail_on, &set.into(), &base, None)?;
+        let of_checks = match results.iter().flat_map(Subtest::failed).collect::<Vec<_>>()[..] {
+            [] => Outcome::Held,
+            ref failed if failed.iter().all(|name| checks::MADE.contains(name)) => could_not,
+            _ => Outcome::Failed,
+        };
+        Ok(judged.max(of_checks))
+    }
+
+    /// Why kernels were not built, or did not run.
+    fn failures(&self) -> impl Iterator<Item = (&str, &LabError)> {
+        let not_built = self.attempted.not_built.iter();
+        let not_built = not_built.flat_map(|of| of.kernels.iter().map(|name| (&**name, &of.error)));
+        let not_run = self.attempted.ran.iter().filter_map(|ran| {
+            let error = ran.outcome.as_ref().err()?;
+            Some((&*ran.kernel, error))
+        });
+        not_built.chain(not_run)
+    }
+
+    /// The records of the scenario, kernel by kernel; an empty one where a kernel gave none.
+    fn rows(&self) -> Vec<Record> {
+        let all = self.attempted.ran.iter().filter(|ran| self.plan.contains(&ran.bench));
+        let all = || all.clone().filter_map(|ran| Some((ran, ran.outcome.as_ref().ok()?)));
+        let of = |kernel: &str| -> Vec<&Record> {
+            all().filter(|(ran, _)| ran.kernel == kernel).flat_map(|(_, records)| records).collect()
+        };
+        let places = of(BASE);
+        let row = |kernel: &Kernel| {
+            let records = of(&kernel.name);
+            let row = |place: &&Record| {
+                let is_there =
+                    |of: &&&Record| of.scenario == place.scenario && of.fields == place.fields;
+                let found = records.iter().find(is_there).map(|record| (*record).clone());
+                let variant = || [("kernel".to_owned(), kernel.name.clone())].into();
+                let gap = || Record { variant: variant(), metrics: Vec::new(), ..(*place).clone() };
+                found.unwrap_or_else(gap)
+            };
+            places.iter().map(row).collect::<Vec<_>>()
+        };
+        self.kernels.iter().flat_map(row).collect()
+    }
+
+    /// Prints tables or records. Records have the subjects, and those of the checks with them.
+    fn tables(&self, set: &RecordSet, base: &Labels, titles: &[String]) -> Result<(), CliError> {
+        let Self { args, kernels, plan, attempted } = *self;
+        let titled = |record: &Record| {
+            let mut record = record.clone();
+            let name = record.variant.get("kernel").cloned();
+            let kernel = kernels.iter().position(|kernel| Some(&kernel.name) == name.as_ref());
+            let title = kernel.map_or_else(String::new, |kernel| titles[kernel].clone());
+            record.variant.insert("kernel".to_owned(), title);
+            record
+        };
+        let rows: Vec<Record> = set.records.iter().map(titled).collect();
+        let is_other = |record: &Record| {
+            let is_same = |row: &Record| {
+                (&row.scenario, &row.fields, &row.variant)
+                    == (&record.scenario, &record.fields, &record.variant)
+            };
+            !rows.iter().any(is_same)
+        };
+        let of_checks = attempted.ran.iter().filter(|ran| !plan.contains(&ran.bench));
+        let of_checks = of_checks.filter_map(|ran| ran.outcome.as_ref().ok()).flatten();
+        let of_checks: Vec<Record> = of_checks.map(titled).filter(is_other).collect();
+        let shown = RecordSet::new(set.run.clone(), rows.clone());
+        let all = RecordSet::new(set.run.clone(), [rows, of_checks].concat());
+        let parts = tables::parts_of_series(kernels, &attempted.measured);
+        output::emit(&args.output, &all, &[(&shown, base)], |_| {
+            let text = tables::compared(set, base, args.shown, &parts)?;
+            let steps = tables::steps(&compare(set, base)?, args.shown.format);
+            Ok(format!("{text}\n{steps}").trim_end().to_owned() + "\n")
+        })
+    }
+}
+
+/// What a kernel is called in records: by its patch.
+fn title(kernel: &Kernel) -> String {
+    let subject = kernel.patches.last().map(|patch| format!(": {}", patch.subject()));
+    format!("{}{}", kernel.name, subject.unwrap_or_default())
+}
+
+/// What was not printed because nobody reads on is no error.
+fn unless_unread(told: Result<(), CliError>) -> Result<(), CliError> {
+    match told {
+        Err(error) if !error.is_broken_pipe() => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,283 @@
+//! `lab series`, with programs in the place of compilers and emulator that only pretend, and git.
+
+use crate::common::{read, refused, stderr};
+use crate::lab::{World, assert_failed};
+use pageout_record::schema::RecordSet;
+use std::fs;
+use std::process::{Command, Output};
+
+/// A tree that is a repository, with a commit for each text that `mm/vmscan.c` takes.
+fn world(texts: &[&str]) -> World {
+    let world = World::new();
+    git(&world, "init --quiet --initial-branch=main");
+    git(&world, "add .");
+    git(&world, "commit --quiet --message start");
+    git(&world, "tag start");
+    for (text, number) in texts.iter().zip(1..) {
+        world.file("tree/mm/vmscan.c", text);
+        git(&world, &format!("commit --quiet --all --message mm:_patch_{number}"));
+    }
+    world
+}
+
+fn git(world: &World, words: &str) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(world.path("tree")).args(["-c", "user.name=A", "-c", "user.email=a@b"]);
+    let output = command.args(words.split(' ')).output().expect("git runs");
+    assert!(output.status.success(), "{words}: {}", stderr(&output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// What a command prints that ends with this status.
+fn ended(world: &World, words: &str, status: i32) -> String {
+    let output = world.run(words);
+    assert_eq!(output.status.code(), Some(status), "{}{}", printed(&output), stderr(&output));
+    printed(&output)
+}
+
+const OK: &str = "  KTAP version 1\n  1..6\n  ok 1 applies\n  ok 2 builds\n  ok 3 boots\n  \
+    ok 4 helper calls\n  ok 5 mixed mappings\n  ok 6 counters of the scenario\n";
+
+#[test]
+fn every_patch_is_compared_with_the_base_and_with_the_one_before_it() {
+    let world = world(&["half\n", "third\n"]);
+    world.file("tree/mm/vmscan.c", "not committed\n");
+    let before = git(&world, "status --porcelain --branch");
+    let output = world.run("series start..main reclaim-file order=4");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = printed(&output);
+    let checks =
+        format!("KTAP version 1\n1..2\n{OK}ok 1 p1: mm:_patch_1\n{OK}ok 2 p2: mm:_patch_2\n");
+    let tables = text.strip_prefix(&checks).unwrap_or_else(|| panic!("{text}"));
+    let line = |begins: &str| {
+        let mut lines = tables.lines().filter(|line| line.starts_with(begins));
+        let line = lines.next().unwrap_or_else(|| panic!("no line `{begins}`:\n{tables}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(tables.contains("500 (  50.00%)  300 (  70.00%)"), "{tables}");
+    assert!(line("base").contains("Linux 6.12.1-mine, "), "{tables}");
+    assert_eq!([line("p1"), line("p2")], ["p1 mm:_patch_1", "p2 mm:_patch_2"]);
+    let (_, saved) = tables.split_once("instructions saved per 4K page against base").expect("it");
+    let last = |table: &str| {
+        let mut rows = table.lines().filter(|line| line.starts_with("reclaim"));
+        rows.next().map(|row| row.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>())
+    };
+    assert_eq!(last(saved).expect("a row"), ["500", "700"]);
+    let (_, steps) = tables.split_once("by each patch, against the one before it").expect("it");
+    assert_eq!(last(steps).expect("a row"), ["500", "200"]);
+    let told = stderr(&output);
+    for part in ["building base, arm64-4k", "building p2, arm64-4k", "building 3 kernels takes"] {
+        assert!(told.contains(part), "no `{part}` in:\n{told}");
+    }
+    assert!(world.is_quiet());
+    assert_eq!(git(&world, "status --porcelain --branch"), before);
+    assert!(!stderr(&world.run("series start..main age-file")).contains("building"));
+}
+
+#[test]
+fn records_have_the_number_and_the_subject() {
+    let world = world(&["half\n", "third\n"]);
+    let words = "series start..main reclaim-file order=0,4 --json --ktap checks --html page.html";
+    let set: RecordSet = read(&ended(&world, words, 0));
+    let kernels = |scenario: &str| -> Vec<String> {
+        let records = set.records.iter().filter(|record| record.scenario == scenario);
+        records.map(|record| record.variant["kernel"].clone()).collect()
+    };
+    let [one, two] = ["p1: mm:_patch_1", "p2: mm:_patch_2"];
+    assert_eq!(kernels("reclaim-file"), ["base", "base", one, one, two, two]);
+    assert_eq!(kernels("mixed-mappings"), ["base", "base", one, one, two, two]);
+    assert_eq!(kernels("helper-calls"), ["base", one, two]);
+    let checks = fs::read_to_string(world.path("checks")).expect("a file");
+    assert!(checks.starts_with("KTAP version 1\n1..2\n"), "{checks}");
+    let page = fs::read_to_string(world.path("page.html")).expect("a page");
+    assert!(page.contains(one), "the page has the subject");
+    let same = "series start..main mixed-mappings lru=classic --json --output r.json";
+    assert!(ended(&world, same, 0).starts_with("KTAP version 1\n"));
+    let set = read(&fs::read_to_string(world.path("r.json")).expect("records"));
+    let mixed = set.records.iter().filter(|record| record.scenario == "mixed-mappings").count();
+    assert_eq!(mixed, 6, "no run is told twice");
+}
+
+#[test]
+fn a_list_for_a_cover_letter_keeps_to_its_width() {
+    let texts: Vec<String> = (0..12).map(|n| format!("half {n}\n")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let world = world(&texts);
+    let text = ended(&world, "series start..main --format list --ktap checks", 0);
+    assert!(text.lines().all(|line| line.len() <= 72 && line.is_ascii()), "{text}");
+    for part in [
+        "p12: mm:_patch_12\n",
+        "base: Linux 6.12.1-mine, ",
+        "pageout lab series start..main --format list",
+        "by each patch, against the one before it\n\nmore",
+        "classic",
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    let steps = text.split_once("against the one before it").expect("steps").1;
+    let heads = steps.lines().filter(|line| line.starts_with("more"));
+    let heads: Vec<&str> = heads.flat_map(str::split_whitespace).collect();
+    let patches: Vec<String> = (1..=12).map(|n| format!("p{n}")).collect();
+    assert_eq!(heads.into_iter().filter(|h| h.starts_with('p')).collect::<Vec<_>>(), patches);
+}
+
+#[test]
+fn mails_go_on_top_of_a_tree() {
+    let world = world(&["half\n", "third\n"]);
+    let mails = git(&world, "format-patch --stdout --cover-letter start..main");
+    world.file("s.mbox", &mails);
+    git(&world, "checkout --quiet start");
+    let text = ended(&world, "series --mbox s.mbox reclaim-file order=4", 0);
+    assert!(text.contains("ok 2 p2: mm:_patch_2\n"), "{text}");
+    assert!(text.contains("500 (  50.00%)  300 (  70.00%)"), "{text}");
+    world.file("r.mbox", "From a Thu Jan  1 00:00:00 1970\nFrom: a\nSubject: hello\n\nhello\n");
+    assert_failed(&world.run("series --mbox r.mbox"), &["r.mbox: mail 1 (`hello`) is not a patch"]);
+    let error = world.run("series --mbox s.mbox --ktap s.mbox");
+    assert_failed(&error, &["output s.mbox: it is an input"]);
+}
+
+#[test]
+fn a_patch_that_does_not_apply_ends_those_after_it() {
+    let world = world(&["half\n", "third\n", "half\n"]);
+    let mails = git(&world, "format-patch --stdout start..main").replace("-half", "-other");
+    world.file("s.mbox", &mails);
+    git(&world, "checkout --quiet start");
+    let output = world.run("series --mbox s.mbox");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let misfit = "patch 2 (`mm:_patch_2`) does not apply: mm/vmscan.c (hunk 1 of 1)";
+    let told = stderr(&output);
+    assert!(told.contains(&format!("error: {misfit}")) && told.contains("rejects/last"), "{told}");
+    assert!(!told.contains("building"), "{told}");
+    let text = printed(&output);
+    assert!(text.contains(&format!("  # {misfit}")), "{text}");
+    let third = "  ok 1 applies # SKIP p2 does not apply\n  ok 2 builds # SKIP it does not apply\n";
+    assert!(text.contains(third), "{text}");
+    assert!(text.ends_with("ok 3 p3: mm:_patch_3 # SKIP p2 does not apply\n"), "{text}");
+    let words = "series --mbox s.mbox reclaim-file order=4 --keep-going";
+    let text = ended(&world, words, 1);
+    assert!(text.contains(&format!("1..3\n{OK}ok 1 p1: mm:_patch_1\n")), "{text}");
+    assert!(text.contains("not ok 2 p2: mm:_patch_2\n"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("reclaim")).expect("a row");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[3..], ["1000", "500", "(", "50.00%)", "-", "-"], "{text}");
+    let held = format!("{words} --fail-on reclaim>1%");
+    ended(&world, &held, 125);
+}
+
+#[test]
+fn a_patch_that_does_not_build_may_be_mended_by_the_next() {
+    let world = world(&["half\n", "broken\n", "third\n"]);
+    let words = "series start..main reclaim-file order=4";
+    let output = world.run(words);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told = stderr(&output);
+    assert!(told.contains("error: kernel p2, arm64-4k, does not build; the log is "), "{told}");
+    assert!(printed(&output).contains("\n  not ok 2 builds\n"), "{}", printed(&output));
+    assert!(!printed(&output).contains("saved per 4K page"), "{}", printed(&output));
+    let text = ended(&world, &format!("{words} --keep-going"), 1);
+    for part in [
+        "ok 1 p1: ",
+        "\n  not ok 2 builds\n  ok 3 boots # SKIP it is not built\n",
+        "not ok 2 p2: ",
+        &format!("{OK}ok 3 p3: "),
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    let log = text.lines().find_map(|line| line.strip_prefix("  # kernel p2, arm64-4k, does not "));
+    let log = log.and_then(|rest| rest.split_once("the log is ")).expect("the log").1;
+    let log = fs::read_to_string(log.trim_end_matches(':')).expect("it is kept");
+    assert!(log.contains("error: broken"), "{log}");
+    let row = text.lines().find(|line| line.starts_with("reclaim")).expect("a row");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[3..], ["1000", "500", "(", "50.00%)", "-", "300", "(", "70.00%)"], "{text}");
+}
+
+#[test]
+fn a_patch_that_does_not_boot_is_a_gap() {
+    let world = world(&["panics\n", "half\n"]);
+    let words = "series start..main reclaim-file order=4";
+    let output = world.run(words);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    for part in ["error: p1, arm64-4k, cpu max: the kernel panicked", "runs/p1-"] {
+        assert!(stderr(&output).contains(part), "no `{part}` in {}", stderr(&output));
+    }
+    let text = ended(&world, &format!("{words} --keep-going"), 1);
+    let first = "\n  not ok 3 boots\n  ok 4 helper calls # SKIP it does not boot\n";
+    assert!(text.contains(first) && text.contains(&format!("{OK}ok 2 p2: ")), "{text}");
+    assert!(world.is_quiet());
+    ended(&world, &format!("{words} --keep-going --fail-on reclaim>1%"), 125);
+    ended(&world, &format!("{words} --fail-on reclaim>1%"), 125);
+}
+
+#[test]
+fn the_base_has_to_run() {
+    let world = world(&["panics\n", "half\n"]);
+    let range = "series main~1..main --keep-going";
+    let failed = world.run(range);
+    assert_eq!((failed.status.code(), printed(&failed)), (Some(2), String::new()));
+    let told = stderr(&failed);
+    assert!(told.contains("error: the base: base, arm64-4k, cpu max: the kernel pan"), "{told}");
+    let judged = world.run(&format!("{range} --fail-on reclaim>1%"));
+    assert_eq!(judged.status.code(), Some(125), "{}", stderr(&judged));
+    assert_eq!(printed(&judged), "");
+}
+
+#[test]
+fn counts_and_helpers_are_those_of_the_base() {
+    let world = world(&["half fewer\n", "half lies\n", "half\n"]);
+    let text = ended(&world, "series start..main reclaim-file order=4", 1);
+    for part in [
+        "  # pgsteal (order=classic): 4 of the base, 3 here\n  \
+            # pgsteal (order=mglru): 4 of the base, 3 here\n  not ok 5 mixed mappings\n",
+        "found the kernel wrong: call 7\n",
+        "\n  not ok 4 helper calls\n  ok 5 mixed mappings\n",
+        &format!("not ok 2 p2: mm:_patch_2\n{OK}ok 3 p3: mm:_patch_3\n"),
+        "instructions saved per 4K page against base",
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+}
+
+#[test]
+fn a_condition_is_judged_for_every_patch() {
+    let world = world(&["third\n", "half\n"]);
+    git(&world, "branch middle main~1");
+    let judged = |range: &str| {
+        let words = format!("series {range} reclaim-file order=4 --fail-on reclaim>1%");
+        let output = world.run(&words);
+        (output.status.code(), stderr(&output))
+    };
+    assert_eq!(judged("start..main").0, Some(0));
+    let (status, told) = judged("middle..main");
+    assert_eq!(status, Some(1), "{told}");
+    assert!(told.contains("reclaim>1%: failed: p1 (reclaim-file): worse by 66.67%"), "{told}");
+}
+
+#[test]
+fn arguments_that_make_no_series() {
+    refused("lab series", &["either a range BASE..HEAD with --tree DIR, or", "--mbox FILE"]);
+    refused("lab series a..b", &["a..b is of a tree's repository: give --tree DIR"]);
+    refused("lab series a..b --tree . --mbox x", &["either a range"]);
+    refused("lab series HEAD --tree .", &["`HEAD`: expected a range BASE..HEAD", "reclaim-file"]);
+    refused("lab series a..b --tree . --json", &["--output FILE", "--ktap FILE"]);
+    refused("lab series a..b --tree . --fail-on reclam>1%", &["`reclam`", "reclaim"]);
+    refused(
+        "lab series a..b --tree . mixed-mappings --fail-on reclaim>1%",
+        &["no metric `reclaim`"],
+    );
+    refused("lab series a..b --tree . helper-calls --runs 5", &["--runs 5"]);
+    refused("lab series a..b --tree /nowhere", &["/nowhere"]);
+    refused("lab series --mbox /nowhere", &["cannot read /nowhere"]);
+    let world = world(&["half\n"]);
+    for (range, part) in [
+        ("start..none", "has no commit `none`"),
+        ("start...main", "expected BASE..HEAD"),
+        ("main..main", "no patch in main..main"),
+    ] {
+        assert_failed(&world.run(&format!("series {range}")), &[part]);
+    }
+}

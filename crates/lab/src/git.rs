@@ -1,0 +1,78 @@
+//! Git, asked for what repositories and mails have. Nothing in a repository is written.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Why git gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// It does not run.
+    #[error("cannot run `git {command}`")]
+    Run {
+        /// Its command.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It failed.
+    #[error("`git {command}` in {directory}: {said}")]
+    Failed {
+        /// Its command.
+        command: String,
+        /// Where.
+        directory: String,
+        /// What it said.
+        said: String,
+    },
+}
+
+/// Variables that name a repository in place of the directory: git sets them for what it starts.
+const REPOSITORY: [&str; 5] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"];
+
+/// Git in a directory, without what the user's terminal has to do with.
+pub(super) fn command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(directory).args(arguments);
+    REPOSITORY.iter().for_each(|variable| {
+        command.env_remove(variable);
+    });
+    command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What git prints, given this input.
+pub(super) fn git(
+    directory: &Path,
+    arguments: &[&str],
+    input: Option<&[u8]>,
+) -> Result<Vec<u8>, GitError> {
+    let name = || arguments[0].to_owned();
+    let failed = |source| GitError::Run { command: name(), source };
+    let mut command = command(directory, arguments);
+    if input.is_some() {
+        command.stdin(Stdio::piped());
+    }
+    let mut child = command.spawn().map_err(failed)?;
+    // What it says before it has read all is far less than a pipe holds. One that ends without
+    // reading says why.
+    let fed = match (child.stdin.take(), input) {
+        (Some(mut stdin), Some(input)) => stdin.write_all(input),
+        _ => Ok(()),
+    };
+    let output = child.wait_with_output().map_err(failed)?;
+    if output.status.success() {
+        return fed.map(|()| output.stdout).map_err(failed);
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let said = if said.is_empty() { output.status.to_string() } else { said };
+    Err(GitError::Failed { command: name(), directory: directory.display().to_string(), said })
+}
+
+/// The same, of an answer that is text of one line.
+pub(super) fn line(directory: &Path, arguments: &[&str]) -> Result<String, GitError> {
+    let answer = git(directory, arguments, None)?;
+    Ok(String::from_utf8_lossy(&answer).trim().to_owned())
+}

@@ -1,0 +1,191 @@
+use super::*;
+use std::fs;
+use std::process::Command;
+use tempfile::{TempDir, tempdir};
+
+/// A repository with a commit for each text of one file; the first is tagged `start`.
+struct Repository(TempDir);
+
+impl Repository {
+    fn new(texts: &[&str]) -> Self {
+        let repository = Self(tempdir().unwrap());
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        for (text, number) in texts.iter().zip(0..) {
+            repository.commit(text, &format!("mm: make {number}"));
+            if number == 0 {
+                repository.git(&["tag", "start"]);
+            }
+        }
+        repository
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let person = ["-c", "user.name=A", "-c", "user.email=a@b"];
+        let mut command = Command::new("git");
+        command.current_dir(self.path()).args(person).args(arguments);
+        let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn commit(&self, text: &str, subject: &str) {
+        fs::write(self.path().join("a.c"), text).unwrap();
+        self.git(&["add", "a.c"]);
+        self.git(&["commit", "--quiet", "--message", subject]);
+    }
+
+    fn series(&self, range: &str) -> Result<Series, String> {
+        Series::of_range(self.path(), range).map_err(|error| error.to_string())
+    }
+
+    fn error(&self, range: &str) -> String {
+        self.series(range).unwrap_err()
+    }
+}
+
+fn subjects(series: &Series) -> Vec<String> {
+    series.patches.iter().map(Patch::subject).collect()
+}
+
+fn mails(text: &str) -> Result<Series, String> {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("s.mbox");
+    fs::write(&path, text).unwrap();
+    Series::of_mails(&path, Source::Tree("/linux".into())).map_err(|error| error.to_string())
+}
+
+/// A mail of an mbox.
+fn mail(subject: &str, headers: &str, body: &str) -> String {
+    format!(
+        "From git@z Thu Jan  1 00:00:00 1970\nFrom: A <a@b>\nDate: Mon, 23 Nov 2026 10:00:00 +0000\n\
+         Subject: {subject}\n{headers}\n{body}\n"
+    )
+}
+
+const DIFF: &str = "\
+Why.
+---
+ a.c | 2 +-
+
+diff --git a/a.c b/a.c
+--- a/a.c
++++ b/a.c
+@@ -1 +1 @@
+-a = 1;
++a = 2;
+";
+
+#[test]
+fn a_range_gives_its_base_and_a_patch_for_each_commit() {
+    let repository = Repository::new(&["zero\n", "one\n", "two\n"]);
+    let tree = repository.git(&["rev-parse", "start^{tree}"]);
+    let commit = repository.git(&["rev-parse", "start"]);
+    // What is not committed, and what the user's diffs look like, does not matter.
+    fs::write(repository.path().join("a.c"), "mine\n").unwrap();
+    for setting in ["diff.noprefix", "diff.mnemonicPrefix", "color.ui", "format.attach"] {
+        repository.git(&["config", setting, "true"]);
+    }
+    let series = repository.series("start..main").unwrap();
+    assert_eq!(subjects(&series), ["mm: make 1", "mm: make 2"]);
+    assert_eq!(series.patches[0].name, "1 (`mm: make 1`)");
+    let text = String::from_utf8(series.patches[1].text.clone()).unwrap();
+    assert!(text.contains("\n--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-one\n+two\n"), "{text}");
+    let Source::Commit(base) = &series.base else { panic!("{series:?}") };
+    assert_eq!((&*base.tree, &*base.commit), (tree.trim(), commit.trim()));
+    assert!(base.repository.join("HEAD").is_file() && base.repository.is_absolute());
+    assert_eq!(fs::read_to_string(repository.path().join("a.c")).unwrap(), "mine\n");
+    assert_eq!(repository.series("start..").unwrap(), series);
+    let kernels = series.kernels();
+    let names = kernels.iter().map(|kernel| (kernel.name.as_str(), kernel.patches.len()));
+    assert_eq!(names.collect::<Vec<_>>(), [("base", 0), ("p1", 1), ("p2", 2)]);
+}
+
+#[test]
+fn a_commit_that_changes_nothing_is_passed_over() {
+    let repository = Repository::new(&["zero\n"]);
+    repository.git(&["commit", "--quiet", "--allow-empty", "--message", "a cover letter"]);
+    assert!(repository.error("start..").contains("no patch in start..:"));
+    repository.commit("one\n", "mm: one # and `more`");
+    let series = repository.series("start..main").unwrap();
+    assert_eq!(subjects(&series), ["mm: one # and `more`"]);
+}
+
+#[test]
+fn ranges_that_are_no_series_are_refused() {
+    let repository = Repository::new(&["zero\n", "one\n"]);
+    for range in ["start", "start...main", "..main", "--all..main", "start..--all"] {
+        assert!(repository.error(range).contains("expected BASE..HEAD"), "{range}");
+    }
+    assert!(repository.error("main..main").starts_with("there is no patch in main..main"));
+    assert!(repository.error("main..start").starts_with("there is no patch in main..start"));
+    assert!(repository.error("start..none").ends_with("has no commit `none`"));
+    let start = repository.git(&["rev-parse", "--short=12", "start"]);
+    repository.git(&["checkout", "--quiet", "-b", "side", "start"]);
+    repository.git(&["commit", "--quiet", "--allow-empty", "--message", "side"]);
+    let error = repository.error("side..main");
+    let expected = format!("side is not among the ancestors of main: expected {}..", start.trim());
+    assert!(error.starts_with(&expected), "{error}");
+    repository.git(&["merge", "--quiet", "--message", "mm: both", "main"]);
+    let error = repository.error("start..side");
+    assert!(error.contains("(`mm: both`) is a merge"), "{error}");
+    let elsewhere = tempdir().unwrap();
+    let error = Series::of_range(elsewhere.path(), "a..b").unwrap_err().to_string();
+    assert!(error.contains("not a git repository"), "{error}");
+}
+
+#[test]
+fn mails_are_decoded_and_the_cover_letter_is_passed_over() {
+    let cover = mail("[PATCH v2 0/2] mm: both", "", "Both.\n\n a.c | 2 +-\n");
+    let quoted = DIFF.replace('=', "=3D").replace("Why", "Why=20");
+    let header = "MIME-Version: 1.0\nContent-Type: text/plain; charset=UTF-8\n\
+        Content-Transfer-Encoding: quoted-printable\n";
+    let one = mail("[PATCH v2 1/2] mm: one,\n =?UTF-8?q?for_J=C3=B6rg?=", header, &quoted);
+    // `a = 2;` becomes `a = 3;`, with the line ends of other systems.
+    let two = "V2h5Lg0KLS0tDQpkaWZmIC0tZ2l0IGEvYS5jIGIvYS5jDQotLS0gYS9hLmMNCisrKyBiL2EuYw0KQEAg\n\
+        LTEgKzEgQEANCi1hID0gMjsNCithID0gMzsNCg==\n";
+    let header = header.replace("quoted-printable", "base64");
+    let two = mail("[PATCH v2 2/2] mm: two", &header, two);
+    let series = mails(&format!("{cover}{one}{two}")).unwrap();
+    assert_eq!(subjects(&series), ["mm: one, for Jörg", "mm: two"]);
+    let texts: Vec<_> = series.patches.iter().map(|p| String::from_utf8_lossy(&p.text)).collect();
+    assert!(texts[0].contains("\n-a = 1;\n+a = 2;\n"), "{}", texts[0]);
+    assert!(texts[1].contains("\n-a = 2;\n+a = 3;\n"), "{}", texts[1]);
+}
+
+#[test]
+fn a_file_of_format_patch_is_one_of_mails() {
+    let repository = Repository::new(&["zero\n", "one\n", "two\n"]);
+    let text = repository.git(&["format-patch", "--stdout", "--cover-letter", "start.."]);
+    assert_eq!(subjects(&mails(&text).unwrap()), ["mm: make 1", "mm: make 2"]);
+    let one = repository.git(&["format-patch", "--stdout", "-1"]);
+    let bare = one.split_once('\n').unwrap().1;
+    assert_eq!(subjects(&mails(bare).unwrap()), ["mm: make 2"]);
+}
+
+#[test]
+fn mails_that_are_no_series_are_refused() {
+    let patch = |subject: &str| mail(subject, "", DIFF);
+    let reply = mail("Re: [PATCH] mm: one", "", "> a patch\n\nLooks good.\n");
+    let error = mails(&(patch("[PATCH] mm: one") + &reply)).unwrap_err();
+    assert!(
+        error.ends_with(
+            "mail 2 (`Re: [PATCH] mm: one`) is not a patch: \
+        it has no `+++ b/FILE` line"
+        ),
+        "{error}"
+    );
+    for (first, second, found) in [("3/3", "1/3", 3), ("1/3", "3/3", 3), ("1/2", "1/2", 1)] {
+        let [first, second] = [first, second].map(|n| patch(&format!("[PATCH {n}] mm: x")));
+        let error = mails(&(first + &second)).unwrap_err();
+        assert!(error.contains(&format!("is patch {found}, expected patch ")), "{error}");
+    }
+    let cover = mail("[PATCH 0/1] mm: x", "", "Why.");
+    assert!(mails(&cover).unwrap_err().ends_with("s.mbox: there is no patch in it"));
+    assert!(mails("").unwrap_err().contains("there is no patch in it"));
+    let none = Series::of_mails(Path::new("/no/such.mbox"), Source::Tree("/x".into()));
+    assert!(none.unwrap_err().to_string().contains("cannot read /no/such.mbox"));
+}
