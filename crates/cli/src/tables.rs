@@ -126,7 +126,7 @@ pub(crate) fn sizes(
     }
     let fields = set.records.first().map(|record| {
         let mut fields = record.fields.clone();
-        fields.remove("size");
+        fields.retain(|name, _| name != "size");
         pairs(&fields)
     });
     format!("{}\n\n{grid}", fields.unwrap_or_default())

@@ -171,7 +171,7 @@ fn common(set: &RecordSet, of: fn(&Record) -> &Labels) -> Labels {
     let mut records = set.records.iter().map(of);
     let mut same = records.next().cloned().unwrap_or_default();
     for labels in records {
-        same.retain(|name, value| labels.get(name) == Some(value));
+        same.retain(|name, value| labels.get(name).is_some_and(|other| other == value));
     }
     same
 }

@@ -129,7 +129,7 @@ fn without_code(file: &RecordFile) -> Cow<'_, RecordFile> {
     let mut file = file.clone();
     let records = file.sets.iter_mut().flat_map(|set| &mut set.records);
     for record in records.filter(|record| record.ground == Ground::Check) {
-        record.fields.append(&mut record.variant);
+        record.fields.extend(std::mem::take(&mut record.variant));
     }
     Cow::Owned(file)
 }

@@ -88,7 +88,7 @@ impl Checked for AccessPatterns {
     fn record_labels(&self) -> Labels {
         let mut labels = self.labels();
         if self.pattern != Pattern::HotRandom {
-            labels.remove("hot");
+            labels.retain(|name, _| name != "hot");
         }
         labels
     }

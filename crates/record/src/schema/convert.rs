@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use uuid::{Uuid, uuid};
 
+use super::labels::Labels;
 use super::read::{self, ReadError};
 use super::types::{
-    Basis, Better, Bound, Claim, Ground, Labels, Machine, Metric, Record, RecordSet, Run, VERSION,
+    Basis, Better, Bound, Claim, Ground, Machine, Metric, Record, RecordSet, Run, VERSION,
 };
 use super::validate::InvalidRecord;
 use crate::stats::{Interval, Kind};

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::slice;
 
-use super::types::{Labels, Record, RecordFile, RecordSet};
+use super::labels::Labels;
+use super::types::{Record, RecordFile, RecordSet};
 use super::validate::{InvalidRecord, validate};
 
 /// Why no CSV was written.

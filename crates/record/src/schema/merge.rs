@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 
-use super::types::{Basis, Ground, Labels, Machine, Metric, Record, RecordFile, RecordSet, Run};
+use super::labels::Labels;
+use super::types::{Basis, Ground, Machine, Metric, Record, RecordFile, RecordSet, Run};
 use super::validate::InvalidRecord;
 
 /// The axis that [`RecordFile::label`] gives variants.

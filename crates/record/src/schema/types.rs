@@ -1,11 +1,11 @@
 //! The types of a record set, as they stand in JSON.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
+use super::labels::Labels;
 use super::matrix::Matrix;
 use super::sequence::Sequence;
 use super::series::Series;
@@ -16,9 +16,6 @@ pub const SCHEMA: &str = "pageout-record";
 
 /// The schema version this crate reads and writes.
 pub const VERSION: u32 = 2;
-
-/// Names with their values, in name order: scenario fields, or the axes of a variant.
-pub type Labels = BTreeMap<String, String>;
 
 /// What a file holds: a set for each run that is in it, one or more.
 #[derive(Debug, Clone, PartialEq)]

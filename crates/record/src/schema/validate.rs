@@ -6,12 +6,11 @@ use std::slice;
 
 use uuid::Uuid;
 
+use super::labels::Labels;
 use super::matrix::Matrix;
 use super::sequence::Sequence;
 use super::series::Series;
-use super::types::{
-    Activity, Basis, Bound, Ground, Labels, Metric, Record, RecordFile, RecordSet, Told,
-};
+use super::types::{Activity, Basis, Bound, Ground, Metric, Record, RecordFile, RecordSet, Told};
 use crate::stats::Interval;
 
 /// A record file that breaks a rule of the format.
