@@ -237,6 +237,16 @@ fn a_hundred_thousand_rows_make_a_page_that_says_what_is_missing() {
 }
 
 #[test]
+fn a_variant_that_names_no_axis_is_compared_with_those_that_do() {
+    let one = |variant: &[(&str, &str)], of| record(&[], variant, vec![measured("age", vec![of])]);
+    let set = RecordSet::new(run(), vec![one(&[], 5.0), one(&[("young", "line")], 4.0)]).into();
+    let tables = Table::of_each_scenario(&set).unwrap();
+    let [table] = &tables[..] else { panic!("one table: {tables:?}") };
+    assert_eq!((&*table.comparison.base, &*table.comparison.others[0]), ("-", "line"));
+    assert!(page_of(&set, &tables).unwrap().contains("line"));
+}
+
+#[test]
 fn a_curve_of_many_places_keeps_its_ends_and_the_largest_median() {
     let one = |i: u32, young: &str, of: f64| {
         let value = Metric::new("age", "ns", Basis::Counted, Better::Lower, vec![of]);

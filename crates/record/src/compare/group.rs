@@ -128,7 +128,7 @@ impl<'a> Group<'a> {
         self.variants.iter().map(|variant| choice(variant.labels, axis)).collect()
     }
 
-    /// Index of the one variant that has all choices of `base`.
+    /// Index of the variant that is `base`, or else of the one that has all of its choices.
     pub(super) fn base(&self, base: &Labels) -> Result<usize, CompareError> {
         let fits =
             |variant: &Variant<'_>| base.iter().all(|(axis, c)| choice(variant.labels, axis) == c);
@@ -137,8 +137,10 @@ impl<'a> Group<'a> {
         let list = |indices: &mut dyn Iterator<Item = usize>| {
             indices.map(|i| pairs(self.variants[i].labels)).collect::<Vec<_>>().join("; ")
         };
+        let is_base = |index: &usize| self.variants[*index].labels == base;
         match fitting[..] {
             [one] => Ok(one),
+            _ if let Some(one) = fitting.iter().copied().find(is_base) => Ok(one),
             [] => Err(CompareError::NoBase {
                 group: self.name(),
                 base: pairs(base),

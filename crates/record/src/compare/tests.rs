@@ -143,6 +143,20 @@ fn metrics_of_one_variant_may_come_of_two_records() {
     assert_eq!(compare(&set(records), &Labels::new()).unwrap().rows.len(), 2);
 }
 
+/// Nothing tells it from the others but what they name besides.
+#[test]
+fn the_base_itself_is_chosen_among_variants_that_fit_it() {
+    let time = |value| vec![metric("time", Basis::Counted, &[value])];
+    let whole = [("flush", "sync"), ("young", "line")];
+    for named in 0..2 {
+        let records = vec![record("0", &whole, time(1.0)), record("0", &whole[..named], time(2.0))];
+        let got = compare(&set(records), &labels(&whole[..named])).unwrap();
+        assert_eq!(got.rows[0].base.unwrap().median, 2.0, "{named} axes named");
+        let change = got.rows[0].others[0].unwrap();
+        assert_eq!((change.summary.median, change.percent), (1.0, Some(50.0)));
+    }
+}
+
 #[test]
 fn errors_say_what_there_is() {
     let time = || vec![metric("time", Basis::Counted, &[1.0])];
