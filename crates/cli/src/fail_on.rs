@@ -100,7 +100,7 @@ pub(crate) fn judged(
     base: &Labels,
     along: Option<&str>,
 ) -> Result<Outcome, CliError> {
-    let mut worst = Outcome::Held;
+    let mut worst = Outcome::NotShown;
     if conditions.is_empty() {
         return Ok(worst);
     }
@@ -122,7 +122,7 @@ pub(crate) fn judged(
 /// The exit status of an outcome.
 pub(crate) const fn status(of: Outcome) -> u8 {
     match of {
-        Outcome::Held => 0,
+        Outcome::NotShown => 0,
         Outcome::Undecided => UNDECIDED,
         Outcome::Failed => FAILED,
     }

@@ -109,8 +109,8 @@ fn runs_in_turn_are_compared_pair_by_pair() {
     assert_eq!(failed.status.code(), Some(1), "{told}");
     let expected = "failed: after (reclaim-file): worse by 10.00% [10.00%, 10.00%], 6 pairs";
     assert!(told.contains(expected), "{told}");
-    let held = files.compare(&["--fail-on", "whole reclaim>11%", "--bisect"]);
-    assert_eq!(held.status.code(), Some(0), "{}", stderr(&held));
+    let passed = files.compare(&["--fail-on", "whole reclaim>11%", "--bisect"]);
+    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
     let other = files.compare(&["--base", "label=after", SLOWER[0], SLOWER[1]]);
     assert_eq!(other.status.code(), Some(0), "faster than the base: {}", stderr(&other));
 }

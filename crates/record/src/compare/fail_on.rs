@@ -38,8 +38,8 @@ pub enum FailOnError {
 /// What came of a condition, or of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// No variant is worse by more, as far as is shown.
-    Held,
+    /// No variant is shown to be worse by more. One may be all the same.
+    NotShown,
     /// It cannot be told: runs are too few, or the metric is missing.
     Undecided,
     /// A variant is worse by more.
@@ -51,7 +51,7 @@ pub enum Outcome {
 pub struct Judged {
     /// The outcome in the worst place.
     pub outcome: Outcome,
-    /// A line for each place in which it did not hold, or one that says that it did.
+    /// A line for each place in which it failed or is undecided, or one that says that none did.
     pub lines: Vec<String>,
 }
 
@@ -100,13 +100,13 @@ impl FailOn {
             return Ok(Judged { outcome: Outcome::Undecided, lines });
         };
         let lines = match outcome {
-            Outcome::Held => vec![format!("{self}: held, in {} of {0}", found.len())],
+            Outcome::NotShown => vec![format!("{self}: not shown, in {} of {0}", found.len())],
             _ => found.into_iter().filter_map(|(_, line)| line).collect(),
         };
         Ok(Judged { outcome, lines })
     }
 
-    /// What came of it for one variant in one row; and a line, unless it held.
+    /// What came of it for one variant in one row; and a line, unless nothing is shown.
     fn of_change(
         &self,
         row: &Row,
@@ -130,7 +130,7 @@ impl FailOn {
                 let line = format!("{self}: failed: {place}: {told}{by}{pairs}");
                 (Outcome::Failed, Some(line))
             }
-            _ => (Outcome::Held, None),
+            _ => (Outcome::NotShown, None),
         }
     }
 }

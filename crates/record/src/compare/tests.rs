@@ -238,13 +238,13 @@ fn conditions_are_judged_by_verdicts() {
     let of = |condition, base: &[Metric], new: &[Metric]| judged(condition, base, new).outcome;
     let (slow, fast) = (time(&series(200.0)), time(&series(100.0)));
     assert_eq!(of("time>3%", &fast, &slow), Outcome::Failed);
-    assert_eq!(of("time>100%", &fast, &slow), Outcome::Held, "worse by less");
-    assert_eq!(of("time>3%", &slow, &fast), Outcome::Held);
+    assert_eq!(of("time>100%", &fast, &slow), Outcome::NotShown, "worse by less");
+    assert_eq!(of("time>3%", &slow, &fast), Outcome::NotShown);
     assert_eq!(of("time>0%", &time(&[1.0]), &time(&[9.0])), Outcome::Undecided);
     assert_eq!(of("rime>3%", &fast, &slow), Outcome::Undecided, "no such metric");
     assert_eq!(of("visits>3%", &count(1.0), &fast), Outcome::Undecided, "one has it");
     assert_eq!(of("visits>3%", &count(0.0), &count(1.0)), Outcome::Failed, "from nothing");
-    assert_eq!(of("visits>3%", &count(100.0), &count(103.0)), Outcome::Held, "not by more");
+    assert_eq!(of("visits>3%", &count(100.0), &count(103.0)), Outcome::NotShown, "not by more");
     let told = judged("time>3%", &fast, &slow).lines.concat();
     assert_eq!(told, "time>3%: failed: line (sweep): worse by 95.69%");
 }
