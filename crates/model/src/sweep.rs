@@ -46,7 +46,7 @@ pub struct FlushSweep {
 
 /// What the sweep tells of each machine, in this order.
 pub const REPORTED: [MetricSpec; 9] =
-    [FLUSHING, STOLEN, WHOLE, REPETITION, CPU_SHARE, BROADCASTS, BARRIERS, ROUNDS, INTERRUPTS];
+    [WHOLE, REPETITION, FLUSHING, STOLEN, CPU_SHARE, BROADCASTS, BARRIERS, ROUNDS, INTERRUPTS];
 
 impl FlushSweep {
     /// Powers of two up to the most cores there may be.
@@ -175,7 +175,12 @@ mod tests {
         let mut steps = 0;
         let records = sweep.records(&mut |done, of| steps = done * 100 + of).expect("a size");
         assert_eq!((records.len(), steps), (2 * 3 * 2 * 2, 1212));
-        let flushing = |record: &Record| record.metrics[0].values[0];
+        let flushing = |record: &Record| {
+            let found = record.metrics.iter().find(|metric| metric.name == FLUSHING.name);
+            found.expect("what flushes take is told").values[0]
+        };
+        let first = |record: &Record| record.metrics[0].name == WHOLE.name;
+        assert!(records.iter().all(first), "the whole stands before its parts");
         // Interrupts wait for the batch; a broadcast is issued for each page either way.
         let saved = |record: &Record| match &record.fields["platform"][..] {
             "x86-server-class" => 3.0,
@@ -202,6 +207,8 @@ mod tests {
         };
         let records = sweep.records(&mut |_, _| ()).expect("a size");
         assert_eq!(records.len(), 2 * 2 * 2);
+        let first = |record: &Record| record.metrics[0].name == REPETITION.name;
+        assert!(records.iter().all(first), "the whole stands before its parts");
         let time = |record: &Record| {
             let found = record.metrics.iter().find(|metric| metric.name == REPETITION.name);
             found.expect("repetitions are told").values[0]
