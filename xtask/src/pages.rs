@@ -55,6 +55,7 @@ pub(crate) fn test() -> Result<Vec<String>> {
         cmd::output(pageout).with_context(|| format!("the page {name} is made"))?;
     }
     hostile(&program, &pages)?;
+    traced(&program, &pages)?;
     let mut node = cmd::program("node");
     node.current_dir(&place).arg("test.mjs").arg(&pages);
     cmd::run_keeping(&mut node, |line| line.starts_with("test result: "))
@@ -66,6 +67,22 @@ fn hostile(program: &Path, pages: &Path) -> Result<()> {
     let mut pageout = cmd::program(program);
     pageout.arg("report").arg(records).arg("--output").arg(pages.join("hostile.html"));
     cmd::output(&mut pageout).map(drop)
+}
+
+/// A page of a program's history under a limit. The program uses eight pages all the time, and
+/// sweeps over 56 others: a trace so short is replayed at once.
+fn traced(program: &Path, pages: &Path) -> Result<()> {
+    let (log, trace) = (pages.join("accesses.txt"), pages.join("accesses.pgt"));
+    let page = |i: u32| if i.is_multiple_of(2) { i / 2 % 8 } else { 8 + i / 2 % 56 };
+    let access = |i: u32| format!(" {} {:08x},8\n", ["S", "L"][i as usize % 2], page(i) << 12);
+    fs::write(&log, (0..4096).map(access).collect::<String>())?;
+    let mut import = cmd::program(program);
+    import.args(["trace", "import", "--epoch", "128"]).arg(&log).arg("--output").arg(&trace);
+    cmd::output(&mut import)?;
+    let words = "compare trace limit=50% format=x86-64 --runs 1 --base lru=classic --new lru=mglru";
+    let mut pageout = cmd::program(program);
+    pageout.args(words.split(' ')).arg("--trace").arg(&trace);
+    cmd::output(pageout.arg("--html").arg(pages.join("trace.html"))).map(drop)
 }
 
 /// The folder of built things.
