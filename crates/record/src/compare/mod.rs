@@ -94,9 +94,10 @@ impl<'a> From<&'a RecordSet> for Chosen<'a> {
 /// Compares every variant with the base, within records of one scenario, ground, seed and fields.
 ///
 /// `base` names the axes it takes to tell the base from the other variants; an axis it leaves out
-/// may have any choice. A variant that names the same axes goes before others that fit. Measured metrics are tested (two-sided Mann-Whitney, all tests of the
-/// table one Holm family at [`ALPHA`]); counted and computed ones are not: where they differ, they
-/// differ. Published records are left out.
+/// may have any choice. A variant that names the same axes goes before others that fit. Measured
+/// metrics are tested (two-sided Mann-Whitney, all tests of the table one Holm family at
+/// [`ALPHA`]); counted and computed ones are not: where they differ, they differ. Published records
+/// are left out.
 ///
 /// # Errors
 /// [`CompareError`] where the set is invalid, a group has no base or several, or metrics do not
