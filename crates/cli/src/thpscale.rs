@@ -153,7 +153,7 @@ impl Titles {
     fn of(set: &RecordSet) -> Self {
         let same = common(set, |record| &record.variant);
         let axes = set.records.iter().flat_map(|record| record.variant.keys());
-        let mut differ: Vec<_> = axes.filter(|axis| !same.contains_key(*axis)).cloned().collect();
+        let mut differ: Vec<_> = axes.filter(|axis| !same.contains_key(axis)).cloned().collect();
         differ.sort();
         differ.dedup();
         Self(differ)

@@ -325,7 +325,8 @@ mod tests {
 
     #[test]
     fn lists_are_told_where_reclaim_is() {
-        let axes = |variant: Variant, axes| variant.labels(axes).into_keys().collect::<Vec<_>>();
+        let axes =
+            |variant: Variant, axes| variant.labels(axes).keys().cloned().collect::<Vec<_>>();
         assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Aging), ["flush", "young"]);
         let all = ["flush", "lru", "shootdown", "unmap", "young"];
         assert_eq!(axes(Variant::MGLRU_BEFORE, Axes::Reclaim), all);

@@ -109,7 +109,7 @@ fn differences(
     // Fields that tell the rows apart, and no others.
     let first = times.first()?;
     let differs =
-        |name: &&String| times.iter().any(|row| row.fields.get(*name) != first.fields.get(*name));
+        |name: &&String| times.iter().any(|row| row.fields.get(name) != first.fields.get(name));
     let mut names: Vec<&String> = times.iter().flat_map(|row| row.fields.keys()).collect();
     names.sort();
     names.dedup();
@@ -120,7 +120,7 @@ fn differences(
     let heads = heads.map(|other| (format!("{other} {title}").trim_end().to_owned(), Align::Right));
     let mut grid = Grid::new(labels.chain(metric).chain(heads));
     for row in times {
-        let field = |name: &&String| row.fields.get(*name).cloned().unwrap_or_default();
+        let field = |name: &&String| row.fields.get(name).cloned().unwrap_or_default();
         let saved = columns.clone().map(|column| match pair(row, column) {
             Some((before, after)) => exact(tenths(before.median - after.median)),
             None => "-".to_owned(),
