@@ -6,7 +6,8 @@ use std::{env, fs};
 /// Where the lab's files are.
 const LAB: &str = "files";
 /// Those whose files are listed.
-const FOLDERS: [&str; 6] = ["init", "bench", "plugin", "series", "before-7.3", "questions-7.3"];
+const FOLDERS: [&str; 7] =
+    ["init", "bench", "plugin", "series", "before-7.3", "questions-7.3", "queue-7.3"];
 
 fn main() {
     println!("cargo::rerun-if-changed={LAB}");

@@ -19,16 +19,16 @@ pub(super) const SWAP: &str = text!("config/swap.config");
 /// The proc file that is added to every kernel as `mm/pageout_lab.c`.
 pub(super) const PROC_FILE: &str = text!("kernel/pageout_lab.c");
 
-/// The patch that adds the kernel selftest.
-pub(super) const SELFTEST: &str =
-    text!("queue-7.3/0001-selftests-mm-test-young-bits-of-large-folios-in-recl.patch");
+/// The patch that adds the kernel selftest: the first of the queue.
+pub(super) const SELFTEST: &str = QUEUE_7_3[0].1;
 
 /// The template of the script that measures a real machine.
 pub(super) const SCRIPT: &str = text!("script/measure.sh");
 
 // Whole folders, in the order of their files' names: `INIT`, the test machine's first process;
 // `BENCH`, the benchmark; `PLUGIN`, the emulator's; `SERIES`, our patches for Linux 6.12;
-// `BEFORE_7_3`, those that take batches out of Linux 7.3; `QUESTIONS_7_3`, those that ask it.
+// `BEFORE_7_3`, those that take batches out of Linux 7.3; `QUESTIONS_7_3`, those that ask it;
+// `QUEUE_7_3`, those that make it faster.
 include!(concat!(env!("OUT_DIR"), "/lab.rs"));
 
 #[cfg(test)]
@@ -41,9 +41,11 @@ mod tests {
             assert!(files.iter().any(|(name, _)| *name == wanted), "{wanted}");
             assert!(files.is_sorted());
         }
-        for (number, (name, text)) in (1..).zip(SERIES) {
-            assert!(name.starts_with(&format!("{number:04}-")), "{name}");
-            assert!(text.contains("\nSubject: [PATCH"), "{name}");
+        for series in [SERIES, QUEUE_7_3] {
+            for (number, (name, text)) in (1..).zip(series) {
+                assert!(name.starts_with(&format!("{number:04}-")), "{name}");
+                assert!(text.contains("\nSubject: [PATCH"), "{name}");
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::assets::{BEFORE_7_3, File, QUESTIONS_7_3, SERIES};
+use super::assets::{BEFORE_7_3, File, QUESTIONS_7_3, QUEUE_7_3, SERIES};
 use super::patch::Patch;
 
 /// The batches that Linux 7.3 has and kernels before it had not, in the order in which a kernel
@@ -86,14 +86,10 @@ impl Release {
                 BATCHES.into_iter().map(|name| named(BEFORE_7_3, name)).collect()
             }
             Self::Linux7_3 => {
-                let patch = named(BEFORE_7_3, build).or_else(|| named(QUESTIONS_7_3, build))?;
-                Some(vec![patch])
+                let alone = named(BEFORE_7_3, build).or_else(|| named(QUESTIONS_7_3, build));
+                alone.map(|patch| vec![patch]).or_else(|| up_to('q', QUEUE_7_3, build))
             }
-            Self::Linux6_12 => {
-                let is = |n: &usize| build == format!("s{n}");
-                let last = (1..=SERIES.len()).find(is)?;
-                Some(SERIES[..last].iter().map(patch).collect())
-            }
+            Self::Linux6_12 => up_to('s', SERIES, build),
         }
     }
 
@@ -103,7 +99,7 @@ impl Release {
             Self::Linux7_3 => {
                 let questions = QUESTIONS_7_3.iter().map(|(file, _)| kernel_of(file));
                 let all = BATCHES.into_iter().chain([NO_BATCH]).chain(questions);
-                all.collect::<Vec<_>>().join(", ")
+                format!("{}, q1 to q{}", all.collect::<Vec<_>>().join(", "), QUEUE_7_3.len())
             }
             Self::Linux6_12 => format!("s1 to s{}", SERIES.len()),
         };
@@ -118,6 +114,12 @@ fn kernel_of(file: &str) -> &str {
 
 fn named(files: &[File], kernel: &str) -> Option<Patch> {
     files.iter().find(|(file, _)| kernel_of(file) == kernel).map(patch)
+}
+
+/// The first patches of a series, as many as the kernel's name says after its letter: `s3`.
+fn up_to(letter: char, series: &[File], kernel: &str) -> Option<Vec<Patch>> {
+    let last = (1..=series.len()).find(|n| kernel == format!("{letter}{n}"))?;
+    Some(series[..last].iter().map(patch).collect())
 }
 
 fn patch((name, text): &File) -> Patch {
@@ -153,9 +155,11 @@ mod tests {
     fn a_kernel_of_the_series_has_its_first_patches() {
         assert_eq!(patches(Release::Linux6_12, "stock"), Some(vec![]));
         assert_eq!(patches(Release::Linux6_12, "s3").unwrap().len(), 3);
-        for unknown in ["s0", "s9", "s", "s01", "no-batch", ""] {
+        for unknown in ["s0", "s9", "s", "s01", "q1", "no-batch", ""] {
             assert_eq!(patches(Release::Linux6_12, unknown), None, "{unknown}");
         }
+        assert_eq!(patches(Release::Linux7_3, "q2").unwrap().len(), 2);
+        assert_eq!(patches(Release::Linux7_3, "q0"), None);
     }
 
     #[test]
