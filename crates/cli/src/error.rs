@@ -226,10 +226,15 @@ impl CliError {
     /// The exit status: 1 for a check that failed, 2 for anything else but a series' own.
     pub(crate) fn status(&self) -> u8 {
         match self {
-            Self::Lab(error) if error.is_a_wrong_kernel() => 1,
+            Self::Lab(error) => Self::status_of_lab(error),
             Self::LabSeries { status, .. } => *status,
             _ => 2,
         }
+    }
+
+    /// The exit status of an error of the lab.
+    pub(crate) fn status_of_lab(error: &LabError) -> u8 {
+        if error.is_a_wrong_kernel() { 1 } else { 2 }
     }
 
     /// The message with its causes, in one line.

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use pageout_experiment::input;
 
-use super::patch::{Patch, PatchSet};
+use super::patch::{Patch, PatchSet, tag};
 use super::release::{Release, STOCK};
-use super::series::tag;
 use super::source::Source;
 
 /// The name of the kernel with the user's patches, where they are given without one.

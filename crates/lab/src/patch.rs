@@ -17,3 +17,9 @@ pub struct PatchSet {
     /// What makes it.
     pub patches: Vec<Patch>,
 }
+
+/// A subject's tag and the rest: `PATCH v2 1/3` of `[PATCH v2 1/3] mm: x`.
+pub(super) fn tag(subject: &str) -> (&str, &str) {
+    let tagged = subject.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    tagged.unwrap_or(("", subject))
+}

@@ -8,7 +8,7 @@ use pageout_experiment::input;
 use super::cache::CacheError;
 use super::git::{GitError, git, line};
 use super::kernel::Kernel;
-use super::patch::Patch;
+use super::patch::{Patch, tag};
 use super::patches::is_patch;
 use super::source::{Commit, Source};
 use super::tools::{self, Missing};
@@ -284,12 +284,6 @@ fn mail_of(scratch: &Path, mail: &[u8]) -> Result<Mail, SeriesError> {
     let text = std::fs::read(&path).map_err(CacheError::at(&path))?;
     let place = tag.split_whitespace().find_map(number);
     Ok(Mail { subject: subject.to_owned(), place, text })
-}
-
-/// A subject's tag and the rest: `PATCH v2 1/3` of `[PATCH v2 1/3] mm: x`.
-pub(super) fn tag(subject: &str) -> (&str, &str) {
-    let tagged = subject.strip_prefix('[').and_then(|rest| rest.split_once("] "));
-    tagged.unwrap_or(("", subject))
 }
 
 /// A patch that begins with its subject, so that it is told as others are.

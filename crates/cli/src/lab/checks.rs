@@ -1,6 +1,7 @@
 //! What is checked of each patch of a series, and what came of it.
 
 use super::ktap::{Outcome, Point, Subtest};
+use super::of_kernel;
 use crate::error::CliError;
 use crate::this_run::this_run;
 use pageout_lab::{
@@ -8,7 +9,7 @@ use pageout_lab::{
 };
 use pageout_record::compare::{Comparison, Row, Summary, compare};
 use pageout_record::render::{Labelling, exact};
-use pageout_record::schema::{Better, Labels, Record, RecordSet};
+use pageout_record::schema::{Better, Record, RecordSet};
 
 /// What every kernel of a series runs besides the scenario asked for.
 const CHECKS: [(Scenario, &[&str]); 2] =
@@ -169,8 +170,7 @@ impl<'a> Group<'a> {
         };
         let records = ran.iter().filter_map(|ran| ran.outcome.as_ref().ok()).flatten();
         let set = RecordSet::new(this_run(), records.map(counts).collect());
-        let base: Labels = [("kernel".to_owned(), BASE.to_owned())].into();
-        let compared = if is_whole { Some(compare(&set, &base)?) } else { None };
+        let compared = if is_whole { Some(compare(&set, &of_kernel(BASE))?) } else { None };
         Ok(Self { name, ran, wanted, compared })
     }
 

@@ -88,7 +88,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     output::check(&args.output.paths(), &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.patched.building)?;
-    let base: Labels = [("kernel".to_owned(), kernels[0].name.clone())].into();
+    let base = of_kernel(&kernels[0].name);
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, &[(&set, &base)], |set| {
         let parts = tables::parts(&kernels, &measured);
@@ -143,6 +143,11 @@ fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measu
     let measured = lab.run(kernels, &configs, runs)?;
     warn(&measured);
     Ok(measured)
+}
+
+/// The variant that a kernel is in records.
+fn of_kernel(name: &str) -> Labels {
+    [("kernel".to_owned(), name.to_owned())].into()
 }
 
 /// Says which kernels warned.

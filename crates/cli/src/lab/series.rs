@@ -5,7 +5,7 @@ use super::checks;
 use super::ktap::{Subtest, ktap};
 use super::progress::Told;
 use super::request::Request;
-use super::{elapsed, tables};
+use super::{elapsed, of_kernel, tables};
 use crate::error::CliError;
 use crate::this_run::this_run;
 use crate::{fail_on, output};
@@ -86,10 +86,9 @@ impl Done<'_> {
         let could_not = if args.fail_on.is_empty() { Outcome::Failed } else { Outcome::Undecided };
         if let Some((_, error)) = self.failures().find(|(kernel, _)| *kernel == BASE) {
             // As in every command of the lab, if no condition was to be judged.
-            let status = match (args.fail_on.is_empty(), error.is_a_wrong_kernel()) {
-                (false, _) => fail_on::status(Outcome::Undecided),
-                (true, true) => 1,
-                (true, false) => 2,
+            let status = match args.fail_on.is_empty() {
+                false => fail_on::status(Outcome::Undecided),
+                true => CliError::status_of_lab(error),
             };
             return Err(CliError::LabSeries { message: format!("the base: {error}"), status });
         }
@@ -107,7 +106,7 @@ impl Done<'_> {
             output::say(&format!("failed: {kernel}: {error}"));
         }
         let set = RecordSet::new(this_run(), self.rows());
-        let base: Labels = [("kernel".to_owned(), BASE.to_owned())].into();
+        let base = of_kernel(BASE);
         unless_unread(self.tables(&set, &base, &titles))?;
         let judged = fail_on::judged(&args.fail_on, &set.into(), &base, None)?;
         let of_checks = match results.iter().flat_map(Subtest::failed).collect::<Vec<_>>()[..] {
@@ -143,8 +142,11 @@ impl Done<'_> {
                 let is_there =
                     |of: &&&Record| of.scenario == place.scenario && of.fields == place.fields;
                 let found = records.iter().find(is_there).map(|record| (*record).clone());
-                let variant = || [("kernel".to_owned(), kernel.name.clone())].into();
-                let gap = || Record { variant: variant(), metrics: Vec::new(), ..(*place).clone() };
+                let gap = || Record {
+                    variant: of_kernel(&kernel.name),
+                    metrics: Vec::new(),
+                    ..(*place).clone()
+                };
                 found.unwrap_or_else(gap)
             };
             places.iter().map(row).collect::<Vec<_>>()
