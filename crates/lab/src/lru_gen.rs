@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::build::Built;
 use super::kernel::Kernel;
 use super::measure::Job;
-use super::session::{Lab, LabError, OnFailure, Wanted};
+use super::session::{Lab, LabError, OnFailure, Sources, Wanted};
 use super::target::{Config, Cpu};
 use pageout_experiment::lru_gen::{Backing, Session, Step};
 
@@ -45,7 +45,7 @@ impl Lab<'_> {
         limit: Option<Duration>,
     ) -> Result<Vec<Captured>, LabError> {
         let guest_session = guest_form(session);
-        let jobs = |wanted: &[Wanted]| {
+        let jobs = |wanted: &[Wanted], _: &Sources| {
             self.jobs(wanted, cpus, |_, config, cpu, host| {
                 let job = Job {
                     config,

@@ -19,7 +19,7 @@ use super::plugin::{self, Plugin};
 use super::profile::{Profile, RECLAIM};
 use super::qemu::{self, Machine};
 use super::selftest;
-use super::session::{Done, Lab, LabError, NotBuilt, OnFailure, Wanted, Work};
+use super::session::{Done, Lab, LabError, NotBuilt, OnFailure, Sources, Wanted, Work};
 use super::source::Source;
 use super::target::{Arch, Config, Cpu};
 use pageout_experiment::this_machine::{available_memory, this_run};
@@ -238,14 +238,15 @@ impl Lab<'_> {
             false => None,
         };
         let plugin = |bench: &Bench| object.clone().zip(root(bench));
-        let selftests = match runs.plan.iter().any(Bench::is_selftest) {
-            true => self.selftests(kernels, configs)?,
-            false => BTreeMap::new(),
-        };
-        let selftest = |bench: &Bench, kernel: &Kernel, config: Config| {
-            bench.is_selftest().then(|| selftests[&(kernel.source.clone(), config.arch())].clone())
-        };
-        let jobs = |wanted: &[Wanted]| {
+        let jobs = |wanted: &[Wanted], sources: &Sources| {
+            let selftests = match runs.plan.iter().any(Bench::is_selftest) {
+                true => self.selftests(sources, configs)?,
+                false => BTreeMap::new(),
+            };
+            let selftest = |bench: &Bench, kernel: &Kernel, config: Config| {
+                let of = || selftests[&(kernel.source.clone(), config.arch())].clone();
+                bench.is_selftest().then(of)
+            };
             self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
                 let job = |(place, bench): (usize, &Bench)| Job {
                     config,
@@ -286,13 +287,13 @@ impl Lab<'_> {
     /// The selftest's programs, with the harness of each source.
     fn selftests(
         &self,
-        kernels: &[Kernel],
+        sources: &Sources,
         configs: &[Config],
     ) -> Result<BTreeMap<(Source, Arch), PathBuf>, LabError> {
         let mut programs = BTreeMap::new();
-        for (source, pristine) in self.sources(kernels)? {
+        for (source, pristine) in sources {
             for arch in configs.iter().map(|config| config.arch()) {
-                let program = selftest::compiled(arch, &pristine, &self.cache, self.progress)?;
+                let program = selftest::compiled(arch, pristine, &self.cache, self.progress)?;
                 programs.insert((source.clone(), arch), program);
             }
         }

@@ -171,6 +171,9 @@ pub(super) struct Work<T> {
     pub(super) at_once: usize,
 }
 
+/// The sources of kernels, opened.
+pub(super) type Sources = BTreeMap<Source, Pristine>;
+
 /// What is to be built, what of it is wanted, and what cannot be.
 struct Planning<'s> {
     plans: Vec<Planned<'s>>,
@@ -218,7 +221,7 @@ impl Lab<'_> {
     ///
     /// The first failure.
     pub fn build(&self, kernels: &[Kernel], configs: &[Config]) -> Result<Vec<Built>, LabError> {
-        let each = |wanted: &[Wanted]| {
+        let each = |wanted: &[Wanted], _: &Sources| {
             let items = (0..wanted.len()).map(|place| (place, ())).collect();
             Ok(Work { items, at_once: 1 })
         };
@@ -227,14 +230,14 @@ impl Lab<'_> {
 
     /// Builds every kernel under every configuration, as far as they are not there, and does the
     /// work of each as soon as it is there, several pieces at once. `work_of` names the work by the
-    /// place of its kernel; the results are in the same order. The first piece of work that fails
-    /// ends all.
+    /// place of its kernel, and may read the kernels' sources; the results are in the same order.
+    /// The first piece of work that fails ends all.
     pub(super) fn build_for<T: Sync, R: Send>(
         &self,
         kernels: &[Kernel],
         configs: &[Config],
         on_failure: OnFailure,
-        work_of: impl FnOnce(&[Wanted]) -> Result<Work<T>, LabError>,
+        work_of: impl FnOnce(&[Wanted], &Sources) -> Result<Work<T>, LabError>,
         work: impl Fn(Built, &T, &AtomicBool) -> Result<R, LabError> + Sync,
     ) -> Result<Done<R>, LabError> {
         let sources = self.sources(kernels)?;
@@ -247,7 +250,7 @@ impl Lab<'_> {
         let trees = missing.iter().map(|plan| plan.output()).collect();
         room::to_build(&self.cache, missing.len(), &trees, self.progress)?;
         self.progress.expect(missing.len());
-        let Work { items, at_once } = work_of(&wanted)?;
+        let Work { items, at_once } = work_of(&wanted, &sources)?;
         // Kernels that are there come first, so that nothing waits while it could be done.
         let mut order: Vec<usize> = (0..plans.len()).collect();
         order.sort_by_key(|plan| !plans[*plan].built.is_there());
@@ -328,11 +331,8 @@ impl Lab<'_> {
         }
     }
 
-    pub(super) fn sources(
-        &self,
-        kernels: &[Kernel],
-    ) -> Result<BTreeMap<Source, Pristine>, LabError> {
-        let mut sources = BTreeMap::new();
+    fn sources(&self, kernels: &[Kernel]) -> Result<Sources, LabError> {
+        let mut sources = Sources::new();
         for Kernel { source, .. } in kernels {
             if !sources.contains_key(source) {
                 let pristine = source.open(&self.cache, self.progress);
@@ -348,7 +348,7 @@ impl Lab<'_> {
         &self,
         kernels: &[Kernel],
         configs: &[Config],
-        sources: &'s BTreeMap<Source, Pristine>,
+        sources: &'s Sources,
         on_failure: OnFailure,
     ) -> Result<Planning<'s>, LabError> {
         let mut plans: Vec<Planned<'s>> = Vec::new();

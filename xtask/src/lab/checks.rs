@@ -6,6 +6,7 @@ use pageout_record::schema::{Metric, Record};
 
 use super::call::{Call, pageout};
 use super::{begin, none};
+use crate::cmd;
 
 const CLEAR_FLUSH: &str = "clear_flush_young_ptes";
 const TEST_AND_CLEAR: &str = "test_and_clear_young_ptes";
@@ -26,7 +27,8 @@ const HELPERS: [(Batched, Call); 4] = [
         OF_7_3,
         Call {
             name: "helper-calls-7.3",
-            words: "lab run stock helper-calls calls=100000 --config arm64-4k,arm64-64k,x86-64",
+            words: "lab run stock q21 helper-calls calls=100000 \
+                --config arm64-4k,arm64-64k,x86-64",
         },
     ),
     (
@@ -117,7 +119,7 @@ const MIXED: [(Call, &str); 2] = [
     (
         Call {
             name: "mixed-mappings-7.3",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock mixed-mappings \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock q21 mixed-mappings \
                 lru=classic,mglru --config arm64-4k,x86-64",
         },
         "no-batch",
@@ -131,6 +133,13 @@ const MIXED: [(Call, &str); 2] = [
         "stock",
     ),
 ];
+
+/// The kernel selftest, on the kernel as it is and with the whole queue, on one CPU and on two.
+pub(super) fn selftest() -> Result<()> {
+    begin("the kernel selftest");
+    // It ends with a failure where a test fails.
+    cmd::run(&mut pageout("lab run stock q21 selftest cpus=1,2 --config arm64-4k,x86-64"))
+}
 
 /// What batching changes by its nature: MGLRU counts every young entry of a contiguous block, where
 /// it counted the one that the walk met first, so tables pass the threshold of the Bloom filter

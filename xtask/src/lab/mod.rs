@@ -26,6 +26,8 @@ pub(crate) enum Stage {
     Mistake,
     /// Reclaim mixed mappings on every kernel.
     Mixed,
+    /// Run the kernel selftest.
+    Selftest,
     /// Count what the kernel does beside what the engine does.
     Engine,
     /// Count the instructions of every situation.
@@ -48,6 +50,7 @@ pub(crate) fn run(chosen: &[Stage], update: bool) -> Result<()> {
             Stage::Helpers => checks::helpers()?,
             Stage::Mistake => checks::mistake()?,
             Stage::Mixed => checks::mixed_mappings()?,
+            Stage::Selftest => checks::selftest()?,
             Stage::Engine => engine::beside()?,
             Stage::Figures => figures::run(update)?,
         }

@@ -16,7 +16,7 @@ Kernels of Linux 7.3, which has the batches of young checks and unmapping (the d
              young checks of MGLRU, the unmapping of file folios
   young-flush, no-young-tlbi, no-young-flush
              stock with another flush after a young bit is cleared (docs/lab.md)
-  q1 to q18  stock with the first patches of a queue that makes its reclaim faster
+  q1 to q21  stock with the first patches of a queue that makes its reclaim faster
 Kernels of Linux 6.12, with --kernel 6.12 or as 6.12:NAME:
   stock      Debian's linux-source-6.12
   s1 to s4   stock with the first one to four patches of our backport: the young check of the
@@ -96,9 +96,9 @@ Costs, such as `reclaim`, are no such counts: they are in the table, and --fail-
 Without --keep-going the first patch that does not apply, build or boot ends the command. With it
 the others go on as far as they can: patches behind one that does not apply cannot be built.
 
-Exit status: 0 if all points are ok and every condition of --fail-on held, for each patch against
-the base. 1 if a condition failed or a point is not ok. With --fail-on, 125 if none failed and it is
-only that a patch did not apply, build or boot, so that it could not be decided. 2 for bad input.
+Exit status: 0 if all points are ok and no patch, with those before it, is shown to be worse than
+--fail-on allows. 1 if one is, or a point is not ok. With --fail-on, 125 if none is and it is only
+that a patch did not apply, build or boot, so that it could not be decided. 2 for bad input.
 
 Examples:
   pageout lab series --tree ~/linux mm-stable..batch-v3
