@@ -216,7 +216,7 @@ fn options(text: &str) -> BTreeMap<&str, &str> {
 /// The options that a tree's Kconfig files name, as far as they can be read: for a message.
 fn symbols(tree: &Path) -> BTreeSet<String> {
     let mut symbols = BTreeSet::new();
-    for entry in tree::walk(tree, false).flatten() {
+    for entry in tree::walk(tree, false).into_iter().flatten().flatten() {
         let is_kconfig = entry.file_name().to_string_lossy().starts_with("Kconfig");
         let Some(text) = is_kconfig.then(|| fs::read_to_string(entry.path()).ok()).flatten() else {
             continue;

@@ -44,11 +44,10 @@ impl MirrorError {
 pub(super) fn mirror(from: &Pristine, staged: &Staged, to: &Path) -> Result<(), MirrorError> {
     fs::create_dir_all(to).map_err(MirrorError::at(to))?;
     let mut wanted = BTreeSet::new();
-    for entry in walk(&from.directory, from.is_users) {
-        let entry = entry.map_err(|error| MirrorError {
-            path: from.directory.clone(),
-            source: io::Error::other(error),
-        })?;
+    let failed =
+        |error| MirrorError { path: from.directory.clone(), source: io::Error::other(error) };
+    for entry in walk(&from.directory, from.is_users).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
         let path = entry.path().strip_prefix(&from.directory).unwrap_or(entry.path());
         if path.as_os_str().is_empty() || staged.contains_key(path) {
             continue;
@@ -163,6 +162,7 @@ fn remove_others(
 
 #[cfg(test)]
 mod tests {
+    use super::super::git::git;
     use super::*;
     use std::time::{Duration, SystemTime};
     use tempfile::{TempDir, tempdir};
@@ -285,7 +285,6 @@ mod tests {
         let ignored = "*.o\n.*\n/include/config/\n/include/generated/\nfixdep\n!.keep\n";
         let mut trees = Trees::new(&[
             (".gitignore", ignored),
-            (".git/HEAD", "x"),
             (".config", "x"),
             (".keep", "x"),
             ("mm/a.c", "a"),
@@ -294,11 +293,29 @@ mod tests {
             ("scripts/fixdep", "x"),
         ]);
         trees.from.is_users = true;
+        git(&trees.from.directory, &["init", "-q"], None).unwrap();
         trees.mirror(&[]);
         for path in [".git", ".config", "mm/a.o", "include/config", "scripts/fixdep"] {
             assert!(!trees.to(path).exists(), "{path}");
         }
         assert!(trees.to("mm/a.c").exists() && trees.to(".keep").exists());
+    }
+
+    #[test]
+    fn what_git_tracks_is_taken_though_its_rules_ignore_it() {
+        let mut trees = Trees::new(&[
+            (".gitignore", "/*\n!/debian/\n"),
+            ("Makefile", "all:\n"),
+            ("mm/a.c", "a"),
+            ("mm/a.o", "x"),
+        ]);
+        trees.from.is_users = true;
+        let in_tree = |arguments: &[&str]| git(&trees.from.directory, arguments, None).unwrap();
+        in_tree(&["init", "-q"]);
+        in_tree(&["add", "-f", "Makefile", "mm/a.c"]);
+        trees.mirror(&[]);
+        assert!(trees.to("Makefile").exists() && trees.to("mm/a.c").exists());
+        assert!(!trees.to("mm/a.o").exists());
     }
 
     #[test]

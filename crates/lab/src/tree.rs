@@ -1,14 +1,18 @@
 //! What is in a tree of the user's: its files, and a name for their content.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder};
 
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
+use super::git::{GitError, git};
 use super::progress::Progress;
 
 /// The folder of the cache for names of trees' contents, by what the file system says of them.
@@ -25,6 +29,9 @@ pub enum TreeError {
         /// What the system said.
         source: io::Error,
     },
+    /// Git does not say what is in it.
+    #[error(transparent)]
+    Git(#[from] GitError),
     /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -37,23 +44,41 @@ impl TreeError {
     }
 }
 
-/// The files of a tree, in the order of their names. Of a tree under version control, those that
-/// its rules do not ignore: what a build in the tree left would be taken for this build's. Without
-/// a repository the rules say nothing: those of Debian's source package ignore all of the kernel.
+/// The files of a tree, in the order of their names. Of a user's tree under version control, those
+/// that git tracks or does not ignore: what a build in the tree left would be taken for this
+/// build's. Without a repository the rules say nothing: those of Debian's source package ignore all
+/// of the kernel.
 pub(super) fn walk(
     directory: &Path,
     is_users: bool,
-) -> impl Iterator<Item = Result<DirEntry, TreeError>> {
+) -> Result<impl Iterator<Item = Result<DirEntry, TreeError>>, TreeError> {
     let failed =
         |error| TreeError::Read { path: directory.to_owned(), source: io::Error::other(error) };
-    WalkBuilder::new(directory)
+    let known = if is_users { known_to_git(directory)? } else { None };
+    let root = directory.to_owned();
+    let is_in = move |entry: &DirEntry| {
+        entry.file_name() != ".git"
+            && known.as_ref().is_none_or(|known| known.contains(relative(entry, &root)))
+    };
+    let walk = WalkBuilder::new(directory)
         .standard_filters(false)
-        .git_ignore(is_users)
-        .require_git(true)
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(is_in)
         .sort_by_file_name(Ord::cmp)
-        .build()
-        .map(move |entry| entry.map_err(failed))
+        .build();
+    Ok(walk.map(move |entry| entry.map_err(failed)))
+}
+
+/// The files under a directory that git tracks, also if its rules ignore them, or does not ignore,
+/// and the directories that lead to them; `None` without a repository.
+fn known_to_git(directory: &Path) -> Result<Option<HashSet<PathBuf>>, TreeError> {
+    let full = path::absolute(directory).map_err(TreeError::at(directory))?;
+    if !full.ancestors().any(|above| above.join(".git").exists()) {
+        return Ok(None);
+    }
+    let listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let listed = git(directory, &listed, None)?;
+    let files = listed.split(|byte| *byte == 0).map(|name| Path::new(OsStr::from_bytes(name)));
+    Ok(Some(files.flat_map(Path::ancestors).map(Path::to_owned).collect()))
 }
 
 /// A name for what is in a user's tree. The files are read where anything that the file system says
@@ -72,7 +97,7 @@ pub(super) fn content(
     }
     let task = progress.begin("reading the tree");
     let mut name = Name::default();
-    for (entry, done) in walk(tree, true).zip(1..) {
+    for (entry, done) in walk(tree, true)?.zip(1..) {
         let entry = entry?;
         let (path, relative) = (entry.path(), relative(&entry, tree));
         let metadata = fs::symlink_metadata(path).map_err(TreeError::at(path))?;
@@ -96,7 +121,7 @@ pub(super) fn content(
 /// A name for all that the file system says of a tree's files: it changes whenever one is written.
 fn state(tree: &Path) -> Result<String, TreeError> {
     let mut name = Name::default().part(tree.as_os_str().as_encoded_bytes());
-    for entry in walk(tree, true) {
+    for entry in walk(tree, true)? {
         let entry = entry?;
         let of: Metadata =
             fs::symlink_metadata(entry.path()).map_err(TreeError::at(entry.path()))?;

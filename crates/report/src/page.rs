@@ -84,10 +84,19 @@ impl Page<'_> {
                     h2 { "Verdict" }
                     (searches(self.file))
                     @for (of, drawn) in tables.iter().zip(&drawn) {
-                        @if tables.len() > 1 { h3 { (of.title) } }
-                        (verdict(drawn))
+                        @let verdict = verdict(drawn);
+                        @if tables.len() > 1 && !verdict.0.is_empty() { h3 { (of.title) } }
+                        (verdict)
                     }
-                    @if tables.is_empty() { p { "No samples: there is nothing to compare." } }
+                    @if tables.is_empty() {
+                        p {
+                            @if pictures.quoted.is_empty() {
+                                "No samples: there is nothing to compare."
+                            } @else {
+                                "Nothing ran: these are figures from sources."
+                            }
+                        }
+                    }
                 }
                 section id="provenance" {
                     h2 { "Where it comes from" }

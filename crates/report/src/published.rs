@@ -1,7 +1,7 @@
 //! Figures that are quoted from sources.
 
 use crate::budget::Budget;
-use crate::text::{pairs, variant};
+use crate::text::variant;
 use maud::{Markup, html};
 use pageout_record::render::said;
 use pageout_record::schema::{Metric, Record};
@@ -30,7 +30,11 @@ pub(crate) fn published(of: &[(&Record, &Metric)], budget: &mut Budget) -> Marku
                     @for (record, metric) in &of[..fitting] {
                         tr {
                             td { (record.scenario) }
-                            td { (pairs(&record.fields)) }
+                            td {
+                                @for (name, value) in &record.fields {
+                                    div { (name) ": " (value) }
+                                }
+                            }
                             td { (variant(&record.variant)) }
                             th scope="row" { (metric.name) }
                             td.number { (said(metric)) }

@@ -1,7 +1,7 @@
 //! A comparison as a table, with inputs that choose its rows and columns.
 
 use crate::budget::Budget;
-use crate::text::{number, with_unit};
+use crate::text::{number, signed, with_unit};
 use maud::{Markup, html};
 use pageout_record::compare::{Change, Comparison, Row, Summary, Verdict};
 use pageout_record::render::{Labelling, how_to_read, is_same, row_summaries, too_few};
@@ -149,7 +149,7 @@ fn percent(row: &Row, change: &Change) -> Markup {
         br;
         @if !too_few(row, change) {
             @if let Some(percent) = change.percent {
-                " " span.percent { (format!("{:+.2} %", percent + 0.0)) (star) }
+                " " span.percent { (signed(percent)) (star) }
             }
         }
         " " span class=(format!("verdict {class}")) { (change.verdict.name()) }

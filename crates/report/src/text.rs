@@ -16,6 +16,19 @@ pub(crate) fn number(basis: Basis, value: f64) -> Markup {
     html! { data value=(json(value)) { (figure(basis, value)) } }
 }
 
+/// Whether a change would be printed as no change.
+pub(crate) fn is_tiny(percent: f64) -> bool {
+    percent != 0.0 && percent.abs() < 0.005
+}
+
+/// A change in per cent with its sign.
+pub(crate) fn signed(percent: f64) -> String {
+    match is_tiny(percent) {
+        true => "less than 0.01 %".to_owned(),
+        false => format!("{:+.2} %", percent + 0.0),
+    }
+}
+
 /// A variant as text.
 pub(crate) fn variant(labels: &Labels) -> String {
     if labels.is_empty() { "no variant".to_owned() } else { pairs(labels) }

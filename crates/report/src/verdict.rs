@@ -1,14 +1,14 @@
 //! What the comparisons say, in words.
 
 use crate::charts::Drawn;
-use crate::text::{count, number, with_unit};
+use crate::text::{count, is_tiny, number, signed, with_unit};
 use maud::{Markup, html};
 use pageout_record::chart::FUNCTION;
 use pageout_record::compare::{Change, Comparison, Pairs, Row, Summary, Verdict};
-use pageout_record::render::too_few;
+use pageout_record::render::{p_value, too_few};
 use pageout_record::schema::{Basis, Better, Ground, RecordFile};
 
-/// Findings that are written out of one variant: of what stands first, and of what is worse.
+/// Findings that are written out of one variant: of what stands first, and of what is worst.
 const WRITTEN: usize = 6;
 
 /// The verdict on each other variant of a comparison.
@@ -80,7 +80,7 @@ fn sum(changes: &[Compared<'_>]) -> String {
     format!("of {}, {}.", count(changes.len(), "figure"), told.join(", "))
 }
 
-/// The first figure of each group, which is what its scenario is about, and what is worse.
+/// The first figure of each group, which is what its scenario is about, and what is worst.
 fn written<'a>(of: &Comparison, changes: &[Compared<'a>]) -> Vec<Compared<'a>> {
     let mut first: Vec<Compared<'a>> = Vec::new();
     for compared in changes.iter().filter(|(row, ..)| !row.fields.contains_key(FUNCTION)) {
@@ -95,10 +95,13 @@ fn written<'a>(of: &Comparison, changes: &[Compared<'a>]) -> Vec<Compared<'a>> {
     }
     first.truncate(WRITTEN);
     let is_written = |row: &Row| first.iter().any(|(known, ..)| std::ptr::eq(*known, row));
-    let worse = changes
-        .iter()
-        .filter(|(row, _, change)| change.verdict == Verdict::Worse && !is_written(row));
-    let worse: Vec<_> = worse.take(WRITTEN).copied().collect();
+    let is_worse =
+        |(row, _, change): &&Compared<'_>| change.verdict == Verdict::Worse && !is_written(row);
+    let mut worse: Vec<_> = changes.iter().filter(is_worse).copied().collect();
+    // A figure that was zero has no percentage, and is infinitely worse.
+    let by = |change: &Change| change.percent.map_or(f64::INFINITY, f64::abs);
+    worse.sort_by(|(.., a), (.., b)| by(b).total_cmp(&by(a)));
+    worse.truncate(WRITTEN);
     first.into_iter().chain(worse).collect()
 }
 
@@ -133,10 +136,11 @@ fn way(row: &Row, change: &Change) -> String {
     let name = change.verdict.name();
     match (change.verdict, change.percent) {
         _ if too_few(row, change) => name.to_owned(),
-        (Verdict::Better | Verdict::Worse, Some(percent)) => {
-            format!("{name} by {:.2} %", percent.abs())
-        }
-        (_, Some(percent)) => format!("{name} ({:+.2} %)", percent + 0.0),
+        (Verdict::Better | Verdict::Worse, Some(percent)) => match is_tiny(percent) {
+            true => format!("{name} by less than 0.01 %"),
+            false => format!("{name} by {:.2} %", percent.abs()),
+        },
+        (_, Some(percent)) => format!("{name} ({})", signed(percent)),
         (_, None) => name.to_owned(),
     }
 }
@@ -162,9 +166,9 @@ fn pairs(of: Pairs) -> String {
 fn ground(of: &Comparison, row: &Row, change: &Change) -> String {
     match change.test {
         Some(test) => format!(
-            "{}, p = {:.2e} after Holm's correction over {}",
+            "{}, p {} after Holm's correction over {}",
             change.pairs().map_or_else(|| "Mann-Whitney".to_owned(), pairs),
-            test.p_holm,
+            p_value(test.p_holm),
             count(of.tests, "test")
         ),
         None if row.basis == Basis::Measured => "measured, and not tested".to_owned(),

@@ -6,6 +6,7 @@ use std::iter;
 use super::comparison::{row_summaries, too_few};
 use super::fold::Folded;
 use super::grid::{Align, Grid};
+use super::number::p_value;
 use crate::compare::{Change, Comparison, Drifting, Row, Runs, told_apart};
 use crate::schema::{Basis, Better, Ground, Machine, Run};
 use crate::stats::Kind;
@@ -230,8 +231,7 @@ fn drift_lines(of: &Comparison) -> Vec<String> {
         let row = &of.rows[one.row];
         let rows: Vec<&Row> = of.rows.iter().filter(|other| other.metric == row.metric).collect();
         let way = if one.percent < 0.0 { "falls" } else { "rises" };
-        let p =
-            if one.p_holm < 0.0005 { "< 0.001".to_owned() } else { format!("= {:.3}", one.p_holm) };
+        let p = p_value(one.p_holm);
         format!(
             "drift: {} of {}{} {way} by {:.1}% over the rounds (Mann-Kendall, p {p})",
             row.metric,

@@ -17,7 +17,7 @@ pub use fold::is_same;
 pub use grid::{Align, Grid};
 pub use legend::how_to_read;
 pub use list::{LIST_WIDTH, List, list};
-pub use number::{exact, figure, rounded};
+pub use number::{exact, figure, p_value, rounded};
 pub use picture::{PICTURE_WIDTH, picture, pictures};
 pub use published::{published, said};
 pub use words::{pairs, with_unit};

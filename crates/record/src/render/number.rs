@@ -33,6 +33,11 @@ pub fn figure(basis: Basis, value: f64) -> String {
     if basis == Basis::Counted { exact(value) } else { rounded(value) }
 }
 
+/// A probability after `p`: `= 0.042`, or `< 0.001`.
+pub fn p_value(p: f64) -> String {
+    if p < 0.0005 { "< 0.001".to_owned() } else { format!("= {p:.3}") }
+}
+
 /// The longest that [`short`] is.
 const SHORT: usize = 12;
 
