@@ -80,24 +80,7 @@ impl Page<'_> {
                 (contents(&tables))
             }
             main {
-                section id="verdict" {
-                    h2 { "Verdict" }
-                    (searches(self.file))
-                    @for (of, drawn) in tables.iter().zip(&drawn) {
-                        @let verdict = verdict(drawn);
-                        @if tables.len() > 1 && !verdict.0.is_empty() { h3 { (of.title) } }
-                        (verdict)
-                    }
-                    @if tables.is_empty() {
-                        p {
-                            @if pictures.quoted.is_empty() {
-                                "No samples: there is nothing to compare."
-                            } @else {
-                                "Nothing ran: these are figures from sources."
-                            }
-                        }
-                    }
-                }
+                (self.verdicts(&tables, &drawn, !pictures.quoted.is_empty()))
                 section id="provenance" {
                     h2 { "Where it comes from" }
                     (origin)
@@ -123,6 +106,26 @@ impl Page<'_> {
         };
         let page = whole(&title(&tables), &body, charts.json());
         if page.len() > MAX_BYTES { Err(ReportError::TooLarge(page.len())) } else { Ok(page) }
+    }
+
+    /// What searches found, and what each comparison says.
+    fn verdicts(&self, tables: &[&Table], drawn: &[Drawn<'_>], quotes: bool) -> Markup {
+        html! {
+            section id="verdict" {
+                h2 { "Verdict" }
+                (searches(self.file))
+                @for (of, drawn) in tables.iter().zip(drawn) {
+                    @let verdict = verdict(drawn);
+                    @if tables.len() > 1 && !verdict.0.is_empty() { h3 { (of.title) } }
+                    (verdict)
+                }
+                @if tables.is_empty() && quotes {
+                    p { "Nothing ran: these are figures from sources." }
+                } @else if tables.is_empty() {
+                    p { "No samples: there is nothing to compare." }
+                }
+            }
+        }
     }
 
     /// What the command printed, as it printed it.
