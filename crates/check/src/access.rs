@@ -4,7 +4,7 @@ use super::agent_cpu::AgentCpu;
 use super::event_log::Event;
 use super::memory::Freed;
 use super::property::Property;
-use super::tlb::Translation;
+use super::tlb::Held;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Format, Pfn, Pte, Table, VirtAddr};
 
@@ -55,7 +55,7 @@ impl<F: Format> AgentCpu<'_, F> {
         kept: &dyn Fn(Pfn) -> bool,
     ) -> Accessed {
         let page = self.world.first_page + page;
-        let usable = |held: &Translation| held.stores || !access.is_store();
+        let usable = |held: &Held| held.stores || !access.is_store();
         let mut held = self.world.held(self.cpu, asid, page);
         held.retain(usable);
         if access == Access::Load {
@@ -89,15 +89,15 @@ impl<F: Format> AgentCpu<'_, F> {
     }
 
     /// The walk: sets young, and dirty for a store, in one atomic operation.
-    fn walk(&self, asid: Asid, page: u64, found: &Found) -> Translation {
+    fn walk(&self, asid: Asid, page: u64, found: &Found) -> Held {
         let world = self.world;
         world.table(found.table).swap(found.i, F::encode(found.used));
         world.offer(found.table, found.i);
-        Translation::of::<F>(asid, page, found.used, world.memory.borrow_mut().tick())
+        Held::of::<F>(asid, page, found.used, world.memory.borrow_mut().tick())
     }
 
     /// Holds an access through a translation against what it may reach.
-    fn check(&self, by: &Translation, page: u64, access: Access, is_hit: bool) {
+    fn check(&self, by: &Held, page: u64, access: Access, is_hit: bool) {
         let world = self.world;
         let found = world
             .forbidden_by(by.asid, page, access)
@@ -109,7 +109,7 @@ impl<F: Format> AgentCpu<'_, F> {
         }
     }
 
-    fn freed(&self, by: &Translation, page: u64) -> Option<(Property, String)> {
+    fn freed(&self, by: &Held, page: u64) -> Option<(Property, String)> {
         let frame = by.frame(page);
         let what = match self.world.memory.borrow().freed_since(frame, by.cached)? {
             Freed::Free => "which is free",
@@ -122,7 +122,7 @@ impl<F: Format> AgentCpu<'_, F> {
     }
 
     /// Whether a load finds something else than what was stored last.
-    fn stale(&self, by: &Translation, page: u64, access: Access) -> Option<(Property, String)> {
+    fn stale(&self, by: &Held, page: u64, access: Access) -> Option<(Property, String)> {
         let (world, frame) = (self.world, by.frame(page));
         let expected = world.registers.borrow().expected(by.asid, page)?;
         let found = world.memory.borrow().content(frame);
@@ -149,13 +149,7 @@ impl<F: Format> AgentCpu<'_, F> {
     }
 
     /// Uses a translation: the value loaded or stored.
-    fn reach(
-        &self,
-        by: &Translation,
-        page: u64,
-        access: Access,
-        kept: &dyn Fn(Pfn) -> bool,
-    ) -> u64 {
+    fn reach(&self, by: &Held, page: u64, access: Access, kept: &dyn Fn(Pfn) -> bool) -> u64 {
         let (world, frame) = (self.world, by.frame(page));
         let Access::Store(value) = access else {
             return world.memory.borrow().content(frame);
@@ -182,7 +176,7 @@ impl<F: Format> AgentCpu<'_, F> {
         })
     }
 
-    fn told_access(&self, by: &Translation, page: u64, access: Access, is_hit: bool) -> Event {
+    fn told_access(&self, by: &Held, page: u64, access: Access, is_hit: bool) -> Event {
         let how = match is_hit {
             true => ", by a translation that its TLB may hold",
             false => ", which it walks to",

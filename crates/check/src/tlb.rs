@@ -2,7 +2,9 @@
 //! invalidation of it last took effect, and use any of them.
 
 use pageout_paging::mmu::{Asid, Invalidate, Shootdown};
-use pageout_paging::{Format, Level, Pfn, Pte};
+use pageout_paging::testing::Translation;
+use pageout_paging::{Format, Level, Pte};
+use std::ops::Deref;
 
 /// What hardware does by itself.
 #[derive(Clone, Copy, Debug)]
@@ -14,91 +16,50 @@ pub struct Machine {
     pub one_size: bool,
 }
 
-/// A translation of one page, or of a contiguous block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Translation {
-    /// The address space.
-    pub asid: Asid,
-    /// First page, by number.
-    pub page: u64,
-    /// Pages.
-    pub nr: u64,
-    /// The first page's frame.
-    pub pfn: Pfn,
-    /// Stores are permitted, and need no walk: the entry is dirty.
-    pub stores: bool,
+/// A translation that a TLB may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// The translation.
+    pub translation: Translation,
     /// When an entry last offered it.
     pub cached: u64,
 }
 
-impl Translation {
+impl Held {
     /// What the entry `pte` of `page` offers. Precondition: it is valid and young.
     pub fn of<F: Format>(asid: Asid, page: u64, pte: Pte, cached: u64) -> Self {
-        let nr = if F::is_cont(pte) { F::CONT_PTES as u64 } else { 1 };
-        let inside = page % nr;
-        Self {
-            asid,
-            page: page - inside,
-            nr,
-            pfn: Pfn::new(F::pfn(pte).get() - inside),
-            stores: F::hardware_dirty(pte) == Some(pte),
-            cached,
-        }
+        Self { translation: Translation::of::<F>(asid, page, Level::Pte, pte), cached }
     }
+}
 
-    /// The frame of `page`.
-    pub fn frame(&self, page: u64) -> Pfn {
-        self.pfn.add(page - self.page)
-    }
+impl Deref for Held {
+    type Target = Translation;
 
-    /// Whether both translate alike.
-    pub fn is_like(&self, other: &Self) -> bool {
-        *self == Self { cached: self.cached, ..*other }
-    }
-
-    fn translates(&self, asid: Asid, page: u64) -> bool {
-        self.asid == asid && (self.page..self.page + self.nr).contains(&page)
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        self.asid == other.asid
-            && self.page < other.page + other.nr
-            && other.page < self.page + self.nr
-    }
-
-    fn is_hit<F: Format>(&self, what: Invalidate) -> bool {
-        match what {
-            Invalidate::Range { asid, start, nr, level } => {
-                let first = start.get() >> F::PAGE_SHIFT;
-                let end = first + (nr * F::nr_pages(level)) as u64;
-                asid == self.asid && self.page < end && first < self.page + self.nr
-            }
-            Invalidate::AddressSpace(asid) => asid == self.asid,
-            Invalidate::Everything => true,
-        }
+    fn deref(&self) -> &Translation {
+        &self.translation
     }
 }
 
 /// What one CPU's TLB may hold, the oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct Tlb(Vec<Translation>);
+pub struct Tlb(Vec<Held>);
 
 impl Tlb {
     /// All that may translate a page.
-    pub fn of_page(&self, asid: Asid, page: u64) -> Vec<Translation> {
+    pub fn of_page(&self, asid: Asid, page: u64) -> Vec<Held> {
         self.0.iter().filter(|held| held.translates(asid, page)).copied().collect()
     }
 
     /// An entry offers a translation.
-    pub fn offer(&mut self, new: Translation) {
-        match self.0.iter_mut().find(|held| held.is_like(&new)) {
+    pub fn offer(&mut self, new: Held) {
+        match self.0.iter_mut().find(|held| held.translation == new.translation) {
             Some(held) => held.cached = new.cached,
             None => self.0.push(new),
         }
     }
 
     /// What may be held of another size than `new`, for one of its pages.
-    pub fn of_other_size(&self, new: &Translation) -> Option<Translation> {
+    pub fn of_other_size(&self, new: &Translation) -> Option<Held> {
         self.0.iter().find(|held| held.nr != new.nr && held.overlaps(new)).copied()
     }
 
@@ -108,7 +69,7 @@ impl Tlb {
     }
 
     /// All that may be held.
-    pub fn translations(&self) -> &[Translation] {
+    pub fn translations(&self) -> &[Held] {
         &self.0
     }
 }

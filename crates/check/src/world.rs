@@ -6,7 +6,7 @@ use super::memory::Memory;
 use super::property::{Property, Violation};
 use super::registers::{Kind, Registers};
 use super::schedule::Watch;
-use super::tlb::{Machine, Tlb, Translation, pages_of};
+use super::tlb::{Held, Machine, Tlb, pages_of};
 use pageout_paging::mmu::{Asid, Invalidate, Shootdown};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::table::{HostTable, HostTables};
@@ -217,7 +217,7 @@ impl<F: Format> World<F> {
     }
 
     /// What a CPU's TLB may hold of a page.
-    pub(super) fn held(&self, cpu: usize, asid: Asid, page: u64) -> Vec<Translation> {
+    pub(super) fn held(&self, cpu: usize, asid: Asid, page: u64) -> Vec<Held> {
         self.tlbs.borrow()[cpu].of_page(asid, page)
     }
 
@@ -234,7 +234,7 @@ impl<F: Format> World<F> {
             return;
         };
         let now = self.memory.borrow_mut().tick();
-        let new = Translation::of::<F>(asid, first + i as u64, pte, now);
+        let new = Held::of::<F>(asid, first + i as u64, pte, now);
         for tlb in self.tlbs.borrow_mut().iter_mut() {
             let other = tlb.of_other_size(&new).filter(|_| self.machine.one_size);
             if let Some(other) = other {
@@ -244,8 +244,8 @@ impl<F: Format> World<F> {
         }
     }
 
-    fn conflict(&self, new: &Translation, held: &Translation) {
-        let words = |by: &Translation| {
+    fn conflict(&self, new: &Held, held: &Held) {
+        let words = |by: &Held| {
             let first = by.page.wrapping_sub(self.first_page);
             match by.nr {
                 1 => format!("the entry of page {first}"),

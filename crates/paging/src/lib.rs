@@ -35,6 +35,7 @@ pub mod pte;
 mod rules;
 mod stage;
 pub mod table;
+pub mod testing;
 pub mod tlb;
 pub mod walk;
 pub mod young;

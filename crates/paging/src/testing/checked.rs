@@ -1,0 +1,176 @@
+//! An environment whose tables are checked.
+
+use super::Machine;
+use crate::Pfn;
+use crate::env::Env;
+use crate::mmu::Asid;
+use crate::notifier::Notifier;
+use crate::pte::{Format, Level, Pte};
+use crate::stage::Stage;
+use crate::table::{LINE, Table};
+
+/// The environment of a [`Machine`]: the embedder's, with checked tables. All else is forwarded.
+pub struct Checked<'m, E: Env, const HELD: usize> {
+    machine: &'m Machine<'m, E, HELD>,
+}
+
+impl<'m, E: Env, const HELD: usize> Checked<'m, E, HELD> {
+    pub(super) const fn new(machine: &'m Machine<'m, E, HELD>) -> Self {
+        Self { machine }
+    }
+
+    /// The machine.
+    pub const fn machine(&self) -> &'m Machine<'m, E, HELD> {
+        self.machine
+    }
+}
+
+impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
+    type Format = E::Format;
+    type Table = CheckedTable<'m, E, HELD>;
+    type Mmu = E::Mmu;
+    type Rules = E::Rules;
+    type TableGuard<'a>
+        = E::TableGuard<'a>
+    where
+        Self: 'a;
+
+    fn table(&self, frame: Pfn) -> Self::Table {
+        CheckedTable { machine: self.machine, table: self.machine.env().table(frame), frame }
+    }
+
+    fn mmu(&self) -> &E::Mmu {
+        self.machine.env().mmu()
+    }
+
+    fn try_lock_table(&self, frame: Pfn) -> Option<E::TableGuard<'_>> {
+        self.machine.env().try_lock_table(frame)
+    }
+
+    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
+        self.machine.env().notifier(asid)
+    }
+
+    fn relax(&self) {
+        self.machine.step();
+        self.machine.env().relax();
+    }
+
+    fn need_resched(&self) -> bool {
+        self.machine.env().need_resched()
+    }
+
+    fn enter(&self, stage: Stage) {
+        self.machine.env().enter(stage);
+    }
+
+    fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
+        self.machine.env().check_run(check)
+    }
+}
+
+/// A table that is held to the rules of [`testing`](super), with hardware between any two
+/// operations.
+pub struct CheckedTable<'m, E: Env, const HELD: usize> {
+    machine: &'m Machine<'m, E, HELD>,
+    table: E::Table,
+    frame: Pfn,
+}
+
+impl<E: Env, const HELD: usize> Clone for CheckedTable<'_, E, HELD> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E: Env, const HELD: usize> Copy for CheckedTable<'_, E, HELD> {}
+
+impl<E: Env, const HELD: usize> CheckedTable<'_, E, HELD> {
+    /// Does one operation that may change entry `i`.
+    fn change<R>(self, i: usize, change: impl FnOnce(E::Table) -> R) -> R {
+        self.machine.step();
+        let old = self.table.load(i);
+        let result = change(self.table);
+        let new = self.table.load(i);
+        if old != new {
+            self.check(i, old, new);
+        }
+        result
+    }
+
+    /// Holds a change to break-before-make.
+    ///
+    /// # Panics
+    /// If it breaks it.
+    fn check(self, i: usize, old: Pte, new: Pte) {
+        let Some((root, start, level)) = self.machine.place(self.frame) else { return };
+        let addr = start.add((i as u64) << E::Format::shift(level));
+        if E::Format::is_valid(old) && E::Format::is_valid(new) {
+            self.check_in_place(i, level, old, new);
+        }
+        let pte = if level == Level::Pte { E::Format::decode(new, i) } else { new };
+        self.machine.tlbs().offer(root, addr, level, pte);
+    }
+
+    /// A valid entry became another without a moment in which it was none: hardware may have read
+    /// either.
+    fn check_in_place(self, i: usize, level: Level, old: Pte, new: Pte) {
+        let may_mix = self.machine.tlbs().caps().bbml2_noabort;
+        let decoded = |raw| if level == Level::Pte { E::Format::decode(raw, i) } else { raw };
+        let (was, is) = (decoded(old), decoded(new));
+        let leads = |pte| level != Level::Pte && E::Format::is_table(pte);
+        let moved = E::Format::pfn(was) != E::Format::pfn(is) || leads(was) != leads(is);
+        let resized = E::Format::is_cont(was) != E::Format::is_cont(is) && !may_mix;
+        assert!(
+            !moved && !resized,
+            "break before make: entry {i} of the table in {:?} went from {old:?} to {new:?} \
+             without being taken out and forgotten in between",
+            self.frame
+        );
+    }
+}
+
+impl<E: Env, const HELD: usize> Table for CheckedTable<'_, E, HELD> {
+    fn load(self, i: usize) -> Pte {
+        self.machine.step();
+        self.table.load(i)
+    }
+
+    fn line(self, i: usize) -> [u64; LINE] {
+        let first = i - i % LINE;
+        core::array::from_fn(|k| self.load(first + k).0)
+    }
+
+    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
+        self.change(i, |table| table.test_and_clear_bit(i, bit))
+    }
+
+    fn clear_bits(self, i: usize, bits: u64) {
+        self.change(i, |table| table.clear_bits(i, bits));
+    }
+
+    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
+        self.change(i, |table| table.cas(i, old, new))
+    }
+
+    fn swap(self, i: usize, new: Pte) -> Pte {
+        self.change(i, |table| table.swap(i, new))
+    }
+
+    fn set(self, i: usize, pte: Pte) {
+        self.change(i, |table| {
+            let old = table.load(i);
+            assert!(
+                !E::Format::is_valid(old),
+                "one atomic operation: {pte:?} is stored over entry {i} of the table in {:?}, \
+                 which is valid ({old:?}): what hardware set in it since it was read is lost",
+                self.frame
+            );
+            table.set(i, pte);
+        });
+    }
+
+    fn prefetch_write(self, i: usize) {
+        self.table.prefetch_write(i);
+    }
+}
