@@ -73,6 +73,17 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{shown}` printed no UTF-8"))
 }
 
+/// Runs the command silently and returns what it wrote to standard error.
+pub(crate) fn complaints(command: &mut Command) -> Result<String> {
+    let shown = show(command);
+    let output = command.output().with_context(|| format!("cannot start `{shown}`"))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        bail!("`{shown}` failed ({}):\n{}", output.status, said.trim_end());
+    }
+    Ok(said)
+}
+
 /// The command as a person would type it, with the variables it sets.
 fn show(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
-use toml_edit::{DocumentMut, Item};
+use toml_edit::{Array, DocumentMut, Item, Value};
 
 use crate::cmd;
 
@@ -41,6 +41,8 @@ struct Dependency {
 /// What `deny.toml` says.
 struct Rules {
     licences: Vec<Licensee>,
+    /// What single crates may have besides.
+    exceptions: Vec<(String, Vec<Licensee>)>,
 }
 
 /// Checks every package; the error says how many findings were printed.
@@ -74,12 +76,19 @@ impl Rules {
             }
         }
         let allowed = says("licenses", "allow").and_then(Item::as_array);
-        let allowed = allowed.context("deny.toml: [licenses] allow is missing")?;
-        let licences = allowed.iter().map(|name| {
-            let name = name.as_str().context("deny.toml: a licence is a string")?;
-            Licensee::parse(name).with_context(|| format!("deny.toml: {name}"))
+        let licences = licensees(allowed.context("deny.toml: [licenses] allow is missing")?)?;
+        let exceptions = says("licenses", "exceptions").and_then(Item::as_array);
+        let exceptions = exceptions.into_iter().flatten().map(|exception| {
+            let exception = exception.as_inline_table();
+            let says = |key: &str| exception.and_then(|table| table.get(key));
+            let name = says("crate").and_then(Value::as_str);
+            let allowed = says("allow").and_then(Value::as_array);
+            let (name, allowed) = name.zip(allowed).context(
+                "deny.toml: an exception is { allow = [\"LICENCE\"], crate = \"NAME\" }",
+            )?;
+            Ok((name.to_owned(), licensees(allowed)?))
         });
-        Ok(Self { licences: licences.collect::<Result<_>>()? })
+        Ok(Self { licences, exceptions: exceptions.collect::<Result<_>>()? })
     }
 
     fn check(&self, package: &Package, root: &Path) -> Vec<String> {
@@ -87,7 +96,7 @@ impl Rules {
         let mut find = |what: String| {
             findings.push(format!("{} {}: {what}", package.name, package.version));
         };
-        if let Err(why) = self.allow(package.license.as_deref()) {
+        if let Err(why) = self.allow(&package.name, package.license.as_deref()) {
             find(why);
         }
         match &package.source {
@@ -105,18 +114,29 @@ impl Rules {
         findings
     }
 
-    fn allow(&self, licence: Option<&str>) -> Result<(), String> {
+    fn allow(&self, package: &str, licence: Option<&str>) -> Result<(), String> {
         let Some(licence) = licence else {
             return Err("names no licence".to_owned());
         };
         let parsed = Expression::parse_mode(licence, ParseMode::LAX);
         let parsed = parsed.map_err(|why| format!("{licence} is no licence: {}", why.reason))?;
-        let allowed = |asked: &_| self.licences.iter().any(|ours| ours.satisfies(asked));
+        let own = self.exceptions.iter().filter(|(name, _)| name == package);
+        let ours: Vec<&Licensee> =
+            self.licences.iter().chain(own.flat_map(|(_, allowed)| allowed)).collect();
+        let allowed = |asked: &_| ours.iter().any(|ours| ours.satisfies(asked));
         match parsed.evaluate(allowed) {
             true => Ok(()),
             false => Err(format!("{licence} is not allowed")),
         }
     }
+}
+
+fn licensees(names: &Array) -> Result<Vec<Licensee>> {
+    let licensee = |name: &Value| {
+        let name = name.as_str().context("deny.toml: a licence is a string")?;
+        Licensee::parse(name).with_context(|| format!("deny.toml: {name}"))
+    };
+    names.iter().map(licensee).collect()
 }
 
 #[cfg(test)]
@@ -157,6 +177,17 @@ mod tests {
             assert_eq!(found(&package(Some(denied), Some(CRATES_IO))), [expected]);
         }
         assert_eq!(found(&package(None, Some(CRATES_IO))), ["name 1.0.0: names no licence"]);
+    }
+
+    #[test]
+    fn an_exception_is_for_one_crate() {
+        let exception = "exceptions = [{ allow = [\"Zlib\"], crate = \"name\" }]\n[bans]";
+        let rules = Rules::read(&RULES.replacen("[bans]", exception, 1)).expect("good rules");
+        let mut zlib = package(Some("Zlib"), Some(CRATES_IO));
+        assert_eq!(rules.check(&zlib, Path::new("/project")), [""; 0]);
+        zlib.name = "other".to_owned();
+        let expected = ["other 1.0.0: Zlib is not allowed"];
+        assert_eq!(rules.check(&zlib, Path::new("/project")), expected);
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+mod api;
 mod asm;
 mod cmd;
+mod header;
 mod lab;
 mod licences;
+mod package;
 mod pages;
 mod setup;
 mod suite;
@@ -34,6 +37,14 @@ enum Task {
     Tidy,
     /// Make the library that draws the charts of pages anew, of the packages locked in xtask/pages.
     Charts,
+    /// List what embedders see of the crates, and compare it with the lists that are kept.
+    Api {
+        /// Store the lists as those that later runs are held against.
+        #[arg(long)]
+        update: bool,
+    },
+    /// Make the header for C anew.
+    Header,
     /// Read the compiled young-bit helpers: atomics a loop holds, calls it makes.
     Asm,
     /// Run what is claimed of real kernels on real kernels: builds and boots, for most of an hour.
@@ -52,6 +63,8 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Charts => pages::charts(),
         Task::Lab { stages, update } => lab::run(&stages, update),
+        Task::Api { update } => setup::miri().and_then(|()| api::run(update)),
+        Task::Header => header::update(),
         Task::Asm => setup::targets().and_then(|()| asm::run()),
     };
     match result {

@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -13,8 +13,12 @@ use crate::cmd;
 pub(crate) const NIGHTLY: &str = "nightly-2026-05-20";
 
 /// Targets whose code the tests build: the disassembly's and the bare-metal ones.
-const TARGETS: [&str; 3] =
-    ["x86_64-unknown-linux-gnu", "aarch64-unknown-none", "riscv64gc-unknown-none-elf"];
+const TARGETS: [&str; 4] = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-none",
+    "riscv64gc-unknown-none-elf",
+    "x86_64-unknown-none",
+];
 
 /// Programs that tests run, and their Debian packages: what records the page traces of real
 /// programs, what lints the script for real machines, what patches kernels.
@@ -108,7 +112,8 @@ fn components() -> Result<()> {
     cmd::run(cmd::program("rustup").args(["component", "add"]).args(missing))
 }
 
-fn miri() -> Result<()> {
+/// Installs the nightly toolchain, with what runs Miri.
+pub(crate) fn miri() -> Result<()> {
     let list = ["component", "list", "--installed", "--toolchain", NIGHTLY];
     // An error here means that the toolchain itself is missing.
     let installed = cmd::output(cmd::program("rustup").args(list)).unwrap_or_default();
@@ -129,6 +134,17 @@ fn missing<'a>(names: &[&'a str], installed: &str) -> Vec<&'a str> {
         })
     };
     names.iter().copied().filter(|name| !has(name)).collect()
+}
+
+/// The cargo of the nightly toolchain.
+pub(crate) fn nightly_cargo() -> Command {
+    let mut command = cmd::program("rustup");
+    command.args(["run", NIGHTLY, "cargo"]);
+    // Cargo hands its own toolchain to what it runs.
+    for variable in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC", "RUSTDOC"] {
+        command.env_remove(variable);
+    }
+    command
 }
 
 fn c_toolchain() -> Result<()> {

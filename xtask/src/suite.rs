@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use crate::{asm, cmd, licences, pages, setup, tidy};
+use crate::{api, asm, cmd, licences, package, pages, setup, tidy};
 
 /// One step of the run. Cheap checks come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -27,16 +27,15 @@ pub(crate) enum Step {
     Test,
     /// Look at a page of each kind in a browser.
     Pages,
-    /// Build the engine for machines without an operating system.
-    NoStd,
+    /// Package what embedders link, and build another crate of it for bare metal.
+    Package,
+    /// Compare what embedders see of the crates with what they are listed to see.
+    Api,
     /// Read the compiled young-bit helpers.
     Asm,
-    /// Run the tests of the only crate with unsafe code under Miri.
+    /// Run the tests of the crates with unsafe code under Miri.
     Miri,
 }
-
-/// What the engine has to build for, with neither `std` nor an allocator.
-const BARE_METAL: [&str; 2] = ["aarch64-unknown-none", "riscv64gc-unknown-none-elf"];
 
 impl Step {
     /// Runs the step; returns the closing lines of the test runners it started.
@@ -56,7 +55,8 @@ impl Step {
                 is_closing_line,
             ),
             Step::Pages => pages::test(),
-            Step::NoStd => no_std(),
+            Step::Package => package::run().map(|()| Vec::new()),
+            Step::Api => api::run(false).map(|()| Vec::new()),
             Step::Asm => asm::run().map(|()| Vec::new()),
             Step::Miri => miri(),
         }
@@ -117,23 +117,12 @@ fn doc() -> Result<Vec<String>> {
     cmd::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Vec::new())
 }
 
-fn no_std() -> Result<Vec<String>> {
-    for target in BARE_METAL {
-        let packages = ["--package", "pageout-paging", "--package", "pageout-reclaim"];
-        cmd::run(cmd::cargo(&["build", "--target", target]).args(packages))?;
-    }
-    Ok(Vec::new())
-}
-
 fn miri() -> Result<Vec<String>> {
-    let mut command = cmd::program("rustup");
-    command.args(["run", setup::NIGHTLY, "cargo", "miri", "test", "--package", "pageout-paging"]);
+    let mut command = setup::nightly_cargo();
+    command.args(["miri", "test"]);
+    command.args(["--package", "pageout-paging", "--package", "pageout-capi"]);
     // Seeds that a failed random case leaves behind are files, which isolation would hide.
     command.env("MIRIFLAGS", "-Zmiri-strict-provenance -Zmiri-disable-isolation");
-    // Cargo hands its own toolchain to what it runs.
-    for variable in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC", "RUSTDOC"] {
-        command.env_remove(variable);
-    }
     cmd::run_keeping(&mut command, is_closing_line)
 }
 
@@ -160,7 +149,7 @@ mod tests {
 
     #[test]
     fn steps_are_named_as_they_are_typed() {
-        assert_eq!(Step::NoStd.name(), "no-std");
+        assert_eq!(Step::Package.name(), "package");
         assert_eq!(Step::value_variants().first(), Some(&Step::Setup));
     }
 }

@@ -1,6 +1,6 @@
-//! Page reclaim as kernels do it: folios, address spaces and their faults, cgroups with limits, LRU
-//! lists, swap, and what takes memory back when it is short.
+#![doc = include_str!("../README.md")]
 //!
+//! ## Where to begin
 //! The engine allocates nothing: [`Maps`] works in slices that the caller sizes with
 //! [`Sizes::for_limits`]. Operations take `&self` and a [`CpuCtx`]; everything they change is
 //! atomic or under a lock of the order ARCHITECTURE.md lists. None waits for storage.

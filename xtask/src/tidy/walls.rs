@@ -8,8 +8,10 @@ use serde::Deserialize;
 use super::Finding;
 use crate::cmd;
 
-/// The crate that holds the unsafe code.
+/// The crate that holds the engine's unsafe code.
 pub(super) const PAGING: &str = "pageout-paging";
+/// The one that C calls.
+pub(super) const CAPI: &str = "pageout-capi";
 const RECLAIM: &str = "pageout-reclaim";
 const MACHINE: &str = "pageout-machine";
 const RECORD: &str = "pageout-record";
@@ -26,8 +28,9 @@ const REPRODUCE: &str = "pageout-reproduce";
 
 /// What a crate may name of the workspace. A crate without a row, as the binary, may name all but
 /// the exhibits.
-const WALLS: [(&str, &[&str]); 14] = [
+const WALLS: [(&str, &[&str]); 15] = [
     (PAGING, &[]),
+    (CAPI, &[PAGING]),
     (RECLAIM, &[PAGING]),
     (MACHINE, &[PAGING]),
     (RECORD, &[]),
@@ -187,6 +190,7 @@ mod tests {
         assert!(!may_depend(EXHIBITS, HOST, false));
         assert!(!may_depend(HOST, MODEL, false));
         assert!(may_depend(MODEL, HOST, false));
+        assert!(!may_depend(CAPI, RECLAIM, false), "C gets young checks alone");
         assert!(!may_depend(LAB, PAGING, false), "a kernel is not the engine");
     }
 

@@ -1,0 +1,206 @@
+//! What C passes in and gets back.
+
+use core::ffi::{CStr, c_void};
+
+use pageout_paging::tlb::YoungFlush;
+use pageout_paging::young;
+
+/// The format of a table's entries.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// arm64, 4 KiB pages: 512 entries, contiguous blocks of 16.
+    Arm64_4K = 0,
+    /// arm64, 16 KiB pages: 2048 entries, contiguous blocks of 128.
+    Arm64_16K = 1,
+    /// arm64, 64 KiB pages: 8192 entries, contiguous blocks of 32.
+    Arm64_64K = 2,
+    /// x86-64: 512 entries.
+    X86_64 = 3,
+    /// riscv64: 512 entries, Svnapot blocks of 16.
+    Riscv64 = 4,
+}
+
+impl Format {
+    /// The format of a number.
+    pub(crate) fn of(number: u32) -> Result<Self, Error> {
+        let all = [Self::Arm64_4K, Self::Arm64_16K, Self::Arm64_64K, Self::X86_64, Self::Riscv64];
+        all.get(number as usize).copied().ok_or(Error::Format)
+    }
+}
+
+/// How the young bits of several entries are checked. All find and clear the same.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// One entry after the other, as kernels did.
+    PerEntry = 0,
+    /// As Linux 7.3 does.
+    Batched = 1,
+    /// Eight entries a step, atomics only where an entry is young.
+    Line = 2,
+}
+
+impl Family {
+    /// The family of a number.
+    pub(crate) fn of(number: u32) -> Result<young::Family, Error> {
+        // `ALL` is in the order of the numbers above.
+        young::Family::ALL.get(number as usize).copied().ok_or(Error::Family)
+    }
+}
+
+/// What follows when a young bit was found and cleared. None is unsound: a TLB that still holds the
+/// entry hides accesses until it is dropped.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flush {
+    /// Invalidate and wait.
+    Sync = 0,
+    /// Invalidate, and leave the waiting to a later barrier of this CPU.
+    Nosync = 1,
+    /// Do not invalidate. The MMU is not asked for, and may be null.
+    None = 2,
+}
+
+impl Flush {
+    /// The flush of a number.
+    pub(crate) fn of(number: u32) -> Result<YoungFlush, Error> {
+        let all = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None];
+        all.get(number as usize).copied().ok_or(Error::Flush)
+    }
+}
+
+/// The level of the entries that an invalidation is for.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// The last level: an entry maps a page.
+    Pte = 0,
+    /// The level above: an entry maps what a whole table of the last level would.
+    Pmd = 1,
+}
+
+/// What the entries of a batch must agree on besides frames and attributes, and what of them is
+/// merged into the first: one bit each, or-ed. Young never matters.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Batch {
+    /// They must agree on dirty.
+    RespectDirty = 1,
+    /// They must agree on soft-dirty.
+    RespectSoftDirty = 2,
+    /// They must agree on writable.
+    RespectWrite = 4,
+    /// The first is given back writable if any is.
+    MergeWrite = 8,
+    /// The first is given back young, or dirty, if any is.
+    MergeYoungDirty = 16,
+}
+
+/// What was wrong with a call, which then did nothing.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// A pointer to a structure or to a result is null.
+    Null = -1,
+    /// The table's entries are null, or not aligned to a page: the pointer is to the table's first
+    /// entry.
+    Table = -2,
+    /// No format has this number.
+    Format = -3,
+    /// No family has this number.
+    Family = -4,
+    /// No flush has this number.
+    Flush = -5,
+    /// The flush needs an MMU, all of whose functions are given.
+    Mmu = -6,
+    /// The run has no entry, or does not end in the table.
+    Range = -7,
+    /// The batch begins at an entry that is not present.
+    Entry = -8,
+    /// There is a bit without a meaning among the flags of a batch.
+    Batch = -9,
+}
+
+impl Error {
+    /// Every error, in order of its number, from -1 down. (A constant would come into the header.)
+    pub const fn all() -> [Self; 9] {
+        [
+            Self::Null,
+            Self::Table,
+            Self::Format,
+            Self::Family,
+            Self::Flush,
+            Self::Mmu,
+            Self::Range,
+            Self::Entry,
+            Self::Batch,
+        ]
+    }
+
+    /// What was wrong, and what is accepted.
+    pub(crate) const fn text(self) -> &'static CStr {
+        match self {
+            Self::Null => c"a pointer is null that must not be",
+            Self::Table => c"the table's entries are null or not aligned to a page",
+            Self::Format => c"unknown format: see enum pageout_format",
+            Self::Family => c"unknown family: see enum pageout_family",
+            Self::Flush => c"unknown flush: see enum pageout_flush",
+            Self::Mmu => c"the flush needs an MMU with all of its functions",
+            Self::Range => c"the run is empty or goes past the end of the table",
+            Self::Entry => c"the batch begins at an entry that is not present",
+            Self::Batch => c"unknown batch flag: see enum pageout_batch",
+        }
+    }
+}
+
+/// A page table whose lock the caller holds: the token that every function asks for.
+///
+/// Make one after taking the table's lock (the kernel's PTL), and use it no more once the lock is
+/// released. Hardware may set bits in the entries at any time; other code may write to them under
+/// the lock alone, and by single untorn accesses of 64 bits.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LockedTable {
+    /// The table's first entry, aligned to a page.
+    pub entries: *mut u64,
+    /// One of `enum pageout_format`.
+    pub format: u32,
+}
+
+/// TLB maintenance: what a flush calls, on the CPU and in the context of its caller.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Mmu {
+    /// Passed to every function.
+    pub context: *mut c_void,
+    /// Issues the invalidation, on every CPU, of `nr` leaf entries of `level` (one of
+    /// `enum pageout_level`) from the one that maps `start` on. Walk caches may be kept. It need
+    /// not have taken effect before `complete`.
+    pub invalidate_range: Option<
+        unsafe extern "C" fn(context: *mut c_void, asid: u32, start: u64, nr: usize, level: u32),
+    >,
+    /// Issues the invalidation, on every CPU, of every translation of the address space.
+    pub invalidate_address_space: Option<unsafe extern "C" fn(context: *mut c_void, asid: u32)>,
+    /// Entries written before are seen by walks after (arm64: DSB ISHST; x86: nothing).
+    pub publish: Option<unsafe extern "C" fn(context: *mut c_void)>,
+    /// Invalidations that this CPU issued before have taken effect everywhere (arm64: DSB ISH).
+    pub complete: Option<unsafe extern "C" fn(context: *mut c_void)>,
+    /// From so many entries on a flush is one of the whole address space. Linux 7.3: 512 on arm64
+    /// with 4 KiB pages and without range TLBI, 34 on x86, 65 on riscv.
+    pub range_limit: usize,
+}
+
+/// A young check in one address space: how it looks, and what it does when it found a young bit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct YoungCheck {
+    /// TLB maintenance; may be null where `flush` is `PAGEOUT_FLUSH_NONE`.
+    pub mmu: *const Mmu,
+    /// One of `enum pageout_family`.
+    pub family: u32,
+    /// One of `enum pageout_flush`.
+    pub flush: u32,
+    /// The address space, as `mmu` is told of it.
+    pub asid: u32,
+}

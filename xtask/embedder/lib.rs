@@ -1,0 +1,30 @@
+//! A crate outside of the workspace that is made of its packages: young checks, wrappers for tests,
+//! and the engine over a world of its own.
+#![no_std]
+#![forbid(unsafe_code)]
+
+use pageout_paging::mmu::{Asid, Caps};
+use pageout_paging::pte::X86_64;
+use pageout_paging::testing::Tlbs;
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::{Env, LockedTable, Pfn, VirtAddr};
+use pageout_reclaim::{Limits, Sizes};
+
+/// Was any of the pages used?
+pub fn was_used<E: Env>(env: &E, table: Pfn, addr: VirtAddr, nr: usize) -> bool {
+    let (family, flush, asid) = (Family::Line, FlushPolicy::GENERIC, Asid(1));
+    let check = YoungCheck { env, family, flush, asid };
+    check.clear_flush_young_ptes(&LockedTable::lock(env, table), addr, nr)
+}
+
+/// The memory that the engine needs.
+pub fn sizes(limits: &Limits) -> Sizes {
+    Sizes::for_limits(limits)
+}
+
+/// TLBs to test with.
+pub const TLBS: Tlbs<X86_64, 16> = Tlbs::new(Caps::IDEAL);
+
+/// What C calls.
+pub use pageout_capi::entry_points::pageout_clear_flush_young_ptes;

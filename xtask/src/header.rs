@@ -1,0 +1,50 @@
+//! The header for C, which is made of the sources of `pageout-capi`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::cmd;
+
+/// Makes the header anew.
+pub(crate) fn update() -> Result<()> {
+    let path = committed();
+    fs::write(&path, made()?).with_context(|| format!("cannot write {path:?}"))
+}
+
+fn folder() -> PathBuf {
+    cmd::root().join("crates/capi")
+}
+
+fn committed() -> PathBuf {
+    folder().join("include/pageout.h")
+}
+
+/// The header as the sources have it now.
+fn made() -> Result<String> {
+    let config = cbindgen::Config::from_file(folder().join("cbindgen.toml"))
+        .map_err(anyhow::Error::msg)
+        .context("crates/capi/cbindgen.toml")?;
+    let bindings = cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(folder().join("src/types.rs"))
+        .with_src(folder().join("src/entry_points.rs"))
+        .generate()
+        .context("cbindgen reads crates/capi/src")?;
+    let mut text = Vec::new();
+    bindings.write(&mut text);
+    String::from_utf8(text).context("a header of text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_header_is_what_the_sources_make() {
+        let text = fs::read_to_string(committed()).expect("the header can be read");
+        let current = made().expect("the header can be made") == text;
+        assert!(current, "include/pageout.h is stale: `cargo xtask header` makes it anew");
+    }
+}
