@@ -14,5 +14,6 @@ pub mod lru_gen;
 pub mod metrics;
 pub mod rounds;
 pub mod scenarios;
+pub mod spread;
 pub mod this_machine;
 pub mod variant;

@@ -3,7 +3,7 @@
 //! leads to.
 
 use crate::software::KernelOp;
-use crate::{Kernel, Model, One, Swap, activity, interval, spread};
+use crate::{Kernel, Model, One, Swap, activity, interval};
 use pageout_experiment::declare::{Checked, Declared, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::formats::{Arch, with_format};
@@ -12,6 +12,7 @@ use pageout_experiment::scenarios::metrics::machine::{
 };
 use pageout_experiment::scenarios::metrics::trace as of;
 use pageout_experiment::scenarios::{TraceModelled, TraceModelledLists};
+use pageout_experiment::spread::spread;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_host::memcg_trace::{Decisions, Journal, NotingWorld, Plan, Program};

@@ -1,10 +1,11 @@
 //! Scenarios of this ground alone: what each has to say, and records of them.
 
-use super::{Model, One, activity, spread};
+use super::{Model, One, activity};
 use pageout_experiment::declare::{Checked, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::FormatName;
+use pageout_experiment::spread::spread;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_machine::Report;

@@ -3,9 +3,10 @@
 use super::figure::{Figure, Side, Theirs};
 use super::predict::{Answer, Quantity, RATIO, TIMES, drawn};
 use pageout_experiment::scenarios::Compared;
+use pageout_experiment::spread::host_threads;
 use pageout_machine::platform::Platform;
+use pageout_model::Model;
 use pageout_model::access_patterns::{AccessPatterns, Times};
-use pageout_model::{Model, host_threads};
 use pageout_record::stats::{Mean, variation};
 
 /// How thorough to be.

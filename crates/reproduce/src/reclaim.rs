@@ -9,9 +9,10 @@ use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
 use pageout_experiment::scenarios::{self, ProcessesLists, ReclaimFileLists};
+use pageout_experiment::spread::host_threads;
 use pageout_machine::platform::Platform;
 use pageout_model::reclaim_file::ReclaimFile;
-use pageout_model::{Model, Scenario as _, host_threads};
+use pageout_model::{Model, Scenario as _};
 use pageout_record::schema::Record;
 
 /// The scenario's records, of each platform and state of the kernel.

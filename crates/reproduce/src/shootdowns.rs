@@ -6,10 +6,11 @@ use super::material::Effort;
 use super::predict::{Answer, Quantity, drawn, ratio_of};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios::{Compared, ForkHeavyLists, PageoutSharedLists};
+use pageout_experiment::spread::{host_threads, spread};
 use pageout_machine::platform::Platform;
 use pageout_model::fork_heavy::ForkHeavy;
 use pageout_model::pageout_shared::PageoutShared;
-use pageout_model::{Model, Scenario, host_threads, spread};
+use pageout_model::{Model, Scenario};
 
 /// What a figure asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

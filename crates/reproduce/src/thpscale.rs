@@ -6,9 +6,10 @@ use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::Compared;
 use pageout_experiment::scenarios::metrics::thpscale::{AMEAN, ELAPSED, SYSTEM, USER};
+use pageout_experiment::spread::host_threads;
 use pageout_machine::platform::Platform;
 use pageout_model::thpscale::Thpscale;
-use pageout_model::{Model, Scenario as _, host_threads};
+use pageout_model::{Model, Scenario as _};
 use pageout_record::schema::Record;
 
 /// A row of the thread's tables.

@@ -3,10 +3,11 @@
 use super::AccessPatterns;
 use super::program::{Program, Shared, Tally};
 use super::setup::Setup;
-use crate::{Kernel, Model, One, Scenario as _, Swap, interval, spread};
+use crate::{Kernel, Model, One, Scenario as _, Swap, interval};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::Use;
 use pageout_experiment::scenarios::metrics::access_patterns::{ALL, TIME};
+use pageout_experiment::spread::spread;
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
 use pageout_machine::platform::Draw;
