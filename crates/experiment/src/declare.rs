@@ -112,7 +112,8 @@ pub fn names(fields: &[FieldHelp]) -> Vec<&'static str> {
     fields.iter().map(|field| field.name).collect()
 }
 
-/// The values of one field, of which none may come twice.
+/// The values of one field, of which none may come twice. A kind may have ranges: `A..B` is in
+/// steps of `A`, and `A..B:STEP` in others.
 ///
 /// # Errors
 /// [`FieldError::BadValue`].
@@ -120,14 +121,24 @@ pub fn values<K: Kind>(field: &'static str, text: &str) -> Result<Vec<K::Value>,
     let bad =
         |found: &str, accepted| FieldError::BadValue { field, found: found.to_owned(), accepted };
     let mut all = Vec::new();
-    for one in text.split(',') {
-        let value = K::read(one).ok_or_else(|| bad(one, K::accepted()))?;
-        if all.contains(&value) {
-            return Err(bad(text, "every value once".to_owned()));
+    for part in text.split(',') {
+        let one = K::read(part).map(|one| vec![one]);
+        let some = one.or_else(|| range::<K>(part));
+        for value in some.ok_or_else(|| bad(part, K::accepted()))? {
+            if all.contains(&value) {
+                return Err(bad(text, "every value once".to_owned()));
+            }
+            all.push(value);
         }
-        all.push(value);
     }
     Ok(all)
+}
+
+/// The values of `A..B` or `A..B:STEP`.
+fn range<K: Kind>(text: &str) -> Option<Vec<K::Value>> {
+    let (first, end) = text.split_once("..")?;
+    let (last, step) = end.split_once(':').unwrap_or((end, first));
+    K::range(&K::read(first)?, &K::read(step)?, &K::read(last)?)
 }
 
 /// Declares a scenario: a struct with a field for each of its fields, and the lists that a

@@ -18,6 +18,16 @@ pub trait Kind {
 
     /// A value as records write it, which [`Kind::read`] accepts.
     fn text(value: &Self::Value) -> String;
+
+    /// The values of a range in equal steps, of which the first is `first`; `None` where there are
+    /// no ranges, or the ends are none of one.
+    fn range(
+        _first: &Self::Value,
+        _step: &Self::Value,
+        _last: &Self::Value,
+    ) -> Option<Vec<Self::Value>> {
+        None
+    }
 }
 
 /// Bytes, with a binary unit. Which sizes a scenario can have depends on its other fields.

@@ -9,6 +9,9 @@ use crate::scenario;
 /// Traces have pages of 4 KiB.
 pub const PAGE_SHIFT: u32 = 12;
 
+/// Limits that a range stands for, at most.
+const MOST_IN_A_RANGE: u64 = 1000;
+
 /// How much memory a program may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemoryLimit {
@@ -32,7 +35,9 @@ impl Kind for MemoryLimit {
     type Value = Self;
 
     fn accepted() -> String {
-        "a size from 4KiB such as 64MiB, or from 1% to 100% of the program's pages".to_owned()
+        "a size from 4KiB such as 64MiB, or from 1% to 100% of the program's pages, or a range \
+         of either such as 5%..100%, in steps of its start, or 90%..100%:1%"
+            .to_owned()
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -49,6 +54,23 @@ impl Kind for MemoryLimit {
         match value {
             Self::Bytes(bytes) => display_size(*bytes),
             Self::Percent(percent) => format!("{percent}%"),
+        }
+    }
+
+    fn range(first: &Self, step: &Self, last: &Self) -> Option<Vec<Self>> {
+        let steps = |first: u64, step: u64, last: u64| {
+            let fits = first <= last && (last - first) / step < MOST_IN_A_RANGE;
+            fits.then(|| (first..=last).step_by(usize::try_from(step).unwrap_or(usize::MAX)))
+        };
+        match [*first, *step, *last] {
+            [Self::Bytes(first), Self::Bytes(step), Self::Bytes(last)] => {
+                Some(steps(first, step, last)?.map(Self::Bytes).collect())
+            }
+            [Self::Percent(first), Self::Percent(step), Self::Percent(last)] => {
+                let all = steps(first.into(), step.into(), last.into())?;
+                Some(all.map(|percent| Self::Percent(percent as u8)).collect())
+            }
+            _ => None,
         }
     }
 }
@@ -110,5 +132,49 @@ impl Checked for TraceModelled {
     fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         distinct(&lists.order, &lists.format)?;
         Ok(lists.combinations())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declare::values;
+
+    fn read(text: &str) -> Vec<String> {
+        let all = values::<MemoryLimit>("limit", text).expect("limits");
+        all.iter().map(MemoryLimit::text).collect()
+    }
+
+    #[test]
+    fn a_range_is_in_steps_of_its_start_or_of_another_step() {
+        let percent: Vec<_> = (1..=20).map(|k| format!("{}%", 5 * k)).collect();
+        assert_eq!(read("5%..100%"), percent);
+        assert_eq!(read("30%..100%"), ["30%", "60%", "90%"]);
+        assert_eq!(read("98%..100%:1%,7%"), ["98%", "99%", "100%", "7%"]);
+        assert_eq!(read("64MiB..256MiB"), ["64MiB", "128MiB", "192MiB", "256MiB"]);
+        assert_eq!(read("1MiB..2MiB:512KiB"), ["1MiB", "1536KiB", "2MiB"]);
+        assert_eq!(read("50%..50%"), ["50%"]);
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused() {
+        for text in [
+            "5%..",
+            "..5%",
+            "5%...9%",
+            "9%..5%",
+            "5%..64MiB",
+            "5%..9%:1MiB",
+            "5%..9%:",
+            "5%..9%:0%",
+            "0%..9%",
+            "5%..101%",
+            "5%..9%..11%",
+            "4KiB..1TiB",
+            "5%..9%,5%",
+        ] {
+            let refused = values::<MemoryLimit>("limit", text);
+            assert!(matches!(refused, Err(FieldError::BadValue { .. })), "{text}: {refused:?}");
+        }
     }
 }
