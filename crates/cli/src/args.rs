@@ -3,12 +3,12 @@
 use crate::lab::args::LabArgs;
 use crate::options::{Common, Measuring, Output, Rows, Shown};
 use crate::scenario_list;
+use crate::trace::args::TraceArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 use pageout_experiment::kinds::{Kind, Size};
 use pageout_experiment::scenarios::Scenario;
 use pageout_record::compare::FailOn;
 use pageout_reproduce::Thread;
-use pageout_trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -503,56 +503,4 @@ pub(crate) struct CheckArgs {
     pub list: bool,
     #[command(flatten)]
     pub output: Output,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct TraceArgs {
-    #[command(subcommand)]
-    pub command: TraceCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TraceCommand {
-    /// Trace a program's pages with Valgrind's lackey (its first process only)
-    #[command(after_help = "Example:\n  pageout trace record --output ls.pgt -- ls -l /usr/bin")]
-    Record {
-        /// The trace to write
-        #[arg(long, value_name = "FILE")]
-        output: PathBuf,
-        #[command(flatten)]
-        density: Density,
-        /// The command and its arguments
-        #[arg(last = true, required = true, value_name = "CMD")]
-        command: Vec<std::ffi::OsString>,
-    },
-    /// Make a trace of lackey's text (valgrind --tool=lackey --trace-mem=yes)
-    #[command(after_help = "Example:\n  valgrind --tool=lackey --trace-mem=yes --log-fd=9 \
-        ls 9>&1 >/dev/null |\n    pageout trace import --output ls.pgt -")]
-    Import {
-        /// Lackey's text, or - for standard input
-        input: PathBuf,
-        /// The trace to write
-        #[arg(long, value_name = "FILE")]
-        output: PathBuf,
-        #[command(flatten)]
-        density: Density,
-    },
-    /// What a trace holds; without one, the samples that come with the program
-    Info {
-        /// A sample's name or a file
-        trace: Option<PathBuf>,
-    },
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct Density {
-    /// References an epoch (instructions, loads and stores); young bits are exact at its end
-    #[arg(long = "epoch", value_name = "REFERENCES",
-        default_value_t = DEFAULT_EPOCH_REFERENCES,
-        value_parser = clap::value_parser!(u64).range(1..=MAX_EPOCH_REFERENCES))]
-    pub references: u64,
-    /// Leave out what a TLB of so many sets x ways, or of so many entries in one set, hits on
-    #[arg(long, value_name = "SETSxWAYS,ENTRIES", default_value_t = FilterShape::DEFAULT,
-        value_parser = FilterShape::parse)]
-    pub filter: FilterShape,
 }

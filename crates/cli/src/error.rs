@@ -16,6 +16,7 @@ use pageout_record::schema::{
     ConvertError, CsvError, Ground, InvalidRecord, MergeError, ReadError,
 };
 use pageout_report::ReportError;
+use pageout_trace::oracle_general::OracleError;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{ImportError, RecordError, TraceError, WriteError};
 use std::error::Error;
@@ -116,6 +117,10 @@ pub(crate) enum CliError {
     Write { path: PathBuf, source: io::Error },
     #[error("{input}")]
     Import { input: String, source: ImportError },
+    #[error("{input}")]
+    ImportOracle { input: String, source: OracleError },
+    #[error("--filter is for lackey's text: of oracleGeneral nothing is left out")]
+    NothingLeftOut,
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error("cannot open {}", path.display())]

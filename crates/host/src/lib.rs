@@ -6,6 +6,7 @@ pub mod age_file;
 pub mod aging_rounds;
 pub mod bench;
 pub mod counting;
+pub mod curve;
 pub mod env;
 mod erased;
 pub mod floor;

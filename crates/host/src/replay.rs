@@ -36,6 +36,7 @@ use pageout_reclaim::{
 };
 use pageout_record::schema::{Ground as RecordGround, Labels, Metric, Record};
 use pageout_trace::PageRange;
+use pageout_trace::demand_min::DemandMin;
 use pageout_trace::source::TraceSource;
 use std::collections::BTreeMap;
 
@@ -116,6 +117,7 @@ impl Replay {
     ) -> Result<Box<dyn Cell>, ReplayError> {
         let order = self.order.in_format(self.format);
         let limited = Limited::plan::<F>(&self.source, limit, order)?;
+        let min = DemandMin::of(limited.string()).faults(limited.frames());
         let mut first: Vec<(Lru, Decisions)> = Vec::new();
         let mut record = |variant: &Variant| {
             let (decisions, counts) = limited.run::<F>(*variant)?;
@@ -129,7 +131,7 @@ impl Replay {
             if like.is_none() {
                 first.push((lru, decisions));
             }
-            let metrics = limited.metrics(&decisions).into_iter().chain(counts).collect();
+            let metrics = limited.metrics(&decisions, min).into_iter().chain(counts).collect();
             Ok(self.record(*variant, Axes::Reclaim, metrics))
         };
         let records: Result<Vec<_>, ReplayError> = variants.iter().map(&mut record).collect();

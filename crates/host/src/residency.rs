@@ -6,9 +6,9 @@ use crate::steps::{Step, Steps};
 use pageout_experiment::footprint::Footprint;
 use pageout_paging::{Format, Level, Pfn};
 use pageout_reclaim::Limits;
-use pageout_trace::reference_string::StringError;
+use pageout_trace::reference_string::{PageStep, StringError};
 use pageout_trace::source::TraceSource;
-use pageout_trace::{Event, PAGE_LIMIT, Page, PageRange, TraceError};
+use pageout_trace::{Event, Header, PAGE_LIMIT, Page, PageRange, TraceError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages of the canonical 48-bit address space of 4K pages.
@@ -62,6 +62,9 @@ pub enum ReplayError {
         /// Page of the file.
         page: u64,
     },
+    /// Nothing to miss.
+    #[error("the trace has no access: there is no miss ratio")]
+    NoAccess,
     /// More memory than there is for what is kept of its accesses.
     #[error("the trace has more accesses than the {most} for which memory is available")]
     TooLong {
@@ -87,37 +90,62 @@ impl From<StringError> for ReplayError {
 #[derive(Clone, Debug, Default)]
 pub struct Cuts(Vec<u64>);
 
+/// Cuts, while a trace is read.
+#[derive(Debug)]
+pub(crate) struct CutsSoFar(BTreeSet<u64>);
+
+impl CutsSoFar {
+    /// Of a trace with that header.
+    pub(crate) fn new(header: &Header) -> Result<Self, ReplayError> {
+        let found = 1 << header.page_shift;
+        if found != 4096 {
+            return Err(ReplayError::PageSize { found });
+        }
+        Ok(Self(BTreeSet::from([0, CANONICAL_PAGES])))
+    }
+
+    /// Takes note of a step.
+    pub(crate) fn note_step(&mut self, step: PageStep<'_>) -> Result<(), ReplayError> {
+        match step {
+            PageStep::Access { at, .. } => check_canonical(at.number()),
+            PageStep::Change(event) => self.note(event),
+        }
+    }
+
+    fn note(&mut self, event: &Event) -> Result<(), ReplayError> {
+        let (range, moved) = match *event {
+            Event::Map(mapping) => (mapping.pages, None),
+            Event::Unmap(pages) | Event::Discard(pages) => (pages, None),
+            Event::Protect { pages, .. } => (pages, None),
+            Event::Remap { pages, to } => (pages, pages.moved_to(to)),
+            Event::Access { page, .. } => return check_canonical(page.number()),
+            Event::EpochEnd { .. } => return Ok(()),
+        };
+        for range in [Some(range), moved].into_iter().flatten() {
+            check_canonical_range(range)?;
+            let (start, end) = canonical_range(range);
+            self.0.extend([start, end]);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn all(self) -> Cuts {
+        Cuts(self.0.into_iter().collect())
+    }
+}
+
 impl Cuts {
     /// Reads a trace for its mapping changes.
     ///
     /// # Errors
     /// [`ReplayError`], also for an access that no replay could place.
     pub fn of_trace(source: &TraceSource) -> Result<Self, ReplayError> {
-        let mut cuts = BTreeSet::from([0, CANONICAL_PAGES]);
         let reader = source.open()?;
-        let found = 1 << reader.header().page_shift;
-        if found != 4096 {
-            return Err(ReplayError::PageSize { found });
-        }
+        let mut cuts = CutsSoFar::new(reader.header())?;
         for event in reader {
-            let (range, moved) = match event? {
-                Event::Map(mapping) => (mapping.pages, None),
-                Event::Unmap(pages) | Event::Discard(pages) => (pages, None),
-                Event::Protect { pages, .. } => (pages, None),
-                Event::Remap { pages, to } => (pages, pages.moved_to(to)),
-                Event::Access { page, .. } => {
-                    check_canonical(page.number())?;
-                    continue;
-                }
-                Event::EpochEnd { .. } => continue,
-            };
-            for range in [Some(range), moved].into_iter().flatten() {
-                check_canonical_range(range)?;
-                let (start, end) = canonical_range(range);
-                cuts.extend([start, end]);
-            }
+            cuts.note(&event?)?;
         }
-        Ok(Self(cuts.into_iter().collect()))
+        Ok(cuts.all())
     }
 
     /// How many there are.

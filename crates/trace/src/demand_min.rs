@@ -8,8 +8,8 @@
 //! The bound is one for replays of the trace. The program itself used some pages more often than
 //! its trace has them; `docs/traces.md` tells which.
 
+use crate::bit_tree::BitTree;
 use crate::reference_string::ReferenceString;
-use std::collections::BinaryHeap;
 use std::num::NonZeroUsize;
 
 /// Stands for no use.
@@ -24,51 +24,70 @@ pub struct DemandFaults {
     pub refaults: usize,
 }
 
-/// Faults of MIN with so many frames. Takes n log n steps for n accesses.
-pub fn demand_min(string: &ReferenceString, frames: NonZeroUsize) -> DemandFaults {
-    let next_uses = next_uses(string);
-    // A resident page is named by its next use. One that has none gives its frame back at once:
-    // it would be the next victim anyway.
-    let mut is_resident = vec![false; next_uses.len()];
-    let mut nr_resident = 0;
-    // Uses that are past stay in it, below all that are to come.
-    let mut victims = BinaryHeap::new();
-    let mut faults = 0;
-    for (now, next) in next_uses.into_iter().enumerate() {
-        if is_resident[now] {
-            nr_resident -= 1;
-        } else {
-            faults += 1;
-            if nr_resident == frames.get() {
-                let victim: u32 = victims.pop().expect("resident pages are used again");
-                is_resident[victim as usize] = false;
-                nr_resident -= 1;
-            }
-        }
-        if next != NEVER {
-            is_resident[next as usize] = true;
-            nr_resident += 1;
-            victims.push(next);
-        }
+impl DemandFaults {
+    /// So many faults on a string. Every page's first fault is none of a page that was resident
+    /// before, and every other is.
+    pub(crate) fn of(string: &ReferenceString, faults: usize) -> Self {
+        Self { faults, refaults: faults - string.nr_pages() }
     }
-    // Every page's first fault is none of a page that was resident before, and every other is.
-    DemandFaults { faults, refaults: faults - string.nr_pages() }
 }
 
-/// For each access, where in the string its page is asked for next.
-fn next_uses(string: &ReferenceString) -> Vec<u32> {
-    let mut last = vec![NEVER; string.nr_pages()];
-    let mut next = vec![NEVER; string.pages().len()];
-    for (now, page) in string.pages().iter().enumerate().rev() {
-        // Strings are shorter than NEVER.
-        next[now] = std::mem::replace(&mut last[*page as usize], now as u32);
+/// MIN on one string, with any number of frames.
+#[derive(Debug)]
+pub struct DemandMin<'s> {
+    string: &'s ReferenceString,
+    /// For each access, where in the string its page is asked for next.
+    next_uses: Vec<u32>,
+}
+
+impl<'s> DemandMin<'s> {
+    /// Looks for the next use of each access: four bytes for each.
+    pub fn of(string: &'s ReferenceString) -> Self {
+        let mut last = vec![NEVER; string.nr_pages()];
+        let mut next_uses = vec![NEVER; string.pages().len()];
+        for (now, page) in string.pages().iter().enumerate().rev() {
+            // Strings are shorter than NEVER.
+            next_uses[now] = std::mem::replace(&mut last[*page as usize], now as u32);
+        }
+        Self { string, next_uses }
     }
-    next
+
+    /// For each access, where in the string its page is asked for next, if it is.
+    pub fn next_uses(&self) -> impl ExactSizeIterator<Item = Option<u32>> {
+        self.next_uses.iter().map(|next| (*next != NEVER).then_some(*next))
+    }
+
+    /// Its faults with so many frames. Takes a bit for each access, and steps in the logarithm of
+    /// their number.
+    pub fn faults(&self, frames: NonZeroUsize) -> DemandFaults {
+        // A resident page is named by its next use. One that has none gives its frame back at once:
+        // it would be the next victim anyway.
+        let mut resident = BitTree::new(self.next_uses.len());
+        let mut nr_resident = 0;
+        let mut faults = 0;
+        for (now, next) in self.next_uses.iter().enumerate() {
+            if resident.remove(now) {
+                nr_resident -= 1;
+            } else {
+                faults += 1;
+                if nr_resident == frames.get() {
+                    resident.pop_last().expect("resident pages are used again");
+                    nr_resident -= 1;
+                }
+            }
+            if *next != NEVER {
+                resident.insert(*next as usize);
+                nr_resident += 1;
+            }
+        }
+        DemandFaults::of(self.string, faults)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replacement::ReplacementPolicy;
     use crate::source::TraceSource;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
@@ -78,7 +97,7 @@ mod tests {
     }
 
     fn min(string: &ReferenceString, number: usize) -> usize {
-        demand_min(string, frames(number)).faults
+        DemandMin::of(string).faults(frames(number)).faults
     }
 
     /// The fewest faults over every choice of every victim: of all sets of pages that can be
@@ -113,24 +132,8 @@ mod tests {
         reachable.into_values().min().unwrap_or(0)
     }
 
-    /// Least recently used, by the same rules.
-    fn lru(string: &ReferenceString, frames: usize) -> usize {
-        let mut by_use: BTreeMap<usize, usize> = BTreeMap::new();
-        let mut used_at = vec![None; string.nr_pages()];
-        let mut faults = 0;
-        for (now, page) in string.pages().iter().enumerate() {
-            if let Some(before) = used_at[*page as usize].replace(now) {
-                by_use.remove(&before);
-            } else {
-                faults += 1;
-                if by_use.len() == frames {
-                    let (_, victim) = by_use.pop_first().expect("there is a frame");
-                    used_at[victim] = None;
-                }
-            }
-            by_use.insert(now, *page as usize);
-        }
-        faults
+    fn lru(string: &ReferenceString, number: usize) -> usize {
+        ReplacementPolicy::Lru.faults(string, frames(number)).faults
     }
 
     #[test]
@@ -138,7 +141,8 @@ mod tests {
         let string = ReferenceString::of_numbers(&[
             7, 0, 1, 2, 0, 3, 0, 4, 2, 3, 0, 3, 2, 1, 2, 0, 1, 7, 0, 1,
         ]);
-        assert_eq!(demand_min(&string, frames(3)), DemandFaults { faults: 9, refaults: 3 });
+        let done = DemandMin::of(&string).faults(frames(3));
+        assert_eq!(done, DemandFaults { faults: 9, refaults: 3 });
         assert_eq!(lru(&string, 3), 12);
     }
 
@@ -146,7 +150,7 @@ mod tests {
     fn enough_frames_leave_first_faults_only() {
         for sample in TraceSource::samples() {
             let string = ReferenceString::of_trace(&sample, None).expect("a trace");
-            let done = demand_min(&string, frames(string.nr_pages()));
+            let done = DemandMin::of(&string).faults(frames(string.nr_pages()));
             assert_eq!(done, DemandFaults { faults: string.nr_pages(), refaults: 0 });
         }
     }

@@ -12,6 +12,8 @@
 #![forbid(unsafe_code)]
 
 mod areas;
+mod bit_tree;
+pub mod decoded;
 pub mod demand_min;
 pub mod epoch_map;
 mod epochs;
@@ -23,6 +25,7 @@ mod import;
 mod info;
 mod lackey;
 mod lines;
+pub mod oracle_general;
 mod output;
 mod page_set;
 mod places;
@@ -30,6 +33,7 @@ mod process;
 mod read;
 mod record;
 pub mod reference_string;
+pub mod replacement;
 mod rules;
 pub mod source;
 mod space;

@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 /// Bytes of memory that an access of a trace takes here, about, with what is made of the string
-/// ([`crate::demand_min`]): its page, its next use.
-const BYTES_AN_ACCESS: u64 = 24;
+/// ([`crate::demand_min`]) and beside it ([`crate::decoded`]).
+const BYTES_AN_ACCESS: u64 = 16;
 
-/// Those that a page takes besides: its place in maps of pages.
-const BYTES_A_PAGE: u64 = 128;
+/// Those that a page takes besides: its place in maps of pages, and in lists of policies.
+const BYTES_A_PAGE: u64 = 256;
 
 /// Why a trace has no reference string.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum StringError {
 
 /// The pages of a program in the order in which it used them, as far as its trace has the uses
 /// (`docs/trace-format.md`).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReferenceString {
     pages: Vec<u32>,
     nr_pages: u32,
@@ -53,27 +53,30 @@ impl ReferenceString {
     }
 
     fn read<R: BufRead>(
-        mut reader: TraceReader<R>,
+        reader: TraceReader<R>,
         available: Option<u64>,
     ) -> Result<Self, StringError> {
-        let available = available.unwrap_or(u64::MAX);
-        let mut identities = Identities::default();
-        let mut pages = Vec::new();
-        while let Some(event) = reader.next() {
-            match event? {
-                Event::Access { page, store, .. } => {
-                    pages.push(identities.of(page, store, reader.areas()));
-                    let most = pages.len() as u64;
-                    let of_pages = u64::from(identities.nr_pages()) * BYTES_A_PAGE;
-                    let taken = most * BYTES_AN_ACCESS + of_pages;
-                    if taken > available || most == u64::from(u32::MAX) {
-                        return Err(StringError::TooLong { most: most - 1 });
-                    }
-                }
-                event => identities.change(&event),
-            }
+        let mut string = Self::default();
+        page_steps(reader, |step, _| match step {
+            PageStep::Access { page, .. } => string.push(page, available),
+            PageStep::Change(_) => Ok(()),
+        })?;
+        Ok(string)
+    }
+
+    /// Adds an access to a page that is there, or to the next one.
+    ///
+    /// # Errors
+    /// [`StringError::TooLong`].
+    pub(crate) fn push(&mut self, page: u32, available: Option<u64>) -> Result<(), StringError> {
+        self.nr_pages = self.nr_pages.max(page + 1);
+        let most = self.pages.len() as u64;
+        let taken = (most + 1) * BYTES_AN_ACCESS + u64::from(self.nr_pages) * BYTES_A_PAGE;
+        if available.is_some_and(|available| taken > available) || most + 1 == u64::from(u32::MAX) {
+            return Err(StringError::TooLong { most });
         }
-        Ok(Self { pages, nr_pages: identities.nr_pages() })
+        self.pages.push(page);
+        Ok(())
     }
 
     /// The pages asked for, in order, numbered from 0 as they first occur.
@@ -85,6 +88,46 @@ impl ReferenceString {
     pub fn nr_pages(&self) -> usize {
         self.nr_pages as usize
     }
+}
+
+/// A step of a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PageStep<'e> {
+    /// An access.
+    Access {
+        /// Its page in the reference string.
+        page: u32,
+        /// The virtual page.
+        at: Page,
+        /// It is stored to.
+        store: bool,
+    },
+    /// An event that is no access.
+    Change(&'e Event),
+}
+
+/// Reads a trace to its end, and tells `each` step with the areas mapped after it.
+///
+/// # Errors
+/// [`StringError::Trace`] as the reader found it, or the first of `each`.
+pub fn page_steps<R: BufRead, E: From<StringError>>(
+    mut reader: TraceReader<R>,
+    mut each: impl FnMut(PageStep<'_>, &Areas) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut identities = Identities::default();
+    while let Some(event) = reader.next() {
+        match event.map_err(StringError::from)? {
+            Event::Access { page: at, store, .. } => {
+                let page = identities.of(at, store, reader.areas());
+                each(PageStep::Access { page, at, store }, reader.areas())?;
+            }
+            event => {
+                identities.change(&event);
+                each(PageStep::Change(&event), reader.areas())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Virtual pages whose identity is at hand, a power of two.
@@ -139,11 +182,6 @@ impl Identities {
             self.at_hand.fill(None);
             self.backing.change(event);
         }
-    }
-
-    /// How many different pages there were so far.
-    pub fn nr_pages(&self) -> u32 {
-        self.backing.nr_pages
     }
 
     /// Truncation keeps the low bits, which are those wanted.

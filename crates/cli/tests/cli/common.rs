@@ -52,7 +52,7 @@ pub(crate) fn stdout(words: &str) -> String {
     assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
     let said = stderr(&output);
     let tells_how_far = |line: &&str| {
-        let works = ["measuring: ", "modelling: ", "searching: "];
+        let works = ["measuring: ", "modelling: ", "replaying: ", "searching: "];
         works.iter().any(|work| line.starts_with(work)) && line.ends_with(" s")
     };
     let else_said: Vec<&str> = said.lines().filter(|line| !tells_how_far(line)).collect();

@@ -14,6 +14,8 @@ fn help_of_every_command() {
         ("trace", "trace --help"),
         ("trace_record", "trace record --help"),
         ("trace_import", "trace import --help"),
+        ("trace_curve", "trace curve --help"),
+        ("trace_export", "trace export --help"),
         ("trace_info", "trace info --help"),
         ("lab", "lab --help"),
         ("lab_build", "lab build --help"),

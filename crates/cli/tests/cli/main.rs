@@ -9,6 +9,7 @@ mod check;
 mod commands;
 mod common;
 mod counts;
+mod curve;
 mod files;
 mod first_screen;
 mod formats;

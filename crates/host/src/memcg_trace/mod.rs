@@ -2,8 +2,8 @@
 //! `memory.max` its faults meet, and what that costs is counted beside demand MIN.
 //!
 //! Fault-around is off, and nothing is read ahead: with folios of one page, pages come on demand
-//! alone, and [`demand_min`] is a bound. There is no time in it: transfers are complete at once,
-//! and epochs are the only clock.
+//! alone, and [`demand MIN`](pageout_trace::demand_min) is a bound. There is no time in it:
+//! transfers are complete at once, and epochs are the only clock.
 
 mod history;
 mod mistakes;
@@ -13,8 +13,8 @@ mod world;
 
 use crate::counting::{Counter as Counting, CountingEnv};
 use crate::layout::{Arena, Ground};
-use crate::residency::{Cuts, ReplayError};
-use needs::Needs;
+use crate::residency::{Cuts, CutsSoFar, ReplayError};
+use needs::{Needs, NeedsSoFar};
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::MemoryLimit;
@@ -24,13 +24,15 @@ use pageout_experiment::variant::Variant;
 use pageout_paging::Order;
 use pageout_reclaim::Counter;
 use pageout_record::schema::Metric;
-use pageout_trace::Event;
-use pageout_trace::demand_min::{DemandFaults, demand_min};
-use pageout_trace::reference_string::{Identities, ReferenceString};
+use pageout_trace::Areas;
+use pageout_trace::decoded::Decoded;
+use pageout_trace::demand_min::DemandFaults;
+use pageout_trace::reference_string::{PageStep, ReferenceString, page_steps};
 use pageout_trace::source::TraceSource;
 pub use program::Program;
 use program::Setting;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 pub use world::{Journal, NotingWorld};
 
 /// What a program's memory under a limit came to.
@@ -64,13 +66,44 @@ pub struct Decisions {
     pub mistakes: u64,
 }
 
+/// What a trace needs of the engine, whatever the limit.
+#[derive(Debug)]
+struct Survey {
+    cuts: Cuts,
+    needs: Needs,
+}
+
+/// It, while a trace is read.
+struct SurveySoFar {
+    cuts: CutsSoFar,
+    needs: NeedsSoFar,
+    order: u8,
+}
+
+impl SurveySoFar {
+    fn new(source: &TraceSource, order: u8) -> Result<Self, ReplayError> {
+        let cuts = CutsSoFar::new(source.open()?.header())?;
+        Ok(Self { cuts, needs: NeedsSoFar::default(), order })
+    }
+
+    fn note<F: Arch>(&mut self, step: PageStep<'_>, areas: &Areas) -> Result<(), ReplayError> {
+        self.cuts.note_step(step)?;
+        self.needs.note::<F>(step, areas, self.order);
+        Ok(())
+    }
+
+    fn all(self) -> Survey {
+        let cuts = self.cuts.all();
+        Survey { needs: self.needs.all(&cuts), cuts }
+    }
+}
+
 /// A trace and a limit for it.
 #[derive(Debug)]
 pub struct Plan<'t> {
     /// The trace.
     pub source: &'t TraceSource,
-    cuts: Cuts,
-    needs: Needs,
+    survey: Arc<Survey>,
     order: Order,
     limit: u64,
 }
@@ -85,25 +118,54 @@ impl<'t> Plan<'t> {
         limit: MemoryLimit,
         order: u8,
     ) -> Result<Self, ReplayError> {
-        let cuts = Cuts::of_trace(source)?;
-        let needs = Needs::of_trace::<F>(source, &cuts, order)?;
-        let order = Order::new(order).expect("parsed orders are small");
+        let mut survey = SurveySoFar::new(source, order)?;
+        page_steps(source.open()?, |step, areas| survey.note::<F>(step, areas))?;
+        Self::of::<F>(source, survey, limit)
+    }
+
+    fn of<F: Arch>(
+        source: &'t TraceSource,
+        survey: SurveySoFar,
+        limit: MemoryLimit,
+    ) -> Result<Self, ReplayError> {
+        let order = Order::new(survey.order).expect("parsed orders are small");
+        let survey = Arc::new(survey.all());
+        Self::limited::<F>(source, survey, order, limit)
+    }
+
+    fn limited<F: Arch>(
+        source: &'t TraceSource,
+        survey: Arc<Survey>,
+        order: Order,
+        limit: MemoryLimit,
+    ) -> Result<Self, ReplayError> {
+        let needs = &survey.needs;
         let limit = limit.pages(needs.nr_pages());
         if let Some(available) = this_machine::available_memory() {
             needs.check::<F>(&needs.limits(limit, order), available)?;
         }
-        Ok(Self { source, cuts, needs, order, limit })
+        Ok(Self { source, survey, order, limit })
+    }
+
+    /// The same trace under another limit.
+    ///
+    /// # Errors
+    /// [`ReplayError::TooLarge`].
+    fn under<F: Arch>(&self, limit: MemoryLimit) -> Result<Self, ReplayError> {
+        Self::limited::<F>(self.source, Arc::clone(&self.survey), self.order, limit)
     }
 
     /// Memory for page tables and the engine.
     pub fn bytes<F: Arch>(&self) -> u64 {
-        let limits = self.needs.limits(self.limit, self.order);
-        Footprint::of::<F>(&limits, self.needs.tables()).bytes()
+        let needs = &self.survey.needs;
+        let limits = needs.limits(self.limit, self.order);
+        Footprint::of::<F>(&limits, needs.tables()).bytes()
     }
 
     /// As much memory.
     pub fn arena<F: Arch>(&self) -> Arena {
-        Arena::new::<F>(&self.needs.limits(self.limit, self.order), self.needs.tables())
+        let needs = &self.survey.needs;
+        Arena::new::<F>(&needs.limits(self.limit, self.order), needs.tables())
     }
 
     /// The program before it begins, on a ground whose lists are chosen; `mappings`: its trace
@@ -115,7 +177,8 @@ impl<'t> Plan<'t> {
         variant: Variant,
         mappings: bool,
     ) -> Program<'a, F> {
-        let (cuts, addresses) = (&self.cuts, self.needs.addresses());
+        let Survey { cuts, needs } = &*self.survey;
+        let addresses = needs.addresses();
         let (lru, tuning) = (variant.lru, variant.tuning(F::FLUSH));
         let Self { limit, order, .. } = *self;
         let setting = Setting { cuts, limit, order, tuning, addresses, lru, mappings };
@@ -135,7 +198,7 @@ impl<'t> Plan<'t> {
         let major_faults = count(&[Counter::Pgmajfault]);
         Decisions {
             limit: self.limit,
-            pages: self.needs.nr_pages() as u64,
+            pages: self.survey.needs.nr_pages() as u64,
             major_faults,
             minor_faults: count(&[Counter::Pgfault]) - major_faults - tried_again,
             file_refaults: count(&[Counter::WorkingsetRefaultFile]),
@@ -151,26 +214,46 @@ impl<'t> Plan<'t> {
     }
 }
 
-/// A trace, ready to be run under one limit.
+/// A trace in memory, ready to be run under a limit.
 #[derive(Debug)]
 pub(crate) struct Limited<'t> {
     plan: Plan<'t>,
-    /// What demand MIN comes to with as many frames.
-    min: DemandFaults,
+    decoded: Arc<Decoded>,
 }
 
 impl<'t> Limited<'t> {
-    /// Reads the trace.
+    /// Reads the trace, once.
     pub(crate) fn plan<F: Arch>(
         source: &'t TraceSource,
         limit: MemoryLimit,
         order: u8,
     ) -> Result<Self, ReplayError> {
-        let string = ReferenceString::of_trace(source, this_machine::available_memory())?;
-        let plan = Plan::new::<F>(source, limit, order)?;
-        let frames = usize::try_from(plan.limit).unwrap_or(usize::MAX);
-        let frames = NonZeroUsize::new(frames).expect("a limit is at least a page");
-        Ok(Self { plan, min: demand_min(&string, frames) })
+        let mut survey = SurveySoFar::new(source, order)?;
+        let available = this_machine::available_memory();
+        let each = |step: PageStep<'_>, areas: &Areas| survey.note::<F>(step, areas);
+        let decoded = Arc::new(Decoded::of_trace(source, available, each)?);
+        Ok(Self { plan: Plan::of::<F>(source, survey, limit)?, decoded })
+    }
+
+    /// The same trace under another limit.
+    pub(crate) fn under<F: Arch>(&self, limit: MemoryLimit) -> Result<Self, ReplayError> {
+        Ok(Self { plan: self.plan.under::<F>(limit)?, decoded: Arc::clone(&self.decoded) })
+    }
+
+    /// Memory that a run takes for page tables and the engine.
+    pub(crate) fn bytes<F: Arch>(&self) -> u64 {
+        self.plan.bytes::<F>()
+    }
+
+    /// Its page reference string.
+    pub(crate) fn string(&self) -> &ReferenceString {
+        self.decoded.string()
+    }
+
+    /// As many frames as the program may use pages.
+    pub(crate) fn frames(&self) -> NonZeroUsize {
+        let frames = usize::try_from(self.plan.limit).unwrap_or(usize::MAX);
+        NonZeroUsize::new(frames).expect("a limit is at least a page")
     }
 
     /// Runs the program under one variant: what became of its memory, and what the engine did to
@@ -215,35 +298,25 @@ impl<'t> Limited<'t> {
         variant: Variant,
     ) -> Result<Program<'a, F>, ReplayError> {
         let world = &NotingWorld { world, journal };
-        let mut reader = self.plan.source.open()?;
         ground.switch_to(variant.lru);
-        let mappings = reader.header().mappings;
+        let mappings = self.decoded.has_mappings();
         let mut program = self.plan.program(ground, journal, variant, mappings);
-        let mut identities = Identities::default();
-        while let Some(event) = reader.next() {
-            match event? {
-                Event::Access { page: at, store, .. } => {
-                    let page = identities.of(at, store, reader.areas());
-                    program.access(world, page, at, store)?;
-                }
-                event => {
-                    identities.change(&event);
-                    program.play(world, &event)?;
-                }
-            }
-        }
+        self.decoded.play(|step| match step {
+            PageStep::Access { page, at, store } => program.access(world, page, at, store),
+            PageStep::Change(event) => program.play(world, event),
+        })?;
         Ok(program)
     }
 
     /// As records have them. With larger folios, pages come unasked: demand MIN is no bound then,
     /// and not called one.
-    pub(crate) fn metrics(&self, decisions: &Decisions) -> Vec<Metric> {
+    pub(crate) fn metrics(&self, decisions: &Decisions, min: DemandFaults) -> Vec<Metric> {
         let single = self.plan.order.get() == 0;
-        let min = if single { of::BOUND } else { of::OF_SINGLE };
-        let refaults = self.min.refaults as f64;
+        let bound = if single { of::BOUND } else { of::OF_SINGLE };
+        let refaults = min.refaults as f64;
         let mut metrics = decisions.metrics();
-        metrics.push(min.one(refaults));
-        metrics.push(of::BROUGHT_IN.one(self.min.faults as f64));
+        metrics.push(bound.one(refaults));
+        metrics.push(of::BROUGHT_IN.one(min.faults as f64));
         if refaults > 0.0 {
             metrics.push(of::OVER_MIN.one(decisions.refaults() as f64 / refaults));
         }

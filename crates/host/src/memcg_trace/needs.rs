@@ -6,9 +6,8 @@ use pageout_experiment::formats::Arch;
 use pageout_paging::{Level, Order};
 use pageout_reclaim::Limits;
 use pageout_trace::epoch_map::EpochMap;
-use pageout_trace::reference_string::Identities;
-use pageout_trace::source::TraceSource;
-use pageout_trace::{Event, FileId, Kind, PageRange};
+use pageout_trace::reference_string::PageStep;
+use pageout_trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange};
 use std::collections::{BTreeSet, HashSet};
 
 /// Frames, folios and slots beyond the limit: of folios that are charged only after others were
@@ -35,54 +34,59 @@ pub(super) struct Needs {
     addresses: Vec<u64>,
 }
 
-impl Needs {
-    pub(super) fn of_trace<F: Arch>(
-        source: &TraceSource,
-        cuts: &Cuts,
-        order: u8,
-    ) -> Result<Self, ReplayError> {
-        let mut needs = Self { nr_cuts: cuts.nr(), ..Self::default() };
-        let (mut seen, mut identities) = (EpochMap::default(), Identities::default());
-        let mut reader = source.open()?;
-        while let Some(event) = reader.next() {
-            let event = event?;
-            match event {
-                Event::Access { page, store, .. } => {
-                    let identity = identities.of(page, store, reader.areas());
-                    let number = page_number(page);
-                    if identity as usize == needs.addresses.len() {
-                        needs.addresses.push(number);
+/// Needs, while a trace is read.
+#[derive(Debug, Default)]
+pub(super) struct NeedsSoFar {
+    needs: Needs,
+    seen: EpochMap<bool>,
+}
+
+impl NeedsSoFar {
+    /// Takes note of a step, whose addresses are canonical, with the areas mapped after it; folios
+    /// have at most `order`.
+    pub(super) fn note<F: Arch>(&mut self, step: PageStep<'_>, areas: &Areas, order: u8) {
+        match step {
+            PageStep::Access { page, at, .. } => self.access::<F>(page, at, areas, order),
+            PageStep::Change(Event::EpochEnd { .. }) => {}
+            PageStep::Change(event) => {
+                self.seen.change();
+                self.needs.mapping_changes += 1;
+                match *event {
+                    Event::Remap { pages, to } => self.needs.move_to::<F>(pages, to, order),
+                    Event::Map(Mapping { kind: Kind::File { file, .. }, .. }) => {
+                        self.needs.nr_files = self.needs.nr_files.max(file.index() + 1);
                     }
-                    if !seen.is_first(page, false) {
-                        continue;
-                    }
-                    needs.own.insert(number >> order);
-                    needs.add_tables::<F>(number);
-                    if let Some(area) = reader.areas().get(page)
-                        && let Kind::File { file, offset } = area.kind
-                    {
-                        let page = offset.saturating_add(page.number() - area.pages.start());
-                        needs.files.insert((file, page >> order));
-                    }
-                    continue;
-                }
-                Event::Remap { pages, to } => {
-                    seen.change();
-                    needs.mapping_changes += 1;
-                    needs.move_to::<F>(pages, to, order);
-                }
-                Event::EpochEnd { .. } => {}
-                _ => {
-                    seen.change();
-                    needs.mapping_changes += 1;
+                    _ => {}
                 }
             }
-            identities.change(&event);
         }
-        needs.nr_files = reader.files();
-        Ok(needs)
     }
 
+    fn access<F: Arch>(&mut self, page: u32, at: Page, areas: &Areas, order: u8) {
+        let number = page_number(at);
+        if page as usize == self.needs.addresses.len() {
+            self.needs.addresses.push(number);
+        }
+        if !self.seen.is_first(at, false) {
+            return;
+        }
+        self.needs.own.insert(number >> order);
+        self.needs.add_tables::<F>(number);
+        if let Some(area) = areas.get(at)
+            && let Kind::File { file, offset } = area.kind
+        {
+            let page = offset.saturating_add(at.number() - area.pages.start());
+            self.needs.files.insert((file, page >> order));
+        }
+    }
+
+    /// All of them, with the trace's cuts.
+    pub(super) fn all(self, cuts: &Cuts) -> Needs {
+        Needs { nr_cuts: cuts.nr(), ..self.needs }
+    }
+}
+
+impl Needs {
     /// What the engine is to have room for, where the program may use `limit` pages, in folios of
     /// at most `order`.
     pub(super) fn limits(&self, limit: u64, order: Order) -> Limits {

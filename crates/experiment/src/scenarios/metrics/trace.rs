@@ -61,6 +61,18 @@ metrics! {
 }
 
 metrics! {
+    /// What a point of a miss-ratio curve is made of; refaults and sizes come besides.
+    pub CURVE = {
+        /// accesses whose page was not in memory, over all that the trace has
+        MISS_RATIO: "miss ratio", "", Counted, Lower;
+        /// accesses whose page was not in memory: first uses and refaults
+        PAGE_MISSES: "misses", "accesses", Counted, Lower;
+        /// accesses that the trace has
+        IN_TRACE: "accesses of the trace", "", Counted, Neither;
+    }
+}
+
+metrics! {
     /// What became of a program's memory from epoch to epoch.
     pub HISTORY = {
         /// pages on each list at the ends of epochs

@@ -1,15 +1,21 @@
-//! `trace`: record, import, info.
+//! `trace`: record, import, info; a file of its own for what takes more.
 
-use crate::args::{Density, TraceArgs, TraceCommand};
+pub(crate) mod args;
+mod curve;
+
 use crate::error::CliError;
 use crate::{output, progress};
+use args::{Density, ImportFrom, TraceArgs, TraceCommand};
+use pageout_experiment::this_machine;
 use pageout_host::residency::ReplayError;
+use pageout_trace::decoded::Decoded;
+use pageout_trace::oracle_general::{self, OracleOptions};
 use pageout_trace::source::TraceSource;
 use pageout_trace::{
     self, Ending, ImportOptions, Info, RecordOptions, Summary, Totals, TraceError,
 };
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,7 +23,11 @@ use std::process::ExitCode;
 pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
     match &args.command {
         TraceCommand::Record { output, density, command } => record(output, density, command),
-        TraceCommand::Import { input, output, density } => import(input, output, density),
+        TraceCommand::Import { input, from, output, density } => {
+            import(input, *from, output, density)
+        }
+        TraceCommand::Export { trace, output } => export(trace, output),
+        TraceCommand::Curve(args) => curve::curve(args),
         TraceCommand::Info { trace } => {
             let text = match trace {
                 Some(path) => info(&source_of(Some(path))?, path)?.to_string(),
@@ -76,10 +86,23 @@ fn samples() -> Result<String, CliError> {
     Ok(text)
 }
 
+fn export(trace: &Path, output: &Path) -> Result<ExitCode, CliError> {
+    let source = source_of(Some(trace))?;
+    output::check(&[Some(output)], &[Some(trace)])?;
+    let available = this_machine::available_memory();
+    let decoded: Result<_, ReplayError> = Decoded::of_trace(&source, available, |_, _| Ok(()));
+    let decoded = decoded.map_err(|error| failed(error, Some(trace)))?;
+    let records = oracle_general::export(&decoded, output)?;
+    let pages = decoded.string().nr_pages();
+    output::say(&format!("{}: records {records}, pages {pages}", output.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Records; the exit status is 0 however the program ended, which the summary says.
 fn record(output: &Path, density: &Density, command: &[OsString]) -> Result<ExitCode, CliError> {
     let mut options = RecordOptions::new(command.to_vec(), output.to_owned());
-    (options.epoch_references, options.filter) = (density.references, density.filter);
+    options.epoch_references = density.references;
+    options.filter = density.filter.unwrap_or(options.filter);
     let counter = progress::counter("recording");
     let done = pageout_trace::record(&options, &mut progress::references(&counter));
     counter.finish_and_clear();
@@ -118,23 +141,45 @@ fn written(output: &Path, totals: &Totals) -> String {
     )
 }
 
-fn import(input: &Path, output: &Path, density: &Density) -> Result<ExitCode, CliError> {
+fn import(
+    input: &Path,
+    from: ImportFrom,
+    output: &Path,
+    density: &Density,
+) -> Result<ExitCode, CliError> {
+    if from == ImportFrom::OracleGeneral && density.filter.is_some() {
+        return Err(CliError::NothingLeftOut);
+    }
     let open = |source| CliError::Open { path: input.to_owned(), source };
-    let (name, lines): (_, Box<dyn BufRead>) = if input.as_os_str() == "-" {
-        ("standard input".to_owned(), Box::new(io::stdin().lock()))
+    let (name, length, bytes): (_, _, Box<dyn BufRead>) = if input.as_os_str() == "-" {
+        ("standard input".to_owned(), None, Box::new(io::stdin().lock()))
     } else {
         let file = File::open(input).map_err(open)?;
-        (input.display().to_string(), Box::new(BufReader::new(file)))
+        let length = file.metadata().ok().filter(Metadata::is_file).map(|file| file.len());
+        (input.display().to_string(), length, Box::new(BufReader::new(file)))
     };
     let is_file = (input.as_os_str() != "-").then_some(input);
     output::check(&[Some(output)], &[is_file])?;
-    let &Density { references: epoch_references, filter } = density;
-    let options = ImportOptions { epoch_references, filter, ..ImportOptions::default() };
     let counter = progress::counter("importing");
-    let done = pageout_trace::import(lines, output, &options, &mut progress::references(&counter));
+    let progress = &mut progress::references(&counter);
+    let done = match from {
+        ImportFrom::Lackey => {
+            let mut options =
+                ImportOptions { epoch_references: density.references, ..ImportOptions::default() };
+            options.filter = density.filter.unwrap_or(options.filter);
+            let done = pageout_trace::import(bytes, output, &options, progress);
+            done.map_err(|source| CliError::Import { input: name, source })
+        }
+        ImportFrom::OracleGeneral => {
+            let available = this_machine::available_memory();
+            let epoch_references = density.references;
+            let options = OracleOptions { epoch_references, length, available };
+            let done = oracle_general::import(bytes, output, &options, progress);
+            done.map_err(|source| CliError::ImportOracle { input: name, source })
+        }
+    };
     counter.finish_and_clear();
-    let totals = done.map_err(|source| CliError::Import { input: name, source })?;
-    let written = written(output, &totals);
+    let written = written(output, &done?);
     output::say(&format!("{written}; no mappings, all pages anonymous"));
     Ok(ExitCode::SUCCESS)
 }

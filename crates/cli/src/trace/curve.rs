@@ -1,0 +1,109 @@
+//! `trace curve`: one trace under many limits and replacement policies.
+
+use super::args::CurveArgs;
+use super::{failed, name_of, source_of};
+use crate::error::CliError;
+use crate::options::{Form, Shown};
+use crate::tables::comparison;
+use crate::this_run::this_run;
+use crate::{output, progress};
+use pageout_experiment::kinds::Kind;
+use pageout_experiment::metrics::MetricSpec;
+use pageout_experiment::scenarios::MemoryLimit;
+use pageout_experiment::scenarios::metrics::trace::{IN_TRACE, LIMIT as PAGES, MISS_RATIO};
+use pageout_experiment::spread::host_threads;
+use pageout_host::curve::{AXIS, Curve, LIMIT, Missing, Policy};
+use pageout_record::render::{Align, Grid, exact, rounded};
+use pageout_record::schema::{Labels, Record, RecordSet};
+use std::process::ExitCode;
+
+/// What policies are, below a table.
+const ABOUT: &str = "\
+Of the accesses that the trace has, those whose page was not in memory; less is better.
+classic, mglru: the engine on these lists. lru, arc, s3fifo, sieve: the algorithms of their papers.
+min: Belady's MIN, which knows the future; no policy that brings in single pages has fewer misses.
+";
+
+pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
+    let path = args.trace.as_deref();
+    let source = source_of(path)?;
+    output::check(&args.output.paths(), &[path])?;
+    let curve = Curve {
+        source,
+        limits: args.limit.0.clone(),
+        policies: args.policy.0.clone(),
+        threads: host_threads(),
+    };
+    let bar = progress::bar("replaying");
+    let drawn = curve.records(&mut progress::steps(&bar));
+    bar.finish_and_clear();
+    let (records, missing) = drawn.map_err(|error| failed(error, path))?;
+    let set = RecordSet::new(this_run(), records);
+    let Some(base) = set.records.first().map(|first| first.variant.clone()) else {
+        let first = missing.into_iter().next().expect("a point is drawn or missing");
+        return Err(failed(first.error, path));
+    };
+    let text = |set: &RecordSet| match args.shown.format {
+        Form::Table => Ok(table(set, &args.policy.0) + &more(set, &base, args.shown)?),
+        Form::List | Form::Picture => comparison(set, &base, args.shown, &[]),
+    };
+    output::emit(&args.output, &set, &[(&set, &base)], text)?;
+    for Missing { limit, policy, error } in &missing {
+        let (limit, policy) = (MemoryLimit::text(limit), Policy::text(policy));
+        let name = name_of(path);
+        output::say(&format!("error: trace {name}, limit {limit}, policy {policy}: {error}"));
+    }
+    Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// With --full, every figure of every point.
+fn more(set: &RecordSet, base: &Labels, shown: Shown) -> Result<String, CliError> {
+    if !shown.rows.full {
+        return Ok(String::new());
+    }
+    Ok(format!("\n{}", comparison(set, base, shown, &[])?))
+}
+
+/// Miss ratios, with limits as rows and these policies as columns.
+fn table(set: &RecordSet, policies: &[Policy]) -> String {
+    let mut limits: Vec<&str> = Vec::new();
+    for record in &set.records {
+        let (limit, _) = place(record);
+        if !limits.contains(&limit) {
+            limits.push(limit);
+        }
+    }
+    let policies: Vec<String> = policies.iter().map(Policy::text).collect();
+    let columns = ["limit", "4K pages"].into_iter().chain(policies.iter().map(String::as_str));
+    let mut grid = Grid::new(columns.map(|column| (column, Align::Right)));
+    for limit in limits {
+        let of_limit: Vec<&Record> =
+            set.records.iter().filter(|record| place(record).0 == limit).collect();
+        let pages = of_limit.first().map_or_else(String::new, |first| figure(first, PAGES, exact));
+        let ratios = policies.iter().map(|policy| {
+            let point = of_limit.iter().find(|record| place(record).1 == *policy);
+            point.map_or_else(|| "-".to_owned(), |point| figure(point, MISS_RATIO, rounded))
+        });
+        grid.row([limit.to_owned(), pages].into_iter().chain(ratios));
+    }
+    let about = set.records.first().map_or_else(String::new, |first| {
+        let trace = choice(&first.fields, "trace");
+        format!("miss ratio of {trace}, of {} accesses", figure(first, IN_TRACE, exact))
+    });
+    format!("{about}\n\n{grid}\n{ABOUT}")
+}
+
+/// A record's limit and policy.
+fn place(record: &Record) -> (&str, &str) {
+    (choice(&record.fields, LIMIT), choice(&record.variant, AXIS))
+}
+
+fn choice<'l>(labels: &'l Labels, name: &str) -> &'l str {
+    labels.get(name).map_or("", String::as_str)
+}
+
+/// A figure of a record, counted once.
+fn figure(record: &Record, of: MetricSpec, show: fn(f64) -> String) -> String {
+    let metric = record.metrics.iter().find(|metric| metric.name == of.name);
+    metric.and_then(|metric| metric.values.first()).map_or_else(String::new, |value| show(*value))
+}

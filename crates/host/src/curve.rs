@@ -1,0 +1,262 @@
+//! Miss-ratio curves: one trace under many limits and replacement policies. It is decoded once; the
+//! points are independent of each other, and spread over the host's threads.
+//!
+//! A *miss* is an access whose page was not in memory: the first use of each page and each refault.
+//! Every policy is asked for the same accesses, those that the trace has.
+
+use crate::memcg_trace::Limited;
+use crate::residency::ReplayError;
+use pageout_experiment::kinds::{Choice, Kind};
+use pageout_experiment::metrics::labels;
+use pageout_experiment::scenarios::MemoryLimit;
+use pageout_experiment::scenarios::metrics::REFAULTS;
+use pageout_experiment::scenarios::metrics::trace as of;
+use pageout_experiment::spread::spread;
+use pageout_experiment::this_machine;
+use pageout_experiment::variant::{Lru, Variant};
+use pageout_paging::pte::X86_64;
+use pageout_paging::young::Family;
+use pageout_record::schema::{Ground, Metric, Record};
+use pageout_trace::demand_min::DemandMin;
+use pageout_trace::replacement::ReplacementPolicy;
+use pageout_trace::source::TraceSource;
+use std::num::NonZeroUsize;
+
+/// What records call it.
+pub const SCENARIO: &str = "trace-curve";
+
+/// The axis that tells policies apart.
+pub const AXIS: &str = "policy";
+
+/// The field that tells limits apart.
+pub const LIMIT: &str = "limit";
+
+/// Who decides which page goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// The engine, on these lists, as scenario `trace` runs it under a limit.
+    Engine(Lru),
+    /// An algorithm that works page by page on demand.
+    OnDemand(ReplacementPolicy),
+    /// Demand MIN, which knows the future.
+    Min,
+}
+
+impl Choice for Policy {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("classic", Self::Engine(Lru::Classic)),
+        ("mglru", Self::Engine(Lru::Mglru)),
+        ("lru", Self::OnDemand(ReplacementPolicy::Lru)),
+        ("arc", Self::OnDemand(ReplacementPolicy::Arc)),
+        ("s3fifo", Self::OnDemand(ReplacementPolicy::S3Fifo)),
+        ("sieve", Self::OnDemand(ReplacementPolicy::Sieve)),
+        ("min", Self::Min),
+    ];
+}
+
+/// What is asked of a trace.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// The trace.
+    pub source: TraceSource,
+    /// The limits, one at least.
+    pub limits: Vec<MemoryLimit>,
+    /// The policies.
+    pub policies: Vec<Policy>,
+    /// Threads of this host: nothing in a record depends on it.
+    pub threads: NonZeroUsize,
+}
+
+/// A point that there is none of.
+#[derive(Debug)]
+pub struct Missing {
+    /// The limit.
+    pub limit: MemoryLimit,
+    /// The policy.
+    pub policy: Policy,
+    /// Why.
+    pub error: ReplayError,
+}
+
+/// What one policy came to under one limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Point {
+    refaults: u64,
+    /// Faults that read from storage, where storage is modelled.
+    major_faults: Option<u64>,
+}
+
+impl Curve {
+    /// A record for each limit and policy, in this order, but for points that could not be served.
+    ///
+    /// # Errors
+    /// [`ReplayError`] where the trace cannot be read or there is too little memory.
+    ///
+    /// # Panics
+    /// Without a limit.
+    pub fn records(
+        &self,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<(Vec<Record>, Vec<Missing>), ReplayError> {
+        let trace = Limited::plan::<X86_64>(&self.source, self.limits[0], 0)?;
+        if trace.string().pages().is_empty() {
+            return Err(ReplayError::NoAccess);
+        }
+        let under = self.limits.iter().map(|limit| trace.under::<X86_64>(*limit));
+        let under: Vec<Limited<'_>> = under.collect::<Result<_, _>>()?;
+        let min = self.policies.contains(&Policy::Min).then(|| DemandMin::of(trace.string()));
+        self.check_memory(&under)?;
+        let policies = self.policies.len();
+        let mut cells: Vec<usize> = (0..under.len() * policies).collect();
+        // What takes longest comes first, so that no thread is left alone with it at the end.
+        cells.sort_by_key(|cell| !matches!(self.policies[cell % policies], Policy::Engine(_)));
+        let points = spread(cells.len(), self.threads, progress, |k| {
+            let cell = cells[k];
+            point(&under[cell / policies], self.policies[cell % policies], min.as_ref())
+        });
+        let mut points: Vec<_> = cells.into_iter().zip(points).collect();
+        points.sort_by_key(|(cell, _)| *cell);
+        let (mut records, mut missing) = (Vec::new(), Vec::new());
+        for (cell, point) in points {
+            let (limit, policy) = (self.limits[cell / policies], self.policies[cell % policies]);
+            match point {
+                Ok(point) => {
+                    let metrics = metrics(&under[cell / policies], point);
+                    records.push(self.record(limit, policy, metrics));
+                }
+                Err(error) => missing.push(Missing { limit, policy, error }),
+            }
+        }
+        Ok((records, missing))
+    }
+
+    /// Checks that memory is there for as many programs on the engine as run at once.
+    fn check_memory(&self, under: &[Limited<'_>]) -> Result<(), ReplayError> {
+        let Some(available) = this_machine::available_memory() else {
+            return Ok(());
+        };
+        let available = available / self.threads.get() as u64;
+        let most = under.iter().map(Limited::bytes::<X86_64>).max();
+        if most > Some(available) { Err(ReplayError::TooLarge { available }) } else { Ok(()) }
+    }
+
+    fn record(&self, limit: MemoryLimit, policy: Policy, metrics: Vec<Metric>) -> Record {
+        Record {
+            scenario: SCENARIO.to_owned(),
+            ground: Ground::Host,
+            seed: 0,
+            fields: labels([
+                ("trace", self.source.name().to_owned()),
+                ("crc32", self.source.crc32()),
+                (LIMIT, MemoryLimit::text(&limit)),
+            ]),
+            variant: labels([(AXIS, Policy::text(&policy))]),
+            metrics,
+        }
+    }
+}
+
+fn point(
+    trace: &Limited<'_>,
+    policy: Policy,
+    min: Option<&DemandMin<'_>>,
+) -> Result<Point, ReplayError> {
+    let on_demand = match policy {
+        Policy::Engine(lru) => {
+            let (decisions, _) = trace.run::<X86_64>(Variant::of(Family::Line).on(lru))?;
+            let major_faults = Some(decisions.major_faults);
+            return Ok(Point { refaults: decisions.refaults(), major_faults });
+        }
+        Policy::OnDemand(policy) => policy.faults(trace.string(), trace.frames()),
+        Policy::Min => min.expect("it is made where it is asked for").faults(trace.frames()),
+    };
+    Ok(Point { refaults: on_demand.refaults as u64, major_faults: None })
+}
+
+fn metrics(trace: &Limited<'_>, point: Point) -> Vec<Metric> {
+    let (pages, accesses) = (trace.string().nr_pages() as u64, trace.string().pages().len() as f64);
+    let misses = pages + point.refaults;
+    let counts = [
+        (of::PAGE_MISSES, misses),
+        (REFAULTS, point.refaults),
+        (of::LIMIT, trace.frames().get() as u64),
+        (of::PAGES, pages),
+    ];
+    let ratio = of::MISS_RATIO.one(misses as f64 / accesses);
+    let counts = counts.map(|(metric, value)| metric.one(value as f64));
+    let major = point.major_faults.map(|faults| of::MAJOR_FAULTS.one(faults as f64));
+    let all = [ratio].into_iter().chain(counts).chain([of::IN_TRACE.one(accesses)]);
+    all.chain(major).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pageout_trace::{FilterShape, ImportOptions, import};
+    use std::fmt::Write;
+
+    /// A program that uses a few of its pages most.
+    fn trace() -> TraceSource {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut log = String::new();
+        for _ in 0..5_000 {
+            let page = random.u64(1..40) * random.u64(1..40);
+            let kind = if random.bool() { 'L' } else { 'S' };
+            writeln!(log, " {kind} {page:x}000,8").expect("a string grows");
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.pgt");
+        let options = ImportOptions { filter: FilterShape::EVERY_PAGE, ..ImportOptions::default() };
+        import(log.as_bytes(), &path, &options, &mut |_| {}).expect("a log");
+        TraceSource::read(&path).expect("a trace")
+    }
+
+    fn curve(threads: usize) -> Curve {
+        Curve {
+            source: trace(),
+            limits: [40, 60, 80, 100].map(MemoryLimit::Percent).to_vec(),
+            policies: Policy::NAMES.iter().map(|(_, policy)| *policy).collect(),
+            threads: NonZeroUsize::new(threads).expect("a thread"),
+        }
+    }
+
+    #[test]
+    fn points_are_in_order_on_any_number_of_threads() {
+        let (one, missing) = curve(1).records(&mut |_, _| {}).expect("a curve");
+        assert!(missing.is_empty(), "{missing:?}");
+        let places = one.iter().map(|of| (&of.fields[LIMIT][..], &of.variant[AXIS][..]));
+        let names: Vec<_> = Policy::NAMES.iter().map(|(name, _)| *name).collect();
+        let expected = ["40%", "60%", "80%", "100%"];
+        let expected =
+            expected.iter().flat_map(|limit| names.iter().map(move |name| (*limit, *name)));
+        assert!(places.eq(expected));
+        let mut told = Vec::new();
+        let three = curve(3).records(&mut |done, of| told.push((done, of))).expect("a curve");
+        assert_eq!(three.0, one);
+        assert_eq!(told.last(), Some(&(28, 28)));
+    }
+
+    /// With room for all pages, the first use of each is the only miss; and nothing has fewer
+    /// misses than MIN.
+    #[test]
+    fn all_memory_leaves_first_uses_and_min_is_the_least() {
+        let (records, _) = curve(2).records(&mut |_, _| {}).expect("a curve");
+        let value = |of: &Record, name| {
+            let metric = of.metrics.iter().find(|metric| metric.name == name);
+            metric.expect("it is told").values[0]
+        };
+        for of_limit in records.chunks(7) {
+            let [.., min] = of_limit else { panic!("seven policies") };
+            for point in of_limit {
+                let misses = value(point, of::PAGE_MISSES.name);
+                assert!(misses >= value(min, of::PAGE_MISSES.name), "{point:?}");
+                let pages = value(point, of::PAGES.name);
+                match &point.fields[LIMIT][..] {
+                    "40%" => assert!(misses > pages, "{point:?}"),
+                    "100%" => assert_eq!(misses, pages, "{point:?}"),
+                    _ => assert!(misses >= pages, "{point:?}"),
+                }
+            }
+        }
+    }
+}

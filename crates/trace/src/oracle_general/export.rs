@@ -1,0 +1,52 @@
+//! A reference string as oracleGeneral.
+
+use super::PAGE_BYTES;
+use crate::decoded::Decoded;
+use crate::demand_min::DemandMin;
+use crate::error::WriteError;
+use crate::event::Event;
+use crate::output::OutputFile;
+use crate::reference_string::PageStep;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Writes a trace's reference string to `path`: pages by their numbers there, and the number of
+/// epochs that ended before as the time. It is compressed where the name ends in `.zst`. How many
+/// records there are.
+///
+/// # Errors
+/// [`WriteError`]; nothing is at `path` then but what was there before.
+pub fn export(decoded: &Decoded, path: &Path) -> Result<u64, WriteError> {
+    let mut file = OutputFile::create(path)?;
+    if path.extension().is_some_and(|extension| extension == "zst") {
+        let mut compressed = zstd::stream::write::Encoder::new(&mut file, 0)?;
+        write(decoded, &mut compressed)?;
+        compressed.finish()?;
+    } else {
+        write(decoded, &mut file)?;
+    }
+    file.commit()?;
+    Ok(decoded.string().pages().len() as u64)
+}
+
+fn write(decoded: &Decoded, output: impl Write) -> io::Result<()> {
+    let mut output = BufWriter::new(output);
+    let min = DemandMin::of(decoded.string());
+    let mut next_uses = min.next_uses();
+    let mut epochs: u32 = 0;
+    decoded.play(|step| match step {
+        PageStep::Access { page, .. } => {
+            let next = next_uses.next().expect("each access has its next use");
+            let next = next.map_or(-1, i64::from);
+            output.write_all(&epochs.to_le_bytes())?;
+            output.write_all(&u64::from(page).to_le_bytes())?;
+            output.write_all(&PAGE_BYTES.to_le_bytes())?;
+            output.write_all(&next.to_le_bytes())
+        }
+        PageStep::Change(event) => {
+            epochs = epochs.saturating_add(u32::from(matches!(event, Event::EpochEnd { .. })));
+            Ok(())
+        }
+    })?;
+    output.flush()
+}

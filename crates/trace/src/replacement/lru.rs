@@ -1,0 +1,36 @@
+//! LRU: what was used longest ago is evicted.
+
+use super::list::{Links, List};
+use super::policy::Replacement;
+
+/// Pages by their last use.
+#[derive(Debug)]
+pub(super) struct Lru {
+    frames: usize,
+    links: Links,
+    resident: List,
+    is_resident: Vec<bool>,
+}
+
+impl Replacement for Lru {
+    fn new(nr_pages: usize, frames: usize) -> Self {
+        let (links, is_resident) = (Links::new(nr_pages), vec![false; nr_pages]);
+        Self { frames, links, resident: List::EMPTY, is_resident }
+    }
+
+    fn access(&mut self, page: u32) -> bool {
+        let hit = self.is_resident[page as usize];
+        if hit {
+            self.resident.remove(&mut self.links, page);
+        } else {
+            if self.resident.len() == self.frames
+                && let Some(victim) = self.resident.pop(&mut self.links)
+            {
+                self.is_resident[victim as usize] = false;
+            }
+            self.is_resident[page as usize] = true;
+        }
+        self.resident.push(&mut self.links, page);
+        hit
+    }
+}
