@@ -8,6 +8,7 @@ use super::scenario::{Agent, Before, Op, Scenario};
 use super::schedule::Body;
 use super::world::{FRAMES, World};
 use pageout_exhibits::harness::Subject;
+use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
@@ -30,7 +31,11 @@ const NEIGHBOUR: Asid = Asid(3);
 /// What kernels do now, but for the flush after a young bit was cleared: none is the least.
 pub const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Batched, flush: FlushPolicy::forced(YoungFlush::None) },
-    unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+    unmapping: Unmapping {
+        by: UnmapBy::Batched,
+        read: Getter::Gathered,
+        shootdown: ShootdownWhen::Deferred,
+    },
     thp: Thp::Never,
 };
 

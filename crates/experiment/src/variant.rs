@@ -182,7 +182,8 @@ impl Variant {
 
     /// What reclaim is told, likewise.
     pub fn tuning(self, default: FlushPolicy) -> Tuning {
-        let unmapping = Unmapping { by: self.unmap, shootdown: self.shootdown };
+        let (read, shootdown) = (self.young.getter(), self.shootdown);
+        let unmapping = Unmapping { by: self.unmap, read, shootdown };
         Tuning { aging: self.aging(default), unmapping, thp: Thp::Never }
     }
 }

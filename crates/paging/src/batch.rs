@@ -1,13 +1,13 @@
 //! Batch detection: how many entries are one run of one folio (the kernel's folio_pte_batch).
 
-use crate::contig::{self, batch_hint};
+use crate::contig::{Getter, batch_hint};
 use crate::pte::{Format, Pte};
 use crate::table::Table;
 use crate::young::line;
 
 /// What a batch must agree on besides frames and attributes, and what it gathers (Linux 7.3.4,
 /// `fpb_t`). Young never matters; dirty, soft-dirty and writable matter only where respected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BatchFlags {
     /// Entries must agree on dirty.
     pub respect_dirty: bool,
@@ -19,16 +19,20 @@ pub struct BatchFlags {
     pub merge_write: bool,
     /// Make the caller's copy young, or dirty, if any entry is.
     pub merge_young_dirty: bool,
+    /// How the entries after the first are read. As they stand only where neither dirty is
+    /// respected nor young and dirty are merged: another entry of a block may have them.
+    pub read: Getter,
 }
 
 impl BatchFlags {
-    /// What `folio_referenced` asks for: nothing respected, nothing merged.
+    /// What `folio_referenced` asks for: nothing respected, nothing merged, entries gathered.
     pub const NONE: Self = Self {
         respect_dirty: false,
         respect_soft_dirty: false,
         respect_write: false,
         merge_write: false,
         merge_young_dirty: false,
+        read: Getter::Gathered,
     };
 }
 
@@ -49,8 +53,9 @@ pub fn ignore<F: Format>(pte: Pte, flags: BatchFlags) -> Pte {
 }
 
 /// Entries from `i` on, at most `max_nr`, that map consecutive frames from `pte`'s with equal
-/// attributes under `flags`; at least 1. Reads through [`contig::gather`], once a contiguous
-/// block. `pte` is the caller's copy of entry `i` (gathered), into which the merge flags merge.
+/// attributes under `flags`; at least 1. Reads one entry of a contiguous block, by the getter of
+/// `flags`. `pte` is the caller's copy of entry `i`, read likewise, into which the merge flags
+/// merge.
 ///
 /// Precondition: `pte` is present, and `max_nr` ≥ 1 ends at the folio, the VMA and the table,
 /// whichever is first.
@@ -64,10 +69,12 @@ pub fn folio_pte_batch_flags<F: Format, T: Table>(
 ) -> usize {
     debug_assert!(F::is_present(*pte), "a batch starts at a present entry, not {pte:?}");
     debug_assert!(max_nr >= 1 && i + max_nr <= F::PTES, "{max_nr} entries from {i} lie in a table");
+    let asks = flags.respect_dirty || flags.merge_young_dirty;
+    debug_assert!(!asks || flags.read == Getter::Gathered, "young and dirty are of a whole block");
     let first = ignore::<F>(*pte, flags);
     let mut nr = batch_hint::<F>(i, *pte);
     while nr < max_nr {
-        let next = contig::gather::<F, T>(table, i + nr);
+        let next = flags.read.get::<F, T>(table, i + nr);
         if ignore::<F>(next, flags) != F::advance(first, nr) {
             break;
         }

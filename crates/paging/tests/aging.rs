@@ -14,7 +14,7 @@ use pageout_paging::pte::{
 };
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{Family, YoungCheck};
-use pageout_paging::{Env, LockedTable, Pte, Rules, Sound, VirtAddr};
+use pageout_paging::{Env, Format, LockedTable, Pte, Rules, Sound, VirtAddr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -34,7 +34,7 @@ struct Walk {
     window: Range<usize>,
     /// Pages of a folio.
     folio: usize,
-    /// Every other folio is not the walk's to check: it goes on with the next entry.
+    /// Every other folio is not the walk's to check: it passes them.
     foreign: bool,
     /// The secondary MMU's answer, if there is one.
     secondary: Option<bool>,
@@ -74,6 +74,8 @@ impl Walk {
                 steps.push((at, run));
                 candidates.skip(run.nr);
                 i = at + run.nr;
+            } else {
+                candidates.pass(at, pte);
             }
         }
         steps
@@ -201,6 +203,40 @@ fn small_arm_blocks_of_4_all() {
 #[test]
 fn small_riscv_all() {
     every_small_walk::<SmallRiscv>();
+}
+
+/// Entries that a walk reads of a table in contiguous blocks, none of which is its own to check, if
+/// it says so and if not.
+fn read_of_foreign_blocks(family: Family, young: bool) -> [u64; 2] {
+    let world = World::<Arm64_4K>::new(1);
+    let case = Layout::folio(u64::MAX).case::<Arm64_4K>(0..Arm64_4K::PTES, |_| young);
+    world.reset(&dirty_at::<Arm64_4K>(&case, usize::MAX, false));
+    let env = Ground::<Engine, Arm64_4K>::new(&world);
+    let check = YoungCheck { env: &env, family, flush: FlushPolicy::ARM64, asid: ASID };
+    let pt = LockedTable::lock(&env, FIRST_TABLE);
+    [true, false].map(|passes| {
+        let before = world.counts();
+        let mut candidates = check.candidates(&pt, 0..Arm64_4K::PTES, false);
+        while let Some((i, pte)) = candidates.next_candidate() {
+            if passes {
+                candidates.pass(i, pte);
+            }
+        }
+        (world.counts() - before).entries_read()
+    })
+}
+
+#[test]
+fn kernels_read_a_foreign_block_for_each_of_its_entries_and_line_reads_it_once() {
+    for family in [Family::PerEntry, Family::Batched] {
+        for young in [true, false] {
+            assert_eq!(read_of_foreign_blocks(family, young), [512 * (1 + 16); 2], "{family:?}");
+        }
+    }
+    // Both ends of what is left, its first line twice, the entry; and old ones, a line at a time.
+    let look = 2 + 8 + 8 + 1;
+    assert_eq!(read_of_foreign_blocks(Family::Line, true), [32 * look, 512 * look - 1]);
+    assert_eq!(read_of_foreign_blocks(Family::Line, false), [2 + 512; 2]);
 }
 
 /// A walk through a full-size table. Places are taken modulo the table.

@@ -20,6 +20,7 @@ use core::array::from_fn;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use machine::{CPUS, Disk, FRAMES, Machine, TABLES, Word, address};
+use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::Riscv64;
 use pageout_paging::tlb::FlushPolicy;
@@ -57,7 +58,11 @@ const SIZES: Sizes = Sizes::for_limits(&Limits {
 /// How this system checks young bits and takes entries out: in batches, TLBs told once a batch.
 const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Line, flush: FlushPolicy::RISCV },
-    unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+    unmapping: Unmapping {
+        by: UnmapBy::Batched,
+        read: Getter::Raw,
+        shootdown: ShootdownWhen::Deferred,
+    },
     thp: Thp::Never,
 };
 

@@ -194,12 +194,17 @@ mod tests {
     use crate::referenced::Aging;
     use crate::scan::{Agent, ScanState};
     use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+    use pageout_paging::contig::Getter;
     use pageout_paging::tlb::FlushPolicy;
     use pageout_paging::young::Family;
 
     const TUNING: Tuning = Tuning {
         aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
-        unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+        unmapping: Unmapping {
+            by: UnmapBy::Batched,
+            read: Getter::Gathered,
+            shootdown: ShootdownWhen::Deferred,
+        },
         thp: Thp::Never,
     };
 

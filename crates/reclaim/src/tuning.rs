@@ -1,6 +1,7 @@
 //! What a variant says: passed down from the entry points to every place where it matters.
 
 use crate::referenced::Aging;
+use pageout_paging::contig::Getter;
 
 /// How many entries are taken out at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -43,6 +44,10 @@ impl ShootdownWhen {
 pub struct Unmapping {
     /// How many at once.
     pub by: UnmapBy,
+    /// How the entries of a run are read after its first: gathered, as kernels do, or as they
+    /// stand, which is enough. The young check's family has the same choice
+    /// ([`Family::getter`](pageout_paging::young::Family::getter)).
+    pub read: Getter,
     /// When other CPUs are told.
     pub shootdown: ShootdownWhen,
 }
@@ -57,7 +62,9 @@ pub enum Thp {
     Always,
 }
 
-/// All that a variant decides.
+/// All that a variant decides. Nothing of it has a default. The cheapest is
+/// [`Family::Line`](pageout_paging::young::Family::Line) with entries unmapped in batches that are
+/// read as they stand ([`Getter::Raw`]); the other choices are what kernels do and did, to compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
     /// How young bits are checked.

@@ -265,8 +265,12 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         if !batched {
             return 1;
         }
-        let flags =
-            BatchFlags { respect_write: true, respect_soft_dirty: true, ..BatchFlags::NONE };
+        let flags = BatchFlags {
+            respect_write: true,
+            respect_soft_dirty: true,
+            read: self.unmapping.read,
+            ..BatchFlags::NONE
+        };
         let max_nr = max_batch::<W>(folio, vma.end(), addr, pte);
         let i = W::Format::index(Level::Pte, addr);
         folio_pte_batch_flags::<W::Format, _>(pt.table(), i, &mut pte, max_nr, flags)

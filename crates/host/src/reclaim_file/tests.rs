@@ -10,9 +10,10 @@ use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::scenarios::{Align, Chosen, ListOrder, Mapped, Orders, ReclaimFile};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::Pfn;
-use pageout_paging::pte::X86_64;
+use pageout_paging::contig::Getter;
+use pageout_paging::pte::{Arm64_4K, X86_64};
 use pageout_paging::young::Family;
-use pageout_reclaim::{Counter as VmCounter, MapAs, ShootdownWhen};
+use pageout_reclaim::{Counter as VmCounter, MapAs, ShootdownWhen, Tuning, Unmapping};
 
 const SEED: u64 = 7;
 
@@ -24,12 +25,16 @@ fn variants() -> Vec<Variant> {
 
 /// What one reclaim did: the frames it freed, by order and in order, and what it counted.
 fn run<F: Arch>(scenario: &ReclaimFile, variant: Variant) -> (Vec<Vec<Pfn>>, Counts) {
+    run_tuned::<F>(scenario, variant.lru, variant.tuning(F::FLUSH))
+}
+
+fn run_tuned<F: Arch>(scenario: &ReclaimFile, lru: Lru, tuning: Tuning) -> (Vec<Vec<Pfn>>, Counts) {
     let mut arena = scenario.arena();
-    let setup = Setup::<F>::build(&mut arena, scenario, variant.lru, SEED);
+    let setup = Setup::<F>::build(&mut arena, scenario, lru, SEED);
     let counter = Counter::of::<F>();
     let env = CountingEnv::new(setup.ground.env, &counter);
     let bytes = scenario.reclaim_bytes().to_string();
-    let reclaimed = setup.reclaim(&env, &bytes, variant.tuning(F::FLUSH));
+    let reclaimed = setup.reclaim(&env, &bytes, tuning);
     let pages = reclaimed.expect("clean pages can be reclaimed") << (F::PAGE_SHIFT - 12);
     assert!(pages >= scenario.reclaim_bytes() >> 12, "{scenario:?}: as much as was asked for");
     assert_eq!(setup.ground.maps.dropped_gathers(), 0, "every gather was finished");
@@ -166,7 +171,7 @@ fn young_entries_are_chosen_by_themselves_or_by_folios() {
 fn batches_save_what_they_are_said_to() {
     let old = ReclaimFile { young_percent: 0, ..small(FormatName::Arm64_4K, ORDER_4) };
     let pages = |(freed, _): &(Vec<Vec<Pfn>>, Counts)| freed[4].len() as u64 * 16;
-    let of = |variant| run::<pageout_paging::pte::Arm64_4K>(&old, variant);
+    let of = |variant| run::<Arm64_4K>(&old, variant);
     let before = of(Variant::BEFORE);
     let [young, merged, ours] = Variant::STEPS.map(of);
     let pages = pages(&before);
@@ -181,6 +186,28 @@ fn batches_save_what_they_are_said_to() {
     assert!(merged.1.barriers < pages / 16, "one a batch of folios: {:?}", merged.1);
     let at_once = of(variants()[4]);
     assert_eq!(at_once.1.barriers, pages / 16, "one a folio");
+}
+
+/// Where a folio has more than one contiguous block, ours reads one entry of each of them to find
+/// what is taken out at once, and kernels gather the block.
+#[test]
+fn ours_unmaps_by_one_read_of_a_block() {
+    let [.., line] = Variant::STEPS;
+    let tuning = line.tuning(Arm64_4K::FLUSH);
+    let unmapping = Unmapping { read: Getter::Gathered, ..tuning.unmapping };
+    let as_kernels = Tuning { unmapping, ..tuning };
+    for (order, blocks_after_the_first) in
+        [(OrderName::Number(0), 0), (OrderName::Number(4), 0), (OrderName::Pmd, 31)]
+    {
+        let one = small(FormatName::Arm64_4K, Orders::All(order));
+        let of = |tuning| run_tuned::<Arm64_4K>(&one, line.lru, tuning);
+        let ((freed, ours), (same, gathered)) = (of(tuning), of(as_kernels));
+        assert!(freed == same, "order {order:?}");
+        let folios: usize = freed.iter().map(Vec::len).sum();
+        let saved = 16 * blocks_after_the_first * folios as u64;
+        let entries_visited = ours.entries_visited + saved;
+        assert_eq!(gathered, Counts { entries_visited, ..ours }, "order {order:?}");
+    }
 }
 
 #[test]

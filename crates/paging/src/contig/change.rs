@@ -1,7 +1,7 @@
 //! Taking entries out, and write-protecting them. What only a part of a block undergoes, its other
 //! entries must not: blocks that a range covers in part are unfolded first, whole ones stay.
 
-use super::{convert, merge};
+use super::{convert, merge_each};
 use crate::VirtAddr;
 use crate::env::{Env, LockedTable};
 use crate::mmu::Asid;
@@ -22,7 +22,7 @@ pub fn get_and_clear_ptes<E: Env>(
     let table = pt.table();
     let i = E::Format::index(Level::Pte, addr);
     let first = E::Format::decode(table.swap(i, Pte::NONE), i);
-    (i + 1..i + nr).fold(first, |all, k| merge::<E::Format>(all, table.swap(k, Pte::NONE)))
+    merge_each::<E::Format>(first, (i + 1..i + nr).map(|k| table.swap(k, Pte::NONE)))
 }
 
 /// Write-protects `nr` entries from the one that maps `addr` on; dirty ones stay dirty (Linux

@@ -1,7 +1,7 @@
 //! Folding and unfolding blocks: break before make.
 
 use super::set::store;
-use super::{block, merge};
+use super::{block, merge_each};
 use crate::env::{Env, LockedTable};
 use crate::mmu::{Asid, Mmu};
 use crate::pte::{Format, Level, Pte};
@@ -58,7 +58,7 @@ fn convert<E: Env>(
     let block = block(E::Format::index(Level::Pte, addr), E::Format::CONT_PTES);
     let first = E::Format::decode(table.swap(block.start, Pte::NONE), block.start);
     let rest = block.start + 1..block.end;
-    let all = rest.fold(first, |all, k| merge::<E::Format>(all, table.swap(k, Pte::NONE)));
+    let all = merge_each::<E::Format>(first, rest.map(|k| table.swap(k, Pte::NONE)));
     if E::Rules::break_before_make() && !env.mmu().caps().bbml2_noabort {
         let start = addr.align_down(E::Format::PAGE_SHIFT + E::Format::CONT_SHIFT);
         tlb::flush_range(env, asid, start, E::Format::CONT_PTES, Level::Pte);

@@ -25,7 +25,7 @@ pub fn gather<F: Format, T: Table>(table: T, i: usize) -> Pte {
 }
 
 /// How a walk reads an entry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Getter {
     /// Through [`gather`], as kernels do.
     Gathered,

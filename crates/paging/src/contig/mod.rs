@@ -40,6 +40,15 @@ fn block(i: usize, block: usize) -> core::ops::Range<usize> {
 /// `all`, young and dirty also where `one` is.
 #[inline]
 fn merge<F: Format>(all: Pte, one: Pte) -> Pte {
-    let young = if F::is_young(one) { F::mkyoung(all) } else { all };
-    if F::is_dirty(one) { F::mkdirty(young) } else { young }
+    merge_each::<F>(all, core::iter::once(one))
+}
+
+/// `all`, young and dirty also where any of `others` is: noted of each without a branch.
+#[inline]
+fn merge_each<F: Format>(all: Pte, others: impl Iterator<Item = Pte>) -> Pte {
+    let (young, dirty) = others.fold((false, false), |(young, dirty), one| {
+        (young | F::is_young(one), dirty | F::is_dirty(one))
+    });
+    let all = if young { F::mkyoung(all) } else { all };
+    if dirty { F::mkdirty(all) } else { all }
 }

@@ -3,7 +3,7 @@
 use super::line::{self, Known};
 use super::{After, Family, YoungCheck};
 use crate::batch::{BatchFlags, YoungRun, folio_pte_batch_flags};
-use crate::contig::gather;
+use crate::contig::{batch_hint, gather};
 use crate::env::{Env, LockedTable};
 use crate::pte::{Format, Level, Pte};
 use crate::{Rules, VirtAddr};
@@ -43,6 +43,15 @@ impl<E: Env> Candidates<'_, '_, E> {
     #[inline]
     pub fn skip(&mut self, nr: usize) {
         self.run.start += nr - 1;
+    }
+
+    /// Passes candidate `i`, of a folio that is not the walk's concern. Kernels go on with the next
+    /// entry; the line family passes the rest of its contiguous block, which is the same folio's.
+    #[inline]
+    pub fn pass(&mut self, i: usize, pte: Pte) {
+        if self.check.family == Family::Line {
+            self.run.start = i + batch_hint::<E::Format>(i, pte);
+        }
     }
 
     #[inline]

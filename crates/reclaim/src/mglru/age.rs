@@ -131,6 +131,7 @@ mod tests {
     use crate::scan::{ANON, FILE};
     use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
     use core::sync::atomic::Ordering::Relaxed;
+    use pageout_paging::contig::Getter;
     use pageout_paging::tlb::FlushPolicy;
     use pageout_paging::young::Family;
 
@@ -139,7 +140,11 @@ mod tests {
     fn control(target: Option<MemcgId>, priority: u8) -> ScanControl {
         let tuning = Tuning {
             aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
-            unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+            unmapping: Unmapping {
+                by: UnmapBy::Batched,
+                read: Getter::Gathered,
+                shootdown: ShootdownWhen::Deferred,
+            },
             thp: Thp::Never,
         };
         ScanControl { priority, ..ScanControl::new(target, 32, Agent::Direct, tuning) }

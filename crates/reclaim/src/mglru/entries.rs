@@ -51,6 +51,7 @@ impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
         let (mut young, mut last) = (0, None);
         while let Some((k, pte)) = candidates.next_candidate() {
             let Some((id, folio)) = self.folio(E::Format::pfn(pte)) else {
+                candidates.pass(k, pte);
                 continue;
             };
             let addr = range.start.add(((k - first) as u64) << E::Format::PAGE_SHIFT);

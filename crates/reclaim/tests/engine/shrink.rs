@@ -9,8 +9,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Pfn};
 use pageout_reclaim::{
     Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId, MemcgId,
-    MmId, Place, Recency, ReclaimOptions, ShootdownWhen, SwapSlot, Tuning, UnmapBy, Unmapping,
-    VmFlags, cache, swap,
+    MmId, Place, Recency, ReclaimOptions, SwapSlot, Tuning, Unmapping, VmFlags, cache, swap,
 };
 
 const ROOT: MemcgId = MemcgId::ROOT;
@@ -21,7 +20,7 @@ fn tuning(family: Family, unmapping: Unmapping) -> Tuning {
     Tuning { aging: aging(family), unmapping, ..crate::world::tuning() }
 }
 
-const DEFERRED: Unmapping = Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred };
+const DEFERRED: Unmapping = crate::world::tuning().unmapping;
 
 /// A charged folio on its list, in the index if it is a file's, mapped at its own page numbers.
 fn resident<F: Format>(

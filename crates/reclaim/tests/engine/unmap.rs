@@ -2,6 +2,7 @@
 
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World};
+use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Invalidate;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level};
@@ -11,15 +12,16 @@ use pageout_reclaim::{
 };
 use std::sync::atomic::Ordering::Relaxed;
 
-pub(crate) const ALL: [Unmapping; 4] = [
+pub(crate) const ALL: [Unmapping; 5] = [
     how(UnmapBy::PerEntry, ShootdownWhen::Immediate),
     how(UnmapBy::PerEntry, ShootdownWhen::Deferred),
     how(UnmapBy::Batched, ShootdownWhen::Immediate),
     how(UnmapBy::Batched, ShootdownWhen::Deferred),
+    Unmapping { read: Getter::Raw, ..how(UnmapBy::Batched, ShootdownWhen::Deferred) },
 ];
 
 const fn how(by: UnmapBy, shootdown: ShootdownWhen) -> Unmapping {
-    Unmapping { by, shootdown }
+    Unmapping { by, read: Getter::Gathered, shootdown }
 }
 
 /// Unmaps the folio, giving up its entries' references, and finishes what is owed.

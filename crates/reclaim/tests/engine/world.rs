@@ -3,6 +3,7 @@
 use crate::cpu::{Faults, Tlbs};
 use crate::env::{FIRST_TABLE, MmuLog, Secondary, TableCounts, TestEnv};
 use crate::ground::{Ground, Tables};
+use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
 use pageout_paging::table::HostTables;
 use pageout_paging::tlb::FlushPolicy;
@@ -130,7 +131,8 @@ pub(crate) const fn aging(family: Family) -> Aging {
 
 /// What kernels do now, where nothing else is asked for.
 pub(crate) const fn tuning() -> Tuning {
-    let unmapping = Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred };
+    let (by, shootdown) = (UnmapBy::Batched, ShootdownWhen::Deferred);
+    let unmapping = Unmapping { by, read: Getter::Gathered, shootdown };
     Tuning { aging: aging(Family::Batched), unmapping, thp: Thp::Never }
 }
 

@@ -246,7 +246,8 @@ pub(crate) fn tuning(number: usize) -> Tuning {
     let flush = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None][number / 12 % 3];
     let aging = Aging { family, flush: FlushPolicy::forced(flush) };
     let thp = [Thp::Never, Thp::Always][number / 36 % 2];
-    Tuning { aging, unmapping: Unmapping { by, shootdown }, thp }
+    let unmapping = Unmapping { by, read: family.getter(), shootdown };
+    Tuning { aging, unmapping, thp }
 }
 
 fn process() -> impl Strategy<Value = usize> {

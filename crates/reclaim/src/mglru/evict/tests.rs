@@ -6,6 +6,7 @@ use crate::mglru::{MAX_NR_GENS, MAX_NR_TIERS};
 use crate::referenced::Aging;
 use crate::scan::{Agent, DEF_PRIORITY};
 use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+use pageout_paging::contig::Getter;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::Family;
 use std::vec::Vec;
@@ -15,7 +16,11 @@ const ROOT: MemcgId = MemcgId::ROOT;
 fn control() -> ScanControl {
     let tuning = Tuning {
         aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
-        unmapping: Unmapping { by: UnmapBy::Batched, shootdown: ShootdownWhen::Deferred },
+        unmapping: Unmapping {
+            by: UnmapBy::Batched,
+            read: Getter::Gathered,
+            shootdown: ShootdownWhen::Deferred,
+        },
         thp: Thp::Never,
     };
     ScanControl::new(None, 32, Agent::Direct, tuning)
