@@ -166,11 +166,7 @@ impl Maps<'_> {
                 // Never one of a generation.
                 active += if folio.lru().contains(LruFlags::ACTIVE) { nr } else { 0 };
             }
-            for (list, by) in LruList::ALL.into_iter().zip(&grown) {
-                if *by != Zones::default() {
-                    self.resize(&guard, list, by);
-                }
-            }
+            self.resize_all(&guard, &grown);
             if active > 0 {
                 self.age_nonresident(guard.memcg, active);
             }

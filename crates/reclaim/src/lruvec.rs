@@ -265,7 +265,7 @@ impl Maps<'_> {
     pub(crate) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
         debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
-        let list = self.lru_gen_del(guard, id, false).unwrap_or_else(|| {
+        let list = self.lru_gen_del(guard, id).unwrap_or_else(|| {
             let list = LruList::of(folio);
             self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self, id);
             list
@@ -281,8 +281,19 @@ impl Maps<'_> {
         zones
     }
 
+    /// Adds pages to the sizes of each list that changes.
+    pub(crate) fn resize_all(&self, guard: &LruGuard<'_>, lists: &[Zones; 5]) {
+        for (list, by) in LruList::ALL.into_iter().zip(lists) {
+            if *by != Zones::default() {
+                self.resize(guard, list, by);
+            }
+        }
+    }
+
     /// Adds pages to a list's sizes; what is negative wraps around.
     pub(crate) fn resize(&self, guard: &LruGuard<'_>, list: LruList, by: &Zones) {
+        #[cfg(test)]
+        self.lru_gen(guard.memcg).size_updates.fetch_add(1, Relaxed);
         let own = &self.memcg(guard.memcg).lruvec.nr_pages[list as usize];
         for (own, by) in own.iter().zip(by) {
             own.store(own.load(Relaxed).wrapping_add_signed(*by), Relaxed);

@@ -101,9 +101,6 @@ impl World for Bare {
     }
 }
 
-/// Pages of a folio at most.
-const MAX_PAGES: u64 = 4;
-
 fn leak<T: Default>(len: usize) -> &'static mut [T] {
     Box::leak((0..len).map(|_| T::default()).collect())
 }
@@ -115,14 +112,22 @@ pub(crate) struct Ground {
     pub(crate) world: Bare,
     pub(crate) cpu: CpuCtx,
     mappings: [MappingId; 2],
+    /// Pages of a folio at most.
+    max_pages: u64,
     /// Frames of each zone.
     zone: u64,
     made: u64,
 }
 
 impl Ground {
+    /// For folios of up to four pages.
     pub(crate) fn new(folios: usize) -> Self {
-        let zone = folios as u64 * MAX_PAGES;
+        Self::of_order(folios, 2)
+    }
+
+    pub(crate) fn of_order(folios: usize, max_order: u8) -> Self {
+        let max_pages = 1 << max_order;
+        let zone = folios as u64 * max_pages;
         let sizes = Sizes::for_limits(&Limits {
             frames: 3 * zone as usize,
             folios,
@@ -149,12 +154,12 @@ impl Ground {
         maps.set_lru_gen_caps(&world, &mut cpu, super::LruGenCaps::CORE);
         let mappings = [MappingKind::Anon, MappingKind::File]
             .map(|kind| maps.add_mapping(&world, &mut cpu, kind).expect("room for two"));
-        Self { maps, world, cpu, mappings, zone, made: 0 }
+        Self { maps, world, cpu, mappings, max_pages, zone, made: 0 }
     }
 
     /// A new folio of a type in a zone, charged to a cgroup, on no list.
     pub(crate) fn folio(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgId) -> FolioId {
-        let at = self.made * MAX_PAGES % self.zone;
+        let at = self.made * self.max_pages % self.zone;
         self.made += 1;
         let new = NewFolio {
             pfn: Pfn::new(zone * self.zone + at),

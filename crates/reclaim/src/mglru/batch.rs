@@ -1,6 +1,6 @@
 //! What one CPU's reclaim keeps while it walks page tables (the kernel's `lru_gen_mm_walk`).
 
-use super::{MAX_NR_ZONES, PerGeneration};
+use super::PerGeneration;
 use crate::CpuCtx;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
@@ -50,7 +50,7 @@ impl Default for MmWalk {
             force_scan: false,
             next_addr: VirtAddr::new(0),
             stats: MmStats::default(),
-            nr_pages: [[[0; MAX_NR_ZONES]; 2]; super::MAX_NR_GENS],
+            nr_pages: PerGeneration::default(),
             batched: 0,
         }
     }
@@ -96,7 +96,7 @@ impl Maps<'_> {
             return;
         }
         walk.batched = 0;
-        let deltas = mem::replace(&mut walk.nr_pages, MmWalk::default().nr_pages);
+        let deltas = mem::take(&mut walk.nr_pages);
         let guard = self.lock_lruvec(env, cpu, walk.memcg);
         self.lru_gen_add_sizes(&guard, &deltas);
         self.unlock_lruvec(cpu, guard);

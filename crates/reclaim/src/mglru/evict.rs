@@ -4,11 +4,11 @@
 use super::generation::{End, kind_of};
 use super::seq::evictable_types;
 use super::tier::{get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of};
-use super::{MAX_LRU_BATCH, MAX_NR_ZONES, MIN_LRU_BATCH, MIN_NR_GENS, gen_from_seq};
+use super::{MAX_LRU_BATCH, MAX_NR_ZONES, MIN_LRU_BATCH, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::CpuCtx;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::FolioList;
-use crate::lruvec::{LruGuard, LruList, Zones};
+use crate::lruvec::LruGuard;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
@@ -45,13 +45,14 @@ fn may_be_dirty(folio: &Folio) -> bool {
 impl Maps<'_> {
     /// Moves a folio of the oldest generation's list to where it belongs, if that is elsewhere;
     /// false if it is to be evicted, or is locked into memory, which is seen to where evicted
-    /// folios are put back (`sort_folio`).
+    /// folios are put back. By how much sizes change is added to `sizes` (`sort_folio`).
     fn sort_folio(
         &self,
         guard: &LruGuard<'_>,
         id: FolioId,
         sc: &ScanControl,
         tier_idx: usize,
+        sizes: &mut PerGeneration<i64>,
     ) -> bool {
         let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
         let (kind, recency) = (kind_of(folio), folio.recency());
@@ -65,23 +66,23 @@ impl Maps<'_> {
         }
         let (tier, lazily) = (tier_of(recency), is_lazily_promoted(recency));
         let end = if tier > tier_idx || lazily {
-            let nr = if lazily { 0 } else { folio.nr_pages() as u64 };
-            lrugen.protected[kind][tier].fetch_add(nr, Relaxed);
+            if !lazily {
+                lrugen.protected[kind][tier].fetch_add(folio.nr_pages() as u64, Relaxed);
+            }
             End::Head
         } else if self.zone_of(folio) > sc.reclaim_idx {
             End::Tail
         } else {
             return false;
         };
-        let generation = self.folio_inc_gen(guard, id);
+        let generation = self.folio_inc_gen(guard, id, sizes);
         self.lru_gen_move(guard, id, generation, end);
         true
     }
 
-    /// Takes a folio off its generation's list, with a reference: which classic list it counted as,
-    /// whose sizes are left to the caller; none if it is on its way to being freed
-    /// (`isolate_folio`).
-    fn isolate_folio(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<LruList> {
+    /// Takes a folio off its generation's list, with a reference: the generation it was in, whose
+    /// sizes are left to the caller; none if it is on its way to being freed (`isolate_folio`).
+    fn isolate_folio(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<usize> {
         let folio = self.folio(id);
         if !folio.try_get() {
             return None;
@@ -91,7 +92,7 @@ impl Maps<'_> {
             let served = !now.contains(Recency::REFERENCED) && now.intersects(Recency::REFS);
             served.then(|| now.with(Recency::NONE, Recency::REFS))
         });
-        let from = self.lru_gen_del(guard, id, true);
+        let from = self.lru_gen_unlink(guard, id, true);
         folio.update_lru(LruFlags::empty(), LruFlags::LRU);
         Some(from.expect("what is on a generation's list is in one"))
     }
@@ -107,7 +108,8 @@ impl Maps<'_> {
         out: &mut FolioList,
     ) -> Scan {
         let lrugen = self.lru_gen(guard.memcg);
-        let (mut scan, mut sorted, mut taken) = (Scan::default(), 0, [Zones::default(); 5]);
+        let (mut scan, mut sorted) = (Scan::default(), 0);
+        let mut sizes = PerGeneration::default();
         if lrugen.nr_gens(kind) == MIN_NR_GENS {
             return scan;
         }
@@ -125,12 +127,12 @@ impl Maps<'_> {
                 let nr = self.folio(id).nr_pages() as u64;
                 scan.scanned += nr;
                 remaining -= 1;
-                if self.sort_folio(guard, id, sc, tier_idx) {
+                if self.sort_folio(guard, id, sc, tier_idx, &mut sizes) {
                     sorted += nr;
                 } else if let Some(from) = self.isolate_folio(guard, id) {
                     out.push(self, id);
                     scan.isolated += nr;
-                    taken[from as usize][zone] -= nr as i64;
+                    sizes[from][kind][zone] -= nr as i64;
                 } else {
                     self.lru_gen_move(guard, id, oldest, End::Head);
                     skipped += nr;
@@ -138,11 +140,7 @@ impl Maps<'_> {
                 }
             }
         }
-        for (list, by) in LruList::ALL.into_iter().zip(&taken) {
-            if *by != Zones::default() {
-                self.resize(guard, list, by);
-            }
-        }
+        self.lru_gen_add_sizes(guard, &sizes);
         self.count_scan(guard.memcg, sc, kind, scan.isolated, sorted);
         scan
     }

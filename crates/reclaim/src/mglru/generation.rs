@@ -39,6 +39,9 @@ pub(crate) struct LruGen {
     pub(crate) protected: PerTier,
     pub(crate) evicted: PerTier,
     pub(crate) refaulted: PerTier,
+    /// How often a size of a list or a generation was changed.
+    #[cfg(test)]
+    pub(crate) size_updates: AtomicU64,
 }
 
 impl LruGen {
@@ -75,6 +78,15 @@ impl LruGen {
     pub(crate) fn is_active(&self, generation: usize) -> bool {
         let max = self.max_seq();
         generation == gen_from_seq(max) || generation == gen_from_seq(max - 1)
+    }
+
+    /// Changes the size of a generation by pages of a type and zone.
+    #[inline]
+    fn grow(&self, generation: usize, kind: usize, zone: usize, by: i64) {
+        #[cfg(test)]
+        self.size_updates.fetch_add(1, Relaxed);
+        let size = &self.nr_pages[generation][kind][zone];
+        size.store(size.load(Relaxed) + by, Relaxed);
     }
 
     /// Pages of a type in the generation of a sequence number, in all zones.
@@ -162,19 +174,30 @@ impl Maps<'_> {
         self.lru_gen_list(guard, id, generation, end);
         let (kind, zone) = (kind_of(folio), self.zone_of(folio));
         let nr = folio.nr_pages() as i64;
-        lrugen.nr_pages[generation][kind][zone].fetch_add(nr, Relaxed);
+        lrugen.grow(generation, kind, zone, nr);
         lrugen.list_of(generation, kind)
     }
 
     /// Takes a folio off its generation's list, if it is on one: which classic list it counted as,
-    /// whose sizes are left to the caller. It stays active if its generation was, unless it is
-    /// `reclaiming` (`lru_gen_del_folio`).
-    pub(crate) fn lru_gen_del(
+    /// whose sizes are left to the caller. It stays active if its generation was
+    /// (`lru_gen_del_folio`).
+    pub(crate) fn lru_gen_del(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<LruList> {
+        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
+        let generation = self.lru_gen_unlink(guard, id, false)?;
+        let (kind, zone) = (kind_of(folio), self.zone_of(folio));
+        lrugen.grow(generation, kind, zone, -(folio.nr_pages() as i64));
+        Some(lrugen.list_of(generation, kind))
+    }
+
+    /// Takes a folio off its generation's list, if it is on one: the generation it was in, whose
+    /// sizes are left to the caller. It stays active if its generation was, unless it is
+    /// `reclaiming`.
+    pub(crate) fn lru_gen_unlink(
         &self,
         guard: &LruGuard<'_>,
         id: FolioId,
         reclaiming: bool,
-    ) -> Option<LruList> {
+    ) -> Option<usize> {
         let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
         folio.recency().generation()?;
         self.lru_gen_unlist(guard, id);
@@ -185,10 +208,7 @@ impl Maps<'_> {
         if !reclaiming && lrugen.is_active(generation) {
             folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
         }
-        let (kind, zone) = (kind_of(folio), self.zone_of(folio));
-        let nr = folio.nr_pages() as i64;
-        lrugen.nr_pages[generation][kind][zone].fetch_sub(nr, Relaxed);
-        Some(lrugen.list_of(generation, kind))
+        Some(generation)
     }
 
     /// Forgets a folio's uses; whether there is no need to move it besides, since it is in the
@@ -233,29 +253,15 @@ impl Maps<'_> {
         folio.set_listed_in(None);
     }
 
-    /// Counts a folio in another generation than before (`lru_gen_update_size`).
-    pub(crate) fn lru_gen_resize(
+    /// Moves a folio of the oldest generation to the next, as if no one had used it, unless a walk
+    /// has moved it already: the generation it is in then, to whose list the caller moves it. By
+    /// how much sizes of generations change is added to `sizes` (`folio_inc_gen`).
+    pub(crate) fn folio_inc_gen(
         &self,
         guard: &LruGuard<'_>,
-        folio: &Folio,
-        from: usize,
-        to: usize,
-    ) {
-        let lrugen = self.lru_gen(guard.memcg);
-        let (kind, zone, nr) = (kind_of(folio), self.zone_of(folio), folio.nr_pages() as i64);
-        lrugen.nr_pages[from][kind][zone].fetch_sub(nr, Relaxed);
-        lrugen.nr_pages[to][kind][zone].fetch_add(nr, Relaxed);
-        let [before, after] = [from, to].map(|generation| lrugen.list_of(generation, kind));
-        if before != after {
-            self.resize(guard, before, &self.in_zones(folio).map(|nr| -nr));
-            self.resize(guard, after, &self.in_zones(folio));
-        }
-    }
-
-    /// Moves a folio of the oldest generation to the next, as if no one had used it, unless a walk
-    /// has moved it already: the generation it is in then, to whose list the caller moves it
-    /// (`folio_inc_gen`).
-    pub(crate) fn folio_inc_gen(&self, guard: &LruGuard<'_>, id: FolioId) -> usize {
+        id: FolioId,
+        sizes: &mut PerGeneration<i64>,
+    ) -> usize {
         let folio = self.folio(id);
         let oldest = gen_from_seq(self.lru_gen(guard.memcg).min_seq(kind_of(folio)));
         let next = (oldest + 1) % MAX_NR_GENS;
@@ -265,26 +271,36 @@ impl Maps<'_> {
         });
         match changed {
             Ok(_) => {
-                self.lru_gen_resize(guard, folio, oldest, next);
+                let (kind, zone) = (kind_of(folio), self.zone_of(folio));
+                let nr = folio.nr_pages() as i64;
+                sizes[oldest][kind][zone] -= nr;
+                sizes[next][kind][zone] += nr;
                 next
             }
             Err(now) => now.generation().expect("a folio on a generation's list is in one"),
         }
     }
 
-    /// Adds what a walk has batched to the sizes of generations and of the classic lists.
+    /// Changes the sizes of generations, and of the classic lists that they count as, by what many
+    /// folios come to that moved together: each once, and by nothing none.
     pub(crate) fn lru_gen_add_sizes(&self, guard: &LruGuard<'_>, deltas: &PerGeneration<i64>) {
         let lrugen = self.lru_gen(guard.memcg);
+        let mut lists = [Zones::default(); 5];
         for (generation, kinds) in deltas.iter().enumerate() {
             for (kind, zones) in kinds.iter().enumerate() {
-                for (size, delta) in lrugen.nr_pages[generation][kind].iter().zip(zones) {
-                    size.fetch_add(*delta, Relaxed);
+                if *zones == Zones::default() {
+                    continue;
                 }
-                if *zones != Zones::default() {
-                    self.resize(guard, lrugen.list_of(generation, kind), zones);
+                let list = &mut lists[lrugen.list_of(generation, kind) as usize];
+                for (zone, delta) in zones.iter().enumerate() {
+                    if *delta != 0 {
+                        lrugen.grow(generation, kind, zone, *delta);
+                        list[zone] += delta;
+                    }
                 }
             }
         }
+        self.resize_all(guard, &lists);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::generation::{End, LruGen};
 use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
-use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, gen_from_seq};
+use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::CpuCtx;
 use crate::folio::FolioId;
 use crate::lruvec::{LruGuard, LruList, Zones};
@@ -126,15 +126,17 @@ impl Maps<'_> {
         let lrugen = self.lru_gen(guard.memcg);
         let oldest = lrugen.min_seq(kind);
         if evictable_types(swappiness).contains(&kind) {
+            let mut sizes = PerGeneration::default();
+            let lists = &lrugen.lists[gen_from_seq(oldest)][kind];
+            let listed = lists.iter().flat_map(|list| core::iter::from_fn(|| list.tail()));
             let mut left = MAX_LRU_BATCH;
-            for list in &lrugen.lists[gen_from_seq(oldest)][kind] {
-                while let Some(id) = list.tail() {
-                    self.carry_on(guard, id, kind);
-                    left -= 1;
-                    if left == 0 {
-                        return false;
-                    }
-                }
+            for id in listed.take(MAX_LRU_BATCH as usize) {
+                self.carry_on(guard, id, kind, &mut sizes);
+                left -= 1;
+            }
+            self.lru_gen_add_sizes(guard, &sizes);
+            if left == 0 {
+                return false;
             }
         }
         lrugen.retire_below(oldest + 1, kind);
@@ -142,10 +144,16 @@ impl Maps<'_> {
     }
 
     /// Moves a folio of the oldest generation's list on to where it belongs then.
-    fn carry_on(&self, guard: &LruGuard<'_>, id: FolioId, kind: usize) {
+    fn carry_on(
+        &self,
+        guard: &LruGuard<'_>,
+        id: FolioId,
+        kind: usize,
+        sizes: &mut PerGeneration<i64>,
+    ) {
         let folio = self.folio(id);
         let recency = folio.recency();
-        let to = self.folio_inc_gen(guard, id);
+        let to = self.folio_inc_gen(guard, id, sizes);
         self.lru_gen_move(guard, id, to, End::Tail);
         if !is_lazily_promoted(recency) {
             let protected = &self.lru_gen(guard.memcg).protected[kind][tier_of(recency)];

@@ -121,7 +121,7 @@ impl Maps<'_> {
         let Some(id) = lists.iter().find_map(|list| list.tail()) else {
             return false;
         };
-        let list = self.lru_gen_del(guard, id, false).expect("it is on a generation's list");
+        let list = self.lru_gen_del(guard, id).expect("it is on a generation's list");
         debug_assert_eq!(LruList::of(self.folio(id)), list, "it counts there already");
         self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
         true

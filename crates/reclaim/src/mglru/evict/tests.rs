@@ -2,6 +2,7 @@ extern crate std;
 
 use super::*;
 use crate::mglru::bare::Ground;
+use crate::mglru::batch::MmWalk;
 use crate::mglru::{MAX_NR_GENS, MAX_NR_TIERS};
 use crate::referenced::Aging;
 use crate::scan::{Agent, DEF_PRIORITY};
@@ -112,7 +113,11 @@ fn meet(ground: &mut Ground, met: Met) -> FolioId {
     folio.update_flags(met.flags, FolioFlags::empty());
     let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
     if met.promoted {
-        ground.maps.lru_gen_resize(&guard, folio, 0, generation);
+        let mut sizes = PerGeneration::default();
+        let (kind, zone, nr) = (met.kind, ground.maps.zone_of(folio), folio.nr_pages() as i64);
+        sizes[0][kind][zone] -= nr;
+        sizes[generation][kind][zone] += nr;
+        ground.maps.lru_gen_add_sizes(&guard, &sizes);
     }
     ground.maps.unlock_lruvec(&mut ground.cpu, guard);
     id
@@ -145,7 +150,9 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
         let id = meet(&mut ground, met);
         let folio = ground.maps.folio(id);
         let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
-        let moved = ground.maps.sort_folio(&guard, id, &sc, met.tier_idx);
+        let mut sizes = PerGeneration::default();
+        let moved = ground.maps.sort_folio(&guard, id, &sc, met.tier_idx, &mut sizes);
+        ground.maps.lru_gen_add_sizes(&guard, &sizes);
         ground.maps.unlock_lruvec(&mut ground.cpu, guard);
         let lrugen = ground.maps.lru_gen(ROOT);
         let found = match (folio.recency().generation(), folio.listed_in()) {
@@ -185,6 +192,42 @@ fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, V
     ground.maps.unlock_lruvec(&mut ground.cpu, guard);
     ground.check(ROOT);
     (scan, core::iter::from_fn(|| out.pop(&ground.maps)).collect())
+}
+
+/// How often sizes of lists and generations were changed so far.
+fn size_updates(ground: &Ground) -> u64 {
+    ground.maps.lru_gen(ROOT).size_updates.load(Relaxed)
+}
+
+#[test]
+fn sizes_change_once_for_all_folios_of_a_scan() {
+    for (order, isolated) in [(0, 64), (4, 4), (9, 1)] {
+        let mut ground = Ground::of_order(70, order);
+        oldest(&mut ground, 70, order);
+        let before = size_updates(&ground);
+        let (_, taken) = scan(&mut ground, &control(), 1000, FILE);
+        assert_eq!(taken.len(), isolated, "order {order}");
+        assert_eq!(size_updates(&ground) - before, 2, "the generation's and the list's");
+        // Of too high a zone: those that are left go on to the next generation.
+        let before = size_updates(&ground);
+        let (seen, taken) =
+            scan(&mut ground, &ScanControl { reclaim_idx: 0, ..control() }, 6, FILE);
+        assert_eq!((seen.scanned, taken.len()), (6 << order, 0), "order {order}");
+        assert_eq!(size_updates(&ground) - before, 2, "those of two generations");
+    }
+}
+
+#[test]
+fn what_a_walk_hands_in_changes_no_size_by_nothing() {
+    // Where a folio was, and how many sizes its move to the youngest generation changes.
+    for (from, updates) in [(0, 4), (1, 4), (2, 2)] {
+        let mut ground = Ground::new(1);
+        let mut walk = MmWalk::default();
+        walk.moved(FILE, 1, 4, from, 3);
+        let before = size_updates(&ground);
+        ground.maps.hand_in(&ground.world, &mut ground.cpu, &mut walk);
+        assert_eq!(size_updates(&ground) - before, updates, "from generation {from}");
+    }
 }
 
 #[test]
@@ -282,7 +325,7 @@ fn isolation_forgets_uses_that_no_first_one_marks() {
         let _ = folio.update_recency(|_| Some(word.in_generation(Some(0))));
         let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
         let from = ground.maps.isolate_folio(&guard, id);
-        assert_eq!(from, Some(LruList::InactiveAnon));
+        assert_eq!(from, Some(0), "the generation");
         assert_eq!(folio.recency(), left, "{word:?}");
         ground.maps.unlock_lruvec(&mut ground.cpu, guard);
     }

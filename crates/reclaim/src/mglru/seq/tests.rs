@@ -115,10 +115,12 @@ fn a_folio_that_a_walk_moved_goes_to_the_list_of_its_generation() {
         let _ = ground.maps.folio(moved).update_recency(|_| Some(word));
         let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
         let before = ground.maps.lru_gen(ROOT).counted(0, ANON);
-        assert_eq!(ground.maps.folio_inc_gen(&guard, moved), to);
+        let mut sizes = PerGeneration::default();
+        assert_eq!(ground.maps.folio_inc_gen(&guard, moved, &mut sizes), to);
         assert_eq!(ground.maps.folio(moved).recency(), word);
-        assert_eq!(ground.maps.lru_gen(ROOT).counted(0, ANON), before, "the walk's to count");
-        assert_eq!(ground.maps.folio_inc_gen(&guard, left), 1);
+        assert_eq!(sizes, PerGeneration::default(), "the walk's to count");
+        assert_eq!(ground.maps.folio_inc_gen(&guard, left, &mut sizes), 1);
+        ground.maps.lru_gen_add_sizes(&guard, &sizes);
         let after = ground.maps.lru_gen(ROOT).counted(0, ANON);
         assert_eq!(after.iter().sum::<i64>(), before.iter().sum::<i64>() - 2);
         ground.maps.unlock_lruvec(&mut ground.cpu, guard);
