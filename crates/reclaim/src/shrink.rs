@@ -1,5 +1,6 @@
 //! Scanning one list of one cgroup: what becomes of each folio at its tail.
 
+use crate::cache::Locked;
 use crate::decision::FolioRef;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::gather::{FREE_BATCH, Gather};
@@ -51,7 +52,8 @@ pub(crate) fn shrink_folio_list<W: World>(
     stat: &mut ReclaimStat,
 ) -> (u64, FolioList) {
     let (gather, rejects) = (Gather::new(maps, world), FolioList::default());
-    let mut shrink = Shrink { maps, world, sc, stat, gather, rejects, nr_reclaimed: 0 };
+    let mut shrink =
+        Shrink { maps, world, sc, stat, gather, rejects, nr_reclaimed: 0, index: None };
     loop {
         shrink.round(cpu, &mut list);
         world.enter(Stage::Free);
@@ -73,6 +75,8 @@ struct Shrink<'a, 'm, W: World> {
     gather: Gather<'a, 'm, W>,
     rejects: FolioList,
     nr_reclaimed: u64,
+    /// Held while folios that follow one another are taken out of the file index or the swap cache.
+    index: Option<Locked<'a>>,
 }
 
 /// What the first half of a round comes to for a folio.
@@ -109,6 +113,7 @@ impl<W: World> Shrink<'_, '_, W> {
             let fate = self.end(cpu, guard, *id, *refs);
             self.sort(*id, fate);
         }
+        self.unlock_index(cpu);
         cpu.leave(Rank::Folio);
     }
 
@@ -217,7 +222,7 @@ impl<W: World> Shrink<'_, '_, W> {
     fn end(&mut self, cpu: &mut CpuCtx, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
         let mut fate = (guard.folio().mapcount() > 0).then_some(Fate::Activated);
         if fate.is_none() && guard.is_dirty() {
-            fate = self.clean(&guard, id, refs);
+            fate = self.clean(cpu, &guard, id, refs);
         }
         let fate = fate.unwrap_or_else(|| self.remove(cpu, &guard, id, refs));
         if !matches!(fate, Fate::Freed) {
@@ -226,15 +231,16 @@ impl<W: World> Shrink<'_, '_, W> {
                 debug_assert!(!last, "whoever isolated the folio holds a reference");
             }
             if <W::Rules as Rules>::flush_before_unlock() {
-                self.flush();
+                self.flush(cpu);
             }
         }
         fate
     }
 
     /// Completes what is owed for the folios of this round.
-    fn flush(&mut self) {
+    fn flush(&mut self, cpu: &mut CpuCtx) {
         if self.gather.is_owing() {
+            self.unlock_index(cpu);
             self.world.enter(Stage::Flush);
             self.gather.flush();
         }
@@ -249,7 +255,13 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Gets a dirty folio written out; what becomes of it if it is not clean then. Reclaim writes
     /// what swap backs, one folio at a time.
-    fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Option<Fate> {
+    fn clean(
+        &mut self,
+        cpu: &mut CpuCtx,
+        guard: &FolioGuard<'_>,
+        id: FolioId,
+        refs: u32,
+    ) -> Option<Fate> {
         let folio = guard.folio();
         if is_file(folio) {
             return Some(self.leave_to_flusher(folio));
@@ -259,6 +271,7 @@ impl<W: World> Shrink<'_, '_, W> {
             return Some(Fate::Kept);
         }
         folio.note_use(Recency::RECLAIM, Recency::NONE);
+        self.unlock_index(cpu);
         self.world.enter(Stage::Flush);
         let submitted = self.gather.write_out(guard, id);
         self.world.enter(Stage::Other);
@@ -272,7 +285,7 @@ impl<W: World> Shrink<'_, '_, W> {
     /// Takes a clean, unmapped folio from whoever could still find it, unless someone holds it.
     fn remove(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
         if <W::Rules as Rules>::flush_before_remove() {
-            self.flush();
+            self.flush(cpu);
         }
         self.world.enter(Stage::CacheRemoval);
         let folio = guard.folio();
@@ -289,7 +302,8 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Drops all `expected` references at once, under the lock that finding the folio takes, and
-    /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping).
+    /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping). The lock stays held for the
+    /// folio after it.
     fn remove_mapping(
         &mut self,
         cpu: &mut CpuCtx,
@@ -298,7 +312,7 @@ impl<W: World> Shrink<'_, '_, W> {
         expected: u32,
     ) -> bool {
         let (maps, folio) = (self.maps, guard.folio());
-        let locked = maps.lock_index(self.world, cpu);
+        let locked = self.index.take().unwrap_or_else(|| maps.lock_index(self.world, cpu));
         let mut frozen = folio.freeze(expected);
         // A dirty entry taken out by whoever dropped a reference just before.
         if frozen && guard.is_dirty() {
@@ -313,8 +327,14 @@ impl<W: World> Shrink<'_, '_, W> {
                 cache::unlink(maps, &locked, id, shadow);
             }
         }
-        Maps::unlock_index(cpu, locked);
+        self.index = Some(locked);
         frozen
+    }
+
+    fn unlock_index(&mut self, cpu: &mut CpuCtx) {
+        if let Some(locked) = self.index.take() {
+            Maps::unlock_index(cpu, locked);
+        }
     }
 
     fn count(&self, folio: &Folio, counter: Counter) {
@@ -411,3 +431,6 @@ pub(crate) fn shrink_active_list<W: World>(
     vmstat.add(rotate, nr_rotated);
     nr_deactivated
 }
+
+#[cfg(test)]
+mod tests;
