@@ -13,7 +13,7 @@
 use core::ffi::c_char;
 
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
-use pageout_paging::contig::gather;
+use pageout_paging::contig::{Getter, gather};
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::{Format as _, Level, Pfn, Pte, VirtAddr, pte, young};
@@ -143,6 +143,7 @@ fn batch_flags(bits: u32) -> Result<BatchFlags, Error> {
         respect_write: has(Batch::RespectWrite),
         merge_write: has(Batch::MergeWrite),
         merge_young_dirty: has(Batch::MergeYoungDirty),
+        read: Getter::Gathered,
     })
 }
 

@@ -13,7 +13,7 @@ use std::{env, fs};
 
 use pageout_capi::types::Error;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
-use pageout_paging::contig::gather;
+use pageout_paging::contig::{Getter, gather};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Prot, Riscv64, X86_64};
 use pageout_paging::table::HostTable;
@@ -306,5 +306,6 @@ fn batch_flags(bits: u32) -> BatchFlags {
         respect_write: has(2),
         merge_write: has(3),
         merge_young_dirty: has(4),
+        read: Getter::Gathered,
     }
 }
