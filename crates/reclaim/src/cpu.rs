@@ -58,9 +58,6 @@ pub struct CpuCtx {
     pub(crate) in_fault: bool,
     /// One bit a [`Rank`] held.
     held: u16,
-    /// How often locks of each rank were taken, or tried.
-    #[cfg(test)]
-    pub(crate) taken: [u32; 11],
 }
 
 impl CpuCtx {
@@ -83,10 +80,6 @@ impl CpuCtx {
         let bit = 1 << rank as u16;
         debug_assert!(self.held < bit, "lock order: {rank:?} after {:#b}", self.held);
         self.held |= bit;
-        #[cfg(test)]
-        {
-            self.taken[rank as usize] += 1;
-        }
     }
 
     /// Notes that the lock of `rank` was given up, or could not be had.

@@ -1,6 +1,5 @@
 //! Scanning one list of one cgroup: what becomes of each folio at its tail.
 
-use crate::cache::Locked;
 use crate::decision::FolioRef;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::gather::{FREE_BATCH, Gather};
@@ -52,8 +51,7 @@ pub(crate) fn shrink_folio_list<W: World>(
     stat: &mut ReclaimStat,
 ) -> (u64, FolioList) {
     let (gather, rejects) = (Gather::new(maps, world), FolioList::default());
-    let mut shrink =
-        Shrink { maps, world, sc, stat, gather, rejects, nr_reclaimed: 0, index: None };
+    let mut shrink = Shrink { maps, world, sc, stat, gather, rejects, nr_reclaimed: 0 };
     loop {
         shrink.round(cpu, &mut list);
         world.enter(Stage::Free);
@@ -75,8 +73,6 @@ struct Shrink<'a, 'm, W: World> {
     gather: Gather<'a, 'm, W>,
     rejects: FolioList,
     nr_reclaimed: u64,
-    /// Held while folios that follow one another are taken out of the file index or the swap cache.
-    index: Option<Locked<'a>>,
 }
 
 /// What the first half of a round comes to for a folio.
@@ -113,7 +109,6 @@ impl<W: World> Shrink<'_, '_, W> {
             let fate = self.end(cpu, guard, *id, *refs);
             self.sort(*id, fate);
         }
-        self.unlock_index(cpu);
         cpu.leave(Rank::Folio);
     }
 
@@ -222,7 +217,7 @@ impl<W: World> Shrink<'_, '_, W> {
     fn end(&mut self, cpu: &mut CpuCtx, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
         let mut fate = (guard.folio().mapcount() > 0).then_some(Fate::Activated);
         if fate.is_none() && guard.is_dirty() {
-            fate = self.clean(cpu, &guard, id, refs);
+            fate = self.clean(&guard, id, refs);
         }
         let fate = fate.unwrap_or_else(|| self.remove(cpu, &guard, id, refs));
         if !matches!(fate, Fate::Freed) {
@@ -231,16 +226,15 @@ impl<W: World> Shrink<'_, '_, W> {
                 debug_assert!(!last, "whoever isolated the folio holds a reference");
             }
             if <W::Rules as Rules>::flush_before_unlock() {
-                self.flush(cpu);
+                self.flush();
             }
         }
         fate
     }
 
     /// Completes what is owed for the folios of this round.
-    fn flush(&mut self, cpu: &mut CpuCtx) {
+    fn flush(&mut self) {
         if self.gather.is_owing() {
-            self.unlock_index(cpu);
             self.world.enter(Stage::Flush);
             self.gather.flush();
         }
@@ -255,13 +249,7 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Gets a dirty folio written out; what becomes of it if it is not clean then. Reclaim writes
     /// what swap backs, one folio at a time.
-    fn clean(
-        &mut self,
-        cpu: &mut CpuCtx,
-        guard: &FolioGuard<'_>,
-        id: FolioId,
-        refs: u32,
-    ) -> Option<Fate> {
+    fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Option<Fate> {
         let folio = guard.folio();
         if is_file(folio) {
             return Some(self.leave_to_flusher(folio));
@@ -271,7 +259,6 @@ impl<W: World> Shrink<'_, '_, W> {
             return Some(Fate::Kept);
         }
         folio.note_use(Recency::RECLAIM, Recency::NONE);
-        self.unlock_index(cpu);
         self.world.enter(Stage::Flush);
         let submitted = self.gather.write_out(guard, id);
         self.world.enter(Stage::Other);
@@ -285,7 +272,7 @@ impl<W: World> Shrink<'_, '_, W> {
     /// Takes a clean, unmapped folio from whoever could still find it, unless someone holds it.
     fn remove(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
         if <W::Rules as Rules>::flush_before_remove() {
-            self.flush(cpu);
+            self.flush();
         }
         self.world.enter(Stage::CacheRemoval);
         let folio = guard.folio();
@@ -302,8 +289,7 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Drops all `expected` references at once, under the lock that finding the folio takes, and
-    /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping). The lock stays held for the
-    /// folio after it.
+    /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping).
     fn remove_mapping(
         &mut self,
         cpu: &mut CpuCtx,
@@ -312,7 +298,7 @@ impl<W: World> Shrink<'_, '_, W> {
         expected: u32,
     ) -> bool {
         let (maps, folio) = (self.maps, guard.folio());
-        let locked = self.index.take().unwrap_or_else(|| maps.lock_index(self.world, cpu));
+        let locked = maps.lock_index(self.world, cpu);
         let mut frozen = folio.freeze(expected);
         // A dirty entry taken out by whoever dropped a reference just before.
         if frozen && guard.is_dirty() {
@@ -327,14 +313,8 @@ impl<W: World> Shrink<'_, '_, W> {
                 cache::unlink(maps, &locked, id, shadow);
             }
         }
-        self.index = Some(locked);
+        Maps::unlock_index(cpu, locked);
         frozen
-    }
-
-    fn unlock_index(&mut self, cpu: &mut CpuCtx) {
-        if let Some(locked) = self.index.take() {
-            Maps::unlock_index(cpu, locked);
-        }
     }
 
     fn count(&self, folio: &Folio, counter: Counter) {
@@ -431,6 +411,3 @@ pub(crate) fn shrink_active_list<W: World>(
     vmstat.add(rotate, nr_rotated);
     nr_deactivated
 }
-
-#[cfg(test)]
-mod tests;
