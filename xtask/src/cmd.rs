@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -64,24 +64,24 @@ pub(crate) fn run_keeping(command: &mut Command, keep: fn(&str) -> bool) -> Resu
 
 /// Runs the command silently and returns its standard output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let stdout = silently(command)?.stdout;
+    String::from_utf8(stdout).with_context(|| format!("`{}` printed no UTF-8", show(command)))
+}
+
+/// Runs the command silently and returns what it wrote to standard error.
+pub(crate) fn complaints(command: &mut Command) -> Result<String> {
+    Ok(String::from_utf8_lossy(&silently(command)?.stderr).into_owned())
+}
+
+/// What the command wrote; where it fails, that is the error.
+fn silently(command: &mut Command) -> Result<Output> {
     let shown = show(command);
     let output = command.output().with_context(|| format!("cannot start `{shown}`"))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         bail!("`{shown}` failed ({}):\n{}", output.status, stderr.trim_end());
     }
-    String::from_utf8(output.stdout).with_context(|| format!("`{shown}` printed no UTF-8"))
-}
-
-/// Runs the command silently and returns what it wrote to standard error.
-pub(crate) fn complaints(command: &mut Command) -> Result<String> {
-    let shown = show(command);
-    let output = command.output().with_context(|| format!("cannot start `{shown}`"))?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() {
-        bail!("`{shown}` failed ({}):\n{}", output.status, said.trim_end());
-    }
-    Ok(said)
+    Ok(output)
 }
 
 /// The command as a person would type it, with the variables it sets.
