@@ -128,9 +128,11 @@ impl Maps<'_> {
         if evictable_types(swappiness).contains(&kind) {
             let mut sizes = PerGeneration::default();
             let lists = &lrugen.lists[gen_from_seq(oldest)][kind];
-            let listed = lists.iter().flat_map(|list| core::iter::from_fn(|| list.tail()));
+            let mut listed = lists.iter().flat_map(|list| core::iter::from_fn(|| list.tail()));
             let mut left = MAX_LRU_BATCH;
-            for id in listed.take(MAX_LRU_BATCH as usize) {
+            while left > 0
+                && let Some(id) = listed.next()
+            {
                 self.carry_on(guard, id, kind, &mut sizes);
                 left -= 1;
             }
