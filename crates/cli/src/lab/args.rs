@@ -16,7 +16,7 @@ Kernels of Linux 7.3, which has the batches of young checks and unmapping (the d
              young checks of MGLRU, the unmapping of file folios
   young-flush, no-young-tlbi, no-young-flush
              stock with another flush after a young bit is cleared (docs/lab.md)
-  q1 to q21  stock with the first patches of a queue that makes its reclaim faster
+  q1 to q22  stock with the first patches of a queue that makes its reclaim faster
 Kernels of Linux 6.12, with --kernel 6.12 or as 6.12:NAME:
   stock      Debian's linux-source-6.12
   s1 to s4   stock with the first one to four patches of our backport: the young check of the
