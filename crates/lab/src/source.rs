@@ -142,7 +142,7 @@ fn check(directory: &Path, tree: &Path) -> Result<(), SourceError> {
 /// differs between them is compiled, and nothing else.
 fn committed(of: &Commit, cache: &Cache, progress: &dyn Progress) -> Result<Pristine, SourceError> {
     let Commit { repository, commit, tree } = of;
-    let content = format!("git-{tree}");
+    let content = tree::name_in_git(tree);
     let place = cache.made("sources", &content, progress, |to| {
         room::check(cache, "unpacking the kernel source", room::SOURCE, progress)?;
         let task = progress.begin("unpacking the kernel source");

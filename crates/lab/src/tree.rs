@@ -12,7 +12,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
-use super::git::{GitError, git};
+use super::git::{GitError, git, line};
 use super::progress::Progress;
 
 /// The folder of the cache for names of trees' contents, by what the file system says of them.
@@ -71,8 +71,7 @@ pub(super) fn walk(
 /// The files under a directory that git tracks, also if its rules ignore them, or does not ignore,
 /// and the directories that lead to them; `None` without a repository.
 fn known_to_git(directory: &Path) -> Result<Option<HashSet<PathBuf>>, TreeError> {
-    let full = path::absolute(directory).map_err(TreeError::at(directory))?;
-    if !full.ancestors().any(|above| above.join(".git").exists()) {
+    if !is_in_repository(directory)? {
         return Ok(None);
     }
     let listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
@@ -81,13 +80,35 @@ fn known_to_git(directory: &Path) -> Result<Option<HashSet<PathBuf>>, TreeError>
     Ok(Some(files.flat_map(Path::ancestors).map(Path::to_owned).collect()))
 }
 
-/// A name for what is in a user's tree. The files are read where anything that the file system says
-/// of them is new, and only then.
+fn is_in_repository(directory: &Path) -> Result<bool, TreeError> {
+    let full = path::absolute(directory).map_err(TreeError::at(directory))?;
+    Ok(full.ancestors().any(|above| above.join(".git").exists()))
+}
+
+/// A name for the content of a tree of git's, by its hash.
+pub(super) fn name_in_git(hash: &str) -> String {
+    format!("git-{hash}")
+}
+
+/// The hash of what was committed last, if the files are that and no others.
+fn committed(tree: &Path) -> Result<Option<String>, TreeError> {
+    if !is_in_repository(tree)? || !line(tree, &["status", "--porcelain", "--", "."])?.is_empty() {
+        return Ok(None);
+    }
+    // It fails where nothing was committed, which is no fault of the tree.
+    Ok(line(tree, &["rev-parse", "--verify", "--quiet", "HEAD:./"]).ok())
+}
+
+/// A name for what is in a user's tree. Git knows it where all is committed. Else the files are
+/// read where anything that the file system says of them is new, and only then.
 pub(super) fn content(
     tree: &Path,
     cache: &Cache,
     progress: &dyn Progress,
 ) -> Result<String, TreeError> {
+    if let Some(hash) = committed(tree)? {
+        return Ok(name_in_git(&hash));
+    }
     let state = state(tree)?;
     let known = cache.directory(KNOWN)?.join(&state);
     match fs::read_to_string(&known) {
@@ -167,6 +188,34 @@ mod tests {
         // The same content with other times is the same.
         fs::write(trees[0].join("x.c"), "x").unwrap();
         assert_eq!(name(&trees[0]), before);
+    }
+
+    #[test]
+    fn what_is_committed_is_named_by_git_and_what_is_not_by_its_files() {
+        let directory = tempdir().unwrap();
+        let cache = Cache::open(Some(&directory.path().join("cache"))).unwrap();
+        let tree = directory.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join(".gitignore"), "*.o\n").unwrap();
+        fs::write(tree.join("x.c"), "x").unwrap();
+        let name = || content(&tree, &cache, &Silent).unwrap();
+        let in_tree = |arguments: &[&str]| line(&tree, arguments).unwrap();
+        in_tree(&["init", "--quiet"]);
+        assert!(!name().starts_with("git-"), "nothing is committed");
+        in_tree(&["add", "."]);
+        let who = ["-c", "user.name=a", "-c", "user.email=a@invalid"];
+        in_tree(&[&who[..], &["commit", "--quiet", "--message", "x"]].concat());
+        let committed = name_in_git(&in_tree(&["rev-parse", "HEAD^{tree}"]));
+        assert_eq!(name(), committed);
+        fs::write(tree.join("x.o"), "what a build left").unwrap();
+        assert_eq!(name(), committed);
+        fs::write(tree.join("new.c"), "").unwrap();
+        assert!(!name().starts_with("git-"), "a file is new");
+        fs::remove_file(tree.join("new.c")).unwrap();
+        fs::write(tree.join("x.c"), "changed").unwrap();
+        assert!(!name().starts_with("git-"), "a file is changed");
+        fs::write(tree.join("x.c"), "x").unwrap();
+        assert_eq!(name(), committed);
     }
 
     #[test]
