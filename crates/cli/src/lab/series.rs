@@ -7,6 +7,7 @@ use super::progress::Told;
 use super::request::Request;
 use super::{elapsed, of_kernel, tables};
 use crate::error::CliError;
+use crate::options::Form;
 use crate::this_run::this_run;
 use crate::{fail_on, output};
 use pageout_lab::{Attempted, BASE, Bench, Config, Kernel, LabError, Series};
@@ -16,6 +17,8 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
+/// How many patches have a column each in a table. Of more, the last one has.
+const COLUMNS: usize = 4;
 /// What is run if no scenario is given.
 const RUN: [&str; 2] = ["order=0,4", "lru=classic,mglru"];
 
@@ -180,10 +183,27 @@ impl Done<'_> {
         let all = RecordSet::new(set.run.clone(), [rows, of_checks].concat());
         let parts = tables::parts_of_series(kernels, &attempted.measured);
         output::emit(&args.output, &all, &[(&shown, base)], |_| {
-            let text = tables::compared(set, base, args.shown, &parts)?;
-            let steps = tables::steps(&compare(set, base)?, args.shown.format);
+            let wide = args.shown.format == Form::Table && kernels.len() > 1 + COLUMNS;
+            let text = match wide.then(|| self.first_and_last(set)) {
+                Some(ends) => tables::compared(&ends, base, args.shown, &parts)?,
+                None => tables::compared(set, base, args.shown, &parts)?,
+            };
+            let steps = tables::steps(&compare(set, base)?, &parts, args.shown.format);
             Ok(format!("{text}\n{steps}").trim_end().to_owned() + "\n")
         })
+    }
+
+    /// The set with the base and the last patch that ran, and no other.
+    fn first_and_last(&self, set: &RecordSet) -> RecordSet {
+        let ran = |kernel: &&Kernel| {
+            let of = of_kernel(&kernel.name);
+            set.records.iter().any(|record| record.variant == of && !record.metrics.is_empty())
+        };
+        let ends = [self.kernels.iter().find(ran), self.kernels.iter().rfind(ran)];
+        let ends = ends.map(|kernel| kernel.map(|kernel| of_kernel(&kernel.name)));
+        let mut set = set.clone();
+        set.records.retain(|record| ends.contains(&Some(record.variant.clone())));
+        set
     }
 }
 

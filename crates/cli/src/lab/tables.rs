@@ -3,11 +3,10 @@
 use crate::error::CliError;
 use crate::options::{Form, Shown};
 use pageout_lab::{Built, Fetched, Kernel, Measured, Patch, Profiled};
-use pageout_record::compare::{Comparison, Row, Summary, compare as compare_records};
+use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
 use pageout_record::schema::{Better, Labels, Metric, RecordSet};
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 /// Columns of a wide table.
 const WIDTH: usize = 120;
@@ -56,79 +55,109 @@ fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
     metric.better == Better::Neither && siblings.all(|record| record.metrics.contains(metric))
 }
 
-/// What each kernel saves, in instructions a page.
+/// What each kernel saves, in instructions a page; nothing where no row has a time.
 fn saved(of: &Comparison) -> String {
-    let against_base = |row: &Row, column: usize| Some((row.base?, row.others[column]?.summary));
-    let grid = differences(of, 0..of.others.len(), "saves", against_base);
-    let grid =
-        grid.map(|grid| format!("instructions saved per 4K page against {}\n\n{grid}\n", of.base));
-    grid.unwrap_or_default()
+    let times = times(of);
+    let Some(names) = telling(&times) else { return String::new() };
+    let labels = names.iter().map(|name| ((*name).clone(), Align::Left));
+    let metric = [("metric".to_owned(), Align::Left)].into_iter();
+    let heads = of.others.iter().map(|other| (format!("{other} saves"), Align::Right));
+    let mut grid = Grid::new(labels.chain(metric).chain(heads));
+    for row in times {
+        let saved = row.others.iter().map(|other| difference(row.base, other.map(summary)));
+        grid.row(label(row, &names).into_iter().chain([row.metric.clone()]).chain(saved));
+    }
+    format!("instructions saved per 4K page against {}\n\n{grid}\n", of.base)
 }
 
-/// What each kernel saves against the one before it, the base being before the first, in tables
-/// that are as wide as the form asked for; none with a picture.
-pub(super) fn steps(of: &Comparison, form: Form) -> String {
-    let width = match form {
-        Form::Table => WIDTH,
-        Form::List => LIST_WIDTH,
+/// The figure of each patch with those before it, and what it saves against the one before it: a
+/// row a patch, in tables that are as wide as the form asked for. None with a picture.
+pub(super) fn steps(of: &Comparison, parts: &Parts, form: Form) -> String {
+    let (width, subjects) = match form {
+        Form::Table => (WIDTH, parts.as_slice()),
+        Form::List => (LIST_WIDTH, &[][..]),
         Form::Picture => return String::new(),
     };
-    let step = |row: &Row, column: usize| {
-        let before = match column.checked_sub(1) {
-            None => row.base,
-            Some(before) => row.others[before].map(|before| before.summary),
-        };
-        Some((before?, row.others[column]?.summary))
-    };
-    let mut text = String::new();
+    let times = times(of);
+    let Some(names) = telling(&times) else { return String::new() };
+    let mut text = "instructions per 4K page, and what each patch saves\n".to_owned();
     let mut from = 0;
-    while from < of.others.len() {
-        let fits = |to: &usize| {
-            differences(of, from..*to, "", step).is_some_and(|grid| grid.width() <= width)
-        };
-        let to = (from + 2..=of.others.len()).take_while(fits).last().unwrap_or(from + 1);
-        let Some(grid) = differences(of, from..to, "", step) else { return text };
-        text += &format!("{grid}\n");
+    while from < times.len() {
+        let fits =
+            |to: &usize| of_patches(of, &times[from..*to], &names, subjects).width() <= width;
+        let to = (from + 2..=times.len()).take_while(fits).last().unwrap_or(from + 1);
+        text += &format!("\n{}", of_patches(of, &times[from..to], &names, subjects));
         from = to;
     }
-    if text.is_empty() {
-        return text;
-    }
-    format!("instructions saved per 4K page by each patch, against the one before it\n\n{text}")
+    text
 }
 
-/// How much less the second figure of each pair is than the first, for these columns; none where
-/// no row has a time.
-fn differences(
+/// A row for the base and one for each patch, with its subject where there are any.
+fn of_patches(
     of: &Comparison,
-    columns: Range<usize>,
-    title: &str,
-    pair: impl Fn(&Row, usize) -> Option<(Summary, Summary)>,
-) -> Option<Grid> {
-    let times: Vec<_> = of.rows.iter().filter(|row| row.unit == "instructions/4K page").collect();
-    // Fields that tell the rows apart, and no others.
-    let first = times.first()?;
+    rows: &[&Row],
+    names: &[&String],
+    subjects: &[(String, Vec<String>)],
+) -> Grid {
+    let figures = rows.iter().flat_map(|row| {
+        let words = [label(row, names), vec![row.metric.clone()]].concat();
+        [words.join(" "), "saves".to_owned()].map(|head| (head, Align::Right))
+    });
+    let subject = (!subjects.is_empty()).then(|| (String::new(), Align::Left));
+    let first = [(String::new(), Align::Left)].into_iter();
+    let mut grid = Grid::new(first.chain(figures).chain(subject));
+    let kernels = std::iter::once(&of.base).chain(&of.others);
+    for (at, kernel) in kernels.enumerate() {
+        let of_row = |row: &&Row| {
+            let now = |at: usize| match at.checked_sub(1) {
+                None => row.base,
+                Some(at) => row.others[at].map(summary),
+            };
+            let figure = now(at).map_or("-".to_owned(), |of| exact(tenths(of.median)));
+            let saves = at.checked_sub(1).map(|at| difference(now(at), now(at + 1)));
+            [figure, saves.unwrap_or_default()]
+        };
+        let subject = (!subjects.is_empty()).then(|| {
+            let found = subjects.iter().find(|(name, _)| name == kernel);
+            found.map_or_else(String::new, |(_, what)| what.concat())
+        });
+        grid.row([kernel.clone()].into_iter().chain(rows.iter().flat_map(of_row)).chain(subject));
+    }
+    grid
+}
+
+fn summary(of: Change) -> Summary {
+    of.summary
+}
+
+/// How much less the second is than the first.
+fn difference(before: Option<Summary>, after: Option<Summary>) -> String {
+    match (before, after) {
+        (Some(before), Some(after)) => exact(tenths(before.median - after.median)),
+        _ => "-".to_owned(),
+    }
+}
+
+/// The rows of instructions a page.
+fn times(of: &Comparison) -> Vec<&Row> {
+    of.rows.iter().filter(|row| row.unit == "instructions/4K page").collect()
+}
+
+/// The fields that tell rows apart, and no others; none without a row.
+fn telling<'r>(rows: &[&'r Row]) -> Option<Vec<&'r String>> {
+    let first = rows.first()?;
     let differs =
-        |name: &&String| times.iter().any(|row| row.fields.get(name) != first.fields.get(name));
-    let mut names: Vec<&String> = times.iter().flat_map(|row| row.fields.keys()).collect();
+        |name: &&String| rows.iter().any(|row| row.fields.get(*name) != first.fields.get(*name));
+    let mut names: Vec<&String> = rows.iter().flat_map(|row| row.fields.keys()).collect();
     names.sort();
     names.dedup();
     names.retain(differs);
-    let labels = names.iter().map(|name| ((*name).clone(), Align::Left));
-    let metric = [("metric".to_owned(), Align::Left)].into_iter();
-    let heads = of.others[columns.clone()].iter();
-    let heads = heads.map(|other| (format!("{other} {title}").trim_end().to_owned(), Align::Right));
-    let mut grid = Grid::new(labels.chain(metric).chain(heads));
-    for row in times {
-        let field = |name: &&String| row.fields.get(name).cloned().unwrap_or_default();
-        let saved = columns.clone().map(|column| match pair(row, column) {
-            Some((before, after)) => exact(tenths(before.median - after.median)),
-            None => "-".to_owned(),
-        });
-        let metric = std::iter::once(row.metric.clone());
-        grid.row(names.iter().map(field).chain(metric).chain(saved));
-    }
-    Some(grid)
+    Some(names)
+}
+
+/// What these fields are in a row.
+fn label(row: &Row, names: &[&String]) -> Vec<String> {
+    names.iter().map(|name| row.fields.get(*name).cloned().unwrap_or_default()).collect()
 }
 
 fn tenths(value: f64) -> f64 {

@@ -62,13 +62,18 @@ fn every_patch_is_compared_with_the_base_and_with_the_one_before_it() {
     assert!(line("base").contains("Linux 6.12.1-mine, "), "{tables}");
     assert_eq!([line("p1"), line("p2")], ["p1 mm:_patch_1", "p2 mm:_patch_2"]);
     let (_, saved) = tables.split_once("instructions saved per 4K page against base").expect("it");
-    let last = |table: &str| {
-        let mut rows = table.lines().filter(|line| line.starts_with("reclaim"));
-        rows.next().map(|row| row.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>())
-    };
-    assert_eq!(last(saved).expect("a row"), ["500", "700"]);
-    let (_, steps) = tables.split_once("by each patch, against the one before it").expect("it");
-    assert_eq!(last(steps).expect("a row"), ["500", "200"]);
+    let mut rows = saved.lines().filter(|line| line.starts_with("reclaim"));
+    let row: Vec<&str> = rows.next().expect("a row").split_whitespace().collect();
+    assert_eq!(row[1..], ["500", "700"]);
+    let (_, steps) = tables.split_once("what each patch saves").expect("it");
+    let rows: Vec<Vec<&str>> = steps.lines().map(|row| row.split_whitespace().collect()).collect();
+    for row in [
+        &["base", "1000", "Linux"][..],
+        &["p1", "500", "500", "mm:_patch_1"],
+        &["p2", "300", "200", "mm:_patch_2"],
+    ] {
+        assert!(rows.iter().any(|found| found.starts_with(row)), "no {row:?} in:\n{steps}");
+    }
     let told = stderr(&output);
     for part in ["building base, arm64-4k", "building p2, arm64-4k", "building 3 kernels takes"] {
         assert!(told.contains(part), "no `{part}` in:\n{told}");
@@ -113,16 +118,28 @@ fn a_list_for_a_cover_letter_keeps_to_its_width() {
         "p12: mm:_patch_12\n",
         "base: Linux 6.12.1-mine, ",
         "pageout lab series start..main --format list",
-        "by each patch, against the one before it\n\nmore",
+        "instructions per 4K page, and what each patch saves\n",
         "classic",
     ] {
         assert!(text.contains(part), "no `{part}` in:\n{text}");
     }
-    let steps = text.split_once("against the one before it").expect("steps").1;
-    let heads = steps.lines().filter(|line| line.starts_with("more"));
-    let heads: Vec<&str> = heads.flat_map(str::split_whitespace).collect();
+    let steps = text.split_once("what each patch saves").expect("steps").1;
+    let rows = steps.lines().filter_map(|line| line.split_whitespace().next());
+    let rows: Vec<&str> = rows.filter(|name| name.starts_with('p')).collect();
     let patches: Vec<String> = (1..=12).map(|n| format!("p{n}")).collect();
-    assert_eq!(heads.into_iter().filter(|h| h.starts_with('p')).collect::<Vec<_>>(), patches);
+    // As many tables as the width takes, with all patches each.
+    assert!(!rows.is_empty() && rows.chunks(12).all(|table| table == patches), "{steps}");
+}
+
+#[test]
+fn of_many_patches_the_last_has_a_column_and_each_has_a_row() {
+    let world = world(&["half 1\n", "half 2\n", "half 3\n", "half 4\n", "third\n"]);
+    let text = ended(&world, "series start..main reclaim-file order=4 --ktap checks", 0);
+    assert!(text.lines().all(|line| line.contains('/') || line.len() <= 120), "{text}");
+    let head = text.lines().find(|line| line.starts_with("metric   unit")).expect("a head");
+    assert_eq!(head.split_whitespace().collect::<Vec<_>>(), ["metric", "unit", "base", "p5"]);
+    let (_, steps) = text.split_once("what each patch saves").expect("steps");
+    assert_eq!(steps.lines().filter(|line| line.contains("mm:_patch_")).count(), 5, "{text}");
 }
 
 #[test]
