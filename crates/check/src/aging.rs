@@ -14,7 +14,7 @@ use pageout_paging::{Format, Order, Table};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, FolioFlags, FolioId, Frames, MapAs, MappingKind, Maps, MemcgId, MmId,
-    NewFolio, NewVma, Recency, VmFlags, folio_referenced, map_folio,
+    NewFolio, NewVma, Recency, Tuning, VmFlags,
 };
 
 /// Pages mapped in small formats: all of one folio, or of two.
@@ -145,7 +145,11 @@ pub(super) fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counter
             stage.set_young(young);
             let start = world.describe();
             world.begin_log();
-            folio_referenced(&maps, &stage.env, cpu, stage.folios[0], None, None, stage.aging());
+            maps.on(&stage.env, cpu, Tuning { aging: stage.aging(), ..TUNING }).folio_referenced(
+                stage.folios[0],
+                None,
+                None,
+            );
             let steps = event_log::lines(world.events());
             let entered = stage.age(cpu, false) == 1;
             let counted = if family == Family::PerEntry { 1 } else { 8 };
@@ -177,32 +181,33 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
         family: Family,
     ) -> Self {
         let env = Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: 0 });
-        maps.set_lru_gen_caps(&env, cpu, LruGenCaps::all());
+        let engine = &mut maps.on(&env, cpu, TUNING);
+        engine.set_lru_gen_caps(LruGenCaps::all());
         let root = world.add_root(ASID);
-        let mapping = maps.add_mapping(&env, cpu, MappingKind::File).expect("there is room");
-        let mm = maps.add_mm(&env, cpu, root, ASID).expect("there is room");
+        let mapping = engine.add_mapping(MappingKind::File).expect("there is room");
+        let mm = engine.add_mm(root, ASID).expect("there is room");
         let range = world.addr(0)..world.addr(case.pages);
         let new = NewVma { mm, range, flags: VmFlags::READ, mapping, pgoff: 0 };
-        let vma = maps.mmap(&env, cpu, &new).expect("the range is free");
+        let vma = engine.mmap(&new).expect("the range is free");
         let order = Order::new(case.order).expect("the folio is small");
         let mut folios = Vec::new();
         for k in 0..case.folios {
             let pfn = env.alloc(order).expect("memory is free");
             let index = k << case.order;
             let new = NewFolio { pfn, order, mapping, index, flags: FolioFlags::UPTODATE };
-            let id = maps.add_folio(&env, cpu, new).expect("there is room");
+            let id = engine.add_folio(new).expect("there is room");
             if !case.isolated {
-                maps.lru_add(&env, cpu, id);
+                engine.lru_add(id);
                 // So that the walk's is the second use of it, which makes it young.
-                maps.mark_accessed(&env, cpu, id);
+                engine.mark_accessed(id);
             }
-            let mapped = map_folio(maps, &env, cpu, vma, id, MapAs::Ptes, &mut Supply(world));
+            let mapped = engine.map_folio(vma, id, MapAs::Ptes, &mut Supply(world));
             mapped.expect("it is not mapped");
             folios.push(id);
         }
         if case.split < case.pages {
             let last = world.addr(case.split)..world.addr(case.pages);
-            let told = maps.madvise(&env, cpu, mm, &last, Advice::Sequential, TUNING);
+            let told = engine.madvise(mm, &last, Advice::Sequential);
             told.expect("there is room for another VMA");
         }
         let stage = Self { world, maps, env, mm, folios, family, seq: FIRST_SEQ };
@@ -238,8 +243,12 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
         let before = self.maps.mm_stats(MemcgId::ROOT).nonleaf_found;
         self.maps.lru_gen_use_mm(self.mm);
         let (maps, aging) = (self.maps, self.aging());
-        let opened =
-            maps.try_to_inc_max_seq(&self.env, cpu, MemcgId::ROOT, self.seq, 100, force, aging);
+        let opened = maps.on(&self.env, cpu, Tuning { aging, ..TUNING }).try_to_inc_max_seq(
+            MemcgId::ROOT,
+            self.seq,
+            100,
+            force,
+        );
         assert!(opened, "no one else walks");
         self.seq += 1;
         maps.mm_stats(MemcgId::ROOT).nonleaf_found - before

@@ -5,7 +5,7 @@ use super::access::{Access, Accessed};
 use super::agent_cpu::{AgentCpu, Ground};
 use super::event_log;
 use super::format::Small;
-use super::harness::{ASID, FIRST_PAGE};
+use super::harness::{ASID, FIRST_PAGE, TUNING};
 use super::registers::Kind;
 use super::tables::EngineTables;
 use super::world::World;
@@ -17,7 +17,7 @@ use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::{Format, Order, Pfn, Pte, Table};
 use pageout_reclaim::{
     CpuCtx, FolioFlags, Frames, Gather, MapAs, MappingKind, Maps, NewFolio, NewVma, ShootdownWhen,
-    UnmapBy, Unmapping, VmFlags, map_folio, try_to_unmap,
+    Tuning, UnmapBy, Unmapping, VmFlags,
 };
 
 /// Pages of the folio: a block of four, or two of two.
@@ -130,10 +130,11 @@ fn unmap<S: Subject, F: Small>(
     }
     let id = maps.folio_of(pfn).expect("the folio is there");
     let guard = maps.folio(id).try_lock().expect("no one else is here");
-    let mut gather = Gather::new(&maps, &env);
     let unmapping = Unmapping { by, read, shootdown: case.shootdown };
-    let done = try_to_unmap(&maps, &env, cpu, &guard, unmapping, &mut gather);
-    gather.finish(cpu);
+    let engine = &mut maps.on(&env, cpu, Tuning { unmapping, ..TUNING });
+    let mut gather = Gather::new(engine);
+    let done = engine.try_to_unmap(&guard, &mut gather);
+    gather.finish(engine);
     let pages = 0..PAGES as u64;
     let left = Left {
         entries: pages.clone().map(|page| entry(&world, page).unwrap_or(Pte::NONE)).collect(),
@@ -153,20 +154,21 @@ fn set_up<S: Subject, F: Small>(
     cpu: &mut CpuCtx,
     case: &Case,
 ) -> Pfn {
+    let engine = &mut maps.on(env, cpu, TUNING);
     let root = world.add_root(ASID);
-    let mapping = maps.add_mapping(env, cpu, MappingKind::File).expect("there is room");
-    let mm = maps.add_mm(env, cpu, root, ASID).expect("there is room");
+    let mapping = engine.add_mapping(MappingKind::File).expect("there is room");
+    let mm = engine.add_mm(root, ASID).expect("there is room");
     let (from, to) = (case.mapped.0 as u64, case.mapped.1 as u64);
     let mut flags = VmFlags::READ | VmFlags::WRITE | VmFlags::SHARED;
     flags.set(VmFlags::UFFD_WP, case.uffd_wp);
     let range = world.addr(from)..world.addr(to);
     let new = NewVma { mm, range, flags, mapping, pgoff: from };
-    let vma = maps.mmap(env, cpu, &new).expect("the range is free");
+    let vma = engine.mmap(&new).expect("the range is free");
     let order = Order::new(PAGES.ilog2() as u8).expect("the folio is small");
     let pfn = env.alloc(order).expect("memory is free");
     let new = NewFolio { pfn, order, mapping, index: 0, flags: FolioFlags::UPTODATE };
-    let id = maps.add_folio(env, cpu, new).expect("there is room");
-    map_folio(maps, env, cpu, vma, id, MapAs::Ptes, &mut Supply(world)).expect("it is not mapped");
+    let id = engine.add_folio(new).expect("there is room");
+    engine.map_folio(vma, id, MapAs::Ptes, &mut Supply(world)).expect("it is not mapped");
     let states: Vec<_> = (from..to)
         .map(|page| {
             let (table, i, pte) = world.entry(ASID, world.addr(page)).expect("it is mapped");

@@ -15,8 +15,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, Fault, FolioFlags, Frames, MappingId, MappingKind, Maps, MemcgId, MmId,
-    NewVma, Place, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags, cache,
-    handle_fault,
+    NewVma, Place, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags,
 };
 use std::marker::PhantomData;
 
@@ -67,12 +66,13 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let env =
             Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: scenario.agents.len() });
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(&env, cpu, TUNING);
         let kind = match scenario.kind {
             Kind::File | Kind::Private => MappingKind::File,
             Kind::Anon => MappingKind::Anon,
         };
-        let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect("there is room");
-        let mapping = maps.add_mapping(&env, cpu, kind).expect("there is room");
+        let memcg = engine.add_memcg(MemcgId::ROOT).expect("there is room");
+        let mapping = engine.add_mapping(kind).expect("there is room");
         maps.mapping(mapping).set_order(scenario.order());
         for page in 0..scenario.order().nr_pages() as u64 {
             let content = if kind == MappingKind::File { 100 + page } else { 0 };
@@ -84,12 +84,12 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         flags.set(VmFlags::SHARED, scenario.kind == Kind::File);
         let mut process = |asid| {
             let root = world.add_root(asid);
-            let mm = maps.add_mm(&env, cpu, root, asid).expect("there is room");
-            maps.set_memcg(&env, cpu, mm, memcg);
+            let mm = engine.add_mm(root, asid).expect("there is room");
+            engine.set_memcg(mm, memcg);
             maps.mm(mm).set_fault_around(F::PAGE_SIZE as u32 * F::PTES as u32);
             let range = world.addr(0)..world.addr(scenario.order().nr_pages() as u64);
             let new = NewVma { mm, range, flags, mapping, pgoff: FIRST_PAGE };
-            maps.mmap(&env, cpu, &new).expect("the range is free");
+            engine.mmap(&new).expect("the range is free");
             mm
         };
         let mm = process(ASID);
@@ -108,16 +108,17 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
 
     fn before(&self, env: &Ground<'_, S, F>, before: Before) {
         let (maps, cpu) = (self.maps, &mut CpuCtx::new());
+        let engine = &mut maps.on(env, cpu, TUNING);
         match before {
             Before::Did(op) => self.run_program(env, (self.mm, ASID), &[op]),
             Before::Split(from, to) => {
                 for flags in [VmFlags::empty(), VmFlags::READ | VmFlags::WRITE] {
-                    let done = maps.mprotect(env, cpu, self.mm, &self.range(from, to), flags);
+                    let done = engine.mprotect(self.mm, &self.range(from, to), flags);
                     done.expect("there is room for VMAs");
                 }
             }
             Before::Freed => {
-                let done = maps.madvise(env, cpu, self.mm, &self.all_pages(), Advice::Free, TUNING);
+                let done = engine.madvise(self.mm, &self.all_pages(), Advice::Free);
                 done.expect("anonymous pages may be given up");
                 let pages = 0..self.scenario.order().nr_pages() as u64;
                 pages.for_each(|page| self.world.forget_content(ASID, page));
@@ -188,7 +189,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
                 return Some(value);
             }
             agent.tell(|event| event.of_pages(page, 1), "faults on");
-            match handle_fault(self.maps, env, cpu, mm, addr, how, TUNING) {
+            match self.maps.on(env, cpu, TUNING).handle_fault(mm, addr, how) {
                 Fault::Done(_) => {}
                 refused => {
                     let note = format!(": {refused:?}");
@@ -211,10 +212,11 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
 
     fn flush(&self, env: &Ground<'_, S, F>) {
         let cpu = &mut CpuCtx::new();
-        if let Some(id) = cache::find(self.maps, env, cpu, self.mapping, FIRST_PAGE) {
+        let engine = &mut self.maps.on(env, cpu, TUNING);
+        if let Some(id) = engine.filemap_get_folio(self.mapping, FIRST_PAGE) {
             // A folio that is clean, or on its way to storage, stays as it is.
-            let _ = self.maps.write_back(env, cpu, id);
-            self.maps.release(env, cpu, id, 1);
+            let _ = engine.write_back(id);
+            engine.release(id, 1);
         }
     }
 
@@ -222,12 +224,12 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     pub fn reclaim(&self, env: &Ground<'_, S, F>) {
         let bytes = format!("{}", self.scenario.order().nr_pages() as u64 * F::PAGE_SIZE);
         // Reclaiming less than asked is no failure here: others may use the pages.
-        let _ = self.maps.memory_reclaim(env, &mut CpuCtx::new(), self.memcg, &bytes, TUNING);
+        let _ = self.maps.on(env, &mut CpuCtx::new(), TUNING).memory_reclaim(self.memcg, &bytes);
     }
 
     fn munmap(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
         let range = self.range(from, to);
-        let done = self.maps.munmap_range(env, &mut CpuCtx::new(), self.mm, &range);
+        let done = self.maps.on(env, &mut CpuCtx::new(), TUNING).munmap_range(self.mm, &range);
         done.expect("there is room for VMAs");
         env.agent().tell(|event| event, "returns");
         self.world.forbid(ASID, from..to, false, "munmap");
@@ -235,7 +237,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
 
     fn mprotect(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
         let (range, cpu) = (self.range(from, to), &mut CpuCtx::new());
-        let done = self.maps.mprotect(env, cpu, self.mm, &range, VmFlags::READ);
+        let done = self.maps.on(env, cpu, TUNING).mprotect(self.mm, &range, VmFlags::READ);
         done.expect("there is room for VMAs");
         env.agent().tell(|event| event, "returns");
         self.world.forbid(ASID, from..to, true, "mprotect");
@@ -243,7 +245,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
 
     fn dont_need(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
         let (range, cpu) = (self.range(from, to), &mut CpuCtx::new());
-        let done = self.maps.madvise(env, cpu, self.mm, &range, Advice::DontNeed, TUNING);
+        let done = self.maps.on(env, cpu, TUNING).madvise(self.mm, &range, Advice::DontNeed);
         done.expect("anonymous pages may be dropped");
         // Their content is zero, or what it was stored to be since.
         (from..to).for_each(|page| self.world.forget_content(ASID, page));
@@ -251,7 +253,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
 
     fn fork(&self, env: &Ground<'_, S, F>) {
         let root = self.world.add_root(CHILD);
-        let forked = self.maps.fork(env, &mut CpuCtx::new(), self.mm, root, CHILD);
+        let forked = self.maps.on(env, &mut CpuCtx::new(), TUNING).fork(self.mm, root, CHILD);
         forked.expect("there is room for a child");
         env.agent().tell(|event| event, "returns");
     }
@@ -260,7 +262,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let all = FIRST_FRAME..FIRST_FRAME.add(FRAMES as u64);
         let (cpu, targets) = (&mut CpuCtx::new(), &mut FreeFrames(env));
         // A folio that someone holds stays where it is.
-        let _ = self.maps.migrate_range(env, cpu, all, targets, TUNING.unmapping);
+        let _ = self.maps.on(env, cpu, TUNING).migrate_range(all, targets);
     }
 }
 

@@ -1,9 +1,10 @@
 //! An audit of the engine at rest: do mapcounts, references, swap slots and lists add up?
 
 use pageout_paging::pte::{Entry, SwapKind};
+use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Env, Format, Level, Pfn, Table};
 use pageout_reclaim::{
-    CpuCtx, FolioFlags, FolioId, LruFlags, LruList, Maps, MemcgId, SwapSlot, World, cache,
+    CpuCtx, FolioFlags, FolioId, LruFlags, LruList, Maps, MemcgId, SwapSlot, Tuning, World,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -125,9 +126,11 @@ fn references<W: World>(
     let indexed = if folio.flags().contains(FolioFlags::ANON) {
         folio.flags().contains(FolioFlags::SWAPCACHE)
     } else {
-        let found = cache::find(maps, world, cpu, folio.mapping(), folio.index());
+        let found = maps
+            .on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC))
+            .filemap_get_folio(folio.mapping(), folio.index());
         if let Some(found) = found {
-            maps.release(world, cpu, found, 1);
+            maps.on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC)).release(found, 1);
         }
         found == Some(id)
     };

@@ -24,12 +24,17 @@ pub(crate) fn after<W: World>(
     tuning: Tuning,
 ) -> Result<String, Refused> {
     for command in commands {
-        let written = maps.lru_gen_write(world, &mut CpuCtx::new(), command, tuning);
+        let written = maps.on(world, &mut CpuCtx::new(), tuning).lru_gen_write(command);
         written.map_err(|errno| Refused { command: command.clone(), errno })?;
     }
     let path = |id| if id == MemcgId::ROOT { "/".to_owned() } else { format!("/{name}") };
     let mut text = String::new();
-    let shown = maps.lru_gen_show(world, [MemcgId::ROOT, memcg], false, path, &mut text);
+    let shown = maps.on(world, &mut CpuCtx::new(), tuning).lru_gen_show(
+        [MemcgId::ROOT, memcg],
+        false,
+        path,
+        &mut text,
+    );
     shown.expect("a string takes everything");
     Ok(text)
 }

@@ -10,8 +10,8 @@ use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::{BloomFilter, LruGenCaps};
 use pageout_reclaim::{
     Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
-    Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
-    folio_referenced, map_folio,
+    Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, Tuning, VmFlags,
+    Vma,
 };
 use std::iter::repeat_with;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
@@ -117,7 +117,9 @@ impl<F: Arch> Ground<'_, F> {
                 caps
             }
         };
-        self.maps.set_lru_gen_caps(&self.env, &mut CpuCtx::new(), caps);
+        self.maps
+            .on(&self.env, &mut CpuCtx::new(), Tuning::cheapest(F::FLUSH))
+            .set_lru_gen_caps(caps);
     }
 
     /// Asks every one of `folios` once, through `env`; how many were referenced.
@@ -125,7 +127,10 @@ impl<F: Arch> Ground<'_, F> {
         let mut cpu = CpuCtx::new();
         let mut referenced = 0;
         for folio in folios {
-            let found = folio_referenced(&self.maps, env, &mut cpu, *folio, None, None, aging);
+            let found = self
+                .maps
+                .on(env, &mut cpu, Tuning { aging, ..Tuning::cheapest(aging.flush) })
+                .folio_referenced(*folio, None, None);
             referenced += u64::from(found.refs != Refs::Vmas(0));
         }
         referenced
@@ -202,11 +207,12 @@ impl<'a, F: Arch> FileLayout<'a, F> {
         let ground = arena.ground::<F>();
         let (env, maps) = (ground.env, &ground.maps);
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(&env, cpu, Tuning::cheapest(F::FLUSH));
         let sized = "the arena is sized for the layout";
-        let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(sized);
+        let file = engine.add_mapping(MappingKind::File).expect(sized);
         let range = MAP_START..MAP_START.add(spec.bytes);
         let nr = spec.order.nr_pages() as u64;
-        let add_folio = |k: u64, cpu: &mut CpuCtx| {
+        let add_folio = |k: u64| {
             let new = NewFolio {
                 pfn: Pfn::new(k * nr),
                 order: spec.order,
@@ -214,20 +220,18 @@ impl<'a, F: Arch> FileLayout<'a, F> {
                 index: k * nr,
                 flags: FolioFlags::empty(),
             };
-            maps.add_folio(&env, cpu, new).expect(sized)
+            engine.add_folio(new).expect(sized)
         };
-        let folios: Vec<_> =
-            (0..spec.pages::<F>() as u64 / nr).map(|k| add_folio(k, cpu)).collect();
+        let folios: Vec<_> = (0..spec.pages::<F>() as u64 / nr).map(add_folio).collect();
         let mut mms = Vec::new();
         for process in 0..spec.processes {
             let root = ground.supply.alloc_table().expect(sized);
-            let mm = maps.add_mm(&env, cpu, root, Asid(process)).expect(sized);
+            let mm = engine.add_mm(root, Asid(process)).expect(sized);
             let new =
                 NewVma { mm, range: range.clone(), flags: VmFlags::READ, mapping: file, pgoff: 0 };
-            let vma = maps.mmap(&env, cpu, &new).expect(sized);
+            let vma = engine.mmap(&new).expect(sized);
             for folio in &folios {
-                map_folio(maps, &env, cpu, vma, *folio, spec.map_as, &mut { ground.supply })
-                    .expect(sized);
+                engine.map_folio(vma, *folio, spec.map_as, &mut { ground.supply }).expect(sized);
             }
             mms.push(mm);
         }

@@ -10,7 +10,7 @@ use pageout_paging::{Order, VirtAddr};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Access, CpuCtx, Fault, FolioFlags, Limits, MappingId, MappingKind, MemcgId, MmId, NewFolio,
-    NewVma, Recency, Tuning, VmFlags, cache, handle_fault,
+    NewVma, Recency, Tuning, VmFlags,
 };
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -43,7 +43,10 @@ pub fn run(session: &Session, format: FormatName, variant: Variant) -> String {
 fn run_as<F: Arch>(session: &Session, variant: Variant) -> String {
     let mut arena = Arena::new::<F>(&limits(session), tables::<F>(session));
     let ground = arena.ground::<F>();
-    ground.maps.set_lru_gen_caps(&ground.env, &mut CpuCtx::new(), LruGenCaps::all());
+    ground
+        .maps
+        .on(&ground.env, &mut CpuCtx::new(), Tuning::cheapest(F::FLUSH))
+        .set_lru_gen_caps(LruGenCaps::all());
     let mut machine = Machine::new(session, ground, variant.tuning(F::FLUSH));
     let answers: Vec<String> =
         session.steps.iter().filter_map(|(_, step)| machine.take(step)).collect();
@@ -125,7 +128,8 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
 
     fn add_memcg(&mut self) {
         let Ground { env, maps, .. } = &self.ground;
-        self.memcgs.push(maps.add_memcg(env, &mut self.cpu, MemcgId::ROOT).expect(SIZED));
+        self.memcgs
+            .push(maps.on(env, &mut self.cpu, self.tuning).add_memcg(MemcgId::ROOT).expect(SIZED));
     }
 
     fn start(&mut self, memcg: usize) {
@@ -135,27 +139,31 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
 
     fn add_mm(&mut self, asid: Asid, memcg: MemcgId) -> MmId {
         let Ground { env, maps, supply } = &self.ground;
+        let engine = &mut maps.on(env, &mut self.cpu, self.tuning);
         let root = supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(env, &mut self.cpu, root, asid).expect(SIZED);
-        maps.set_memcg(env, &mut self.cpu, mm, memcg);
+        let mm = engine.add_mm(root, asid).expect(SIZED);
+        engine.set_memcg(mm, memcg);
         maps.mm(mm).set_fault_around(FAULT_AROUND);
         mm
     }
 
     fn add_file(&mut self) {
         let Ground { env, maps, .. } = &self.ground;
-        self.files.push(maps.add_mapping(env, &mut self.cpu, MappingKind::File).expect(SIZED));
+        self.files.push(
+            maps.on(env, &mut self.cpu, self.tuning).add_mapping(MappingKind::File).expect(SIZED),
+        );
     }
 
     fn map(&mut self, region: usize) {
         let Ground { env, maps, .. } = &self.ground;
+        let engine = &mut maps.on(env, &mut self.cpu, self.tuning);
         let Region { process, backing, pages, .. } = &self.session.regions[region];
         let flags = VmFlags::READ | VmFlags::WRITE;
         let start = self.session.address(region);
         let (mapping, pgoff, flags) = match *backing {
             Backing::File { file, first } => (self.files[file], first, flags | VmFlags::SHARED),
             Backing::Anon { order } => {
-                let mapping = maps.add_mapping(env, &mut self.cpu, MappingKind::Anon);
+                let mapping = engine.add_mapping(MappingKind::Anon);
                 let mapping = mapping.expect(SIZED);
                 let order = Order::new(order).expect("sessions have small orders");
                 maps.mapping(mapping).set_order(order);
@@ -164,7 +172,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         };
         let range = VirtAddr::new(start)..VirtAddr::new(start + (pages << F::PAGE_SHIFT));
         let new = NewVma { mm: self.processes[*process], range, flags, mapping, pgoff };
-        maps.mmap(env, &mut self.cpu, &new).expect(SIZED);
+        engine.mmap(&new).expect(SIZED);
     }
 
     /// A process of the cgroup reads every page through a mapping, and ends; that it did is taken
@@ -179,17 +187,18 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let flags = VmFlags::READ | VmFlags::SHARED;
         let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
         let Ground { env, maps, .. } = &self.ground;
-        maps.mmap(env, &mut self.cpu, &new).expect(SIZED);
+        maps.on(env, &mut self.cpu, self.tuning).mmap(&new).expect(SIZED);
         let root = maps.mm(mm).root();
         self.access(mm, FILLED_AT, 0..pages, Access::Read);
         let Ground { env, maps, supply } = &self.ground;
         make_young(env, root, range, |_| false);
+        let engine = &mut maps.on(env, &mut self.cpu, self.tuning);
         for index in (0..pages).step_by(order.nr_pages()) {
-            let id = cache::find(maps, env, &mut self.cpu, mapping, index).expect("it was read");
+            let id = engine.filemap_get_folio(mapping, index).expect("it was read");
             maps.folio(id).note_use(Recency::NONE, Recency::REFERENCED);
-            maps.release(env, &mut self.cpu, id, 1);
+            engine.release(id, 1);
         }
-        maps.exit_mm(env, &mut self.cpu, mm);
+        engine.exit_mm(mm);
         supply.free_table(root);
         maps.mapping(mapping).set_order(Order::default());
     }
@@ -198,17 +207,18 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
     fn read_in(&mut self, memcg: usize, file: usize, index: u64) {
         let Ground { env, maps, supply } = &self.ground;
         let cpu = &mut self.cpu;
+        let engine = &mut maps.on(env, cpu, self.tuning);
         let order = Order::default();
         let pfn = supply.alloc(order).expect(SIZED);
         let flags = FolioFlags::UPTODATE;
         let new = NewFolio { pfn, order, mapping: self.files[file], index, flags };
-        let id = maps.add_folio(env, cpu, new).expect(SIZED);
-        maps.charge(env, cpu, id, self.memcgs[memcg], self.tuning).expect("it has no limit");
-        if let Some(shadow) = cache::add(maps, env, cpu, id).expect("the page was not there") {
-            maps.workingset_refault(cpu, id, shadow);
+        let id = engine.add_folio(new).expect(SIZED);
+        engine.charge(id, self.memcgs[memcg]).expect("it has no limit");
+        if let Some(shadow) = engine.filemap_add_folio(id).expect("the page was not there") {
+            engine.workingset_refault(id, shadow);
         }
-        maps.lru_add(env, cpu, id);
-        maps.release(env, cpu, id, 1);
+        engine.lru_add(id);
+        engine.release(id, 1);
     }
 
     /// Each read is a call of its own through a descriptor that all share: what reads on in the
@@ -219,7 +229,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
             let mapping = self.files[file];
             let find = |machine: &mut Self| {
                 let Ground { env, maps, .. } = &machine.ground;
-                cache::find(maps, env, &mut machine.cpu, mapping, index)
+                maps.on(env, &mut machine.cpu, machine.tuning).filemap_get_folio(mapping, index)
             };
             let id = find(self).unwrap_or_else(|| {
                 self.read_in(memcg, file, index);
@@ -227,9 +237,9 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
             });
             let Ground { env, maps, .. } = &self.ground;
             if last.replace(id) != Some(id) {
-                maps.mark_accessed(env, &mut self.cpu, id);
+                maps.on(env, &mut self.cpu, self.tuning).mark_accessed(id);
             }
-            maps.release(env, &mut self.cpu, id, 1);
+            maps.on(env, &mut self.cpu, self.tuning).release(id, 1);
         }
     }
 
@@ -250,7 +260,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
             while touch(env, root, addr, access == Access::Write) == Touch::Fault {
                 faults += 1;
                 assert!(faults <= FAULTS_AN_ACCESS, "a fault that was handled does not recur");
-                let fault = handle_fault(maps, env, &mut self.cpu, mm, addr, access, self.tuning);
+                let fault = maps.on(env, &mut self.cpu, self.tuning).handle_fault(mm, addr, access);
                 assert!(matches!(fault, Fault::Done(_)), "{SIZED}: {fault:?}");
             }
         }
@@ -258,7 +268,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
 
     fn write(&mut self, text: &str) -> String {
         let Ground { env, maps, .. } = &self.ground;
-        match maps.lru_gen_write(env, &mut self.cpu, text, self.tuning) {
+        match maps.on(env, &mut self.cpu, self.tuning).lru_gen_write(text) {
             Ok(()) => "= 0\n".to_owned(),
             Err(errno) => format!("= {}\n", errno.name()),
         }
@@ -268,7 +278,12 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let Ground { env, maps, .. } = &self.ground;
         let mut text = String::new();
         let path = |_| format!("/{}", self.session.memcgs[memcg]);
-        let shown = maps.lru_gen_show(env, [self.memcgs[memcg]], full, path, &mut text);
+        let shown = maps.on(env, &mut CpuCtx::new(), self.tuning).lru_gen_show(
+            [self.memcgs[memcg]],
+            full,
+            path,
+            &mut text,
+        );
         shown.expect("a string takes everything");
         text
     }

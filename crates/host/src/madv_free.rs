@@ -20,7 +20,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Access, Advice, Counter as VmCounter, CpuCtx, Errno, Fault, FaultKind, Limits, MapAs,
-    MappingKind, MemcgId, NewVma, Tuning, VmFlags, World, handle_fault,
+    MappingKind, MemcgId, NewVma, Tuning, VmFlags, World,
 };
 use pageout_record::schema::{Ground as RecordGround, Metric, Record};
 use std::marker::PhantomData;
@@ -81,27 +81,27 @@ impl<'a, F: Arch> Setup<'a, F> {
         ground.switch_to(variant.lru);
         let Ground { env, maps, supply } = &ground;
         let cpu = &mut CpuCtx::new();
-        let memcg = maps.add_memcg(env, cpu, MemcgId::ROOT).expect(SIZED);
+        // Neither faults nor advice below a limit reclaim anything, whatever the variant.
+        let engine = &mut maps.on(env, cpu, variant.tuning(F::FLUSH));
+        let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         let root = supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(env, cpu, root, Asid(0)).expect(SIZED);
-        maps.set_memcg(env, cpu, mm, memcg);
-        let mapping = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
+        engine.set_memcg(mm, memcg);
+        let mapping = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let order = Order::new(one.order.in_format(one.format)).expect("parsed orders are small");
         maps.mapping(mapping).set_order(order);
         let range: VirtRange = MAP_START..MAP_START.add(one.bytes);
         let flags = VmFlags::READ | VmFlags::WRITE;
         let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
-        maps.mmap(env, cpu, &new).expect(SIZED);
-        // Neither faults nor advice below a limit reclaim anything, whatever the variant.
-        let tuning = variant.tuning(F::FLUSH);
+        engine.mmap(&new).expect(SIZED);
         let folios: Vec<VirtAddr> = (0..one.bytes / one.folio_bytes())
             .map(|k| range.start.add(k * one.folio_bytes()))
             .collect();
         for start in &folios {
-            let fault = handle_fault(maps, env, cpu, mm, *start, Access::Write, tuning);
+            let fault = engine.handle_fault(mm, *start, Access::Write);
             assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
         }
-        maps.madvise(env, cpu, mm, &range, Advice::Free, tuning).expect("it is mapped");
+        engine.madvise(mm, &range, Advice::Free).expect("it is mapped");
         let mut random = fastrand::Rng::with_seed(seed);
         let mut free = 0;
         for start in folios {
@@ -119,7 +119,7 @@ impl<'a, F: Arch> Setup<'a, F> {
     /// Asks for what was not stored to; pages reclaimed.
     fn reclaim<W: World<Format = F>>(&self, world: &W, tuning: Tuning) -> Result<u64, Errno> {
         let bytes = self.free.to_string();
-        self.ground.maps.memory_reclaim(world, &mut CpuCtx::new(), self.memcg, &bytes, tuning)
+        self.ground.maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, &bytes)
     }
 }
 

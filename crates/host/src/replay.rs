@@ -32,7 +32,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::{
     Aging, CpuCtx, FolioFlags, FolioId, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
-    VmFlags, VmaId, map_folio, zap_folio,
+    Tuning, VmFlags, VmaId,
 };
 use pageout_record::schema::{Ground as RecordGround, Labels, Metric, Record};
 use pageout_trace::PageRange;
@@ -401,7 +401,11 @@ impl<'a, F: Arch> Program<'a, F> {
     fn new(arena: &'a mut Arena) -> Self {
         let ground = arena.ground::<F>();
         let root = ground.supply.alloc_table().expect(SIZED);
-        let mm = ground.maps.add_mm(&ground.env, &mut CpuCtx::new(), root, Asid(0)).expect(SIZED);
+        let mm = ground
+            .maps
+            .on(&ground.env, &mut CpuCtx::new(), Tuning::cheapest(F::FLUSH))
+            .add_mm(root, Asid(0))
+            .expect(SIZED);
         Self {
             ground,
             mm,
@@ -422,6 +426,7 @@ impl<'a, F: Arch> Program<'a, F> {
         let (vma, mapping) = self.vma(interval, kind);
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
         let new = NewFolio {
             pfn: placed.pfn,
             order: Order::new(placed.order).expect("parsed orders are small"),
@@ -429,9 +434,8 @@ impl<'a, F: Arch> Program<'a, F> {
             index: placed.page - interval.0,
             flags: FolioFlags::empty(),
         };
-        let folio = maps.add_folio(env, cpu, new).expect(SIZED);
-        map_folio(maps, env, cpu, vma, folio, MapAs::Ptes, &mut { self.ground.supply })
-            .expect(SIZED);
+        let folio = engine.add_folio(new).expect(SIZED);
+        engine.map_folio(vma, folio, MapAs::Ptes, &mut { self.ground.supply }).expect(SIZED);
         self.list.insert(self.next_fault, (folio, vma));
         self.faulted.insert(placed.page, self.next_fault);
         self.next_fault += 1;
@@ -443,7 +447,8 @@ impl<'a, F: Arch> Program<'a, F> {
         }
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
-        let mapping = maps.add_mapping(env, cpu, kind).expect(SIZED);
+        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let mapping = engine.add_mapping(kind).expect(SIZED);
         let addr = |page: u64| VirtAddr::new(page << F::PAGE_SHIFT);
         let new = NewVma {
             mm: self.mm,
@@ -452,7 +457,7 @@ impl<'a, F: Arch> Program<'a, F> {
             mapping,
             pgoff: 0,
         };
-        let vma = maps.mmap(env, cpu, &new).expect(SIZED);
+        let vma = engine.mmap(&new).expect(SIZED);
         self.vmas.insert(start, (vma, mapping));
         (vma, mapping)
     }
@@ -461,11 +466,12 @@ impl<'a, F: Arch> Program<'a, F> {
     fn discard(&mut self, gone: &[Placed]) {
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
         for placed in gone {
             let at = self.faulted.remove(&placed.page).expect("a resident folio was faulted");
             let (folio, vma) = self.list.remove(&at).expect("a faulted folio is listed");
-            zap_folio(maps, env, cpu, vma, folio);
-            maps.remove_folio(env, cpu, folio);
+            engine.zap_folio(vma, folio);
+            engine.remove_folio(folio);
         }
     }
 
@@ -474,12 +480,13 @@ impl<'a, F: Arch> Program<'a, F> {
         let (first, end) = canonical_range(pages);
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
         let mut page = first;
         while page < end {
             let (start, next) = cuts.interval(page);
             if let Some((vma, mapping)) = self.vmas.remove(&start) {
-                maps.munmap(env, cpu, vma);
-                maps.remove_mapping(env, cpu, mapping);
+                engine.munmap(vma);
+                engine.remove_mapping(mapping);
             }
             page = next;
         }

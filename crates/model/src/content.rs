@@ -18,7 +18,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage, VirtAddr};
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Fault, Frames, Io, Limits, MappingKind, MemcgId, MmId, NewVma, Place,
-    ShootdownWhen, Submitted, Tuning, VmFlags, World, handle_fault,
+    ShootdownWhen, Submitted, Tuning, VmFlags, World,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -323,17 +323,18 @@ type Spaces = [(MmId, Pfn); 2];
 fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, Spaces) {
     let Ground { env, maps, supply } = ground;
     let cpu = &mut CpuCtx::new();
-    let memcg = maps.add_memcg(env, cpu, MemcgId::ROOT).expect(SIZED);
-    let file = maps.add_mapping(env, cpu, MappingKind::File).expect(SIZED);
+    let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+    let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
+    let file = engine.add_mapping(MappingKind::File).expect(SIZED);
     let spaces = [0, 1].map(|space| {
         let root = supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(env, cpu, root, Asid(space)).expect(SIZED);
-        maps.set_memcg(env, cpu, mm, memcg);
-        let anon = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let mm = engine.add_mm(root, Asid(space)).expect(SIZED);
+        engine.set_memcg(mm, memcg);
+        let anon = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let flags = VmFlags::READ | VmFlags::WRITE;
         for (area, flags, mapping) in [(0, flags, anon), (1, flags | VmFlags::SHARED, file)] {
             let range = page::<F>(area, 0)..page::<F>(area, PAGES);
-            maps.mmap(env, cpu, &NewVma { mm, range, flags, mapping, pgoff: 0 }).expect(SIZED);
+            engine.mmap(&NewVma { mm, range, flags, mapping, pgoff: 0 }).expect(SIZED);
         }
         maps.lru_gen_use_mm(mm);
         (mm, root)
@@ -384,7 +385,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
             while self.left.get() > 0 {
                 let reclaimed = self.on(task, |world| {
                     let maps = &self.ground.maps;
-                    maps.memory_reclaim(world, &mut cpu, self.memcg, &bytes, self.tuning)
+                    maps.on(world, &mut cpu, self.tuning).memory_reclaim(self.memcg, &bytes)
                 });
                 self.reclaimed.set(self.reclaimed.get() + reclaimed.unwrap_or(0));
                 task.wait_until(task.now() + Time::from_ns(20_000));
@@ -435,7 +436,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         let access = if store { Access::Write } else { Access::Read };
         let maps = &self.ground.maps;
         let fault =
-            self.on(task, |world| handle_fault(maps, world, cpu, mm, at, access, self.tuning));
+            self.on(task, |world| maps.on(world, cpu, self.tuning).handle_fault(mm, at, access));
         match fault {
             Fault::Done(_) => {}
             Fault::Pending(folio) => {

@@ -8,7 +8,8 @@ use super::zone::Zone;
 use pageout_experiment::formats::Arch;
 use pageout_host::frames::HostFrames;
 use pageout_machine::{Task, Time};
-use pageout_reclaim::{CpuCtx, FolioId, Maps, World};
+use pageout_paging::tlb::FlushPolicy;
+use pageout_reclaim::{CpuCtx, FolioId, Maps, Tuning, World};
 use std::cell::RefCell;
 
 /// Where swapped pages go.
@@ -153,10 +154,11 @@ impl<'m> Kernel<'m> {
         maps: &Maps<'_>,
         cpu: &mut CpuCtx,
     ) {
+        let engine = &mut maps.on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC));
         while let Some(transfer) = self.take_ended(now) {
             match transfer.write {
-                true => maps.write_done(world, cpu, transfer.folio, true),
-                false => maps.read_done(world, cpu, transfer.folio, true),
+                true => engine.write_done(transfer.folio, true),
+                false => engine.read_done(transfer.folio, true),
             }
         }
     }

@@ -8,7 +8,7 @@ use super::{Kernel, activity};
 use pageout_experiment::formats::Arch;
 use pageout_machine::Task;
 use pageout_paging::VirtAddr;
-use pageout_reclaim::{Access, CpuCtx, Fault, Maps, MmId, Tuning, handle_fault};
+use pageout_reclaim::{Access, CpuCtx, Fault, Maps, MmId, Tuning};
 
 /// A program's side of its address space: what its faults are handled with.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Program<'_, '_> {
         let access = if store { Access::Write } else { Access::Read };
         let fault = env.within(activity::FAULT, || {
             env.does(KernelOp::Fault, 1);
-            handle_fault(self.maps, env, cpu, self.mm, at, access, self.tuning)
+            self.maps.on(env, cpu, self.tuning).handle_fault(self.mm, at, access)
         });
         match fault {
             Fault::Done(_) => {}

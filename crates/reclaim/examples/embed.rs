@@ -15,13 +15,12 @@ use pageout_paging::pte::Arm64_4K;
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Descent, TableFrames, descend};
-use pageout_paging::young::Family;
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table, VirtAddr};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Aging, CpuCtx, Folio, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, Mapping, MappingKind,
-    Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, VmFlags, Vma,
-    WriteGuard, folio_check_references, folio_referenced, map_folio,
+    CpuCtx, Engine, Folio, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, Mapping,
+    MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot,
+    Tuning, VmFlags, Vma, WriteGuard, folio_check_references,
 };
 
 /// Pages of a folio: one contiguous block.
@@ -45,7 +44,7 @@ const SIZES: Sizes = Sizes::for_limits(&Limits {
 });
 
 /// How this system checks young bits.
-const AGING: Aging = Aging { family: Family::Line, flush: FlushPolicy::ARM64 };
+const TUNING: Tuning = Tuning::cheapest(FlushPolicy::ARM64);
 
 /// The machine's part: page tables with their locks, and the TLBs.
 struct Os<'m> {
@@ -120,27 +119,27 @@ struct SharedFile {
     mms: [MmId; 2],
 }
 
-fn share_a_file(maps: &Maps<'_>, os: &Os<'_>, cpu: &mut CpuCtx) -> SharedFile {
+fn share_a_file(engine: &mut Engine<'_, Os<'_>>) -> SharedFile {
     let mut frames = FIRST_TABLE..FIRST_TABLE.add(TABLES as u64);
     let sized = "the limits hold all of it";
     let order = Order::new(ORDER).expect("a small order");
-    let file = maps.add_mapping(os, cpu, MappingKind::File).expect(sized);
+    let file = engine.add_mapping(MappingKind::File).expect(sized);
     let folios = from_fn(|k| {
         let first = (k << ORDER) as u64;
         let (pfn, flags) = (Pfn::new(first), FolioFlags::empty());
         let new = NewFolio { pfn, order, mapping: file, index: first, flags };
-        maps.add_folio(os, cpu, new).expect(sized)
+        engine.add_folio(new).expect(sized)
     });
     let bytes = (FOLIOS as u64) << ORDER << Arm64_4K::PAGE_SHIFT;
     let mms = [VmFlags::READ, VmFlags::READ | VmFlags::EXEC].map(|flags| {
         let root = frames.take().expect(sized);
-        let mm = maps.add_mm(os, cpu, root, Asid(root.offset_from(FIRST_TABLE) as u32));
+        let mm = engine.add_mm(root, Asid(root.offset_from(FIRST_TABLE) as u32));
         let mm = mm.expect(sized);
         let range = START..START.add(bytes);
         let new = NewVma { mm, range, flags, mapping: file, pgoff: 0 };
-        let vma = maps.mmap(os, cpu, &new).expect(sized);
+        let vma = engine.mmap(&new).expect(sized);
         for folio in folios {
-            map_folio(maps, os, cpu, vma, folio, MapAs::Ptes, &mut frames).expect(sized);
+            engine.map_folio(vma, folio, MapAs::Ptes, &mut frames).expect(sized);
         }
         mm
     });
@@ -150,12 +149,12 @@ fn share_a_file(maps: &Maps<'_>, os: &Os<'_>, cpu: &mut CpuCtx) -> SharedFile {
 /// One round of reclaim over the file: what was found of each folio, and what is done with it.
 pub(crate) type Round = [(Refs, FolioRef); FOLIOS];
 
-fn reclaim(maps: &Maps<'_>, os: &Os<'_>, cpu: &mut CpuCtx, file: &SharedFile) -> Round {
+fn reclaim(engine: &mut Engine<'_, Os<'_>>, file: &SharedFile) -> Round {
     file.folios.map(|id| {
-        let Some(guard) = maps.folio(id).try_lock() else {
+        let Some(guard) = engine.maps().folio(id).try_lock() else {
             return (Refs::Unknown, FolioRef::Keep);
         };
-        let found = folio_referenced(maps, os, cpu, id, Some(&guard), None, AGING);
+        let found = engine.folio_referenced(id, Some(&guard), None);
         (found.refs, folio_check_references(&guard, found))
     })
 }
@@ -183,14 +182,15 @@ pub(crate) fn run() -> ([Round; 2], u32) {
     let tables = HostTables::new(&tables, FIRST_TABLE);
     let os = Os { tables, locks: &locks, tlbs: Tlbs::default() };
     let cpu = &mut CpuCtx::new();
-    let file = share_a_file(&maps, &os, cpu);
+    let engine = &mut maps.on(&os, cpu, TUNING);
+    let file = share_a_file(engine);
     let rounds = USES.map(|uses| {
         for (mm, used) in file.mms.into_iter().zip(uses) {
             for k in used {
                 touch(&os, maps.mm(mm), START.add(k << ORDER << Arm64_4K::PAGE_SHIFT));
             }
         }
-        reclaim(&maps, &os, cpu, &file)
+        reclaim(engine, &file)
     });
     (rounds, os.tlbs.invalidated.load(Relaxed))
 }

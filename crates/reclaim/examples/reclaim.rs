@@ -3,11 +3,12 @@
 //!
 //! What an embedder supplies is in `reclaim/machine.rs`, a trait each: [`Env`](pageout_paging::Env)
 //! (page tables and their locks), [`Mmu`](pageout_paging::Mmu) (TLBs, also other CPUs'), `Frames`
-//! (memory), `Backing` (a disk), and `World`, which is all of them. Here is what he calls:
-//! [`handle_fault`] when an access fails, [`Maps`] for what processes and administrators ask, and
-//! from the disk's interrupt. He gets page faults, copy on write, fork, swap, limits, reclaim by
-//! whoever needs room, in the background and on demand, generations and the commands of `lru_gen`,
-//! and the kernel's counters. The engine allocates nothing: [`run`] hands it arrays.
+//! (memory), `Backing` (a disk), and `World`, which is all of them. Here is what he calls, all of
+//! it on an [`Engine`] of the CPU that runs: when an access fails, for what processes and
+//! administrators ask, and from the disk's interrupt. He gets page faults, copy on write, fork,
+//! swap, limits, reclaim by whoever needs room, in the background and on demand, generations and
+//! the commands of `lru_gen`, and the kernel's counters. The engine allocates nothing: [`run`]
+//! hands it arrays.
 //!
 //! ```text
 //! cargo run -p pageout-reclaim --example reclaim
@@ -20,17 +21,15 @@ use core::array::from_fn;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use machine::{CPUS, Disk, FRAMES, Machine, TABLES, Word, address};
-use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::Riscv64;
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Access, Aging, Counter, CpuCtx, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock,
+    Access, Counter, CpuCtx, Engine, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock,
     Mapping, MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma, ShadowEntry,
-    ShootdownWhen, Sizes, Slot, Thp, Tuning, UnmapBy, Unmapping, VmFlags, Vma, cache, handle_fault,
+    Sizes, Slot, Tuning, VmFlags, Vma,
 };
 use std::collections::HashMap;
 
@@ -56,15 +55,7 @@ const SIZES: Sizes = Sizes::for_limits(&Limits {
 });
 
 /// How this system checks young bits and takes entries out: in batches, TLBs told once a batch.
-const TUNING: Tuning = Tuning {
-    aging: Aging { family: Family::Line, flush: FlushPolicy::RISCV },
-    unmapping: Unmapping {
-        by: UnmapBy::Batched,
-        read: Getter::Raw,
-        shootdown: ShootdownWhen::Deferred,
-    },
-    thp: Thp::Never,
-};
+const TUNING: Tuning = Tuning::cheapest(FlushPolicy::RISCV);
 
 /// The operating system: the engine on the machine, and what must be found in each page.
 struct Os<'e, 'm> {
@@ -84,42 +75,44 @@ const ROOM: &str = "the limits hold all of it";
 impl<'e, 'm> Os<'e, 'm> {
     fn boot(maps: &'e Maps<'m>, machine: Machine<'e>) -> Self {
         let mut cpus: [CpuCtx; CPUS] = Default::default();
-        let cgroup = maps.add_memcg(&machine, &mut cpus[0], MemcgId::ROOT).expect(ROOM);
+        let mut engine = maps.on(&machine, &mut cpus[0], TUNING);
+        let cgroup = engine.add_memcg(MemcgId::ROOT).expect(ROOM);
         maps.memcg(cgroup).set_max(LIMIT);
-        let file = maps.add_mapping(&machine, &mut cpus[0], MappingKind::File).expect(ROOM);
+        let file = engine.add_mapping(MappingKind::File).expect(ROOM);
         maps.mapping(file).set_order(Order::new(2).expect("folios of four pages"));
         let (processes, stored) = (Vec::new(), HashMap::new());
         Self { maps, machine, cpus, cgroup, file, processes, stored, stores: 0 }
     }
 
-    /// The engine, the machine, and the context of the CPU that runs.
-    fn engine(&mut self) -> (&'e Maps<'m>, &Machine<'e>, &mut CpuCtx) {
-        (self.maps, &self.machine, &mut self.cpus[self.machine.cpus.current.get()])
+    /// The engine, on the CPU that runs.
+    fn engine(&mut self) -> Engine<'_, Machine<'e>> {
+        let cpu = &mut self.cpus[self.machine.cpus.current.get()];
+        self.maps.on(&self.machine, cpu, TUNING)
     }
 
     /// A process, which shares the file with the others.
     fn spawn(&mut self) {
         let (asid, cgroup, file) = (Asid(self.processes.len() as u32), self.cgroup, self.file);
-        let (maps, machine, cpu) = self.engine();
-        let root = machine.alloc_table().expect(ROOM);
-        let mm = maps.add_mm(machine, cpu, root, asid).expect(ROOM);
-        maps.set_memcg(machine, cpu, mm, cgroup);
-        let heap = maps.add_mapping(machine, cpu, MappingKind::Anon).expect(ROOM);
+        let root = self.machine.alloc_table().expect(ROOM);
+        let mut engine = self.engine();
+        let mm = engine.add_mm(root, asid).expect(ROOM);
+        engine.set_memcg(mm, cgroup);
+        let heap = engine.add_mapping(MappingKind::Anon).expect(ROOM);
         let flags = VmFlags::READ | VmFlags::WRITE;
         for (pages, mapping, flags) in [(FILE, file, flags | VmFlags::SHARED), (HEAP, heap, flags)]
         {
             let range = address(pages.start)..address(pages.end);
             let new = NewVma { mm, range, flags, mapping, pgoff: pages.start - FILE.start };
-            maps.mmap(machine, cpu, &new).expect("nothing is in the way");
+            engine.mmap(&new).expect("nothing is in the way");
         }
         self.processes.push(mm);
     }
 
     fn fork(&mut self, parent: usize) {
         let (mm, asid) = (self.processes[parent], Asid(self.processes.len() as u32));
-        let (maps, machine, cpu) = self.engine();
-        let root = machine.alloc_table().expect(ROOM);
-        let child = maps.fork(machine, cpu, mm, root, asid).expect(ROOM);
+        let root = self.machine.alloc_table().expect(ROOM);
+        let mut engine = self.engine();
+        let child = engine.fork(mm, root, asid).expect(ROOM);
         let inherited = self.stored.clone().into_iter().filter(|(at, _)| at.0 == Some(parent));
         let child_has = |((_, at), value)| ((Some(self.processes.len()), at), value);
         self.stored.extend(inherited.map(child_has));
@@ -129,10 +122,9 @@ impl<'e, 'm> Os<'e, 'm> {
     /// A process ends, and gives back all it had.
     fn exit(&mut self, process: usize) {
         let mm = self.processes[process];
-        let (maps, machine, cpu) = self.engine();
-        let root = maps.mm(mm).root();
-        maps.exit_mm(machine, cpu, mm);
-        machine.free_table(root);
+        let root = self.maps.mm(mm).root();
+        self.engine().exit_mm(mm);
+        self.machine.free_table(root);
     }
 
     /// A CPU goes on with a process, whose memory the next walk for young bits then visits.
@@ -146,11 +138,10 @@ impl<'e, 'm> Os<'e, 'm> {
         let mm = self.processes[process];
         let access = if store.is_some() { Access::Write } else { Access::Read };
         loop {
-            let (maps, machine, cpu) = self.engine();
-            if let Some(word) = machine.access(maps.mm(mm), at, store) {
+            if let Some(word) = self.machine.access(self.maps.mm(mm), at, store) {
                 return word;
             }
-            match handle_fault(maps, machine, cpu, mm, address(at.page), access, TUNING) {
+            match self.engine().handle_fault(mm, address(at.page), access) {
                 Fault::Done(_) => {}
                 // The page is being read. A kernel runs someone else meanwhile.
                 Fault::Pending(_) => assert!(self.disk_interrupt() > 0, "someone reads it"),
@@ -166,12 +157,12 @@ impl<'e, 'm> Os<'e, 'm> {
 
     /// The disk's transfers have ended, and the engine is told.
     fn disk_interrupt(&mut self) -> usize {
-        let (maps, machine, cpu) = self.engine();
-        let ended = machine.run_disk();
+        let ended = self.machine.run_disk();
+        let mut engine = self.engine();
         for (io, write) in &ended {
             match write {
-                true => maps.write_done(machine, cpu, io.folio, true),
-                false => maps.read_done(machine, cpu, io.folio, true),
+                true => engine.write_done(io.folio, true),
+                false => engine.read_done(io.folio, true),
             }
         }
         ended.len()
@@ -180,20 +171,21 @@ impl<'e, 'm> Os<'e, 'm> {
     /// The flusher: reclaim writes what it swaps out, and leaves dirty files to their owner.
     fn flush_file(&mut self) {
         let file = self.file;
-        let (maps, machine, cpu) = self.engine();
+        let maps = self.maps;
+        let mut engine = self.engine();
         for index in 0..FILE.end - FILE.start {
-            let Some(id) = cache::find(maps, machine, cpu, file, index) else {
+            let Some(id) = engine.filemap_get_folio(file, index) else {
                 continue;
             };
             if let Some(guard) = maps.folio(id).try_lock() {
                 let state = FolioFlags::UPTODATE | FolioFlags::WRITEBACK;
                 if maps.folio(id).flags() & state == FolioFlags::UPTODATE && guard.is_dirty() {
-                    let mut gather = Gather::new(maps, machine);
+                    let mut gather = Gather::new(&engine);
                     let _ = gather.write_out(&guard, id);
-                    gather.finish(cpu);
+                    gather.finish(&mut engine);
                 }
             }
-            maps.release(machine, cpu, id, 1);
+            engine.release(id, 1);
         }
     }
 
@@ -202,8 +194,7 @@ impl<'e, 'm> Os<'e, 'm> {
     fn memory_reclaim(&mut self, text: &str) -> u64 {
         let cgroup = self.cgroup;
         loop {
-            let (maps, machine, cpu) = self.engine();
-            match maps.memory_reclaim(machine, cpu, cgroup, text, TUNING) {
+            match self.engine().memory_reclaim(cgroup, text) {
                 Ok(pages) => return pages,
                 Err(errno) => assert_eq!(errno, Errno::EAGAIN),
             }
@@ -216,8 +207,7 @@ impl<'e, 'm> Os<'e, 'm> {
     fn kswapd(&mut self, high: u64) {
         self.maps.set_high_watermark(high);
         loop {
-            let (maps, machine, cpu) = self.engine();
-            if maps.balance(machine, cpu, TUNING) {
+            if self.engine().balance() {
                 return;
             }
             self.flush_file();
@@ -228,8 +218,7 @@ impl<'e, 'm> Os<'e, 'm> {
     /// The cgroup's part of `lru_gen`.
     fn lru_gen(&mut self) -> String {
         let (cgroup, mut text) = (self.cgroup, String::new());
-        let (maps, machine, _) = self.engine();
-        let shown = maps.lru_gen_show(machine, [cgroup], false, |_| "/processes", &mut text);
+        let shown = self.engine().lru_gen_show([cgroup], false, |_| "/processes", &mut text);
         shown.expect("strings take all");
         text
     }
@@ -239,18 +228,16 @@ impl<'e, 'm> Os<'e, 'm> {
     /// first time their use is seen, since no walk sees it on this machine.
     fn evict_by_generations(&mut self) -> u64 {
         let cgroup = self.cgroup;
-        let (maps, machine, cpu) = self.engine();
-        maps.lru_gen_enabled_store(machine, cpu, "y").expect("it is understood");
+        self.engine().lru_gen_enabled_store("y").expect("it is understood");
         let evicted = |os: &Self| os.maps.memcg(cgroup).vmstat().get(Counter::PgstealProactive);
         let before = evicted(self);
         for _ in 0..2 {
             self.check(0, 0);
             self.flush_file();
             self.disk_interrupt();
-            let (maps, machine, cpu) = self.engine();
-            let (id, (seq, _)) = (cgroup.0, maps.lru_gen_seqs(cgroup));
+            let (id, (seq, _)) = (cgroup.0, self.maps.lru_gen_seqs(cgroup));
             let commands = format!("+ {id} 0 {seq}; + {id} 0 {}; - {id} 0 {seq} 100", seq + 1);
-            let done = maps.lru_gen_write(machine, cpu, &commands, TUNING);
+            let done = self.engine().lru_gen_write(&commands);
             done.expect("two generations are left, and no one else walks");
             self.disk_interrupt();
         }
@@ -330,9 +317,8 @@ fn scenario(os: &mut Os<'_, '_>) -> Outcome {
     let (evicted, generations) = (os.evict_by_generations(), os.lru_gen());
     loads += os.check(0, 0) + os.check(1, 1) + os.check(0, 2);
     let (mut stat, cgroup) = (String::new(), os.cgroup);
-    let (maps, machine, cpu) = os.engine();
-    maps.memory_stat(machine, cpu, cgroup, &mut stat).expect("strings take all");
-    assert!(maps.memcg(cgroup).usage() <= LIMIT, "the limit holds");
+    os.engine().memory_stat(cgroup, &mut stat).expect("strings take all");
+    assert!(os.maps.memcg(cgroup).usage() <= LIMIT, "the limit holds");
     (0..3).for_each(|process| os.exit(process));
     os.disk_interrupt();
     assert_eq!(os.maps.free_slots(), SLOTS, "exits give swap slots back");

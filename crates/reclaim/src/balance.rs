@@ -1,6 +1,6 @@
 //! How much of each list is scanned (Linux 7.3.4, `get_scan_count` and what it calls).
 
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
@@ -102,19 +102,22 @@ impl Maps<'_> {
     pub(crate) fn can_age_anon(&self) -> bool {
         !self.slots.is_empty()
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// What reclaiming each type of a cgroup and all below it cost lately, with what it cost since
     /// this was last asked: transfers, 32 times each, and pages looked at in vain. Halved until it
     /// is no more than a quarter of the lists (Linux 7.3.4, `prepare_scan_control`). The caller
     /// holds the tree's lock.
-    pub(crate) fn update_cost<E: Env>(&self, env: &E, cpu: &mut CpuCtx, top: MemcgId) -> [u64; 2] {
-        let guard = self.lock_lruvec(env, cpu, top);
-        let lruvec = &self.memcg(top).lruvec;
+    pub(crate) fn update_cost(&mut self, top: MemcgId) -> [u64; 2] {
+        let maps = self.maps;
+        let guard = self.lock_lruvec(top);
+        let lruvec = &maps.memcg(top).lruvec;
         let mut costs = [ANON, FILE].map(|kind| {
-            let rotated = self.sum(top, [Counter::PgrotateAnon, Counter::PgrotateFile][kind]);
+            let rotated = maps.sum(top, [Counter::PgrotateAnon, Counter::PgrotateFile][kind]);
             let restore = [Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile][kind];
-            let written = if kind == ANON { self.sum(top, Counter::NrVmscanWrite) } else { 0 };
-            let io = self.sum(top, restore) + written;
+            let written = if kind == ANON { maps.sum(top, Counter::NrVmscanWrite) } else { 0 };
+            let io = maps.sum(top, restore) + written;
             let cost = &lruvec.cost[kind];
             let nr_rotated = rotated - cost.last_rotated.swap(rotated, Relaxed);
             let nr_io = io - cost.last_io.swap(io, Relaxed);
@@ -125,10 +128,12 @@ impl Maps<'_> {
             costs = costs.map(|cost| cost / 2);
         }
         lruvec.cost.iter().zip(costs).for_each(|(of, cost)| of.count.store(cost, Relaxed));
-        self.unlock_lruvec(cpu, guard);
+        self.unlock_lruvec(guard);
         costs
     }
+}
 
+impl Maps<'_> {
     /// Whether an inactive list of a cgroup and all below it is too short.
     pub(crate) fn inactive_list_is_low(&self, memcg: MemcgId, file: bool, page_shift: u32) -> bool {
         let (inactive, active) = match file {
@@ -191,25 +196,10 @@ const _: () = assert!(DEF_PRIORITY < 64, "a size is shifted by priority");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::referenced::Aging;
     use crate::scan::{Agent, ScanState};
-    use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
-    use pageout_paging::contig::Getter;
-    use pageout_paging::tlb::FlushPolicy;
-    use pageout_paging::young::Family;
-
-    const TUNING: Tuning = Tuning {
-        aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
-        unmapping: Unmapping {
-            by: UnmapBy::Batched,
-            read: Getter::Gathered,
-            shootdown: ShootdownWhen::Deferred,
-        },
-        thp: Thp::Never,
-    };
 
     fn control(target: Option<MemcgId>, priority: u8, state: ScanState) -> ScanControl {
-        ScanControl { priority, state, ..ScanControl::new(target, 32, Agent::Direct, TUNING) }
+        ScanControl { priority, state, ..ScanControl::new(target, 32, Agent::Direct) }
     }
 
     #[test]

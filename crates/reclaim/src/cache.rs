@@ -5,12 +5,13 @@
 //! consecutive buckets, and their shadows in consecutive entries, so that a sweep reads memory in
 //! order. A file remembers which orders its folios ever had: a look-up asks for each of them.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioId};
 use crate::lock::WriteGuard;
 use crate::maps::{Maps, NONE};
 use crate::rmap::MappingId;
 use crate::workingset::Shadow;
-use crate::{CpuCtx, Rank};
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::Env;
@@ -77,83 +78,77 @@ impl Key {
 /// The lock of the file index and the swap cache, held.
 pub(crate) struct Locked<'a>(#[expect(dead_code, reason = "held, not read")] WriteGuard<'a>);
 
-impl Maps<'_> {
+impl<'e, E: Env> Engine<'e, E> {
     /// Takes the lock of the file index and the swap cache.
     #[inline]
-    pub(crate) fn lock_index<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> Locked<'_> {
-        cpu.enter(Rank::Index);
-        Locked(self.index.write(|| env.relax()))
+    pub(crate) fn lock_index(&mut self) -> Locked<'e> {
+        self.cpu.enter(Rank::Index);
+        Locked(self.maps.index.write(|| self.world.relax()))
     }
 
     /// Gives it up.
     #[inline]
-    pub(crate) fn unlock_index(cpu: &mut CpuCtx, locked: Locked<'_>) {
+    pub(crate) fn unlock_index(&mut self, locked: Locked<'_>) {
         drop(locked);
-        cpu.leave(Rank::Index);
+        self.cpu.leave(Rank::Index);
     }
 }
 
-/// The folio that holds page `index` of the file, with a reference that the caller gives up.
-pub fn find<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    mapping: MappingId,
-    index: u64,
-) -> Option<FolioId> {
-    let locked = maps.lock_index(env, cpu);
-    let orders = Orders(maps.mapping(mapping).orders.load(Relaxed));
-    let found = orders.into_iter().find_map(|order| lookup(maps, Key::at(mapping, index, order)));
-    let found = found.filter(|id| maps.folio(*id).try_get());
-    Maps::unlock_index(cpu, locked);
-    found
-}
+impl<E: Env> Engine<'_, E> {
+    /// The folio that holds page `index` of the file, with a reference that the caller gives up.
+    pub fn filemap_get_folio(&mut self, mapping: MappingId, index: u64) -> Option<FolioId> {
+        let maps = self.maps;
+        let locked = self.lock_index();
+        let orders = Orders(maps.mapping(mapping).orders.load(Relaxed));
+        let found =
+            orders.into_iter().find_map(|order| lookup(maps, Key::at(mapping, index, order)));
+        let found = found.filter(|id| maps.folio(*id).try_get());
+        self.unlock_index(locked);
+        found
+    }
 
-/// Puts a folio into its file's index, which takes a reference. The caller holds one and the
-/// folio's lock. The shadow of what was last evicted there, forgotten hereby if the folio covers
-/// all of its pages.
-///
-/// # Errors
-/// [`Exists`] if one of its pages is there already; nothing is changed then.
-pub fn add<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    id: FolioId,
-) -> Result<Option<Shadow>, Exists> {
-    let folio = maps.folio(id);
-    let key = Key::of(folio);
-    let orders = &maps.mapping(key.mapping).orders;
-    let locked = maps.lock_index(env, cpu);
-    let known = Orders(orders.load(Relaxed));
-    let taken = known.keys_within(folio).any(|key| lookup(maps, key).is_some());
-    let done = if taken {
-        Err(Exists)
-    } else {
-        let mut shadow = None;
-        for at in known.keys_within(folio) {
-            shadow = take_shadow(maps, at, at.order > key.order).or(shadow);
-        }
-        orders.store(known.0 | 1 << key.order, Relaxed);
-        let bucket = bucket(maps, key);
-        folio.chain.store(bucket.load(Relaxed), Relaxed);
-        bucket.store(id.0, Relaxed);
-        folio.get(1);
-        Ok(shadow)
-    };
-    Maps::unlock_index(cpu, locked);
-    done
-}
+    /// Puts a folio into its file's index, which takes a reference. The caller holds one and the
+    /// folio's lock. The shadow of what was last evicted there, forgotten hereby if the folio
+    /// covers all of its pages.
+    ///
+    /// # Errors
+    /// [`Exists`] if one of its pages is there already; nothing is changed then.
+    pub fn filemap_add_folio(&mut self, id: FolioId) -> Result<Option<Shadow>, Exists> {
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        let key = Key::of(folio);
+        let orders = &maps.mapping(key.mapping).orders;
+        let locked = self.lock_index();
+        let known = Orders(orders.load(Relaxed));
+        let taken = known.keys_within(folio).any(|key| lookup(maps, key).is_some());
+        let done = if taken {
+            Err(Exists)
+        } else {
+            let mut shadow = None;
+            for at in known.keys_within(folio) {
+                shadow = take_shadow(maps, at, at.order > key.order).or(shadow);
+            }
+            orders.store(known.0 | 1 << key.order, Relaxed);
+            let bucket = bucket(maps, key);
+            folio.chain.store(bucket.load(Relaxed), Relaxed);
+            bucket.store(id.0, Relaxed);
+            folio.get(1);
+            Ok(shadow)
+        };
+        self.unlock_index(locked);
+        done
+    }
 
-/// Takes a folio out of its file's index: the index's reference passes to the caller. The caller
-/// holds the folio's lock.
-///
-/// # Panics
-/// If it is not there.
-pub fn remove<E: Env>(maps: &Maps<'_>, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-    let locked = maps.lock_index(env, cpu);
-    unlink(maps, &locked, id, None);
-    Maps::unlock_index(cpu, locked);
+    /// Takes a folio out of its file's index: the index's reference passes to the caller. The
+    /// caller holds the folio's lock.
+    ///
+    /// # Panics
+    /// If it is not there.
+    pub fn filemap_remove_folio(&mut self, id: FolioId) {
+        let locked = self.lock_index();
+        unlink(self.maps, &locked, id, None);
+        self.unlock_index(locked);
+    }
 }
 
 /// Takes a folio out of its file's index and leaves a shadow.

@@ -1,13 +1,12 @@
 //! Charging folios to cgroups.
 
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::list::FolioList;
 use crate::maps::Maps;
 use crate::memcg::{Memcg, MemcgId};
 use crate::reclaim::ReclaimOptions;
 use crate::scan::Agent;
-use crate::tuning::Tuning;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::mem;
@@ -25,7 +24,7 @@ const COSTLY: u64 = 8;
 #[error("no room below the limit of the cgroup")]
 pub struct OutOfMemory;
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Charges a folio to a cgroup and all above. Where one is at its limit, reclaims from it,
     /// again and again as long as that frees something or retries are left (Linux 7.3.4,
     /// `try_charge_memcg`; without its per-CPU stock).
@@ -35,38 +34,34 @@ impl Maps<'_> {
     ///
     /// # Panics
     /// In debug builds, if the folio is charged.
-    pub fn charge<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        id: FolioId,
-        memcg: MemcgId,
-        tuning: Tuning,
-    ) -> Result<(), OutOfMemory> {
-        let folio = self.folio(id);
+    pub fn charge(&mut self, id: FolioId, memcg: MemcgId) -> Result<(), OutOfMemory> {
+        let maps = self.maps;
+        let folio = maps.folio(id);
         debug_assert!(!folio.is_charged(), "a folio is charged once");
         let nr = folio.nr_pages() as u64;
         let mut retries = MAX_RECLAIM_RETRIES;
-        while let Err(full) = self.try_charge(memcg, nr) {
-            self.memcg(full).vmstat.add(Counter::EventMax, 1);
+        while let Err(full) = maps.try_charge(memcg, nr) {
+            maps.memcg(full).vmstat.add(Counter::EventMax, 1);
             let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
-            let freed = self.try_to_free_mem_cgroup_pages(world, cpu, full, nr, options, tuning);
-            let limit = self.memcg(full);
+            let freed = self.try_to_free_mem_cgroup_pages(full, nr, options);
+            let limit = maps.memcg(full);
             let room = limit.max().saturating_sub(limit.usage()) >= nr;
             if room || (freed > 0 && nr <= COSTLY) {
                 continue;
             }
             if retries == 0 {
-                self.memcg(full).vmstat.add(Counter::EventOom, 1);
+                maps.memcg(full).vmstat.add(Counter::EventOom, 1);
                 return Err(OutOfMemory);
             }
             retries -= 1;
         }
         folio.set_memcg(memcg);
-        self.memcg(memcg).vmstat.add(kind(folio), nr);
+        maps.memcg(memcg).vmstat.add(kind(folio), nr);
         Ok(())
     }
+}
 
+impl Maps<'_> {
     /// Charges `nr` pages, or says which limit is in the way, with nothing charged.
     fn try_charge(&self, memcg: MemcgId, nr: u64) -> Result<(), MemcgId> {
         let mut id = memcg;

@@ -18,9 +18,10 @@ pub enum FolioRef {
     Activate,
 }
 
-/// Decides on a locked folio from what [`folio_referenced`](crate::folio_referenced) found, and
-/// moves its `REFERENCED` flag along, unless a locked VMA or an unknown answer decides alone
-/// (classic branch of Linux 7.3.4, vmscan.c).
+/// Decides on a locked folio from what
+/// [`Engine::folio_referenced`](crate::Engine::folio_referenced) found, and moves its `REFERENCED`
+/// flag along, unless a locked VMA or an unknown answer decides alone (classic branch of Linux
+/// 7.3.4, vmscan.c).
 #[inline]
 pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     let nr = match vmas(found) {

@@ -4,12 +4,12 @@
 //! flush, so none can be freed or written too early. All of a gather happens on one CPU: a barrier
 //! completes what that CPU issued.
 
+use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::list::FolioList;
 use crate::maps::Maps;
 use crate::mm::Mm;
-use crate::swap;
-use crate::tuning::ShootdownWhen;
+use crate::tuning::{ShootdownWhen, Tuning};
 use crate::world::{Submitted, World};
 use crate::{CpuCtx, Rank};
 use core::mem;
@@ -19,6 +19,7 @@ use pageout_paging::{Env, Format, Level, Mmu, Pte, Rules, VirtAddr, tlb};
 
 /// Folios freed after one flush (Linux 7.3.4, the size of a `folio_batch`).
 pub const FREE_BATCH: usize = 31;
+
 /// Folios whose references wait for one flush.
 const PUTS: usize = 64;
 
@@ -38,9 +39,10 @@ enum Owed {
 /// counted in [`Maps::dropped_gathers`]. Forgotten, it leaks what waits, and nothing is reused.
 #[derive(Debug)]
 #[must_use = "what it owes is paid when it is finished"]
-pub struct Gather<'g, 'm, W: World> {
-    maps: &'g Maps<'m>,
-    world: &'g W,
+pub struct Gather<'e, W: World> {
+    maps: &'e Maps<'e>,
+    world: &'e W,
+    tuning: Tuning,
     owed: Owed,
     /// A flush is owed for an entry through which a CPU may still write.
     writable: bool,
@@ -51,12 +53,13 @@ pub struct Gather<'g, 'm, W: World> {
     frozen: FolioList,
 }
 
-impl<'g, 'm, W: World> Gather<'g, 'm, W> {
+impl<'e, W: World> Gather<'e, W> {
     /// Owes nothing yet.
-    pub fn new(maps: &'g Maps<'m>, world: &'g W) -> Self {
+    pub fn new(engine: &Engine<'e, W>) -> Self {
         Self {
-            maps,
-            world,
+            maps: engine.maps,
+            world: engine.world,
+            tuning: engine.tuning,
             owed: Owed::Nothing,
             writable: false,
             puts: [(FolioId(0), 0); PUTS],
@@ -107,14 +110,14 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
 
     /// Gives up `refs` references to the folio once nothing is owed for its entries. The caller
     /// holds no lock.
-    pub fn put_after(&mut self, cpu: &mut CpuCtx, id: FolioId, refs: u32) {
+    pub fn put_after(&mut self, engine: &mut Engine<'_, W>, id: FolioId, refs: u32) {
         if let Some((last, had)) = self.puts[..self.waiting].last_mut().filter(|put| put.0 == id) {
             debug_assert_eq!(*last, id, "the same folio");
             *had += refs;
             return;
         }
         if self.waiting == PUTS {
-            self.settle(cpu);
+            self.settle(engine);
         }
         self.puts[self.waiting] = (id, refs);
         self.waiting += 1;
@@ -138,8 +141,8 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
     }
 
     /// Completes all flushes owed, and what waited for them.
-    pub fn finish(mut self, cpu: &mut CpuCtx) {
-        self.settle(cpu);
+    pub fn finish(mut self, engine: &mut Engine<'_, W>) {
+        self.settle(engine);
     }
 
     /// Whether a flush is owed.
@@ -165,24 +168,25 @@ impl<'g, 'm, W: World> Gather<'g, 'm, W> {
     }
 
     /// Flushes, then releases all that waited. The caller holds no lock.
-    pub(crate) fn settle(&mut self, cpu: &mut CpuCtx) {
+    pub(crate) fn settle(&mut self, engine: &mut Engine<'_, W>) {
         if <W::Rules as Rules>::flush_before_free() {
             self.flush();
         }
         for (id, refs) in &self.puts[..mem::take(&mut self.waiting)] {
-            self.maps.release(self.world, cpu, *id, *refs);
+            engine.release(*id, *refs);
         }
-        self.maps.free_folios(self.world, cpu, mem::take(&mut self.frozen));
+        engine.free_folios(mem::take(&mut self.frozen));
         self.flush();
     }
 }
 
-impl<W: World> Drop for Gather<'_, '_, W> {
+impl<W: World> Drop for Gather<'_, W> {
     fn drop(&mut self) {
         let empty = self.waiting == 0 && self.frozen.len == 0 && self.owed == Owed::Nothing;
         if !empty {
             self.maps.dropped_gathers.fetch_add(1, Relaxed);
-            self.settle(&mut CpuCtx::new());
+            let (maps, cpu) = (self.maps, &mut CpuCtx::new());
+            self.settle(&mut maps.on(self.world, cpu, self.tuning));
         }
     }
 }
@@ -205,21 +209,23 @@ impl Maps<'_> {
     pub fn dropped_gathers(&self) -> u32 {
         self.dropped_gathers.load(Relaxed)
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Gives up references for whose entries nothing is owed any more. A folio that is left to the
     /// swap cache alone, with no entry that names its slots, leaves it (Linux 7.3.4,
     /// free_folio_and_swap_cache).
-    pub fn release<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId, refs: u32) {
-        let folio = self.folio(id);
+    pub fn release(&mut self, id: FolioId, refs: u32) {
+        let folio = self.maps.folio(id);
         if folio.flags().contains(FolioFlags::SWAPCACHE) && folio.mapcount() == 0 {
-            cpu.enter(Rank::Folio);
+            self.cpu.enter(Rank::Folio);
             if let Some(guard) = folio.try_lock() {
-                swap::try_to_free_swap(self, world, cpu, &guard);
+                self.try_to_free_swap(&guard);
             }
-            cpu.leave(Rank::Folio);
+            self.cpu.leave(Rank::Folio);
         }
         if folio.put(refs) {
-            self.free_folio(world, cpu, id);
+            self.free_folio(id);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The tree of cgroups: its shape, and walks over it.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::LruFlags;
 use crate::list::FolioList;
 use crate::lock::ReadGuard;
@@ -9,11 +11,10 @@ use crate::maps::{Maps, OutOfTable, TableKind};
 use crate::memcg::{Memcg, MemcgId};
 use crate::mglru::MAX_NR_ZONES;
 use crate::world::World;
-use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use pageout_paging::Env;
 
-/// Why [`Maps::remove_memcg`] refused (EBUSY).
+/// Why [`Engine::remove_memcg`] refused (EBUSY).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemcgBusy {
     /// It is the root.
@@ -47,47 +48,47 @@ impl Maps<'_> {
         }
         self.tree.free.store(if rest.is_empty() { MemcgId::NONE.0 } else { 1 }, Relaxed);
     }
+}
 
+impl<'e, E: Env> Engine<'e, E> {
     /// Keeps the tree as it is while it is walked.
-    pub(crate) fn lock_tree<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> ReadGuard<'_> {
-        cpu.enter(Rank::Memcgs);
-        self.tree.lock.read(|| env.relax())
+    pub(crate) fn lock_tree(&mut self) -> ReadGuard<'e> {
+        self.cpu.enter(Rank::Memcgs);
+        self.maps.tree.lock.read(|| self.world.relax())
     }
 
     #[inline]
-    pub(crate) fn unlock_tree(&self, cpu: &mut CpuCtx, guard: ReadGuard<'_>) {
+    pub(crate) fn unlock_tree(&mut self, guard: ReadGuard<'_>) {
         drop(guard);
-        cpu.leave(Rank::Memcgs);
+        self.cpu.leave(Rank::Memcgs);
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Adds a cgroup without limits or protection below `parent`, whose swappiness it takes over.
     ///
     /// # Errors
     /// [`OutOfTable`] if there are as many as fit.
-    pub fn add_memcg<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        parent: MemcgId,
-    ) -> Result<MemcgId, OutOfTable> {
-        cpu.enter(Rank::Memcgs);
-        let guard = self.tree.lock.write(|| world.relax());
-        let added = link(&self.tree.free);
+    pub fn add_memcg(&mut self, parent: MemcgId) -> Result<MemcgId, OutOfTable> {
+        let (maps, world) = (self.maps, self.world);
+        self.cpu.enter(Rank::Memcgs);
+        let guard = maps.tree.lock.write(|| world.relax());
+        let added = link(&maps.tree.free);
         if let Some(id) = added {
-            let (memcg, above) = (self.memcg(id), self.memcg(parent));
-            self.tree.free.store(memcg.parent.load(Relaxed), Relaxed);
+            let (memcg, above) = (maps.memcg(id), maps.memcg(parent));
+            maps.tree.free.store(memcg.parent.load(Relaxed), Relaxed);
             memcg.init(
                 parent,
                 above.swappiness.load(Relaxed),
-                self.lru_gen_enabled(),
+                maps.lru_gen_enabled(),
                 world.now_ms(),
             );
             memcg.sibling.store(above.child.load(Relaxed), Relaxed);
             above.child.store(id.0, Relaxed);
-            self.memcg_lru_add(world, cpu, id);
+            self.memcg_lru_add(id);
         }
         drop(guard);
-        cpu.leave(Rank::Memcgs);
+        self.cpu.leave(Rank::Memcgs);
         added.ok_or(OutOfTable(TableKind::Memcgs))
     }
 
@@ -96,34 +97,32 @@ impl Maps<'_> {
     ///
     /// # Errors
     /// [`MemcgBusy`]; nothing is changed then.
-    pub fn remove_memcg<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        id: MemcgId,
-    ) -> Result<(), MemcgBusy> {
+    pub fn remove_memcg(&mut self, id: MemcgId) -> Result<(), MemcgBusy> {
+        let maps = self.maps;
         if id == MemcgId::ROOT {
             return Err(MemcgBusy::Root);
         }
-        cpu.enter(Rank::Memcgs);
-        let guard = self.tree.lock.write(|| world.relax());
-        let removed = match link(&self.memcg(id).child) {
+        self.cpu.enter(Rank::Memcgs);
+        let guard = maps.tree.lock.write(|| self.world.relax());
+        let removed = match link(&maps.memcg(id).child) {
             Some(_) => Err(MemcgBusy::HasChildren),
-            None if !self.memcg(id).mm_list.is_empty() => Err(MemcgBusy::HasProcesses),
+            None if !maps.memcg(id).mm_list.is_empty() => Err(MemcgBusy::HasProcesses),
             None => {
-                let parent = MemcgId(self.memcg(id).parent.load(Relaxed));
-                self.reparent(world, cpu, id, parent);
-                self.put_filters(world, cpu, id);
-                self.memcg_lru_remove(world, cpu, id);
-                self.take_off_tree(id, parent);
+                let parent = MemcgId(maps.memcg(id).parent.load(Relaxed));
+                self.reparent(id, parent);
+                self.put_filters(id);
+                self.memcg_lru_remove(id);
+                maps.take_off_tree(id, parent);
                 Ok(())
             }
         };
         drop(guard);
-        cpu.leave(Rank::Memcgs);
+        self.cpu.leave(Rank::Memcgs);
         removed
     }
+}
 
+impl Maps<'_> {
     fn take_off_tree(&self, id: MemcgId, parent: MemcgId) {
         let memcg = self.memcg(id);
         let mut at = &self.memcg(parent).child;
@@ -140,36 +139,41 @@ impl Maps<'_> {
         memcg.parent.store(self.tree.free.load(Relaxed), Relaxed);
         self.tree.free.store(id.0, Relaxed);
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Moves all that is charged to `from` to its parent. Folios that someone has isolated are
     /// moved where they are; those about to be freed, waited for. What it has in swap becomes the
     /// parent's too.
-    fn reparent<W: World>(&self, world: &W, cpu: &mut CpuCtx, from: MemcgId, to: MemcgId) {
-        while self.memcg(from).usage() > 0 {
-            self.reparent_generations(world, cpu, from, to);
+    fn reparent(&mut self, from: MemcgId, to: MemcgId) {
+        let maps = self.maps;
+        while maps.memcg(from).usage() > 0 {
+            self.reparent_generations(from, to);
             for list in LruList::ALL {
                 let mut moved = FolioList::default();
                 let reclaim_idx = MAX_NR_ZONES - 1;
                 let what = Isolate { memcg: from, list, nr_to_scan: BATCH, reclaim_idx };
-                while self.isolate(world, cpu, what, &mut moved).taken > 0 {
-                    self.move_charges(&moved, from, to);
-                    self.putback(world, cpu, &mut moved);
+                while self.isolate(what, &mut moved).taken > 0 {
+                    maps.move_charges(&moved, from, to);
+                    self.putback(&mut moved);
                 }
             }
-            for folio in self.charged_to(from) {
-                let guard = self.lock_lruvec(world, cpu, from);
+            for folio in maps.charged_to(from) {
+                let guard = self.lock_lruvec(from);
                 if !folio.lru().contains(LruFlags::LRU) {
-                    self.move_charge(folio, from, to);
+                    maps.move_charge(folio, from, to);
                 }
-                self.unlock_lruvec(cpu, guard);
+                self.unlock_lruvec(guard);
             }
-            world.relax();
+            self.world.relax();
         }
-        for slot in self.slots {
+        for slot in maps.slots {
             let _ = slot.memcg.compare_exchange(from.0, to.0, Relaxed, Relaxed);
         }
     }
+}
 
+impl Maps<'_> {
     /// The next cgroup of the subtree, parents before children.
     pub(crate) fn next_memcg(&self, top: MemcgId, at: MemcgId) -> Option<MemcgId> {
         let child = link(&self.memcg(at).child);

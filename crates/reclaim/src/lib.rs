@@ -2,31 +2,32 @@
 //!
 //! ## Where to begin
 //! The engine allocates nothing: [`Maps`] works in slices that the caller sizes with
-//! [`Sizes::for_limits`]. Operations take `&self` and a [`CpuCtx`]; everything they change is
-//! atomic or under a lock of the order ARCHITECTURE.md lists. None waits for storage.
+//! [`Sizes::for_limits`]. [`Maps::on`] makes the handle of the CPU that calls, [`Engine`], of these
+//! tables, what they stand on, the CPU's [`CpuCtx`] and a [`Tuning`]; operations are its methods.
+//! Everything they change is atomic or under a lock of the order ARCHITECTURE.md lists. None waits
+//! for storage.
 //!
-//! What it stands on comes with each call: a [`pageout_paging::Env`] (page tables, TLBs), and where
-//! frames or storage are needed a [`World`], which adds [`Frames`] and [`Backing`].
+//! What they stand on is a [`pageout_paging::Env`] (page tables, TLBs), and where frames or storage
+//! are needed a [`World`], which adds [`Frames`] and [`Backing`].
 //! `examples/reclaim.rs` is an operating system that supplies one, `examples/embed.rs` one that
 //! only asks which folios were used.
 //!
 //! | for | modules | start at |
 //! |---|---|---|
+//! | the handle | `engine`, `tuning` | [`Maps::on`], [`Tuning::cheapest`] |
 //! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock` | [`Maps::new`] |
 //! | what it stands on | `world`, `notifier` | [`World`] |
-//! | address spaces | `mmap`, `space`, `map` | [`Maps::mmap`], [`Maps::fork`] |
-//! | page faults | `fault` | [`handle_fault`] |
-//! | files' pages, swap, writing | [`cache`], [`swap`], `writeback` | [`Maps::write_done`] |
-//! | was it used, and what then | `referenced`, `decision` | [`folio_referenced`] |
-//! | taking entries out | `unmap`, `gather` | [`try_to_unmap`] |
-//! | moving folios to other frames | `migrate`, `compaction` | [`Maps::migrate_range`] |
-//! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Maps::mark_accessed`] |
-//! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Maps::add_memcg`] |
-//! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Maps::balance`] |
-//! | user space's files | `memory_reclaim`, `stat_text`, `vmstat` | [`Maps::memory_reclaim`] |
-//! | generations, and `lru_gen` | [`mglru`] | [`Maps::lru_gen_write`] |
-//!
-//! [`Tuning`] is what variants differ in.
+//! | address spaces | `mmap`, `space`, `map` | [`Engine::mmap`], [`Engine::fork`] |
+//! | page faults | `fault` | [`Engine::handle_fault`] |
+//! | files' pages, swap, writing | [`cache`], [`swap`], `writeback` | [`Engine::write_done`] |
+//! | was it used, and what then | `referenced`, `decision` | [`Engine::folio_referenced`] |
+//! | taking entries out | `unmap`, `gather` | [`Engine::try_to_unmap`] |
+//! | moving folios to other frames | `migrate`, `compaction` | [`Engine::migrate_range`] |
+//! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
+//! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Engine::add_memcg`] |
+//! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Engine::balance`] |
+//! | user space's files | `memory_reclaim`, `stat_text`, `vmstat` | [`Engine::memory_reclaim`] |
+//! | generations, and `lru_gen` | [`mglru`] | [`Engine::lru_gen_write`] |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -36,6 +37,7 @@ mod charge;
 mod compaction;
 mod cpu;
 mod decision;
+mod engine;
 mod errno;
 mod fault;
 mod folio;
@@ -80,14 +82,15 @@ pub use charge::OutOfMemory;
 pub use compaction::Compacted;
 pub use cpu::{CpuCtx, Events, Rank};
 pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
+pub use engine::Engine;
 pub use errno::Errno;
-pub use fault::{Access, Fault, FaultKind, handle_fault};
+pub use fault::{Access, Fault, FaultKind};
 pub use folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
 pub use gather::{FREE_BATCH, Gather, flush_tlb_batched_pending};
 pub use hierarchy::MemcgBusy;
 pub use lock::{Lock, ReadGuard, WriteGuard};
 pub use lruvec::LruList;
-pub use map::{MapAs, MapError, Zapped, map_folio, zap_folio};
+pub use map::{MapAs, MapError, Zapped};
 pub use maps::{Limits, Maps, Memory, MemoryError, NewFolio, OutOfTable, Sizes, TableKind};
 pub use memcg::{Memcg, MemcgId};
 pub use memory_reclaim::ReclaimRequest;
@@ -97,13 +100,13 @@ pub use mmap::MmapError;
 pub use notifier::Subscribers;
 pub use recency::Recency;
 pub use reclaim::ReclaimOptions;
-pub use referenced::{Aging, Referenced, Refs, folio_referenced};
+pub use referenced::{Aging, Referenced, Refs};
 pub use rmap::{Mapping, MappingId, MappingKind};
 pub use scan::{Agent, ScanControl};
 pub use space::{Advice, SpaceError};
 pub use swap::{Slot, SwapSlot};
 pub use tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
-pub use unmap::{Unmapped, try_to_unmap};
+pub use unmap::Unmapped;
 pub use vma::{NewVma, VmFlags, Vma, VmaId};
 pub use vmstat::{Counter, VmStat};
 pub use workingset::Shadow;

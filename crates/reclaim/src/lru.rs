@@ -1,10 +1,9 @@
 //! What moves folios among the LRU lists: adding, isolating, putting back, activating.
 
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::list::FolioList;
 use crate::lruvec::{LruGuard, LruList, Zones};
-use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::mglru::generation::lru_gen_inc_refs;
 use crate::recency::Recency;
@@ -13,11 +12,11 @@ use crate::vmstat::Counter;
 use crate::world::World;
 use pageout_paging::Env;
 
-/// Folios of too high a zone that [`Maps::isolate`] sets aside at most: then it takes them too
+/// Folios of too high a zone that [`Engine::isolate`] sets aside at most: then it takes them too
 /// (`SWAP_CLUSTER_MAX_SKIPPED`).
 const MAX_SKIPPED: u64 = SWAP_CLUSTER_MAX << 10;
 
-/// What [`Maps::isolate`] is to take.
+/// What [`Engine::isolate`] is to take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Isolate {
     /// Whose folios.
@@ -30,7 +29,7 @@ pub(crate) struct Isolate {
     pub(crate) reclaim_idx: usize,
 }
 
-/// What [`Maps::isolate`] did, in pages.
+/// What [`Engine::isolate`] did, in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Scanned {
     /// Examined.
@@ -39,7 +38,7 @@ pub(crate) struct Scanned {
     pub(crate) taken: u64,
 }
 
-impl Maps<'_> {
+impl<E: Env> Engine<'_, E> {
     /// Puts a folio that was never on a list on the one its flags say: the inactive one of its
     /// type, the active one if it refaulted soon enough, the unevictable one if it is mlocked. In
     /// the multi-generational LRU, what a fault brings in is used at once: that makes part of a
@@ -47,194 +46,191 @@ impl Maps<'_> {
     ///
     /// # Panics
     /// In debug builds, if it is on a list.
-    pub fn lru_add<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-        let folio = self.folio(id);
-        let guard = self.lock_lruvec_of(env, cpu, folio);
+    pub fn lru_add(&mut self, id: FolioId) {
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        let guard = self.lock_lruvec_of(folio);
         let evictable = !folio.flags().contains(FolioFlags::MLOCKED);
         // Reclaim adds nothing, so none of it runs here.
-        if evictable && cpu.in_fault && self.lru_gen_enabled() {
+        if evictable && self.cpu.in_fault && maps.lru_gen_enabled() {
             if folio.recency().contains(Recency::WORKINGSET) {
                 folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
             } else if !folio.recency().contains(Recency::REFERENCED) {
                 lru_gen_inc_refs(folio);
             }
         }
-        self.lru_link(&guard, id);
-        self.unlock_lruvec(cpu, guard);
+        maps.lru_link(&guard, id);
+        self.unlock_lruvec(guard);
     }
 
     /// Takes a folio that no one can find any more off the list it may be on.
-    pub(crate) fn lru_del<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-        let folio = self.folio(id);
+    pub(crate) fn lru_del(&mut self, id: FolioId) {
+        let maps = self.maps;
+        let folio = maps.folio(id);
         // Whoever isolates takes a reference, and there is none to take it by.
         if !folio.lru().contains(LruFlags::LRU) {
             return;
         }
-        let guard = self.lock_lruvec_of(env, cpu, folio);
-        self.lru_unlink(&guard, id);
-        self.unlock_lruvec(cpu, guard);
+        let guard = self.lock_lruvec_of(folio);
+        maps.lru_unlink(&guard, id);
+        self.unlock_lruvec(guard);
     }
 
     /// Takes folios from the tail of a list, with a reference to each, until `nr_to_scan` pages
     /// were examined or as many taken as there are; a folio on its way to being freed goes to the
     /// head, and so do, in the end, those of too high a zone, which count as examined but not
     /// towards `nr_to_scan` (Linux 7.3.4, `isolate_lru_folios`).
-    pub(crate) fn isolate<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        what: Isolate,
-        out: &mut FolioList,
-    ) -> Scanned {
+    pub(crate) fn isolate(&mut self, what: Isolate, out: &mut FolioList) -> Scanned {
+        let maps = self.maps;
         let Isolate { memcg, list, nr_to_scan, reclaim_idx } = what;
-        let guard = self.lock_lruvec(env, cpu, memcg);
-        let lruvec = &self.memcg(memcg).lruvec;
+        let guard = self.lock_lruvec(memcg);
+        let lruvec = &maps.memcg(memcg).lruvec;
         let ends = &lruvec.lists[list as usize];
         let (mut seen, mut skipped, mut nr_skipped) = (Scanned::default(), FolioList::default(), 0);
         let mut left = Zones::default();
         while seen.scanned - nr_skipped < nr_to_scan {
-            let Some(id) = ends.pop_tail(self) else {
+            let Some(id) = ends.pop_tail(maps) else {
                 break;
             };
-            let folio = self.folio(id);
-            let zone = self.zone_of(folio);
+            let folio = maps.folio(id);
+            let zone = maps.zone_of(folio);
             seen.scanned += folio.nr_pages() as u64;
             if zone > reclaim_idx && (skipped.len as u64) < MAX_SKIPPED {
                 nr_skipped += folio.nr_pages() as u64;
-                skipped.push(self, id);
+                skipped.push(maps, id);
             } else if folio.try_get() {
                 folio.update_lru(LruFlags::empty(), LruFlags::LRU);
                 seen.taken += folio.nr_pages() as u64;
                 left[zone] -= folio.nr_pages() as i64;
-                out.push(self, id);
+                out.push(maps, id);
             } else {
-                ends.push_head(self, id);
+                ends.push_head(maps, id);
             }
         }
-        while let Some(id) = skipped.pop(self) {
-            ends.push_head(self, id);
+        while let Some(id) = skipped.pop(maps) {
+            ends.push_head(maps, id);
         }
         if seen.taken > 0 {
-            self.resize(&guard, list, &left);
+            maps.resize(&guard, list, &left);
         }
-        self.unlock_lruvec(cpu, guard);
+        self.unlock_lruvec(guard);
         seen
     }
 
     /// Takes one folio off its list, with a reference; false if it is on none.
-    pub(crate) fn isolate_one<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
-        let folio = self.folio(id);
-        let guard = self.lock_lruvec_of(env, cpu, folio);
+    pub(crate) fn isolate_one(&mut self, id: FolioId) -> bool {
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        let guard = self.lock_lruvec_of(folio);
         let taken = folio.lru().contains(LruFlags::LRU) && folio.try_get();
         if taken {
-            self.lru_unlink(&guard, id);
+            maps.lru_unlink(&guard, id);
         }
-        self.unlock_lruvec(cpu, guard);
+        self.unlock_lruvec(guard);
         taken
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Puts isolated folios on the lists their flags say and gives up the references that
     /// isolating took; those to which there is no other are freed. Active ones let the clocks of
     /// refaults go on (Linux 7.3.4, `move_folios_to_lru`).
-    pub(crate) fn putback<W: World>(&self, world: &W, cpu: &mut CpuCtx, list: &mut FolioList) {
-        self.putback_where(world, cpu, list, |guard, id| self.lru_place(guard, id));
+    pub(crate) fn putback(&mut self, list: &mut FolioList) {
+        let maps = self.maps;
+        self.putback_where(list, |guard, id| maps.lru_place(guard, id));
     }
 
     /// The same, but `place` puts each on a list, whose sizes are not its concern.
-    pub(crate) fn putback_where<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    pub(crate) fn putback_where(
+        &mut self,
         list: &mut FolioList,
         place: impl Fn(&LruGuard<'_>, FolioId) -> LruList,
     ) {
+        let maps = self.maps;
         let mut dead = FolioList::default();
         while let Some(first) = list.tail() {
-            let guard = self.lock_lruvec_of(world, cpu, self.folio(first));
+            let guard = self.lock_lruvec_of(maps.folio(first));
             let (mut active, mut grown) = (0, [Zones::default(); 5]);
-            while let Some(id) = list.tail().filter(|id| self.folio(*id).memcg() == guard.memcg) {
-                list.pop(self);
-                let folio = self.folio(id);
+            while let Some(id) = list.tail().filter(|id| maps.folio(*id).memcg() == guard.memcg) {
+                list.pop(maps);
+                let folio = maps.folio(id);
                 let on = place(&guard, id);
                 if folio.put(1) {
-                    self.lru_displace(&guard, id);
-                    dead.push(self, id);
+                    maps.lru_displace(&guard, id);
+                    dead.push(maps, id);
                     continue;
                 }
                 let nr = folio.nr_pages() as u64;
-                grown[on as usize][self.zone_of(folio)] += nr as i64;
+                grown[on as usize][maps.zone_of(folio)] += nr as i64;
                 // Never one of a generation.
                 active += if folio.lru().contains(LruFlags::ACTIVE) { nr } else { 0 };
             }
-            self.resize_all(&guard, &grown);
+            maps.resize_all(&guard, &grown);
             if active > 0 {
-                self.age_nonresident(guard.memcg, active);
+                maps.age_nonresident(guard.memcg, active);
             }
-            self.unlock_lruvec(cpu, guard);
+            self.unlock_lruvec(guard);
         }
-        self.free_folios(world, cpu, dead);
+        self.free_folios(dead);
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Changes a folio's standing on the lists and moves it to the head of the one it then belongs
     /// on, if it is on one that can be reclaimed from and `wanted` says so.
-    fn relist<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
+    fn relist(
+        &mut self,
         id: FolioId,
         wanted: impl Fn(LruFlags) -> bool,
         change: impl Fn(),
         counter: Counter,
     ) -> bool {
-        let folio = self.folio(id);
-        let guard = self.lock_lruvec_of(env, cpu, folio);
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        let guard = self.lock_lruvec_of(folio);
         let lru = folio.lru();
         let evictable = lru & (LruFlags::LRU | LruFlags::UNEVICTABLE) == LruFlags::LRU;
         let moves = evictable && wanted(lru);
         if moves {
-            self.lru_unlink(&guard, id);
+            maps.lru_unlink(&guard, id);
             change();
-            self.lru_link(&guard, id);
-            self.memcg(guard.memcg).vmstat.add(counter, folio.nr_pages() as u64);
+            maps.lru_link(&guard, id);
+            maps.memcg(guard.memcg).vmstat.add(counter, folio.nr_pages() as u64);
         }
-        self.unlock_lruvec(cpu, guard);
+        self.unlock_lruvec(guard);
         moves
     }
 
     /// Moves an inactive folio to the head of its active list; whether it was on the inactive one
     /// (Linux 7.3.4, `folio_activate`).
-    pub fn activate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
-        let folio = self.folio(id);
+    pub fn activate(&mut self, id: FolioId) -> bool {
+        let folio = self.maps.folio(id);
         let inactive = |lru: LruFlags| !lru.contains(LruFlags::ACTIVE);
         let change = || folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
-        self.relist(env, cpu, id, inactive, change, Counter::Pgactivate)
+        self.relist(id, inactive, change, Counter::Pgactivate)
     }
 
     /// Moves an active folio to the head of its inactive list, or one of any generation but the
     /// oldest to where it belongs without its uses; whether it did (Linux 7.3.4,
     /// `folio_deactivate`). Its `REFERENCED` flag is the caller's to clear.
-    pub fn deactivate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) -> bool {
-        let folio = self.folio(id);
-        let generations = self.lru_gen_enabled();
-        if generations && self.lru_gen_clear_refs(folio) {
+    pub fn deactivate(&mut self, id: FolioId) -> bool {
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        let generations = maps.lru_gen_enabled();
+        if generations && maps.lru_gen_clear_refs(folio) {
             return false;
         }
         let active = |lru: LruFlags| generations || lru.contains(LruFlags::ACTIVE);
         let change = || folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
-        self.relist(env, cpu, id, active, change, Counter::Pgdeactivate)
+        self.relist(id, active, change, Counter::Pgdeactivate)
     }
 
     /// Gives a locked anonymous folio up lazily: without swap behind it, it joins the inactive
     /// file list; false if it is on no list that can be reclaimed from (Linux 7.3.4,
     /// `lru_lazyfree`).
-    pub fn lazyfree<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        held: &FolioGuard<'_>,
-        id: FolioId,
-    ) -> bool {
-        let folio = self.folio(id);
+    pub fn lazyfree(&mut self, held: &FolioGuard<'_>, id: FolioId) -> bool {
+        let maps = self.maps;
+        let folio = maps.folio(id);
         debug_assert!(core::ptr::eq(held.folio(), folio), "the folio's own lock");
         let backed = FolioFlags::SWAPBACKED;
         let kind = FolioFlags::ANON | backed | FolioFlags::SWAPCACHE;
@@ -243,40 +239,42 @@ impl Maps<'_> {
             folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
             folio.update_flags(FolioFlags::empty(), backed);
             // Generations keep it: kernels clear uses of those in one, and it was just taken off.
-            if !self.lru_gen_enabled() {
+            if !maps.lru_gen_enabled() {
                 folio.note_use(Recency::NONE, Recency::REFERENCED);
             }
         };
-        self.relist(env, cpu, id, wanted, change, Counter::Pglazyfree)
+        self.relist(id, wanted, change, Counter::Pglazyfree)
     }
 
     /// Moves a folio whose write-out ended to the tail of its inactive list, where reclaim takes it
     /// next (Linux 7.3.4, `folio_rotate_reclaimable`).
-    pub(crate) fn rotate<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-        let folio = self.folio(id);
-        let guard = self.lock_lruvec_of(env, cpu, folio);
+    pub(crate) fn rotate(&mut self, id: FolioId) {
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        let guard = self.lock_lruvec_of(folio);
         let place = LruFlags::LRU | LruFlags::UNEVICTABLE;
         if folio.lru() & place == LruFlags::LRU {
-            self.lru_unlink(&guard, id);
+            maps.lru_unlink(&guard, id);
             folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
-            self.lru_link_tail(&guard, id);
-            self.memcg(guard.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
+            maps.lru_link_tail(&guard, id);
+            maps.memcg(guard.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
         }
-        self.unlock_lruvec(cpu, guard);
+        self.unlock_lruvec(guard);
     }
 
     /// Notes an access that leaves no young bit: the first sets `REFERENCED`, the next makes the
     /// folio active; in the multi-generational LRU uses are counted (Linux 7.3.4,
     /// `folio_mark_accessed`).
-    pub fn mark_accessed<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-        let folio = self.folio(id);
-        if self.lru_gen_enabled() {
+    pub fn mark_accessed(&mut self, id: FolioId) {
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        if maps.lru_gen_enabled() {
             lru_gen_inc_refs(folio);
         } else if !folio.recency().contains(Recency::REFERENCED) {
             folio.note_use(Recency::REFERENCED, Recency::NONE);
-        } else if self.activate(env, cpu, id) {
+        } else if self.activate(id) {
             folio.note_use(Recency::NONE, Recency::REFERENCED);
-            self.age_nonresident(folio.memcg(), folio.nr_pages() as u64);
+            maps.age_nonresident(folio.memcg(), folio.nr_pages() as u64);
         }
     }
 }

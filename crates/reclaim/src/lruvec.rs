@@ -1,5 +1,7 @@
 //! The LRU lists of one cgroup on one node, and the numbers reclaim balances them by.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::Ends;
 use crate::lock::{Lock, WriteGuard};
@@ -8,7 +10,6 @@ use crate::memcg::MemcgId;
 use crate::mglru::generation::{End, kind_of};
 use crate::mglru::{LruGen, MAX_NR_ZONES, gen_from_seq};
 use crate::scan::ANON;
-use crate::{CpuCtx, Rank};
 use core::ops::RangeToInclusive;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Env, Rules};
@@ -160,44 +161,39 @@ impl Maps<'_> {
     pub fn lru_folios(&self, memcg: MemcgId, list: LruList) -> impl Iterator<Item = FolioId> {
         self.memcg(memcg).lruvec.lists[list as usize].iter(self)
     }
+}
 
+impl<'e, E: Env> Engine<'e, E> {
     /// Locks the lists of one cgroup.
-    pub(crate) fn lock_lruvec<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-    ) -> LruGuard<'_> {
-        cpu.enter(Rank::Lru);
-        let lock = self.memcg(memcg).lruvec.lock.write(|| env.relax());
-        let in_use = self.lru_gen(memcg).enabled.load(Relaxed);
-        let generations = E::Rules::joins_generation(in_use, self.lru_gen_switching());
+    pub(crate) fn lock_lruvec(&mut self, memcg: MemcgId) -> LruGuard<'e> {
+        let maps = self.maps;
+        self.cpu.enter(Rank::Lru);
+        let lock = maps.memcg(memcg).lruvec.lock.write(|| self.world.relax());
+        let in_use = maps.lru_gen(memcg).enabled.load(Relaxed);
+        let generations = E::Rules::joins_generation(in_use, maps.lru_gen_switching());
         LruGuard { memcg, generations, _lock: lock }
     }
 
     /// Locks the lists the folio is on or would be put on. While the lock is held it stays charged
     /// to the same cgroup.
-    pub(crate) fn lock_lruvec_of<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        folio: &Folio,
-    ) -> LruGuard<'_> {
+    pub(crate) fn lock_lruvec_of(&mut self, folio: &Folio) -> LruGuard<'e> {
         loop {
-            let guard = self.lock_lruvec(env, cpu, folio.memcg());
+            let guard = self.lock_lruvec(folio.memcg());
             if folio.memcg() == guard.memcg {
                 return guard;
             }
-            self.unlock_lruvec(cpu, guard);
+            self.unlock_lruvec(guard);
         }
     }
 
     #[inline]
-    pub(crate) fn unlock_lruvec(&self, cpu: &mut CpuCtx, guard: LruGuard<'_>) {
+    pub(crate) fn unlock_lruvec(&mut self, guard: LruGuard<'_>) {
         drop(guard);
-        cpu.leave(Rank::Lru);
+        self.cpu.leave(Rank::Lru);
     }
+}
 
+impl Maps<'_> {
     /// Puts a folio that is on no list at the head of the one its flags say.
     pub(crate) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {
         let list = self.lru_place(guard, id);

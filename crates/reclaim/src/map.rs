@@ -1,10 +1,10 @@
 //! Installing a folio's entries in an address space, and taking them out.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioId};
-use crate::maps::Maps;
 use crate::space::run;
 use crate::vma::{VmFlags, VmaId};
-use crate::{CpuCtx, Rank};
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig;
 use pageout_paging::pte::Prot;
@@ -22,7 +22,7 @@ pub enum MapAs {
     PmdLeaf,
 }
 
-/// Why [`map_folio`] refused.
+/// Why [`Engine::map_folio`] refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MapError {
     /// The VMA maps none of the folio's pages.
@@ -39,7 +39,7 @@ pub enum MapError {
     NotPmdSized,
 }
 
-/// What [`zap_folio`] took out.
+/// What [`Engine::zap_folio`] took out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Zapped {
     /// Entries.
@@ -50,42 +50,43 @@ pub struct Zapped {
     pub young: bool,
 }
 
-/// Maps the pages of the folio that lie in the VMA: old, clean entries, writable and executable as
-/// the VMA is. `frames` supplies page tables.
-///
-/// The caller keeps others from mapping the same pages meanwhile, and holds the folio and the VMA
-/// in being. Reclaim may go on beside it.
-///
-/// # Errors
-/// [`MapError`]. Page tables made stay; on [`MapError::Busy`] and [`MapError::NoTable`] entries set
-/// before stay mapped and counted.
-pub fn map_folio<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    vma: VmaId,
-    id: FolioId,
-    map_as: MapAs,
-    frames: &mut dyn TableFrames,
-) -> Result<(), MapError> {
-    let vma = maps.vma(vma);
-    let folio = maps.folio(id);
-    let (range, skipped) = vma.range_of::<E::Format>(folio).ok_or(MapError::Outside)?;
-    let root = maps.mm(vma.mm()).root();
-    let flags = vma.flags();
-    let prot = Prot {
-        write: flags.contains(VmFlags::WRITE),
-        exec: flags.contains(VmFlags::EXEC),
-        none: false,
-    };
-    let first = folio.pfn().add(skipped as u64);
-    cpu.enter(Rank::PageTable);
-    let done = match map_as {
-        MapAs::Ptes => map_ptes(env, root, range, first, prot, folio, frames),
-        MapAs::PmdLeaf => map_pmd(env, root, &range, prot, folio, frames),
-    };
-    cpu.leave(Rank::PageTable);
-    done
+impl<E: Env> Engine<'_, E> {
+    /// Maps the pages of the folio that lie in the VMA: old, clean entries, writable and executable
+    /// as the VMA is. `frames` supplies page tables.
+    ///
+    /// The caller keeps others from mapping the same pages meanwhile, and holds the folio and the
+    /// VMA in being. Reclaim may go on beside it.
+    ///
+    /// # Errors
+    /// [`MapError`]. Page tables made stay; on [`MapError::Busy`] and [`MapError::NoTable`] entries
+    /// set before stay mapped and counted.
+    pub fn map_folio(
+        &mut self,
+        vma: VmaId,
+        id: FolioId,
+        map_as: MapAs,
+        frames: &mut dyn TableFrames,
+    ) -> Result<(), MapError> {
+        let (maps, env) = (self.maps, self.world);
+        let vma = maps.vma(vma);
+        let folio = maps.folio(id);
+        let (range, skipped) = vma.range_of::<E::Format>(folio).ok_or(MapError::Outside)?;
+        let root = maps.mm(vma.mm()).root();
+        let flags = vma.flags();
+        let prot = Prot {
+            write: flags.contains(VmFlags::WRITE),
+            exec: flags.contains(VmFlags::EXEC),
+            none: false,
+        };
+        let first = folio.pfn().add(skipped as u64);
+        self.cpu.enter(Rank::PageTable);
+        let done = match map_as {
+            MapAs::Ptes => map_ptes(env, root, range, first, prot, folio, frames),
+            MapAs::PmdLeaf => map_pmd(env, root, &range, prot, folio, frames),
+        };
+        self.cpu.leave(Rank::PageTable);
+        done
+    }
 }
 
 fn map_ptes<E: Env>(
@@ -155,54 +156,51 @@ fn table_for<E: Env>(
     })
 }
 
-/// Takes out every entry of the VMA that maps the folio, and makes TLBs forget them before it
-/// returns. What a block holds of another VMA's pages stays mapped, entry by entry.
-pub fn zap_folio<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    vma: VmaId,
-    id: FolioId,
-) -> Zapped {
-    let vma = maps.vma(vma);
-    let folio = maps.folio(id);
-    let mut zapped = Zapped::default();
-    let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
-        return zapped;
-    };
-    let mm = maps.mm(vma.mm());
-    cpu.enter(Rank::PageTable);
-    let target = RmapTarget {
-        root: mm.root(),
-        range: range.clone(),
-        pfn: folio.pfn(),
-        nr_pages: folio.nr_pages(),
-        matches: Match::Mapped,
-        lock: LockWhen::Always,
-        getter: contig::Getter::Gathered,
-    };
-    let mut walk = MappedWalk::new(env, target);
-    while let Some(hit) = walk.next_hit() {
-        let pt = walk.locked();
-        let (addr, level, nr, was) = match hit {
-            Hit::Pte(addr, mut pte) if E::Format::is_present(pte) => {
-                let nr = run(maps, pt, addr, range.end, &mut pte, BatchFlags::NONE);
-                let was = contig::get_and_clear_ptes(env, pt, mm.asid(), addr, nr);
-                (addr, Level::Pte, nr, was)
-            }
-            Hit::Pte(addr, _) => (addr, Level::Pte, 1, take_out(pt, Level::Pte, addr)),
-            Hit::Pmd(addr) => (addr, Level::Pmd, 1, take_out(pt, Level::Pmd, addr)),
+impl<E: Env> Engine<'_, E> {
+    /// Takes out every entry of the VMA that maps the folio, and makes TLBs forget them before it
+    /// returns. What a block holds of another VMA's pages stays mapped, entry by entry.
+    pub fn zap_folio(&mut self, vma: VmaId, id: FolioId) -> Zapped {
+        let (maps, env) = (self.maps, self.world);
+        let vma = maps.vma(vma);
+        let folio = maps.folio(id);
+        let mut zapped = Zapped::default();
+        let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
+            return zapped;
         };
-        tlb::forget(env, mm.asid(), addr, nr, level);
-        zapped.entries += nr as u32;
-        zapped.dirty |= E::Format::is_present(was) && E::Format::is_dirty(was);
-        zapped.young |= E::Format::is_present(was) && E::Format::is_young(was);
-        folio.remove_mappings(nr as u32);
-        walk.skip(nr);
+        let mm = maps.mm(vma.mm());
+        self.cpu.enter(Rank::PageTable);
+        let target = RmapTarget {
+            root: mm.root(),
+            range: range.clone(),
+            pfn: folio.pfn(),
+            nr_pages: folio.nr_pages(),
+            matches: Match::Mapped,
+            lock: LockWhen::Always,
+            getter: contig::Getter::Gathered,
+        };
+        let mut walk = MappedWalk::new(env, target);
+        while let Some(hit) = walk.next_hit() {
+            let pt = walk.locked();
+            let (addr, level, nr, was) = match hit {
+                Hit::Pte(addr, mut pte) if E::Format::is_present(pte) => {
+                    let nr = run(maps, pt, addr, range.end, &mut pte, BatchFlags::NONE);
+                    let was = contig::get_and_clear_ptes(env, pt, mm.asid(), addr, nr);
+                    (addr, Level::Pte, nr, was)
+                }
+                Hit::Pte(addr, _) => (addr, Level::Pte, 1, take_out(pt, Level::Pte, addr)),
+                Hit::Pmd(addr) => (addr, Level::Pmd, 1, take_out(pt, Level::Pmd, addr)),
+            };
+            tlb::forget(env, mm.asid(), addr, nr, level);
+            zapped.entries += nr as u32;
+            zapped.dirty |= E::Format::is_present(was) && E::Format::is_dirty(was);
+            zapped.young |= E::Format::is_present(was) && E::Format::is_young(was);
+            folio.remove_mappings(nr as u32);
+            walk.skip(nr);
+        }
+        drop(walk);
+        self.cpu.leave(Rank::PageTable);
+        zapped
     }
-    drop(walk);
-    cpu.leave(Rank::PageTable);
-    zapped
 }
 
 /// Empties one entry; what it was.

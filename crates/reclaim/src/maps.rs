@@ -1,7 +1,9 @@
 //! The engine's tables: folios, frames, VMAs, address spaces and mappings in the caller's memory.
 
+use crate::Rank;
 use crate::cache::ShadowEntry;
 use crate::compaction::CompactionState;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::lock::Lock;
 use crate::memcg::{Memcg, MemcgId, MemcgTree};
@@ -12,7 +14,6 @@ use crate::mm::{Mm, MmId};
 use crate::rmap::{Mapping, MappingId, MappingKind};
 use crate::swap::Slot;
 use crate::vma::{Vma, VmaId};
-use crate::{CpuCtx, Rank};
 use core::sync::atomic::{
     AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -88,6 +89,7 @@ pub struct Sizes {
 }
 
 const _: () = assert!(size_of::<Folio>() <= 64, "at most 64 bytes a folio");
+
 const _: () = assert!(size_of::<AtomicU32>() + size_of::<AtomicU8>() <= 6, "6 bytes a page");
 
 impl Sizes {
@@ -325,65 +327,54 @@ impl<'m> Maps<'m> {
         maps.init_memcgs();
         Ok(maps)
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Adds an address space whose root table is in frame `root`.
     ///
     /// # Errors
     /// [`OutOfTable`] if there are as many as fit.
-    pub fn add_mm<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        root: Pfn,
-        asid: Asid,
-    ) -> Result<MmId, OutOfTable> {
-        let id = self.take_mm(env, cpu, root, asid)?;
-        self.lru_gen_add_mm(env, cpu, id);
+    pub fn add_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmId, OutOfTable> {
+        let id = self.take_mm(root, asid)?;
+        self.lru_gen_add_mm(id);
         Ok(id)
     }
 
     /// The same, but no walk finds it yet: it is the caller's alone.
-    pub(crate) fn take_mm<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        root: Pfn,
-        asid: Asid,
-    ) -> Result<MmId, OutOfTable> {
-        let id = self.take(env, cpu, &self.free.mms, |i| &self.mms[i].state);
+    pub(crate) fn take_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmId, OutOfTable> {
+        let maps = self.maps;
+        let id = self.take(&maps.free.mms, |i| &maps.mms[i].state);
         let id = MmId(id.ok_or(OutOfTable(TableKind::Mms))?);
-        self.mm(id).init(root, asid);
+        maps.mm(id).init(root, asid);
         Ok(id)
     }
 
     /// Frees an address space that no VMA names.
-    pub fn remove_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
-        self.lru_gen_exit_mm(env, cpu, id);
-        self.put(env, cpu, &self.free.mms, &self.mm(id).state, id.0);
+    pub fn remove_mm(&mut self, id: MmId) {
+        let maps = self.maps;
+        self.lru_gen_exit_mm(id);
+        self.put(&maps.free.mms, &maps.mm(id).state, id.0);
     }
 
     /// Adds a mapping without VMAs or folios.
     ///
     /// # Errors
     /// [`OutOfTable`] if there are as many as fit.
-    pub fn add_mapping<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        kind: MappingKind,
-    ) -> Result<MappingId, OutOfTable> {
-        let id = self.take(env, cpu, &self.free.mappings, |i| &self.mappings[i].orders);
+    pub fn add_mapping(&mut self, kind: MappingKind) -> Result<MappingId, OutOfTable> {
+        let maps = self.maps;
+        let id = self.take(&maps.free.mappings, |i| &maps.mappings[i].orders);
         let id = MappingId(id.ok_or(OutOfTable(TableKind::Mappings))?);
-        self.mapping(id).init(kind);
+        maps.mapping(id).init(kind);
         Ok(id)
     }
 
     /// Frees a mapping that no VMA maps and no folio names.
-    pub fn remove_mapping<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MappingId) {
-        let mapping = self.mapping(id);
+    pub fn remove_mapping(&mut self, id: MappingId) {
+        let maps = self.maps;
+        let mapping = maps.mapping(id);
         assert_eq!(mapping.head.load(Relaxed), NONE, "a mapping that is freed has no VMA");
         assert_eq!(mapping.users.load(Relaxed), 0, "no address space keeps its copies there");
-        self.put(env, cpu, &self.free.mappings, &mapping.orders, id.0);
+        self.put(&maps.free.mappings, &mapping.orders, id.0);
     }
 
     /// Adds a folio over free frames.
@@ -394,23 +385,19 @@ impl<'m> Maps<'m> {
     ///
     /// # Panics
     /// If one of its frames already belongs to a folio.
-    pub fn add_folio<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        new: NewFolio,
-    ) -> Result<FolioId, OutOfTable> {
+    pub fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, OutOfTable> {
+        let maps = self.maps;
         let nr = new.order.nr_pages();
-        let first = new.pfn.offset_from(self.base);
-        let frames = usize::try_from(first).ok().and_then(|i| self.frames.get(i..)?.get(..nr));
+        let first = new.pfn.offset_from(maps.base);
+        let frames = usize::try_from(first).ok().and_then(|i| maps.frames.get(i..)?.get(..nr));
         let aligned = new.pfn.get().is_multiple_of(nr as u64);
         let frames = frames.filter(|_| aligned).ok_or(OutOfTable(TableKind::Frames))?;
         let free = |frame: &AtomicU32| frame.load(Relaxed) == NONE;
         assert!(frames.iter().all(free), "a frame belongs to one folio");
-        let id = self.take(env, cpu, &self.free.folios, |i| &self.folios[i].mapping);
+        let id = self.take(&maps.free.folios, |i| &maps.folios[i].mapping);
         let id = id.ok_or(OutOfTable(TableKind::Folios))?;
-        let flags = new.flags | self.mapping(new.mapping).kind().folio_flags();
-        self.folios[id as usize].init(new.pfn, new.order, new.mapping, new.index, flags);
+        let flags = new.flags | maps.mapping(new.mapping).kind().folio_flags();
+        maps.folios[id as usize].init(new.pfn, new.order, new.mapping, new.index, flags);
         for frame in frames {
             // Whoever finds the folio by its frame finds it initialised.
             frame.store(id, Release);
@@ -423,14 +410,17 @@ impl<'m> Maps<'m> {
     ///
     /// # Panics
     /// If there are others, which includes an entry that maps it.
-    pub fn remove_folio<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: FolioId) {
-        let folio = self.folio(id);
+    pub fn remove_folio(&mut self, id: FolioId) {
+        let maps = self.maps;
+        let folio = maps.folio(id);
         assert_eq!(folio.refs(), 1, "a folio that is freed is used nowhere");
-        self.uncharge([folio].into_iter());
-        self.forget_frames(folio);
-        self.put_folios(env, cpu, [id].into_iter());
+        maps.uncharge([folio].into_iter());
+        maps.forget_frames(folio);
+        self.put_folios([id].into_iter());
     }
+}
 
+impl<'m> Maps<'m> {
     /// Makes the folio's frames belong to no folio.
     #[inline]
     pub(crate) fn forget_frames(&self, folio: &Folio) {
@@ -439,24 +429,24 @@ impl<'m> Maps<'m> {
             frame.store(NONE, Relaxed);
         }
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Makes folios' entries free, under one hold of the lock.
-    pub(crate) fn put_folios<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        folios: impl Iterator<Item = FolioId>,
-    ) {
-        cpu.enter(Rank::FreeList);
-        let guard = self.free.lock.write(|| env.relax());
+    pub(crate) fn put_folios(&mut self, folios: impl Iterator<Item = FolioId>) {
+        let maps = self.maps;
+        self.cpu.enter(Rank::FreeList);
+        let guard = maps.free.lock.write(|| self.world.relax());
         for id in folios {
-            self.folio(id).mapping.store(self.free.folios.load(Relaxed), Relaxed);
-            self.free.folios.store(id.0, Relaxed);
+            maps.folio(id).mapping.store(maps.free.folios.load(Relaxed), Relaxed);
+            maps.free.folios.store(id.0, Relaxed);
         }
         drop(guard);
-        cpu.leave(Rank::FreeList);
+        self.cpu.leave(Rank::FreeList);
     }
+}
 
+impl<'m> Maps<'m> {
     /// The folios charged to a cgroup itself.
     pub(crate) fn charged_to(&self, memcg: MemcgId) -> impl Iterator<Item = &'m Folio> {
         self.folios.iter().filter(move |folio| folio.memcg() == memcg)
@@ -492,17 +482,23 @@ impl<'m> Maps<'m> {
         let after = move |id: &u32| named(&self.filters[*id as usize].next);
         core::iter::successors(named(&self.free.filters), after)
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Takes a free Bloom filter, as it was left.
-    pub(crate) fn take_filter<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> Option<u32> {
-        self.take(env, cpu, &self.free.filters, |i| &self.filters[i].next)
+    pub(crate) fn take_filter(&mut self) -> Option<u32> {
+        let maps = self.maps;
+        self.take(&maps.free.filters, |i| &maps.filters[i].next)
     }
 
-    pub(crate) fn put_filter<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: u32) {
-        let link = &self.filters[id as usize].next;
-        self.put(env, cpu, &self.free.filters, link, id);
+    pub(crate) fn put_filter(&mut self, id: u32) {
+        let maps = self.maps;
+        let link = &maps.filters[id as usize].next;
+        self.put(&maps.free.filters, link, id);
     }
+}
 
+impl<'m> Maps<'m> {
     /// Number of a frame in the tables of frames and of pages.
     #[inline]
     pub(crate) fn frame_number(&self, pfn: Pfn) -> usize {
@@ -539,43 +535,41 @@ impl<'m> Maps<'m> {
         let id = link.load(Relaxed);
         (id != NONE).then(|| self.vma(VmaId(id)))
     }
+}
 
-    pub(crate) fn take_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> Result<VmaId, OutOfTable> {
-        let id = self.take(env, cpu, &self.free.vmas, |i| &self.vmas[i].next);
+impl<E: Env> Engine<'_, E> {
+    pub(crate) fn take_vma(&mut self) -> Result<VmaId, OutOfTable> {
+        let maps = self.maps;
+        let id = self.take(&maps.free.vmas, |i| &maps.vmas[i].next);
         id.map(VmaId).ok_or(OutOfTable(TableKind::Vmas))
     }
 
-    pub(crate) fn put_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
-        self.put(env, cpu, &self.free.vmas, &self.vma(id).next, id.0);
+    pub(crate) fn put_vma(&mut self, id: VmaId) {
+        let maps = self.maps;
+        self.put(&maps.free.vmas, &maps.vma(id).next, id.0);
     }
 
     /// Takes the first entry of a free list, whose links `next` finds.
-    fn take<'a, E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        head: &AtomicU32,
-        next: impl Fn(usize) -> &'a AtomicU32,
-    ) -> Option<u32> {
-        cpu.enter(Rank::FreeList);
-        let guard = self.free.lock.write(|| env.relax());
+    fn take<'a>(&mut self, head: &AtomicU32, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
+        self.cpu.enter(Rank::FreeList);
+        let guard = self.maps.free.lock.write(|| self.world.relax());
         let id = head.load(Relaxed);
         if id != NONE {
             head.store(next(id as usize).load(Relaxed), Relaxed);
         }
         drop(guard);
-        cpu.leave(Rank::FreeList);
+        self.cpu.leave(Rank::FreeList);
         (id != NONE).then_some(id)
     }
 
     /// Gives an entry back to its free list.
-    fn put<E: Env>(&self, env: &E, cpu: &mut CpuCtx, head: &AtomicU32, link: &AtomicU32, id: u32) {
-        cpu.enter(Rank::FreeList);
-        let guard = self.free.lock.write(|| env.relax());
+    fn put(&mut self, head: &AtomicU32, link: &AtomicU32, id: u32) {
+        self.cpu.enter(Rank::FreeList);
+        let guard = self.maps.free.lock.write(|| self.world.relax());
         link.store(head.load(Relaxed), Relaxed);
         head.store(id, Relaxed);
         drop(guard);
-        cpu.leave(Rank::FreeList);
+        self.cpu.leave(Rank::FreeList);
     }
 }
 

@@ -1,14 +1,12 @@
 //! `memory.reclaim`: user space asks for memory back.
 
-use crate::CpuCtx;
 use crate::charge::MAX_RECLAIM_RETRIES;
+use crate::engine::Engine;
 use crate::errno::Errno;
-use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::reclaim::ReclaimOptions;
 use crate::scan::{Agent, MAX_SWAPPINESS, SWAPPINESS_ANON_ONLY};
 use crate::text::{is_space, number};
-use crate::tuning::Tuning;
 use crate::world::World;
 use pageout_paging::Format;
 
@@ -62,7 +60,7 @@ fn swappiness(text: &str) -> Option<u8> {
     good.then_some(n as u8)
 }
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Reclaims from a cgroup and all below it what `text` asks for, in rounds of a quarter of what
     /// is left; pages reclaimed, which may be more (Linux 7.3.4, `user_proactive_reclaim`; there
     /// are no per-CPU lists to drain before the last round).
@@ -70,14 +68,7 @@ impl Maps<'_> {
     /// # Errors
     /// [`Errno::EINVAL`] if the request cannot be read, [`Errno::EINTR`] if a signal is pending,
     /// [`Errno::EAGAIN`] if 17 rounds got nothing; what was reclaimed before stays so.
-    pub fn memory_reclaim<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        text: &str,
-        tuning: Tuning,
-    ) -> Result<u64, Errno> {
+    pub fn memory_reclaim(&mut self, memcg: MemcgId, text: &str) -> Result<u64, Errno> {
         let request = ReclaimRequest::parse(text)?;
         let wanted = request.bytes >> <W::Format as Format>::PAGE_SHIFT;
         let options = ReclaimOptions {
@@ -87,11 +78,11 @@ impl Maps<'_> {
         };
         let (mut reclaimed, mut retries) = (0, MAX_RECLAIM_RETRIES);
         while reclaimed < wanted {
-            if world.signal_pending() {
+            if self.world.signal_pending() {
                 return Err(Errno::EINTR);
             }
             let batch = (wanted - reclaimed) / 4;
-            let got = self.try_to_free_mem_cgroup_pages(world, cpu, memcg, batch, options, tuning);
+            let got = self.try_to_free_mem_cgroup_pages(memcg, batch, options);
             if got == 0 {
                 retries = retries.checked_sub(1).ok_or(Errno::EAGAIN)?;
             }

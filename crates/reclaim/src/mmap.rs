@@ -1,14 +1,15 @@
 //! The VMAs of an address space: found, added, removed, split and merged.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::lock::WriteGuard;
 use crate::maps::{Maps, NONE, OutOfTable};
 use crate::mm::Mm;
 use crate::vma::{NewVma, Vma, VmaId};
-use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use pageout_paging::{Env, Format, VirtAddr, VirtRange};
 
-/// Why [`Maps::mmap`] refused.
+/// Why [`Engine::mmap`] refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MmapError {
     /// The range is empty, or not page-aligned, or ends past the last page offset.
@@ -28,36 +29,32 @@ pub(crate) fn is_pages<F: Format>(range: &VirtRange) -> bool {
     range.start < range.end && aligned(range.start) && aligned(range.end)
 }
 
-impl<'m> Maps<'m> {
+impl<E: Env> Engine<'_, E> {
     /// Adds a VMA. Nothing is mapped yet.
     ///
     /// # Errors
     /// [`MmapError`]; nothing is changed then.
-    pub fn mmap<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        new: &NewVma,
-    ) -> Result<VmaId, MmapError> {
+    pub fn mmap(&mut self, new: &NewVma) -> Result<VmaId, MmapError> {
         if !is_pages::<E::Format>(&new.range) {
             return Err(MmapError::BadRange);
         }
         let pages = (new.range.end.get() - new.range.start.get()) >> E::Format::PAGE_SHIFT;
         new.pgoff.checked_add(pages).ok_or(MmapError::BadRange)?;
-        let mm = self.mm(new.mm);
-        let guard = self.lock_mmap(env, cpu, mm);
-        let made = self.add_vma(env, cpu, new);
-        self.unlock_mmap(cpu, guard);
+        let mm = self.maps.mm(new.mm);
+        let guard = self.lock_mmap(mm);
+        let made = self.add_vma(new);
+        self.unlock_mmap(guard);
         made
     }
 
-    fn add_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx, new: &NewVma) -> Result<VmaId, MmapError> {
-        if self.first_vma_after(self.mm(new.mm), new.range.start, new.range.end).is_some() {
+    fn add_vma(&mut self, new: &NewVma) -> Result<VmaId, MmapError> {
+        let maps = self.maps;
+        if maps.first_vma_after(maps.mm(new.mm), new.range.start, new.range.end).is_some() {
             return Err(MmapError::Overlap);
         }
-        let id = self.take_vma(env, cpu).map_err(MmapError::OutOfTable)?;
-        self.vma(id).init(new, self.mapping(new.mapping).kind());
-        self.list_vma(env, cpu, id);
+        let id = self.take_vma().map_err(MmapError::OutOfTable)?;
+        maps.vma(id).init(new, maps.mapping(new.mapping).kind());
+        self.list_vma(id);
         Ok(id)
     }
 
@@ -66,30 +63,28 @@ impl<'m> Maps<'m> {
     ///
     /// # Panics
     /// If it is not one of its address space's VMAs.
-    pub fn munmap<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
-        let mm = self.mm(self.vma(id).mm());
-        let guard = self.lock_mmap(env, cpu, mm);
-        self.remove_vma(env, cpu, id);
-        self.unlock_mmap(cpu, guard);
+    pub fn munmap(&mut self, id: VmaId) {
+        let maps = self.maps;
+        let mm = maps.mm(maps.vma(id).mm());
+        let guard = self.lock_mmap(mm);
+        self.remove_vma(id);
+        self.unlock_mmap(guard);
     }
 
     /// Takes the mmap lock for writing.
-    pub(crate) fn lock_mmap<'a, E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        mm: &'a Mm,
-    ) -> WriteGuard<'a> {
-        cpu.enter(Rank::Mmap);
-        mm.lock.write(|| env.relax())
+    pub(crate) fn lock_mmap<'a>(&mut self, mm: &'a Mm) -> WriteGuard<'a> {
+        self.cpu.enter(Rank::Mmap);
+        mm.lock.write(|| self.world.relax())
     }
 
     /// Gives it up.
-    pub(crate) fn unlock_mmap(&self, cpu: &mut CpuCtx, guard: WriteGuard<'_>) {
+    pub(crate) fn unlock_mmap(&mut self, guard: WriteGuard<'_>) {
         drop(guard);
-        cpu.leave(Rank::Mmap);
+        self.cpu.leave(Rank::Mmap);
     }
+}
 
+impl<'m> Maps<'m> {
     /// The VMA that holds `addr`. The caller holds the mmap lock.
     pub(crate) fn find_vma(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaId> {
         let holds = |id: &VmaId| self.vma(*id).start() <= addr && addr < self.vma(*id).end();
@@ -117,16 +112,21 @@ impl<'m> Maps<'m> {
         let found = self.vma_ids(mm).find(|id| self.vma(*id).end() > start)?;
         (self.vma(found).start() < end).then_some(found)
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Lists a VMA in its address space and in its reverse maps.
-    pub(crate) fn list_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
-        let vma = self.vma(id);
-        self.insert_by_address(id);
-        let guards = self.lock_rmaps(env, cpu, vma);
-        self.rmap_insert(id);
-        Self::unlock_rmaps(cpu, guards);
+    pub(crate) fn list_vma(&mut self, id: VmaId) {
+        let maps = self.maps;
+        let vma = maps.vma(id);
+        maps.insert_by_address(id);
+        let guards = self.lock_rmaps(vma);
+        maps.rmap_insert(id);
+        self.unlock_rmaps(guards);
     }
+}
 
+impl<'m> Maps<'m> {
     fn insert_by_address(&self, id: VmaId) {
         let vma = self.vma(id);
         let mut link = &self.mm(vma.mm()).head;
@@ -147,39 +147,37 @@ impl<'m> Maps<'m> {
         link.store(self.vma(id).next.load(Relaxed), Relaxed);
         mm.found.store(NONE, Relaxed);
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Takes a VMA off all lists and frees it. The caller holds the mmap lock.
-    pub(crate) fn remove_vma<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: VmaId) {
-        self.remove_by_address(id);
-        let guards = self.lock_rmaps(env, cpu, self.vma(id));
-        self.rmap_remove(id);
-        Self::unlock_rmaps(cpu, guards);
-        self.put_vma(env, cpu, id);
+    pub(crate) fn remove_vma(&mut self, id: VmaId) {
+        let maps = self.maps;
+        maps.remove_by_address(id);
+        let guards = self.lock_rmaps(maps.vma(id));
+        maps.rmap_remove(id);
+        self.unlock_rmaps(guards);
+        self.put_vma(id);
     }
 
     /// Makes `addr` an edge between VMAs, if it lies inside one.
     ///
     /// # Errors
     /// The table of VMAs is full; nothing is changed then.
-    fn split_at<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        mm: &Mm,
-        addr: VirtAddr,
-    ) -> Result<(), OutOfTable> {
-        let inside = |id: &VmaId| self.vma(*id).start() < addr;
-        let Some(id) = self.find_vma(mm, addr).filter(inside) else {
+    fn split_at(&mut self, mm: &Mm, addr: VirtAddr) -> Result<(), OutOfTable> {
+        let maps = self.maps;
+        let inside = |id: &VmaId| maps.vma(*id).start() < addr;
+        let Some(id) = maps.find_vma(mm, addr).filter(inside) else {
             return Ok(());
         };
-        let (vma, upper) = (self.vma(id), self.take_vma(env, cpu)?);
+        let (vma, upper) = (maps.vma(id), self.take_vma()?);
         let pgoff = vma.pgoff_at::<E::Format>(addr);
-        let guards = self.lock_rmaps(env, cpu, vma);
-        self.vma(upper).init_like(vma, vma.mm(), &(addr..vma.end()), pgoff);
+        let guards = self.lock_rmaps(vma);
+        maps.vma(upper).init_like(vma, vma.mm(), &(addr..vma.end()), pgoff);
         vma.set_range(&(vma.start()..addr), vma.pgoff());
-        self.rmap_insert(upper);
-        Self::unlock_rmaps(cpu, guards);
-        self.insert_by_address(upper);
+        maps.rmap_insert(upper);
+        self.unlock_rmaps(guards);
+        maps.insert_by_address(upper);
         Ok(())
     }
 
@@ -188,59 +186,49 @@ impl<'m> Maps<'m> {
     ///
     /// # Errors
     /// The table of VMAs is full; nothing is changed then.
-    pub(crate) fn split_range<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        mm: &Mm,
-        range: &VirtRange,
-    ) -> Result<(), OutOfTable> {
-        self.split_at(env, cpu, mm, range.start)?;
-        let split = self.split_at(env, cpu, mm, range.end);
+    pub(crate) fn split_range(&mut self, mm: &Mm, range: &VirtRange) -> Result<(), OutOfTable> {
+        self.split_at(mm, range.start)?;
+        let split = self.split_at(mm, range.end);
         if split.is_err() {
-            self.merge_at(env, cpu, mm, range.start);
+            self.merge_at(mm, range.start);
         }
         split
     }
 
     /// Merges the VMAs that meet in `range` or at its ends where one could be the other's
     /// continuation. The caller holds the mmap lock for writing.
-    pub(crate) fn merge_range<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        mm: &Mm,
-        range: &VirtRange,
-    ) {
+    pub(crate) fn merge_range(&mut self, mm: &Mm, range: &VirtRange) {
+        let maps = self.maps;
         let mut edge = range.start;
         while edge <= range.end {
-            self.merge_at(env, cpu, mm, edge);
-            let Some(next) = self.first_vma_after(mm, edge, VirtAddr::new(u64::MAX)) else {
+            self.merge_at(mm, edge);
+            let Some(next) = maps.first_vma_after(mm, edge, VirtAddr::new(u64::MAX)) else {
                 return;
             };
-            edge = self.vma(next).end();
+            edge = maps.vma(next).end();
         }
     }
 
     /// Merges the two VMAs that meet at `edge` if they are alike; whether it did.
-    fn merge_at<E: Env>(&self, env: &E, cpu: &mut CpuCtx, mm: &Mm, edge: VirtAddr) -> bool {
-        let Some(upper) = self.find_vma(mm, edge).filter(|id| self.vma(*id).start() == edge) else {
+    fn merge_at(&mut self, mm: &Mm, edge: VirtAddr) -> bool {
+        let maps = self.maps;
+        let Some(upper) = maps.find_vma(mm, edge).filter(|id| maps.vma(*id).start() == edge) else {
             return false;
         };
-        let lower = self.vma_ids(mm).find(|id| self.vma(*id).end() == edge);
-        let Some(lower) = lower.map(|id| self.vma(id)) else {
+        let lower = maps.vma_ids(mm).find(|id| maps.vma(*id).end() == edge);
+        let Some(lower) = lower.map(|id| maps.vma(id)) else {
             return false;
         };
-        let next = self.vma(upper);
+        let next = maps.vma(upper);
         if !continues::<E::Format>(lower, next) {
             return false;
         }
-        self.remove_by_address(upper);
-        let guards = self.lock_rmaps(env, cpu, next);
-        self.rmap_remove(upper);
+        maps.remove_by_address(upper);
+        let guards = self.lock_rmaps(next);
+        maps.rmap_remove(upper);
         lower.set_range(&(lower.start()..next.end()), lower.pgoff());
-        Self::unlock_rmaps(cpu, guards);
-        self.put_vma(env, cpu, upper);
+        self.unlock_rmaps(guards);
+        self.put_vma(upper);
         true
     }
 }

@@ -1,15 +1,13 @@
 //! The ways into reclaim: direct, in the background, for a cgroup.
 
-use crate::CpuCtx;
 use crate::balance::rescale;
+use crate::engine::Engine;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::mglru::MAX_NR_ZONES;
 use crate::protection::Protected;
 use crate::scan::{ANON, Agent, DEF_PRIORITY, FILE, SWAP_CLUSTER_MAX, ScanControl, ScanState};
-use crate::shrink::{shrink_active_list, shrink_inactive_list};
-use crate::tuning::Tuning;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
@@ -26,74 +24,66 @@ pub struct ReclaimOptions {
     pub agent: Agent,
 }
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Reclaims some 32 pages from the whole machine, for whoever found no free frame; pages
     /// reclaimed, 0 if there is nothing to be had (Linux 7.3.4, `try_to_free_pages`).
-    pub fn try_to_free_pages<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> u64 {
-        self.try_to_free_pages_of(world, cpu, MAX_NR_ZONES - 1, tuning)
+    pub fn try_to_free_pages(&mut self) -> u64 {
+        self.try_to_free_pages_of(MAX_NR_ZONES - 1)
     }
 
     /// The same, but of the zones up to `reclaim_idx` alone.
-    pub fn try_to_free_pages_of<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        reclaim_idx: usize,
-        tuning: Tuning,
-    ) -> u64 {
-        self.memcg(MemcgId::ROOT).vmstat.add(Counter::Allocstall, 1);
-        let all = ScanControl::new(None, SWAP_CLUSTER_MAX, Agent::Direct, tuning);
-        self.do_try_to_free_pages(world, cpu, &mut ScanControl { reclaim_idx, ..all })
+    pub fn try_to_free_pages_of(&mut self, reclaim_idx: usize) -> u64 {
+        self.maps.memcg(MemcgId::ROOT).vmstat.add(Counter::Allocstall, 1);
+        let all = ScanControl::new(None, SWAP_CLUSTER_MAX, Agent::Direct);
+        self.do_try_to_free_pages(&mut ScanControl { reclaim_idx, ..all })
     }
 
     /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it; pages
     /// reclaimed, which may be more (Linux 7.3.4, `try_to_free_mem_cgroup_pages`).
-    pub fn try_to_free_mem_cgroup_pages<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    pub fn try_to_free_mem_cgroup_pages(
+        &mut self,
         memcg: MemcgId,
         nr_pages: u64,
         options: ReclaimOptions,
-        tuning: Tuning,
     ) -> u64 {
         let nr_pages = nr_pages.max(SWAP_CLUSTER_MAX);
         let mut sc = ScanControl {
             may_swap: options.may_swap,
             swappiness: options.swappiness,
-            ..ScanControl::new(Some(memcg), nr_pages, options.agent, tuning)
+            ..ScanControl::new(Some(memcg), nr_pages, options.agent)
         };
-        self.do_try_to_free_pages(world, cpu, &mut sc)
+        self.do_try_to_free_pages(&mut sc)
     }
 
     /// Reclaims in the background until the high watermark is met or nothing more is to be had;
     /// whether it is met (Linux 7.3.4, `balance_pgdat`, for one zone). Where inactive pages of
     /// files alone were tried and nothing at all was got, it starts anew with both types.
-    pub fn balance<W: World>(&self, world: &W, cpu: &mut CpuCtx, tuning: Tuning) -> bool {
-        self.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
-        let goal = self.high_watermark().max(SWAP_CLUSTER_MAX);
-        let mut sc = ScanControl::new(None, goal, Agent::Kswapd, tuning);
-        self.balance_with(world, cpu, &mut sc);
+    pub fn balance(&mut self) -> bool {
+        let maps = self.maps;
+        maps.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
+        let goal = maps.high_watermark().max(SWAP_CLUSTER_MAX);
+        let mut sc = ScanControl::new(None, goal, Agent::Kswapd);
+        self.balance_with(&mut sc);
         let in_vain = sc.nr_reclaimed == 0 && sc.priority == 0;
         if in_vain && sc.state.cache_trim_mode_failed {
             sc.state.no_cache_trim_mode = true;
             sc.priority = DEF_PRIORITY;
-            self.balance_with(world, cpu, &mut sc);
+            self.balance_with(&mut sc);
         }
-        self.snapshot_refaults(world, cpu, MemcgId::ROOT);
-        self.is_balanced(world)
+        self.snapshot_refaults(MemcgId::ROOT);
+        self.is_balanced()
     }
 
-    fn is_balanced<W: World>(&self, world: &W) -> bool {
-        world.free_pages() as u64 >= self.high_watermark()
+    fn is_balanced(&self) -> bool {
+        self.world.free_pages() as u64 >= self.maps.high_watermark()
     }
 
-    fn balance_with<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
-        while !self.is_balanced(world) && sc.priority > 0 {
-            self.age_node(world, cpu, sc);
+    fn balance_with(&mut self, sc: &mut ScanControl) {
+        while !self.is_balanced() && sc.priority > 0 {
+            self.age_node(sc);
             sc.nr_scanned = 0;
             let before = sc.nr_reclaimed;
-            self.shrink_node(world, cpu, sc);
+            self.shrink_node(sc);
             if sc.nr_scanned < sc.nr_to_reclaim || sc.nr_reclaimed == before {
                 sc.priority -= 1;
             }
@@ -102,15 +92,10 @@ impl Maps<'_> {
 
     /// Reclaims with rising urgency until the goal is met; what gets nothing at all is driven on:
     /// to every cgroup, to active lists, to what `memory.low` protects.
-    fn do_try_to_free_pages<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        sc: &mut ScanControl,
-    ) -> u64 {
+    fn do_try_to_free_pages(&mut self, sc: &mut ScanControl) -> u64 {
         loop {
-            self.rising_urgency(world, cpu, sc);
-            self.snapshot_refaults(world, cpu, sc.top());
+            self.rising_urgency(sc);
+            self.snapshot_refaults(sc.top());
             let state = &mut sc.state;
             if sc.nr_reclaimed > 0 {
                 return sc.nr_reclaimed;
@@ -129,11 +114,11 @@ impl Maps<'_> {
         }
     }
 
-    fn rising_urgency<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+    fn rising_urgency(&mut self, sc: &mut ScanControl) {
         sc.priority = DEF_PRIORITY;
         loop {
             sc.nr_scanned = 0;
-            self.shrink_node(world, cpu, sc);
+            self.shrink_node(sc);
             if sc.nr_reclaimed >= sc.nr_to_reclaim || sc.priority == 0 {
                 return;
             }
@@ -143,46 +128,52 @@ impl Maps<'_> {
 
     /// One pass over the target's subtree, over both kinds of lists while they are switched (Linux
     /// 7.3.4, `shrink_node`).
-    fn shrink_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
-        let tree = self.lock_tree(world, cpu);
-        let by_memcg_lru = sc.root_reclaim() && self.uses_generations();
+    fn shrink_node(&mut self, sc: &mut ScanControl) {
+        let maps = self.maps;
+        let tree = self.lock_tree();
+        let by_memcg_lru = sc.root_reclaim() && maps.uses_generations();
         if by_memcg_lru {
-            self.lru_gen_shrink_node(world, cpu, sc);
+            self.lru_gen_shrink_node(sc);
         }
-        if !by_memcg_lru || self.lru_gen_switching() {
-            self.shrink_subtree(world, cpu, sc);
+        if !by_memcg_lru || maps.lru_gen_switching() {
+            self.shrink_subtree(sc);
         }
-        self.unlock_tree(cpu, tree);
+        self.unlock_tree(tree);
     }
+}
 
+impl Maps<'_> {
     /// Whether there are folios on the lists of generations, or may be.
     #[inline]
     fn uses_generations(&self) -> bool {
         self.lru_gen_enabled() || self.lru_gen_switching()
     }
+}
 
-    fn shrink_subtree<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+impl<W: World> Engine<'_, W> {
+    fn shrink_subtree(&mut self, sc: &mut ScanControl) {
         let before = sc.nr_reclaimed;
-        if !self.lru_gen_settled() {
-            self.prepare_scan_control(world, cpu, sc);
+        if !self.maps.lru_gen_settled() {
+            self.prepare_scan_control(sc);
         }
-        self.shrink_memcgs(world, cpu, sc);
+        self.shrink_memcgs(sc);
         if sc.nr_reclaimed == before && sc.state.cache_trim_mode {
             sc.state.cache_trim_mode_failed = true;
         }
     }
 
     /// Looks at the target as a whole (Linux 7.3.4, `prepare_scan_control`).
-    fn prepare_scan_control<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+    fn prepare_scan_control(&mut self, sc: &mut ScanControl) {
+        let maps = self.maps;
         let top = sc.top();
-        let lruvec = &self.memcg(top).lruvec;
-        let refaults = self.refaults(top);
-        sc.state.cost = self.update_cost(world, cpu, top);
+        let lruvec = &maps.memcg(top).lruvec;
+        let refaults = maps.refaults(top);
+        sc.state.cost = self.update_cost(top);
         for kind in [ANON, FILE] {
             let page_shift = <W::Format as Format>::PAGE_SHIFT;
             sc.state.may_deactivate[kind] = sc.state.force_deactivate
                 || refaults[kind] != lruvec.refaults[kind].load(Relaxed)
-                || self.inactive_list_is_low(top, kind == FILE, page_shift);
+                || maps.inactive_list_is_low(top, kind == FILE, page_shift);
         }
         let ScanState { may_deactivate, no_cache_trim_mode, .. } = sc.state;
         let inactive_file = lruvec.subtree_size(LruList::InactiveFile);
@@ -191,7 +182,7 @@ impl Maps<'_> {
         if !sc.cgroup_reclaim() {
             let file = inactive_file + lruvec.subtree_size(LruList::ActiveFile);
             let anon = lruvec.subtree_size(LruList::InactiveAnon);
-            sc.state.file_is_tiny = file + world.free_pages() as u64 <= self.high_watermark()
+            sc.state.file_is_tiny = file + self.world.free_pages() as u64 <= maps.high_watermark()
                 && !may_deactivate[ANON]
                 && anon >> sc.priority > 0;
         }
@@ -199,67 +190,53 @@ impl Maps<'_> {
 
     /// Visits the cgroups of the target's subtree: background reclaim all of them, others until
     /// they have enough, going on where the last one stopped (Linux 7.3.4, `shrink_node_memcgs`).
-    fn shrink_memcgs<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+    fn shrink_memcgs(&mut self, sc: &mut ScanControl) {
+        let maps = self.maps;
         let top = sc.top();
         let partial = sc.agent != Agent::Kswapd && !sc.state.memcg_full_walk;
-        let mut next = if partial { self.walk_on(top, true) } else { Some(top) };
+        let mut next = if partial { maps.walk_on(top, true) } else { Some(top) };
         while let Some(id) = next {
-            self.shrink_memcg(world, cpu, id, sc);
+            self.shrink_memcg(id, sc);
             if partial && sc.nr_reclaimed >= sc.nr_to_reclaim {
                 return;
             }
-            next = if partial { self.walk_on(top, false) } else { self.next_memcg(top, id) };
+            next = if partial { maps.walk_on(top, false) } else { maps.next_memcg(top, id) };
         }
     }
 
-    fn shrink_memcg<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        id: MemcgId,
-        sc: &mut ScanControl,
-    ) {
-        self.calculate_protection(sc.top(), id);
-        match self.protected(sc.top(), id) {
+    fn shrink_memcg(&mut self, id: MemcgId, sc: &mut ScanControl) {
+        let maps = self.maps;
+        maps.calculate_protection(sc.top(), id);
+        match maps.protected(sc.top(), id) {
             Protected::BelowMin => return,
             Protected::BelowLow if !sc.state.memcg_low_reclaim => {
                 sc.state.memcg_low_skipped = true;
                 return;
             }
-            Protected::BelowLow => self.memcg(id).vmstat.add(Counter::EventLow, 1),
+            Protected::BelowLow => maps.memcg(id).vmstat.add(Counter::EventLow, 1),
             Protected::Above => {}
         }
-        self.shrink_lruvec(world, cpu, id, sc);
+        self.shrink_lruvec(id, sc);
     }
 
     /// Scans one cgroup, both kinds of its lists while they are switched (Linux 7.3.4,
     /// `shrink_lruvec`).
-    fn shrink_lruvec<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        id: MemcgId,
-        sc: &mut ScanControl,
-    ) {
+    fn shrink_lruvec(&mut self, id: MemcgId, sc: &mut ScanControl) {
+        let maps = self.maps;
         // The generations of a reclaim of the whole machine have been scanned before.
-        let generations = !sc.root_reclaim() && self.uses_generations();
+        let generations = !sc.root_reclaim() && maps.uses_generations();
         if generations {
-            self.lru_gen_shrink_lruvec(world, cpu, id, sc);
+            self.lru_gen_shrink_lruvec(id, sc);
         }
-        if !generations || self.lru_gen_switching() {
-            self.shrink_lists(world, cpu, id, sc);
+        if !generations || maps.lru_gen_switching() {
+            self.shrink_lists(id, sc);
         }
     }
 
     /// Scans the classic lists of one cgroup, 32 pages of each in turn.
-    fn shrink_lists<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        id: MemcgId,
-        sc: &mut ScanControl,
-    ) {
-        let targets = self.get_scan_count(id, sc);
+    fn shrink_lists(&mut self, id: MemcgId, sc: &mut ScanControl) {
+        let maps = self.maps;
+        let targets = maps.get_scan_count(id, sc);
         let mut nr = targets;
         let mut reclaimed = 0;
         let [inactive_anon, inactive_file, active_file] =
@@ -270,7 +247,7 @@ impl Maps<'_> {
                 let batch = nr[list as usize].min(SWAP_CLUSTER_MAX);
                 nr[list as usize] -= batch;
                 if batch > 0 {
-                    reclaimed += self.shrink_list(world, cpu, id, list, batch, sc);
+                    reclaimed += self.shrink_list(id, list, batch, sc);
                 }
             }
             if reclaimed >= sc.nr_to_reclaim && !all {
@@ -282,25 +259,23 @@ impl Maps<'_> {
         }
         sc.nr_reclaimed += reclaimed;
         let page_shift = <W::Format as Format>::PAGE_SHIFT;
-        if self.can_age_anon() && self.inactive_list_is_low(id, false, page_shift) {
-            shrink_active_list(self, world, cpu, id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
+        if maps.can_age_anon() && maps.inactive_list_is_low(id, false, page_shift) {
+            self.shrink_active_list(id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
         }
     }
 
-    fn shrink_list<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn shrink_list(
+        &mut self,
         id: MemcgId,
         list: LruList,
         nr_to_scan: u64,
         sc: &mut ScanControl,
     ) -> u64 {
         if !list.is_active() {
-            return shrink_inactive_list(self, world, cpu, id, list, nr_to_scan, sc);
+            return self.shrink_inactive_list(id, list, nr_to_scan, sc);
         }
         if sc.state.may_deactivate[usize::from(list.is_file())] {
-            shrink_active_list(self, world, cpu, id, list, nr_to_scan, sc);
+            self.shrink_active_list(id, list, nr_to_scan, sc);
         } else {
             sc.state.skipped_deactivate = true;
         }
@@ -308,43 +283,48 @@ impl Maps<'_> {
     }
 
     /// Looks after ages before background reclaim starts (Linux 7.3.4, `kswapd_age_node`).
-    fn age_node<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
-        let generations = self.uses_generations();
+    fn age_node(&mut self, sc: &mut ScanControl) {
+        let maps = self.maps;
+        let generations = maps.uses_generations();
         if generations {
-            self.lru_gen_age_node(world, cpu, sc);
+            self.lru_gen_age_node(sc);
         }
-        if !generations || self.lru_gen_switching() {
-            self.age_active_anon(world, cpu, sc);
+        if !generations || maps.lru_gen_switching() {
+            self.age_active_anon(sc);
         }
     }
 
     /// Keeps anonymous memory aging while background reclaim gets enough elsewhere.
-    fn age_active_anon<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
+    fn age_active_anon(&mut self, sc: &mut ScanControl) {
+        let maps = self.maps;
         let page_shift = <W::Format as Format>::PAGE_SHIFT;
-        if !self.can_age_anon() || !self.inactive_list_is_low(MemcgId::ROOT, false, page_shift) {
+        if !maps.can_age_anon() || !maps.inactive_list_is_low(MemcgId::ROOT, false, page_shift) {
             return;
         }
-        let tree = self.lock_tree(world, cpu);
-        for id in self.subtree(MemcgId::ROOT) {
-            shrink_active_list(self, world, cpu, id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
+        let tree = self.lock_tree();
+        for id in maps.subtree(MemcgId::ROOT) {
+            self.shrink_active_list(id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
         }
-        self.unlock_tree(cpu, tree);
+        self.unlock_tree(tree);
     }
 
     /// Remembers how many refaults there were, so that the next reclaim sees whether there were
     /// more.
-    fn snapshot_refaults<W: World>(&self, world: &W, cpu: &mut CpuCtx, top: MemcgId) {
-        if self.lru_gen_settled() {
+    fn snapshot_refaults(&mut self, top: MemcgId) {
+        let maps = self.maps;
+        if maps.lru_gen_settled() {
             return;
         }
-        let tree = self.lock_tree(world, cpu);
-        let refaults = self.refaults(top);
+        let tree = self.lock_tree();
+        let refaults = maps.refaults(top);
         for kind in [ANON, FILE] {
-            self.memcg(top).lruvec.refaults[kind].store(refaults[kind], Relaxed);
+            maps.memcg(top).lruvec.refaults[kind].store(refaults[kind], Relaxed);
         }
-        self.unlock_tree(cpu, tree);
+        self.unlock_tree(tree);
     }
+}
 
+impl Maps<'_> {
     /// Refaults of each type in a subtree that were made active at once.
     fn refaults(&self, top: MemcgId) -> [u64; 2] {
         [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile]

@@ -1,11 +1,10 @@
 //! `folio_referenced`: was a folio used since it was last asked, and by how many VMAs?
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
-use crate::maps::Maps;
 use crate::memcg::MemcgId;
-use crate::mglru::look_around::lru_gen_look_around;
 use crate::vma::{VmFlags, Vma};
-use crate::{CpuCtx, Rank};
 use core::ops::ControlFlow;
 use core::ptr;
 use pageout_paging::tlb::FlushPolicy;
@@ -32,7 +31,7 @@ pub enum Refs {
     Unknown,
 }
 
-/// What [`folio_referenced`] found.
+/// What [`Engine::folio_referenced`] found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Referenced {
     /// VMAs that referenced the folio.
@@ -47,44 +46,50 @@ impl Referenced {
     }
 }
 
-/// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.3.4, rmap.c); a
-/// reclaim of one cgroup's own asks no process of another. With the multi-generational LRU, what is
-/// near a young entry is asked too, and nothing is flushed but for PMD leaves. A caller that holds
-/// the folio's lock shows it; otherwise it is tried, and a folio locked by someone else counts as
-/// referenced once.
-///
-/// # Panics
-/// In debug builds, if given device memory, which is on no LRU list (kernels built to debug memory
-/// management warn once), or another folio's lock. In others, device memory is asked like any.
-pub fn folio_referenced<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    id: FolioId,
-    held: Option<&FolioGuard<'_>>,
-    target: Option<MemcgId>,
-    aging: Aging,
-) -> Referenced {
-    let folio = maps.folio(id);
-    debug_assert!(!folio.flags().contains(FolioFlags::ZONE_DEVICE), "device memory is on no LRU");
-    debug_assert!(held.is_none_or(|guard| ptr::eq(guard.folio(), folio)), "the folio's own lock");
-    if folio.mapcount() == 0 {
-        return Referenced::vmas(0);
+impl<E: Env> Engine<'_, E> {
+    /// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.3.4,
+    /// rmap.c); a reclaim of one cgroup's own asks no process of another. With the
+    /// multi-generational LRU, what is near a young entry is asked too, and nothing is flushed but
+    /// for PMD leaves. A caller that holds the folio's lock shows it; otherwise it is tried, and a
+    /// folio locked by someone else counts as referenced once.
+    ///
+    /// # Panics
+    /// In debug builds, if given device memory, which is on no LRU list (kernels built to debug
+    /// memory management warn once), or another folio's lock. In others, device memory is asked
+    /// like any.
+    pub fn folio_referenced(
+        &mut self,
+        id: FolioId,
+        held: Option<&FolioGuard<'_>>,
+        target: Option<MemcgId>,
+    ) -> Referenced {
+        let folio = self.maps.folio(id);
+        debug_assert!(
+            !folio.flags().contains(FolioFlags::ZONE_DEVICE),
+            "device memory is on no LRU"
+        );
+        debug_assert!(
+            held.is_none_or(|guard| ptr::eq(guard.folio(), folio)),
+            "the folio's own lock"
+        );
+        if folio.mapcount() == 0 {
+            return Referenced::vmas(0);
+        }
+        if held.is_some() {
+            return self.ask_vmas(folio, target);
+        }
+        self.cpu.enter(Rank::Folio);
+        let guard = folio.try_lock();
+        let found = if guard.is_some() {
+            self.ask_vmas(folio, target)
+        } else {
+            self.cpu.events.folio_lock_failed += 1;
+            Referenced::vmas(1)
+        };
+        drop(guard);
+        self.cpu.leave(Rank::Folio);
+        found
     }
-    if held.is_some() {
-        return ask_vmas(maps, env, cpu, folio, target, aging);
-    }
-    cpu.enter(Rank::Folio);
-    let guard = folio.try_lock();
-    let found = if guard.is_some() {
-        ask_vmas(maps, env, cpu, folio, target, aging)
-    } else {
-        cpu.events.folio_lock_failed += 1;
-        Referenced::vmas(1)
-    };
-    drop(guard);
-    cpu.leave(Rank::Folio);
-    found
 }
 
 /// What is left to find, and what was found.
@@ -97,95 +102,128 @@ struct ReferencedScan {
     vm_flags: VmFlags,
 }
 
-fn ask_vmas<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    folio: &Folio,
-    target: Option<MemcgId>,
-    aging: Aging,
-) -> Referenced {
-    let mapping = maps.mapping(folio.mapping());
-    cpu.enter(Rank::Rmap);
-    let Some(guard) = mapping.lock.try_read() else {
-        cpu.leave(Rank::Rmap);
-        cpu.events.rmap_lock_failed += 1;
-        return Referenced { refs: Refs::Unknown, vm_flags: VmFlags::empty() };
-    };
-    let past = folio.index() + folio.nr_pages() as u64;
-    let mapcount = folio.mapcount();
-    let mut scan = ReferencedScan { target, mapcount, vmas: 0, vm_flags: VmFlags::empty() };
-    let mut refs = None;
-    for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
-        if let ControlFlow::Break(known) = ask_vma(maps, env, cpu, folio, vma, aging, &mut scan) {
-            refs = known;
-            break;
+impl<'e, E: Env> Engine<'e, E> {
+    fn ask_vmas(&mut self, folio: &Folio, target: Option<MemcgId>) -> Referenced {
+        let maps = self.maps;
+        let mapping = maps.mapping(folio.mapping());
+        self.cpu.enter(Rank::Rmap);
+        let Some(guard) = mapping.lock.try_read() else {
+            self.cpu.leave(Rank::Rmap);
+            self.cpu.events.rmap_lock_failed += 1;
+            return Referenced { refs: Refs::Unknown, vm_flags: VmFlags::empty() };
+        };
+        let past = folio.index() + folio.nr_pages() as u64;
+        let mapcount = folio.mapcount();
+        let mut scan = ReferencedScan { target, mapcount, vmas: 0, vm_flags: VmFlags::empty() };
+        let mut refs = None;
+        for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
+            if let ControlFlow::Break(known) = self.ask_vma(folio, vma, &mut scan) {
+                refs = known;
+                break;
+            }
         }
+        drop(guard);
+        self.cpu.leave(Rank::Rmap);
+        Referenced { refs: refs.unwrap_or(Refs::Vmas(scan.vmas)), vm_flags: scan.vm_flags }
     }
-    drop(guard);
-    cpu.leave(Rank::Rmap);
-    Referenced { refs: refs.unwrap_or(Refs::Vmas(scan.vmas)), vm_flags: scan.vm_flags }
-}
 
-/// Asks one VMA. Breaks when no further VMA needs asking, with the answer if it is not the tally's.
-fn ask_vma<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    folio: &Folio,
-    vma: &Vma,
-    aging: Aging,
-    scan: &mut ReferencedScan,
-) -> ControlFlow<Option<Refs>> {
-    let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
-        return ControlFlow::Continue(());
-    };
-    if vma.flags().intersects(VmFlags::NO_RECENCY) {
-        cpu.events.vma_skipped += 1;
-        return ControlFlow::Continue(());
-    }
-    let mm = maps.mm(vma.mm());
-    if scan.target.is_some_and(|target| !maps.is_within(mm.memcg(), target)) {
-        return ControlFlow::Continue(());
-    }
-    let target = RmapTarget {
-        root: mm.root(),
-        range,
-        pfn: folio.pfn(),
-        nr_pages: folio.nr_pages(),
-        matches: Match::Mapped,
-        lock: LockWhen::Plausible,
-        getter: aging.family.getter(),
-    };
-    let check = YoungCheck { env, family: aging.family, flush: aging.flush, asid: mm.asid() };
-    cpu.enter(Rank::PageTable);
-    let mut walk = MappedWalk::new(env, target);
-    let found = if vma.flags().contains(VmFlags::LOCKED) {
-        see_locked(&mut walk, folio, scan)
-    } else if mm.is_exiting() && is_private_anon(folio) {
-        match walk.next_hit() {
-            Some(_) => ControlFlow::Break(Some(Refs::Unknown)),
-            None => ControlFlow::Continue(false),
+    /// Asks one VMA. Breaks when no further VMA needs asking, with the answer if it is not the
+    /// tally's.
+    fn ask_vma(
+        &mut self,
+        folio: &Folio,
+        vma: &Vma,
+        scan: &mut ReferencedScan,
+    ) -> ControlFlow<Option<Refs>> {
+        let (maps, env) = (self.maps, self.world);
+        let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
+            return ControlFlow::Continue(());
+        };
+        if vma.flags().intersects(VmFlags::NO_RECENCY) {
+            self.cpu.events.vma_skipped += 1;
+            return ControlFlow::Continue(());
         }
-    } else {
-        let query = RefQuery { maps, folio, vma, look_around: maps.lru_gen_settled() };
-        ControlFlow::Continue(clear_young(&mut walk, cpu, &check, &query, scan))
-    };
-    drop(walk);
-    cpu.leave(Rank::PageTable);
-    let mut referenced = found?;
-    if referenced {
-        folio.update_flags(FolioFlags::empty(), FolioFlags::IDLE);
+        let Aging { family, flush } = self.tuning.aging;
+        let mm = maps.mm(vma.mm());
+        if scan.target.is_some_and(|target| !maps.is_within(mm.memcg(), target)) {
+            return ControlFlow::Continue(());
+        }
+        let target = RmapTarget {
+            root: mm.root(),
+            range,
+            pfn: folio.pfn(),
+            nr_pages: folio.nr_pages(),
+            matches: Match::Mapped,
+            lock: LockWhen::Plausible,
+            getter: family.getter(),
+        };
+        let check = YoungCheck { env, family, flush, asid: mm.asid() };
+        self.cpu.enter(Rank::PageTable);
+        let mut walk = MappedWalk::new(env, target);
+        let found = if vma.flags().contains(VmFlags::LOCKED) {
+            see_locked(&mut walk, folio, scan)
+        } else if mm.is_exiting() && is_private_anon(folio) {
+            match walk.next_hit() {
+                Some(_) => ControlFlow::Break(Some(Refs::Unknown)),
+                None => ControlFlow::Continue(false),
+            }
+        } else {
+            let query = RefQuery { folio, vma, look_around: maps.lru_gen_settled() };
+            ControlFlow::Continue(self.clear_young(&mut walk, &check, &query, scan))
+        };
+        drop(walk);
+        self.cpu.leave(Rank::PageTable);
+        let mut referenced = found?;
+        if referenced {
+            folio.update_flags(FolioFlags::empty(), FolioFlags::IDLE);
+        }
+        if folio.flags().contains(FolioFlags::YOUNG) {
+            folio.update_flags(FolioFlags::empty(), FolioFlags::YOUNG);
+            referenced = true;
+        }
+        if referenced {
+            scan.vmas += 1;
+            scan.vm_flags |= vma.flags() - VmFlags::LOCKED;
+        }
+        if scan.mapcount == 0 { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
     }
-    if folio.flags().contains(FolioFlags::YOUNG) {
-        folio.update_flags(FolioFlags::empty(), FolioFlags::YOUNG);
-        referenced = true;
+
+    /// Clears the young bits of the folio's entries in one VMA, run by run; whether any was set.
+    fn clear_young(
+        &mut self,
+        walk: &mut MappedWalk<'e, E>,
+        check: &YoungCheck<'e, E>,
+        query: &RefQuery<'_>,
+        scan: &mut ReferencedScan,
+    ) -> bool {
+        let RefQuery { folio, vma, look_around } = *query;
+        let vma_end = vma.end();
+        let mut referenced = false;
+        let mut seen = 0;
+        while let Some(hit) = walk.next_hit() {
+            let (nr, young) = match hit {
+                Hit::Pmd(addr) => (1, check.pmdp_clear_flush_young_notify(walk.locked(), addr)),
+                Hit::Pte(addr, pte) if E::Format::is_present(pte) => {
+                    let max_nr = max_batch::<E>(folio, vma_end, addr, pte);
+                    let (nr, young) = if look_around {
+                        self.lru_gen_look_around(check, walk, (folio, vma), (addr, pte), max_nr)
+                    } else {
+                        check.clear_flush_young_run(walk.locked(), addr, pte, max_nr)
+                    };
+                    walk.skip(nr);
+                    (nr, young)
+                }
+                Hit::Pte(addr, _) => (1, check.clear_flush_young_secondary(addr)),
+            };
+            referenced |= young;
+            seen += nr;
+            scan.mapcount = scan.mapcount.saturating_sub(nr as u32);
+            if seen >= folio.nr_pages() {
+                break;
+            }
+        }
+        referenced
     }
-    if referenced {
-        scan.vmas += 1;
-        scan.vm_flags |= vma.flags() - VmFlags::LOCKED;
-    }
-    if scan.mapcount == 0 { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
 }
 
 /// Whether the folio is anonymous memory that seems to be mapped by one process only.
@@ -226,49 +264,11 @@ pub(crate) fn maps_whole<E: Env>(
 }
 
 /// What is asked of one VMA.
-struct RefQuery<'a, 'm> {
-    maps: &'a Maps<'m>,
+struct RefQuery<'a> {
     folio: &'a Folio,
     vma: &'a Vma,
     /// The multi-generational LRU looks around young entries, and flushes nothing.
     look_around: bool,
-}
-
-/// Clears the young bits of the folio's entries in one VMA, run by run; whether any was set.
-fn clear_young<'e, E: Env>(
-    walk: &mut MappedWalk<'e, E>,
-    cpu: &mut CpuCtx,
-    check: &YoungCheck<'e, E>,
-    query: &RefQuery<'_, '_>,
-    scan: &mut ReferencedScan,
-) -> bool {
-    let RefQuery { maps, folio, vma, look_around } = *query;
-    let vma_end = vma.end();
-    let mut referenced = false;
-    let mut seen = 0;
-    while let Some(hit) = walk.next_hit() {
-        let (nr, young) = match hit {
-            Hit::Pmd(addr) => (1, check.pmdp_clear_flush_young_notify(walk.locked(), addr)),
-            Hit::Pte(addr, pte) if E::Format::is_present(pte) => {
-                let max_nr = max_batch::<E>(folio, vma_end, addr, pte);
-                let (nr, young) = if look_around {
-                    lru_gen_look_around(maps, cpu, check, walk, folio, vma, (addr, pte), max_nr)
-                } else {
-                    check.clear_flush_young_run(walk.locked(), addr, pte, max_nr)
-                };
-                walk.skip(nr);
-                (nr, young)
-            }
-            Hit::Pte(addr, _) => (1, check.clear_flush_young_secondary(addr)),
-        };
-        referenced |= young;
-        seen += nr;
-        scan.mapcount = scan.mapcount.saturating_sub(nr as u32);
-        if seen >= folio.nr_pages() {
-            break;
-        }
-    }
-    referenced
 }
 
 /// Entries from `addr`, which `pte` maps, to the end of the folio, the VMA or the table.

@@ -1,10 +1,11 @@
 //! Reverse maps: from a mapping's pages to the VMAs that map them.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::FolioFlags;
 use crate::lock::{Lock, WriteGuard};
 use crate::maps::{Maps, NONE};
 use crate::vma::{Vma, VmaId};
-use crate::{CpuCtx, Rank};
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use pageout_paging::{Env, Order};
 
@@ -98,29 +99,28 @@ impl<'m> Maps<'m> {
         let first = self.vma_at(&mapping.head);
         core::iter::successors(first, move |vma| self.vma_at(vma.next_of(kind)))
     }
+}
 
+impl<'e, E: Env> Engine<'e, E> {
     /// Takes the locks of the VMA's reverse maps for writing, the file's first.
-    pub(crate) fn lock_rmaps<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        vma: &Vma,
-    ) -> RmapGuards<'m> {
+    pub(crate) fn lock_rmaps(&mut self, vma: &Vma) -> RmapGuards<'e> {
         let mut take = |rank, id: Option<MappingId>| {
-            cpu.enter(rank);
-            id.map(|id| self.mapping(id).lock.write(|| env.relax()))
+            self.cpu.enter(rank);
+            id.map(|id| self.maps.mapping(id).lock.write(|| self.world.relax()))
         };
         let file = take(Rank::Rmap, vma.file());
         RmapGuards { _file: file, _anon: take(Rank::RmapOfAnon, vma.anon()) }
     }
 
     /// Gives them up.
-    pub(crate) fn unlock_rmaps(cpu: &mut CpuCtx, guards: RmapGuards<'m>) {
+    pub(crate) fn unlock_rmaps(&mut self, guards: RmapGuards<'_>) {
         drop(guards);
-        cpu.leave(Rank::RmapOfAnon);
-        cpu.leave(Rank::Rmap);
+        self.cpu.leave(Rank::RmapOfAnon);
+        self.cpu.leave(Rank::Rmap);
     }
+}
 
+impl<'m> Maps<'m> {
     /// Lists a VMA in both its reverse maps, whose locks are held.
     pub(crate) fn rmap_insert(&self, id: VmaId) {
         let vma = self.vma(id);

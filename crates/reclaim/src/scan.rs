@@ -2,7 +2,6 @@
 
 use crate::memcg::MemcgId;
 use crate::mglru::MAX_NR_ZONES;
-use crate::tuning::Tuning;
 use crate::vmstat::Counter;
 
 /// Pages reclaimed and scanned at a time (`SWAP_CLUSTER_MAX`).
@@ -74,7 +73,6 @@ pub struct ScanControl {
     /// Who reclaims.
     pub agent: Agent,
     /// The variant.
-    pub tuning: Tuning,
     /// Pages examined since it was last set to 0.
     pub nr_scanned: u64,
     /// Pages reclaimed.
@@ -112,7 +110,7 @@ pub(crate) struct ScanState {
 
 impl ScanControl {
     /// A reclaim of `nr_to_reclaim` pages that may do anything and found out nothing yet.
-    pub fn new(target: Option<MemcgId>, nr_to_reclaim: u64, agent: Agent, tuning: Tuning) -> Self {
+    pub fn new(target: Option<MemcgId>, nr_to_reclaim: u64, agent: Agent) -> Self {
         Self {
             target,
             nr_to_reclaim,
@@ -124,7 +122,6 @@ impl ScanControl {
             may_writepage: true,
             ignore_references: false,
             agent,
-            tuning,
             nr_scanned: 0,
             nr_reclaimed: 0,
             state: ScanState::default(),

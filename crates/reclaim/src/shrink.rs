@@ -1,21 +1,20 @@
 //! Scanning one list of one cgroup: what becomes of each folio at its tail.
 
 use crate::decision::FolioRef;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
 use crate::gather::{FREE_BATCH, Gather};
 use crate::list::FolioList;
 use crate::lru::Isolate;
 use crate::lruvec::LruList;
-use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
-use crate::referenced::{Refs, folio_referenced};
+use crate::referenced::Refs;
 use crate::scan::ScanControl;
-use crate::unmap::try_to_unmap;
 use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Submitted, World};
-use crate::{CpuCtx, Rank, cache, swap};
+use crate::{Rank, cache, swap};
 use pageout_paging::{Rules, Stage};
 
 /// What [`shrink_folio_list`] met, in pages (the kernel's `struct reclaim_stat`).
@@ -40,37 +39,38 @@ enum Fate {
 /// Folios that are unmapped before one flush, and stay locked until it is complete.
 const ROUND: usize = FREE_BATCH;
 
-/// Reclaims what can be reclaimed of isolated folios (Linux 7.3.4): pages freed, and the rejects,
-/// which the caller puts back. Nothing is owed for them any more.
-pub(crate) fn shrink_folio_list<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    mut list: FolioList,
-    sc: &mut ScanControl,
-    stat: &mut ReclaimStat,
-) -> (u64, FolioList) {
-    let (gather, rejects) = (Gather::new(maps, world), FolioList::default());
-    let mut shrink = Shrink { maps, world, sc, stat, gather, rejects, nr_reclaimed: 0 };
-    loop {
-        shrink.round(cpu, &mut list);
-        world.enter(Stage::Free);
-        if list.len == 0 {
-            break;
+impl<W: World> Engine<'_, W> {
+    /// Reclaims what can be reclaimed of isolated folios (Linux 7.3.4): pages freed, and the
+    /// rejects, which the caller puts back. Nothing is owed for them any more.
+    pub(crate) fn shrink_folio_list(
+        &mut self,
+        mut list: FolioList,
+        sc: &mut ScanControl,
+        stat: &mut ReclaimStat,
+    ) -> (u64, FolioList) {
+        let world = self.world;
+        let (gather, rejects) = (Gather::new(self), FolioList::default());
+        let mut shrink = Shrink { engine: self, sc, stat, gather, rejects, nr_reclaimed: 0 };
+        loop {
+            shrink.round(&mut list);
+            world.enter(Stage::Free);
+            if list.len == 0 {
+                break;
+            }
+            shrink.gather.settle(shrink.engine);
         }
-        shrink.gather.settle(cpu);
+        let Shrink { gather, nr_reclaimed, rejects, .. } = shrink;
+        gather.finish(self);
+        world.enter(Stage::Other);
+        (nr_reclaimed, rejects)
     }
-    shrink.gather.finish(cpu);
-    world.enter(Stage::Other);
-    (shrink.nr_reclaimed, shrink.rejects)
 }
 
-struct Shrink<'a, 'm, W: World> {
-    maps: &'a Maps<'m>,
-    world: &'a W,
+struct Shrink<'a, 'e, W: World> {
+    engine: &'a mut Engine<'e, W>,
     sc: &'a mut ScanControl,
     stat: &'a mut ReclaimStat,
-    gather: Gather<'a, 'm, W>,
+    gather: Gather<'e, W>,
     rejects: FolioList,
     nr_reclaimed: u64,
 }
@@ -89,14 +89,14 @@ impl<W: World> Shrink<'_, '_, W> {
     /// one starts to write them out, and no fault maps another page in their place. The second half
     /// waits for no other folio's lock. Kernels unlock each folio, and forget those that they will
     /// free, with the flush still owed (Linux 7.3.4, shrink_folio_list).
-    fn round(&mut self, cpu: &mut CpuCtx, list: &mut FolioList) {
+    fn round(&mut self, list: &mut FolioList) {
         let mut held = [(FolioId(0), 0); ROUND];
         let mut nr = 0;
-        cpu.enter(Rank::Folio);
+        self.engine.cpu.enter(Rank::Folio);
         while nr < ROUND
-            && let Some(id) = list.pop(self.maps)
+            && let Some(id) = list.pop(self.engine.maps)
         {
-            match self.begin(cpu, id) {
+            match self.begin(id) {
                 Begun::Decided(fate) => self.sort(id, fate),
                 Begun::Unmapped(refs) => {
                     held[nr] = (id, refs);
@@ -105,24 +105,23 @@ impl<W: World> Shrink<'_, '_, W> {
             }
         }
         for (id, refs) in &held[..nr] {
-            let guard = self.maps.folio(*id).still_locked();
-            let fate = self.end(cpu, guard, *id, *refs);
+            let guard = self.engine.maps.folio(*id).still_locked();
+            let fate = self.end(guard, *id, *refs);
             self.sort(*id, fate);
         }
-        cpu.leave(Rank::Folio);
+        self.engine.cpu.leave(Rank::Folio);
     }
 
-    fn begin(&mut self, cpu: &mut CpuCtx, id: FolioId) -> Begun {
-        let Some(guard) = self.maps.folio(id).try_lock() else {
+    fn begin(&mut self, id: FolioId) -> Begun {
+        let Some(guard) = self.engine.maps.folio(id).try_lock() else {
             return Begun::Decided(Fate::Kept);
         };
-        if let Some(fate) = self.judge(cpu, &guard, id) {
+        if let Some(fate) = self.judge(&guard, id) {
             return Begun::Decided(fate);
         }
         let mut refs = 0;
         if guard.folio().mapcount() > 0 {
-            let how = self.sc.tuning.unmapping;
-            let done = try_to_unmap(self.maps, self.world, cpu, &guard, how, &mut self.gather);
+            let done = self.engine.try_to_unmap(&guard, &mut self.gather);
             refs = done.refs;
         }
         guard.stay_locked();
@@ -131,26 +130,26 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Puts a folio where its fate has it.
     fn sort(&mut self, id: FolioId, fate: Fate) {
-        let folio = self.maps.folio(id);
+        let folio = self.engine.maps.folio(id);
         let nr = folio.nr_pages() as u64;
         match fate {
             Fate::Freed => {
                 self.nr_reclaimed += nr;
                 self.gather.free_after(id);
             }
-            Fate::Kept => self.rejects.push(self.maps, id),
+            Fate::Kept => self.rejects.push(self.engine.maps, id),
             Fate::Activated => {
                 if !folio.flags().contains(FolioFlags::MLOCKED) {
                     folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
                     self.stat.nr_activate += nr;
                 }
-                self.rejects.push(self.maps, id);
+                self.rejects.push(self.engine.maps, id);
             }
         }
     }
 
     /// Decides on a locked folio; none if it is to be unmapped and freed.
-    fn judge(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> Option<Fate> {
+    fn judge(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Option<Fate> {
         let folio = guard.folio();
         let flags = folio.flags();
         self.sc.nr_scanned += folio.nr_pages() as u64;
@@ -173,7 +172,7 @@ impl<W: World> Shrink<'_, '_, W> {
         }
         let decision = match self.sc.ignore_references {
             true => FolioRef::Reclaim,
-            false => self.check_references(cpu, guard, id),
+            false => self.check_references(guard, id),
         };
         match decision {
             FolioRef::Activate => Some(Fate::Activated),
@@ -183,20 +182,19 @@ impl<W: World> Shrink<'_, '_, W> {
             {
                 Some(self.leave_to_flusher(folio))
             }
-            FolioRef::Reclaim => self.prepare(cpu, guard, id),
+            FolioRef::Reclaim => self.prepare(guard, id),
         }
     }
 
-    fn check_references(&self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> FolioRef {
-        self.world.enter(Stage::RmapWalk);
-        let (target, aging) = (self.sc.target, self.sc.tuning.aging);
-        let found = folio_referenced(self.maps, self.world, cpu, id, Some(guard), target, aging);
-        self.maps.check_references(guard, found)
+    fn check_references(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> FolioRef {
+        self.engine.world.enter(Stage::RmapWalk);
+        let found = self.engine.folio_referenced(id, Some(guard), self.sc.target);
+        self.engine.maps.check_references(guard, found)
     }
 
     /// Gives anonymous memory its place in swap; what becomes of the folio if it is not to be
     /// unmapped.
-    fn prepare(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId) -> Option<Fate> {
+    fn prepare(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Option<Fate> {
         let folio = guard.folio();
         let anon = FolioFlags::ANON | FolioFlags::SWAPBACKED;
         if folio.flags() & (anon | FolioFlags::SWAPCACHE) != anon {
@@ -205,21 +203,21 @@ impl<W: World> Shrink<'_, '_, W> {
         if folio.freeze(1) {
             return Some(Fate::Freed); // its process gave it up meanwhile
         }
-        if !self.sc.may_swap || self.maps.free_slots() == 0 {
+        if !self.sc.may_swap || self.engine.maps.free_slots() == 0 {
             return Some(Fate::Kept);
         }
-        let added = swap::add_to_swap(self.maps, self.world, cpu, guard, id);
+        let added = self.engine.add_to_swap(guard, id);
         (!added).then_some(Fate::Activated)
     }
 
     /// Writes an unmapped folio if it must be, takes it out of its index, and unlocks it. One that
     /// some entry still maps is kept.
-    fn end(&mut self, cpu: &mut CpuCtx, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
+    fn end(&mut self, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
         let mut fate = (guard.folio().mapcount() > 0).then_some(Fate::Activated);
         if fate.is_none() && guard.is_dirty() {
             fate = self.clean(&guard, id, refs);
         }
-        let fate = fate.unwrap_or_else(|| self.remove(cpu, &guard, id, refs));
+        let fate = fate.unwrap_or_else(|| self.remove(&guard, id, refs));
         if !matches!(fate, Fate::Freed) {
             if refs > 0 {
                 let last = guard.folio().put(refs);
@@ -235,7 +233,7 @@ impl<W: World> Shrink<'_, '_, W> {
     /// Completes what is owed for the folios of this round.
     fn flush(&mut self) {
         if self.gather.is_owing() {
-            self.world.enter(Stage::Flush);
+            self.engine.world.enter(Stage::Flush);
             self.gather.flush();
         }
     }
@@ -259,9 +257,9 @@ impl<W: World> Shrink<'_, '_, W> {
             return Some(Fate::Kept);
         }
         folio.note_use(Recency::RECLAIM, Recency::NONE);
-        self.world.enter(Stage::Flush);
+        self.engine.world.enter(Stage::Flush);
         let submitted = self.gather.write_out(guard, id);
-        self.world.enter(Stage::Other);
+        self.engine.world.enter(Stage::Other);
         self.count(folio, Counter::NrVmscanWrite);
         if folio.flags().contains(FolioFlags::SWAPCACHE) && submitted != Submitted::Failed {
             self.count(folio, Counter::Pswpout);
@@ -270,11 +268,11 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Takes a clean, unmapped folio from whoever could still find it, unless someone holds it.
-    fn remove(&mut self, cpu: &mut CpuCtx, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
+    fn remove(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
         if <W::Rules as Rules>::flush_before_remove() {
             self.flush();
         }
-        self.world.enter(Stage::CacheRemoval);
+        self.engine.world.enter(Stage::CacheRemoval);
         let folio = guard.folio();
         let lazyfree = folio.flags() & (FolioFlags::ANON | FolioFlags::SWAPBACKED);
         let freed = if lazyfree == FolioFlags::ANON {
@@ -283,22 +281,16 @@ impl<W: World> Shrink<'_, '_, W> {
                 true
             }
         } else {
-            self.remove_mapping(cpu, guard, id, 2 + refs)
+            self.remove_mapping(guard, id, 2 + refs)
         };
         if freed { Fate::Freed } else { Fate::Kept }
     }
 
     /// Drops all `expected` references at once, under the lock that finding the folio takes, and
     /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping).
-    fn remove_mapping(
-        &mut self,
-        cpu: &mut CpuCtx,
-        guard: &FolioGuard<'_>,
-        id: FolioId,
-        expected: u32,
-    ) -> bool {
-        let (maps, folio) = (self.maps, guard.folio());
-        let locked = maps.lock_index(self.world, cpu);
+    fn remove_mapping(&mut self, guard: &FolioGuard<'_>, id: FolioId, expected: u32) -> bool {
+        let (maps, folio) = (self.engine.maps, guard.folio());
+        let locked = self.engine.lock_index();
         let mut frozen = folio.freeze(expected);
         // A dirty entry taken out by whoever dropped a reference just before.
         if frozen && guard.is_dirty() {
@@ -313,12 +305,12 @@ impl<W: World> Shrink<'_, '_, W> {
                 cache::unlink(maps, &locked, id, shadow);
             }
         }
-        Maps::unlock_index(cpu, locked);
+        self.engine.unlock_index(locked);
         frozen
     }
 
     fn count(&self, folio: &Folio, counter: Counter) {
-        let vmstat = &self.maps.memcg(folio.memcg()).vmstat;
+        let vmstat = &self.engine.maps.memcg(folio.memcg()).vmstat;
         vmstat.add(counter, folio.nr_pages() as u64);
     }
 }
@@ -329,85 +321,83 @@ fn is_file(folio: &Folio) -> bool {
     !folio.flags().contains(FolioFlags::SWAPBACKED)
 }
 
-/// Reclaims from the tail of an inactive list: pages freed (Linux 7.3.4).
-pub(crate) fn shrink_inactive_list<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    memcg: MemcgId,
-    list: LruList,
-    nr_to_scan: u64,
-    sc: &mut ScanControl,
-) -> u64 {
-    let mut isolated = FolioList::default();
-    world.enter(Stage::Isolate);
-    let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
-    let seen = maps.isolate(world, cpu, what, &mut isolated);
-    let vmstat = &maps.memcg(memcg).vmstat;
-    let [scan, steal, rotate] = match list.is_file() {
-        true => [Counter::PgscanFile, Counter::PgstealFile, Counter::PgrotateFile],
-        false => [Counter::PgscanAnon, Counter::PgstealAnon, Counter::PgrotateAnon],
-    };
-    vmstat.add(sc.agent.pgscan(), seen.scanned);
-    vmstat.add(scan, seen.scanned);
-    if seen.taken == 0 {
-        return 0;
-    }
-    let mut stat = ReclaimStat::default();
-    let (nr_reclaimed, mut rejects) = shrink_folio_list(maps, world, cpu, isolated, sc, &mut stat);
-    maps.putback(world, cpu, &mut rejects);
-    vmstat.add(sc.agent.pgsteal(), nr_reclaimed);
-    vmstat.add(steal, nr_reclaimed);
-    vmstat.add(Counter::Pgactivate, stat.nr_activate);
-    vmstat.add(rotate, seen.scanned - nr_reclaimed);
-    // Nothing but dirty folios that no one writes: the flushers are behind.
-    if stat.nr_unqueued_dirty == seen.taken {
-        cpu.events.wakeup_flusher += 1;
-    }
-    nr_reclaimed
-}
-
-/// Moves folios from the tail of an active list to the inactive one, but for executable pages of
-/// files that are in use: pages moved (Linux 7.3.4).
-pub(crate) fn shrink_active_list<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    memcg: MemcgId,
-    list: LruList,
-    nr_to_scan: u64,
-    sc: &mut ScanControl,
-) -> u64 {
-    let mut isolated = FolioList::default();
-    world.enter(Stage::Isolate);
-    let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
-    let seen = maps.isolate(world, cpu, what, &mut isolated);
-    world.enter(Stage::RmapWalk);
-    let mut settled = FolioList::default();
-    let (mut nr_rotated, mut nr_deactivated) = (0, 0);
-    let aging = sc.tuning.aging;
-    while let Some(id) = isolated.pop(maps) {
-        let folio = maps.folio(id);
-        let nr = folio.nr_pages() as u64;
-        if !folio.flags().contains(FolioFlags::MLOCKED) {
-            let found = folio_referenced(maps, world, cpu, id, None, sc.target, aging);
-            let used = found.refs != Refs::Vmas(0);
-            if used && found.vm_flags.contains(VmFlags::EXEC) && is_file(folio) {
-                nr_rotated += nr;
-            } else {
-                folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
-                folio.note_use(Recency::WORKINGSET, Recency::NONE);
-                nr_deactivated += nr;
-            }
+impl<W: World> Engine<'_, W> {
+    /// Reclaims from the tail of an inactive list: pages freed (Linux 7.3.4).
+    pub(crate) fn shrink_inactive_list(
+        &mut self,
+        memcg: MemcgId,
+        list: LruList,
+        nr_to_scan: u64,
+        sc: &mut ScanControl,
+    ) -> u64 {
+        let mut isolated = FolioList::default();
+        self.world.enter(Stage::Isolate);
+        let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
+        let seen = self.isolate(what, &mut isolated);
+        let vmstat = &self.maps.memcg(memcg).vmstat;
+        let [scan, steal, rotate] = match list.is_file() {
+            true => [Counter::PgscanFile, Counter::PgstealFile, Counter::PgrotateFile],
+            false => [Counter::PgscanAnon, Counter::PgstealAnon, Counter::PgrotateAnon],
+        };
+        vmstat.add(sc.agent.pgscan(), seen.scanned);
+        vmstat.add(scan, seen.scanned);
+        if seen.taken == 0 {
+            return 0;
         }
-        settled.push(maps, id);
+        let mut stat = ReclaimStat::default();
+        let (nr_reclaimed, mut rejects) = self.shrink_folio_list(isolated, sc, &mut stat);
+        self.putback(&mut rejects);
+        vmstat.add(sc.agent.pgsteal(), nr_reclaimed);
+        vmstat.add(steal, nr_reclaimed);
+        vmstat.add(Counter::Pgactivate, stat.nr_activate);
+        vmstat.add(rotate, seen.scanned - nr_reclaimed);
+        // Nothing but dirty folios that no one writes: the flushers are behind.
+        if stat.nr_unqueued_dirty == seen.taken {
+            self.cpu.events.wakeup_flusher += 1;
+        }
+        nr_reclaimed
     }
-    world.enter(Stage::Other);
-    maps.putback(world, cpu, &mut settled);
-    let vmstat = &maps.memcg(memcg).vmstat;
-    vmstat.add(Counter::Pgrefill, seen.scanned);
-    vmstat.add(Counter::Pgdeactivate, nr_deactivated);
-    let rotate = if list.is_file() { Counter::PgrotateFile } else { Counter::PgrotateAnon };
-    vmstat.add(rotate, nr_rotated);
-    nr_deactivated
+
+    /// Moves folios from the tail of an active list to the inactive one, but for executable pages
+    /// of files that are in use: pages moved (Linux 7.3.4).
+    pub(crate) fn shrink_active_list(
+        &mut self,
+        memcg: MemcgId,
+        list: LruList,
+        nr_to_scan: u64,
+        sc: &mut ScanControl,
+    ) -> u64 {
+        let (maps, world) = (self.maps, self.world);
+        let mut isolated = FolioList::default();
+        world.enter(Stage::Isolate);
+        let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
+        let seen = self.isolate(what, &mut isolated);
+        world.enter(Stage::RmapWalk);
+        let mut settled = FolioList::default();
+        let (mut nr_rotated, mut nr_deactivated) = (0, 0);
+        while let Some(id) = isolated.pop(maps) {
+            let folio = maps.folio(id);
+            let nr = folio.nr_pages() as u64;
+            if !folio.flags().contains(FolioFlags::MLOCKED) {
+                let found = self.folio_referenced(id, None, sc.target);
+                let used = found.refs != Refs::Vmas(0);
+                if used && found.vm_flags.contains(VmFlags::EXEC) && is_file(folio) {
+                    nr_rotated += nr;
+                } else {
+                    folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
+                    folio.note_use(Recency::WORKINGSET, Recency::NONE);
+                    nr_deactivated += nr;
+                }
+            }
+            settled.push(maps, id);
+        }
+        world.enter(Stage::Other);
+        self.putback(&mut settled);
+        let vmstat = &maps.memcg(memcg).vmstat;
+        vmstat.add(Counter::Pgrefill, seen.scanned);
+        vmstat.add(Counter::Pgdeactivate, nr_deactivated);
+        let rotate = if list.is_file() { Counter::PgrotateFile } else { Counter::PgrotateAnon };
+        vmstat.add(rotate, nr_rotated);
+        nr_deactivated
+    }
 }

@@ -1,10 +1,11 @@
 //! Counters as text: `memory.stat`, `memory.events` and `/proc/vmstat`.
 
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::vmstat::Counter;
+use crate::world::World;
 use core::fmt;
 use pageout_paging::{Env, Format};
 
@@ -21,21 +22,17 @@ impl LruList {
     }
 }
 
-impl Maps<'_> {
+impl<E: Env> Engine<'_, E> {
     /// A counter of a cgroup and all below it.
-    pub fn counter<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        counter: Counter,
-    ) -> u64 {
-        let tree = self.lock_tree(env, cpu);
-        let sum = self.sum(memcg, counter);
-        self.unlock_tree(cpu, tree);
+    pub fn counter(&mut self, memcg: MemcgId, counter: Counter) -> u64 {
+        let tree = self.lock_tree();
+        let sum = self.maps.sum(memcg, counter);
+        self.unlock_tree(tree);
         sum
     }
+}
 
+impl Maps<'_> {
     /// Sums a counter over a subtree, of which parts may be taken between two changes of one
     /// page: a state never sums to less than 0. The caller holds the tree's lock.
     #[inline]
@@ -44,25 +41,23 @@ impl Maps<'_> {
         let sum = each.fold(0, u64::wrapping_add);
         if (sum as i64) < 0 { 0 } else { sum }
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Writes a cgroup's `memory.stat`: what exists here of the kernel's lines, in its order (Linux
     /// 7.3.4, `memory_stat_format`). Amounts are bytes, events pages.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn memory_stat<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        out: &mut impl fmt::Write,
-    ) -> fmt::Result {
-        let tree = self.lock_tree(env, cpu);
-        let done = self.write_memory_stat(memcg, E::Format::PAGE_SHIFT, out);
-        self.unlock_tree(cpu, tree);
+    pub fn memory_stat(&mut self, memcg: MemcgId, out: &mut impl fmt::Write) -> fmt::Result {
+        let tree = self.lock_tree();
+        let done = self.maps.write_memory_stat(memcg, E::Format::PAGE_SHIFT, out);
+        self.unlock_tree(tree);
         done
     }
+}
 
+impl Maps<'_> {
     fn write_memory_stat(
         &self,
         memcg: MemcgId,
@@ -87,42 +82,35 @@ impl Maps<'_> {
         }
         Ok(())
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Writes a cgroup's `memory.events`: calls, of it and all below (Linux 7.3.4,
     /// `__memory_events_show`).
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn memory_events<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        out: &mut impl fmt::Write,
-    ) -> fmt::Result {
+    pub fn memory_events(&mut self, memcg: MemcgId, out: &mut impl fmt::Write) -> fmt::Result {
         for event in EVENTS {
-            writeln!(out, "{} {}", event.name(), self.counter(env, cpu, memcg, event))?;
+            writeln!(out, "{} {}", event.name(), self.counter(memcg, event))?;
         }
         Ok(())
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Writes what exists here of the machine's `/proc/vmstat`, in the kernel's order (Linux
     /// 7.3.4, `vmstat_text`). All in pages.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn vmstat<W: crate::World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        out: &mut impl fmt::Write,
-    ) -> fmt::Result {
-        writeln!(out, "nr_free_pages {}", world.free_pages())?;
+    pub fn vmstat(&mut self, out: &mut impl fmt::Write) -> fmt::Result {
+        writeln!(out, "nr_free_pages {}", self.world.free_pages())?;
         for list in LruList::ALL {
-            writeln!(out, "nr_{} {}", list.name(), self.lru_size(MemcgId::ROOT, list))?;
+            writeln!(out, "nr_{} {}", list.name(), self.maps.lru_size(MemcgId::ROOT, list))?;
         }
         for counter in Counter::ALL.into_iter().filter(|counter| !EVENTS.contains(counter)) {
-            let sum = self.counter(world, cpu, MemcgId::ROOT, counter);
+            let sum = self.counter(MemcgId::ROOT, counter);
             writeln!(out, "{} {sum}", counter.name())?;
         }
         Ok(())
@@ -131,8 +119,10 @@ impl Maps<'_> {
 
 const PGSTEAL: [Counter; 3] =
     [Counter::PgstealKswapd, Counter::PgstealDirect, Counter::PgstealProactive];
+
 const PGSCAN: [Counter; 3] =
     [Counter::PgscanKswapd, Counter::PgscanDirect, Counter::PgscanProactive];
+
 const EVENTS: [Counter; 3] = [Counter::EventLow, Counter::EventMax, Counter::EventOom];
 
 const BEFORE_TOTALS: [Counter; 13] = [

@@ -3,8 +3,8 @@
 //! A slot is in use while an entry names it or the swap cache has a folio for it. A folio of
 //! several pages has as many slots in a row.
 
-use crate::CpuCtx;
 use crate::cache::{Exists, Locked};
+use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::maps::{Maps, NONE};
 use crate::memcg::MemcgId;
@@ -92,34 +92,31 @@ impl Maps<'_> {
     }
 }
 
-/// Gives a locked anonymous folio that is not in the swap cache slots of its own and puts it there:
-/// the cache takes a reference, and the folio is dirty, since its slots hold nothing yet. False if
-/// there are not so many free slots in a row.
-pub fn add_to_swap<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    guard: &FolioGuard<'_>,
-    id: FolioId,
-) -> bool {
-    let folio = guard.folio();
-    debug_assert!(!folio.flags().contains(FolioFlags::SWAPCACHE), "in the swap cache once");
-    let nr = folio.nr_pages();
-    let locked = maps.lock_index(env, cpu);
-    let first = find_free(maps, nr);
-    if let Some(slot) = first {
-        for slot in maps.slots_at(slot, nr) {
-            slot.memcg.store(folio.memcg().0, Relaxed);
-            slot.folio.store(id.0, Relaxed);
+impl<E: Env> Engine<'_, E> {
+    /// Gives a locked anonymous folio that is not in the swap cache slots of its own and puts it
+    /// there: the cache takes a reference, and the folio is dirty, since its slots hold nothing
+    /// yet. False if there are not so many free slots in a row.
+    pub fn add_to_swap(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
+        let maps = self.maps;
+        let folio = guard.folio();
+        debug_assert!(!folio.flags().contains(FolioFlags::SWAPCACHE), "in the swap cache once");
+        let nr = folio.nr_pages();
+        let locked = self.lock_index();
+        let first = find_free(maps, nr);
+        if let Some(slot) = first {
+            for slot in maps.slots_at(slot, nr) {
+                slot.memcg.store(folio.memcg().0, Relaxed);
+                slot.folio.store(id.0, Relaxed);
+            }
+            let left = maps.free_slots.load(Relaxed) - nr as u32;
+            maps.free_slots.store(left, Relaxed);
+            folio.set_swap(slot);
+            folio.get(1);
+            guard.set(FolioFlags::SWAPCACHE | FolioFlags::DIRTY);
         }
-        let left = maps.free_slots.load(Relaxed) - nr as u32;
-        maps.free_slots.store(left, Relaxed);
-        folio.set_swap(slot);
-        folio.get(1);
-        guard.set(FolioFlags::SWAPCACHE | FolioFlags::DIRTY);
+        self.unlock_index(locked);
+        first.is_some()
     }
-    Maps::unlock_index(cpu, locked);
-    first.is_some()
 }
 
 /// `nr` free slots in a row, aligned to their number, from where the last search ended on.
@@ -135,111 +132,109 @@ fn find_free(maps: &Maps<'_>, nr: usize) -> Option<SwapSlot> {
     Some(SwapSlot(first as u32))
 }
 
-/// Counts one more entry for each of `nr` slots that are in use; false, and nothing changed, if one
-/// of them has as many as can be counted (ENOMEM).
-pub fn dup<E: Env>(maps: &Maps<'_>, env: &E, cpu: &mut CpuCtx, slot: SwapSlot, nr: usize) -> bool {
-    let locked = maps.lock_index(env, cpu);
-    let slots = maps.slots_at(slot, nr);
-    let room = slots.iter().all(|slot| slot.entries.load(Relaxed) < u16::MAX);
-    if room {
-        for slot in slots {
-            debug_assert!(!slot.is_free(), "a slot that an entry is to name is in use");
-            slot.entries.store(slot.entries.load(Relaxed) + 1, Relaxed);
+impl<E: Env> Engine<'_, E> {
+    /// Counts one more entry for each of `nr` slots that are in use; false, and nothing changed, if
+    /// one of them has as many as can be counted (ENOMEM).
+    pub fn swap_dup_entries(&mut self, slot: SwapSlot, nr: usize) -> bool {
+        let locked = self.lock_index();
+        let slots = self.maps.slots_at(slot, nr);
+        let room = slots.iter().all(|slot| slot.entries.load(Relaxed) < u16::MAX);
+        if room {
+            for slot in slots {
+                debug_assert!(!slot.is_free(), "a slot that an entry is to name is in use");
+                slot.entries.store(slot.entries.load(Relaxed) + 1, Relaxed);
+            }
         }
+        self.unlock_index(locked);
+        room
     }
-    Maps::unlock_index(cpu, locked);
-    room
-}
 
-/// Counts one entry less for each of `nr` slots, and frees those that nothing uses any more.
-pub fn free_entries<E: Env>(maps: &Maps<'_>, env: &E, cpu: &mut CpuCtx, slot: SwapSlot, nr: usize) {
-    let locked = maps.lock_index(env, cpu);
-    for slot in maps.slots_at(slot, nr) {
-        let entries = slot.entries.load(Relaxed);
-        assert!(entries > 0, "an entry that is taken out was counted");
-        slot.entries.store(entries - 1, Relaxed);
-        if slot.is_free() {
-            maps.release_slot(slot);
+    /// Counts one entry less for each of `nr` slots, and frees those that nothing uses any more.
+    pub fn swap_put_entries(&mut self, slot: SwapSlot, nr: usize) {
+        let maps = self.maps;
+        let locked = self.lock_index();
+        for slot in maps.slots_at(slot, nr) {
+            let entries = slot.entries.load(Relaxed);
+            assert!(entries > 0, "an entry that is taken out was counted");
+            slot.entries.store(entries - 1, Relaxed);
+            if slot.is_free() {
+                maps.release_slot(slot);
+            }
         }
+        self.unlock_index(locked);
     }
-    Maps::unlock_index(cpu, locked);
-}
 
-/// The folio that the swap cache has for a slot, with a reference that the caller gives up. Its
-/// page is the one at the slot's distance from [`Folio::swap`](crate::Folio::swap).
-pub fn find<E: Env>(maps: &Maps<'_>, env: &E, cpu: &mut CpuCtx, slot: SwapSlot) -> Option<FolioId> {
-    let locked = maps.lock_index(env, cpu);
-    let id = maps.slots[slot.0 as usize].folio.load(Relaxed);
-    let found = (id != NONE && maps.folio(FolioId(id)).try_get()).then_some(FolioId(id));
-    Maps::unlock_index(cpu, locked);
-    found
-}
+    /// The folio that the swap cache has for a slot, with a reference that the caller gives up. Its
+    /// page is the one at the slot's distance from [`Folio::swap`](crate::Folio::swap).
+    pub fn swap_cache_get_folio(&mut self, slot: SwapSlot) -> Option<FolioId> {
+        let maps = self.maps;
+        let locked = self.lock_index();
+        let id = maps.slots[slot.0 as usize].folio.load(Relaxed);
+        let found = (id != NONE && maps.folio(FolioId(id)).try_get()).then_some(FolioId(id));
+        self.unlock_index(locked);
+        found
+    }
 
-/// Puts a locked folio into the swap cache, to be filled from the slots that entries name: the
-/// cache takes a reference. The shadow of what was last evicted there, forgotten hereby.
-///
-/// # Errors
-/// [`Exists`] if the cache has a folio for one of them, or no entry names it any more; nothing is
-/// changed then.
-pub fn insert<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    guard: &FolioGuard<'_>,
-    id: FolioId,
-    slot: SwapSlot,
-) -> Result<Option<Shadow>, Exists> {
-    let folio = guard.folio();
-    let slots = maps.slots_at(slot, folio.nr_pages());
-    let locked = maps.lock_index(env, cpu);
-    let awaited = |slot: &Slot| slot.folio.load(Relaxed) == NONE && !slot.is_free();
-    let done = if slots.iter().all(awaited) {
-        let mut shadow = None;
-        for slot in slots {
-            slot.folio.store(id.0, Relaxed);
-            shadow = NonZeroU64::new(slot.shadow.load(Relaxed)).map(Shadow).or(shadow);
-            slot.shadow.store(0, Relaxed);
+    /// Puts a locked folio into the swap cache, to be filled from the slots that entries name: the
+    /// cache takes a reference. The shadow of what was last evicted there, forgotten hereby.
+    ///
+    /// # Errors
+    /// [`Exists`] if the cache has a folio for one of them, or no entry names it any more; nothing
+    /// is changed then.
+    pub fn swap_cache_add_folio(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        id: FolioId,
+        slot: SwapSlot,
+    ) -> Result<Option<Shadow>, Exists> {
+        let folio = guard.folio();
+        let slots = self.maps.slots_at(slot, folio.nr_pages());
+        let locked = self.lock_index();
+        let awaited = |slot: &Slot| slot.folio.load(Relaxed) == NONE && !slot.is_free();
+        let done = if slots.iter().all(awaited) {
+            let mut shadow = None;
+            for slot in slots {
+                slot.folio.store(id.0, Relaxed);
+                shadow = NonZeroU64::new(slot.shadow.load(Relaxed)).map(Shadow).or(shadow);
+                slot.shadow.store(0, Relaxed);
+            }
+            folio.set_swap(slot);
+            folio.get(1);
+            guard.set(FolioFlags::SWAPCACHE);
+            Ok(shadow)
+        } else {
+            Err(Exists)
+        };
+        self.unlock_index(locked);
+        done
+    }
+
+    /// Takes a locked folio out of the swap cache and frees its slots, unless entries name them or
+    /// it is being written there. It is dirty then, and the cache's reference given up. True if it
+    /// is in the cache no more. The caller holds a reference.
+    pub fn try_to_free_swap(&mut self, guard: &FolioGuard<'_>) -> bool {
+        let maps = self.maps;
+        let folio = guard.folio();
+        if !folio.flags().contains(FolioFlags::SWAPCACHE) {
+            return true;
         }
-        folio.set_swap(slot);
-        folio.get(1);
-        guard.set(FolioFlags::SWAPCACHE);
-        Ok(shadow)
-    } else {
-        Err(Exists)
-    };
-    Maps::unlock_index(cpu, locked);
-    done
-}
-
-/// Takes a locked folio out of the swap cache and frees its slots, unless entries name them or it
-/// is being written there. It is dirty then, and the cache's reference given up. True if it is in
-/// the cache no more. The caller holds a reference.
-pub fn try_to_free_swap<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    guard: &FolioGuard<'_>,
-) -> bool {
-    let folio = guard.folio();
-    if !folio.flags().contains(FolioFlags::SWAPCACHE) {
-        return true;
+        if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
+            return false;
+        }
+        let locked = self.lock_index();
+        let slots = maps.slots_at(folio.swap(), folio.nr_pages());
+        let free = slots.iter().all(|slot| slot.entries.load(Relaxed) == 0);
+        if free {
+            unlink(maps, &locked, guard, None);
+            guard.set(FolioFlags::DIRTY);
+        }
+        self.unlock_index(locked);
+        if free {
+            let last = folio.put(1);
+            debug_assert!(!last, "the caller holds a reference");
+        }
+        free
     }
-    if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
-        return false;
-    }
-    let locked = maps.lock_index(env, cpu);
-    let slots = maps.slots_at(folio.swap(), folio.nr_pages());
-    let free = slots.iter().all(|slot| slot.entries.load(Relaxed) == 0);
-    if free {
-        unlink(maps, &locked, guard, None);
-        guard.set(FolioFlags::DIRTY);
-    }
-    Maps::unlock_index(cpu, locked);
-    if free {
-        let last = folio.put(1);
-        debug_assert!(!last, "the caller holds a reference");
-    }
-    free
 }
 
 /// Takes a locked folio out of the swap cache, leaving a shadow in slots that entries name and

@@ -2,6 +2,8 @@
 
 use crate::referenced::Aging;
 use pageout_paging::contig::Getter;
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::young::Family;
 
 /// How many entries are taken out at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,9 +64,8 @@ pub enum Thp {
     Always,
 }
 
-/// All that a variant decides. Nothing of it has a default. The cheapest is
-/// [`Family::Line`](pageout_paging::young::Family::Line) with entries unmapped in batches that are
-/// read as they stand ([`Getter::Raw`]); the other choices are what kernels do and did, to compare.
+/// All that a variant decides. An embedder takes [`Tuning::cheapest`]; the other choices are what
+/// kernels do and did, to compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
     /// How young bits are checked.
@@ -73,4 +74,20 @@ pub struct Tuning {
     pub unmapping: Unmapping,
     /// How large the folios are that faults make for anonymous memory.
     pub thp: Thp,
+}
+
+impl Tuning {
+    /// Young bits a cache line at a time, entries unmapped in batches that are read as they stand,
+    /// other CPUs told once a batch, no huge pages. `flush` is the architecture's.
+    pub const fn cheapest(flush: FlushPolicy) -> Self {
+        Self {
+            aging: Aging { family: Family::Line, flush },
+            unmapping: Unmapping {
+                by: UnmapBy::Batched,
+                read: Getter::Raw,
+                shootdown: ShootdownWhen::Deferred,
+            },
+            thp: Thp::Never,
+        }
+    }
 }

@@ -1,17 +1,16 @@
 //! `try_to_unmap`: takes out every entry that maps a folio, in the fewest operations that are
 //! sound, and leaves behind what says where the content went.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::gather::Gather;
-use crate::maps::Maps;
 use crate::mm::Mm;
 use crate::referenced::{maps_whole, max_batch};
 use crate::space::pages;
-use crate::swap;
-use crate::tuning::{ShootdownWhen, UnmapBy, Unmapping};
+use crate::tuning::{ShootdownWhen, UnmapBy};
 use crate::vma::{VmFlags, Vma};
 use crate::world::World;
-use crate::{CpuCtx, Rank};
 use core::mem;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Acquire;
@@ -22,7 +21,7 @@ use pageout_paging::pte::{Moving, SwapEntry, SwapKind};
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Stage, Table, VirtAddr, tlb};
 
-/// What [`try_to_unmap`] did.
+/// What [`Engine::try_to_unmap`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "the references are the caller's to give up"]
 pub struct Unmapped {
@@ -54,72 +53,63 @@ impl Leaves {
     }
 }
 
-/// Takes out the entries that map a locked folio, of which the caller holds a reference (Linux
-/// 7.3.4, try_to_unmap). The flush is the gather's; dirty bits go to the folio. An anonymous folio
-/// that is not given up lazily must be in the swap cache.
-pub fn try_to_unmap<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    guard: &FolioGuard<'_>,
-    unmapping: Unmapping,
-    gather: &mut Gather<'_, '_, W>,
-) -> Unmapped {
-    let folio = guard.folio();
-    let flags = folio.flags();
-    let leaves = if !flags.contains(FolioFlags::ANON) {
-        Leaves::Nothing
-    } else if !flags.contains(FolioFlags::SWAPBACKED) {
-        Leaves::NothingIfClean
-    } else {
-        assert!(flags.contains(FolioFlags::SWAPCACHE), "a swap slot for what is unmapped");
-        Leaves::SwapSlot
-    };
-    let mut unmap =
-        Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0, cleared: false };
-    world.enter(Stage::Unmap);
-    cpu.enter(Rank::Rmap);
-    if let Some(lock) = maps.mapping(folio.mapping()).lock.try_read() {
-        unmap.all(cpu);
-        drop(lock);
-    } else {
-        cpu.events.rmap_lock_failed += 1;
+impl<W: World> Engine<'_, W> {
+    /// Takes out the entries that map a locked folio, of which the caller holds a reference (Linux
+    /// 7.3.4, try_to_unmap). The flush is the gather's; dirty bits go to the folio. An anonymous
+    /// folio that is not given up lazily must be in the swap cache.
+    pub fn try_to_unmap(&mut self, guard: &FolioGuard<'_>, gather: &mut Gather<'_, W>) -> Unmapped {
+        let (maps, world) = (self.maps, self.world);
+        let folio = guard.folio();
+        let flags = folio.flags();
+        let leaves = if !flags.contains(FolioFlags::ANON) {
+            Leaves::Nothing
+        } else if !flags.contains(FolioFlags::SWAPBACKED) {
+            Leaves::NothingIfClean
+        } else {
+            assert!(flags.contains(FolioFlags::SWAPCACHE), "a swap slot for what is unmapped");
+            Leaves::SwapSlot
+        };
+        let mut refs = 0;
+        world.enter(Stage::Unmap);
+        self.cpu.enter(Rank::Rmap);
+        if let Some(lock) = maps.mapping(folio.mapping()).lock.try_read() {
+            let unmap = Unmap { engine: self, guard, leaves, gather, refs: 0, cleared: false };
+            refs = unmap.all();
+            drop(lock);
+        } else {
+            self.cpu.events.rmap_lock_failed += 1;
+        }
+        self.cpu.leave(Rank::Rmap);
+        Unmapped { all: folio.mapcount() == 0, refs }
     }
-    cpu.leave(Rank::Rmap);
-    Unmapped { all: folio.mapcount() == 0, refs: unmap.refs }
+
+    /// Makes migration entries of those that map a locked folio, of which the caller holds a
+    /// reference (Linux 7.3.4, try_to_migrate). The flush is the gather's; dirty bits go to the
+    /// folio as well as into the new entries. Whoever meets one of them waits until the page has
+    /// moved.
+    pub(crate) fn try_to_migrate(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        gather: &mut Gather<'_, W>,
+    ) -> Unmapped {
+        let (maps, world) = (self.maps, self.world);
+        let folio = guard.folio();
+        world.enter(Stage::Unmap);
+        self.cpu.enter(Rank::Rmap);
+        let lock = maps.mapping(folio.mapping()).lock.read(|| world.relax());
+        let leaves = Leaves::Migration;
+        let refs = Unmap { engine: self, guard, leaves, gather, refs: 0, cleared: false }.all();
+        drop(lock);
+        self.cpu.leave(Rank::Rmap);
+        Unmapped { all: folio.mapcount() == 0, refs }
+    }
 }
 
-/// Makes migration entries of those that map a locked folio, of which the caller holds a reference
-/// (Linux 7.3.4, try_to_migrate). The flush is the gather's; dirty bits go to the folio as well as
-/// into the new entries. Whoever meets one of them waits until the page has moved.
-pub(crate) fn try_to_migrate<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    guard: &FolioGuard<'_>,
-    unmapping: Unmapping,
-    gather: &mut Gather<'_, '_, W>,
-) -> Unmapped {
-    let folio = guard.folio();
-    let leaves = Leaves::Migration;
-    let mut unmap =
-        Unmap { maps, world, guard, leaves, unmapping, gather, refs: 0, cleared: false };
-    world.enter(Stage::Unmap);
-    cpu.enter(Rank::Rmap);
-    let lock = maps.mapping(folio.mapping()).lock.read(|| world.relax());
-    unmap.all(cpu);
-    drop(lock);
-    cpu.leave(Rank::Rmap);
-    Unmapped { all: folio.mapcount() == 0, refs: unmap.refs }
-}
-
-struct Unmap<'a, 'g, 'm, W: World> {
-    maps: &'a Maps<'a>,
-    world: &'a W,
+struct Unmap<'a, 'e, 'g, W: World> {
+    engine: &'a mut Engine<'e, W>,
     guard: &'a FolioGuard<'a>,
     leaves: Leaves,
-    unmapping: Unmapping,
-    gather: &'a mut Gather<'g, 'm, W>,
+    gather: &'a mut Gather<'g, W>,
     refs: u32,
     /// Entries of the VMA at hand were taken out, of which no secondary MMU was told yet.
     cleared: bool,
@@ -127,25 +117,26 @@ struct Unmap<'a, 'g, 'm, W: World> {
 
 impl<W: World> Unmap<'_, '_, '_, W> {
     /// Takes out the entries of each VMA, until none is left or one has to stay. The caller holds
-    /// the lock of the reverse map.
-    fn all(&mut self, cpu: &mut CpuCtx) {
-        let (maps, folio) = (self.maps, self.guard.folio());
+    /// the lock of the reverse map. References of the entries taken out.
+    fn all(mut self) -> u32 {
+        let (maps, folio) = (self.engine.maps, self.guard.folio());
         let past = folio.index() + folio.nr_pages() as u64;
         let mapping = maps.mapping(folio.mapping());
         for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
-            if self.one(cpu, vma).is_break() || folio.mapcount() == 0 {
+            if self.one(vma).is_break() || folio.mapcount() == 0 {
                 break;
             }
         }
+        self.refs
     }
 
     /// Takes out the entries of one VMA; breaks where one has to stay.
-    fn one(&mut self, cpu: &mut CpuCtx, vma: &Vma) -> ControlFlow<()> {
+    fn one(&mut self, vma: &Vma) -> ControlFlow<()> {
         let folio = self.guard.folio();
         let Some((range, _)) = vma.range_of::<W::Format>(folio) else {
             return ControlFlow::Continue(());
         };
-        let mm = self.maps.mm(vma.mm());
+        let mm = self.engine.maps.mm(vma.mm());
         let (start, nr) = (range.start, pages::<W::Format>(&range));
         // Entries of a large folio may be in the middle of a change to others of its own.
         let lock = if folio.nr_pages() > 1 { LockWhen::Always } else { LockWhen::Plausible };
@@ -158,8 +149,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             lock,
             getter: Getter::Raw,
         };
-        cpu.enter(Rank::PageTable);
-        let mut walk = MappedWalk::new(self.world, target);
+        self.engine.cpu.enter(Rank::PageTable);
+        let mut walk = MappedWalk::new(self.engine.world, target);
         let (mut done, mut kept) = (ControlFlow::Continue(()), 0);
         while let Some(hit) = walk.next_hit() {
             // What is locked into memory may move there. It stays marked, though munlock of another
@@ -174,7 +165,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             }
             let taken = match hit {
                 Hit::Pte(addr, pte) if W::Format::is_present(pte) => {
-                    self.ptes(cpu, walk.locked(), vma, mm, addr, pte)
+                    self.ptes(walk.locked(), vma, mm, addr, pte)
                 }
                 Hit::Pmd(addr) if self.leaves == Leaves::Nothing => {
                     self.pmd(walk.locked(), mm, addr);
@@ -194,10 +185,10 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         }
         // Once for all of them, as kernels do (Linux 7.3.4, mmu_notifier_invalidate_range_start).
         if mem::take(&mut self.cleared) {
-            tlb::forget_secondary(self.world, mm.asid(), start, nr, Level::Pte);
+            tlb::forget_secondary(self.engine.world, mm.asid(), start, nr, Level::Pte);
         }
         drop(walk);
-        cpu.leave(Rank::PageTable);
+        self.engine.cpu.leave(Rank::PageTable);
         done
     }
 
@@ -205,7 +196,6 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     /// changed, if they have to stay.
     fn ptes(
         &mut self,
-        cpu: &mut CpuCtx,
         pt: &LockedTable<'_, W>,
         vma: &Vma,
         mm: &Mm,
@@ -213,9 +203,9 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         pte: Pte,
     ) -> Option<usize> {
         let nr = self.batch(pt, vma, addr, pte);
-        let was = contig::get_and_clear_ptes(self.world, pt, mm.asid(), addr, nr);
+        let was = contig::get_and_clear_ptes(self.engine.world, pt, mm.asid(), addr, nr);
         self.cleared = true;
-        self.gather.cleared(mm, self.unmapping.shootdown, addr, nr, Level::Pte, was);
+        self.gather.cleared(mm, self.engine.tuning.unmapping.shootdown, addr, nr, Level::Pte, was);
         if W::Format::is_dirty(was) {
             self.guard.set(FolioFlags::DIRTY);
         }
@@ -225,7 +215,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             Leaves::NothingIfClean if self.may_discard() => {
                 // No index leads to the folio: a fault maps zeros once the table's lock is free.
                 if <W::Rules as Rules>::flush_before_zeros() {
-                    tlb::forget_secondary(self.world, mm.asid(), addr, nr, Level::Pte);
+                    tlb::forget_secondary(self.engine.world, mm.asid(), addr, nr, Level::Pte);
                     self.cleared = false;
                     self.gather.flush();
                 }
@@ -240,7 +230,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
                 return None;
             }
             Leaves::SwapSlot => {
-                let Some(entry) = self.swap_entry(cpu, was) else {
+                let Some(entry) = self.swap_entry(was) else {
                     contig::set_ptes::<W::Format, _>(pt.table(), i, was, nr);
                     return None;
                 };
@@ -259,7 +249,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     /// Entries from `addr` on that may be taken out at once (Linux 7.3.4, folio_unmap_pte_batch).
     fn batch(&self, pt: &LockedTable<'_, W>, vma: &Vma, addr: VirtAddr, mut pte: Pte) -> usize {
         let folio = self.guard.folio();
-        let batched = self.unmapping.by == UnmapBy::Batched
+        let batched = self.engine.tuning.unmapping.by == UnmapBy::Batched
             && folio.nr_pages() > 1
             && !self.leaves.one_each();
         if !batched {
@@ -268,7 +258,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let flags = BatchFlags {
             respect_write: true,
             respect_soft_dirty: true,
-            read: self.unmapping.read,
+            read: self.engine.tuning.unmapping.read,
             ..BatchFlags::NONE
         };
         let max_nr = max_batch::<W>(folio, vma.end(), addr, pte);
@@ -293,15 +283,15 @@ impl<W: World> Unmap<'_, '_, '_, W> {
 
     /// The entry that names the slot of the page that `was` mapped, counted. `None` if no more can
     /// be counted.
-    fn swap_entry(&self, cpu: &mut CpuCtx, was: Pte) -> Option<SwapEntry> {
+    fn swap_entry(&mut self, was: Pte) -> Option<SwapEntry> {
         let folio = self.guard.folio();
         let pfn = W::Format::pfn(was);
         let slot = folio.swap().nth(pfn.offset_from(folio.pfn()) as usize);
-        if !swap::dup(self.maps, self.world, cpu, slot, 1) {
+        if !self.engine.swap_dup_entries(slot, 1) {
             return None;
         }
-        let exclusive = self.maps.is_anon_exclusive(pfn);
-        self.maps.set_anon_exclusive(pfn, 1, false);
+        let exclusive = self.engine.maps.is_anon_exclusive(pfn);
+        self.engine.maps.set_anon_exclusive(pfn, 1, false);
         Some(SwapEntry {
             exclusive,
             soft_dirty: W::Format::is_soft_dirty(was),
@@ -320,9 +310,9 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         };
         let entry = SwapEntry::migration(pfn, moving).expect("a frame that was mapped");
         let anon = self.guard.folio().flags().contains(FolioFlags::ANON);
-        let exclusive = anon && self.maps.is_anon_exclusive(pfn);
+        let exclusive = anon && self.engine.maps.is_anon_exclusive(pfn);
         if exclusive {
-            self.maps.set_anon_exclusive(pfn, 1, false);
+            self.engine.maps.set_anon_exclusive(pfn, 1, false);
         }
         SwapEntry {
             exclusive,

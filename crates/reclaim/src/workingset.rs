@@ -4,7 +4,7 @@
 //! leaves the time; one that comes back after fewer pages than the lists could have kept for it is
 //! part of the working set, and made active at once.
 
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::lruvec::LruList;
 use crate::maps::Maps;
@@ -13,6 +13,7 @@ use crate::recency::Recency;
 use crate::vmstat::Counter;
 use core::num::NonZeroU64;
 use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::Env;
 
 /// What an evicted folio leaves where it was: when that was, on whose clock, and whether it had
 /// been part of a working set. The time is 46 bits wide, in pages, and wraps; in the
@@ -21,8 +22,11 @@ use core::sync::atomic::Ordering::Relaxed;
 pub struct Shadow(pub(crate) NonZeroU64);
 
 const USED: u64 = 1;
+
 const WORKINGSET: u64 = 1 << 1;
+
 const MEMCG_SHIFT: u32 = 2;
+
 const AGE_SHIFT: u32 = MEMCG_SHIFT + u16::BITS;
 
 impl Shadow {
@@ -99,36 +103,41 @@ impl Maps<'_> {
         self.age_nonresident(memcg, folio.nr_pages() as u64);
         Shadow::new(age, memcg, folio.recency().contains(Recency::WORKINGSET))
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Judges a folio that came back and is on no list yet, by what it left: one evicted not too
     /// long ago is to go to the active list (Linux 7.3.4, `workingset_refault`).
-    pub fn workingset_refault(&self, cpu: &CpuCtx, id: FolioId, shadow: Shadow) {
-        let folio = self.folio(id);
+    pub fn workingset_refault(&self, id: FolioId, shadow: Shadow) {
+        let maps = self.maps;
+        let folio = maps.folio(id);
         debug_assert!(
             !folio.lru().contains(LruFlags::LRU),
             "a folio is judged before it is listed"
         );
-        if self.lru_gen_enabled() {
-            return self.lru_gen_refault(cpu, folio, shadow);
+        if maps.lru_gen_enabled() {
+            return self.lru_gen_refault(folio, shadow);
         }
         let file = !folio.flags().contains(FolioFlags::SWAPBACKED);
         let (nr, memcg) = (folio.nr_pages() as u64, folio.memcg());
         let count = |anon: Counter, of_file: Counter| {
-            self.memcg(memcg).vmstat.add(if file { of_file } else { anon }, nr);
+            maps.memcg(memcg).vmstat.add(if file { of_file } else { anon }, nr);
         };
         count(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile);
-        if !self.is_recent(shadow, file) {
+        if !maps.is_recent(shadow, file) {
             return;
         }
         folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
-        self.age_nonresident(memcg, nr);
+        maps.age_nonresident(memcg, nr);
         count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
         if shadow.was_workingset() {
             folio.note_use(Recency::WORKINGSET, Recency::NONE);
             count(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile);
         }
     }
+}
 
+impl Maps<'_> {
     /// Whether the folio was evicted so lately that a little more room would have kept it
     /// (`workingset_test_recent`). The cgroup may have been removed since and its entry used anew;
     /// the answer is a guess then, as kernels' is.

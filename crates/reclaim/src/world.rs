@@ -72,8 +72,8 @@ pub struct Io {
 pub enum Submitted {
     /// It is complete.
     Done,
-    /// It goes on; its end is told by [`Maps::read_done`](crate::Maps::read_done) or
-    /// [`Maps::write_done`](crate::Maps::write_done).
+    /// It goes on; its end is told by [`Engine::read_done`](crate::Engine::read_done) or
+    /// [`Engine::write_done`](crate::Engine::write_done).
     Pending,
     /// It failed.
     Failed,

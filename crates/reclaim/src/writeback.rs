@@ -1,12 +1,13 @@
 //! Transfers between folios and what backs them: how they start, and what their end means.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::maps::Maps;
 use crate::mm::Mm;
 use crate::recency::Recency;
 use crate::vma::Vma;
 use crate::world::{Io, Place, Submitted, World};
-use crate::{CpuCtx, Rank};
 use pageout_paging::contig::{Getter, get_and_clear_ptes, set_ptes};
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::{Env, Format, Level, LockedTable, VirtAddr, tlb};
@@ -43,58 +44,50 @@ impl Maps<'_> {
         }
         submitted
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Starts to write out a dirty folio of a file, as flushers do, who name it with a reference of
     /// their own. First, every entry that maps it is made clean and loses its permission to write,
     /// so that a store from then on faults and makes the folio dirty again (Linux 7.3.4,
     /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written, or a
     /// PMD leaf maps it, which would have to be split: then it stays as it is.
-    pub fn write_back<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        id: FolioId,
-    ) -> Option<Submitted> {
-        cpu.enter(Rank::Folio);
-        let guard = self.lock_folio(world, id);
+    pub fn write_back(&mut self, id: FolioId) -> Option<Submitted> {
+        self.cpu.enter(Rank::Folio);
+        let guard = self.lock_folio(id);
         let busy = FolioFlags::WRITEBACK | FolioFlags::READING;
-        let ready = !guard.folio().flags().intersects(busy)
-            && self.make_clean(world, cpu, &guard)
-            && guard.is_dirty();
-        let submitted = ready.then(|| self.start_write(world, &guard, id));
+        let ready =
+            !guard.folio().flags().intersects(busy) && self.make_clean(&guard) && guard.is_dirty();
+        let submitted = ready.then(|| self.maps.start_write(self.world, &guard, id));
         drop(guard);
-        cpu.leave(Rank::Folio);
+        self.cpu.leave(Rank::Folio);
         submitted
     }
 
     /// Takes what entries know of stores into the folio, and permission for more out of them; false
     /// if some could not be asked.
-    fn make_clean<W: World>(&self, world: &W, cpu: &mut CpuCtx, guard: &FolioGuard<'_>) -> bool {
+    fn make_clean(&mut self, guard: &FolioGuard<'_>) -> bool {
+        let maps = self.maps;
         let folio = guard.folio();
         let past = folio.index() + folio.nr_pages() as u64;
-        cpu.enter(Rank::Rmap);
-        let mapping = self.mapping(folio.mapping());
-        let lock = mapping.lock.read(|| world.relax());
-        let mut vmas = self.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
+        self.cpu.enter(Rank::Rmap);
+        let mapping = maps.mapping(folio.mapping());
+        let lock = mapping.lock.read(|| self.world.relax());
+        let mut vmas = maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
         // Private entries of a file's pages never permit stores.
-        let all = vmas.all(|vma| vma.is_private() || self.make_clean_in(world, cpu, guard, vma));
+        let all = vmas.all(|vma| vma.is_private() || self.make_clean_in(guard, vma));
         drop(lock);
-        cpu.leave(Rank::Rmap);
+        self.cpu.leave(Rank::Rmap);
         all
     }
 
-    fn make_clean_in<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        guard: &FolioGuard<'_>,
-        vma: &Vma,
-    ) -> bool {
+    fn make_clean_in(&mut self, guard: &FolioGuard<'_>, vma: &Vma) -> bool {
+        let world = self.world;
         let folio = guard.folio();
         let Some((range, _)) = vma.range_of::<W::Format>(folio) else {
             return true;
         };
-        let mm = self.mm(vma.mm());
+        let mm = self.maps.mm(vma.mm());
         let target = RmapTarget {
             root: mm.root(),
             range,
@@ -104,7 +97,7 @@ impl Maps<'_> {
             lock: LockWhen::Always,
             getter: Getter::Raw,
         };
-        cpu.enter(Rank::PageTable);
+        self.cpu.enter(Rank::PageTable);
         let mut walk = MappedWalk::new(world, target);
         let mut all = true;
         while let Some(hit) = walk.next_hit() {
@@ -121,45 +114,47 @@ impl Maps<'_> {
             }
         }
         drop(walk);
-        cpu.leave(Rank::PageTable);
+        self.cpu.leave(Rank::PageTable);
         all
     }
 
     /// A write that [`Backing::write`](crate::Backing::write) left pending has ended, well or not.
     /// A folio that reclaim is waiting for moves to where it is taken next, unless it is dirty
     /// again (Linux 7.3.4, folio_end_writeback).
-    pub fn write_done<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId, ok: bool) {
-        cpu.enter(Rank::Folio);
-        let guard = self.lock_folio(world, id);
+    pub fn write_done(&mut self, id: FolioId, ok: bool) {
+        self.cpu.enter(Rank::Folio);
+        let guard = self.lock_folio(id);
         let awaited = end_write(&guard, ok) && !guard.is_dirty();
         drop(guard);
-        cpu.leave(Rank::Folio);
+        self.cpu.leave(Rank::Folio);
         if awaited {
-            self.rotate(world, cpu, id);
+            self.rotate(id);
         }
-        self.release(world, cpu, id, 1);
+        self.release(id, 1);
     }
 
     /// A read of a folio marked `READING`, with a reference for that, has ended, well or not.
-    pub fn read_done<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId, ok: bool) {
-        cpu.enter(Rank::Folio);
-        let guard = self.lock_folio(world, id);
+    pub fn read_done(&mut self, id: FolioId, ok: bool) {
+        self.cpu.enter(Rank::Folio);
+        let guard = self.lock_folio(id);
         let was = guard.test_and_clear(FolioFlags::READING);
         assert!(!was.is_empty(), "a read that ends was going on");
         guard.set(if ok { FolioFlags::UPTODATE } else { FolioFlags::ERROR });
         drop(guard);
-        cpu.leave(Rank::Folio);
-        self.release(world, cpu, id, 1);
+        self.cpu.leave(Rank::Folio);
+        self.release(id, 1);
     }
+}
 
+impl<'e, E: Env> Engine<'e, E> {
     /// The folio's lock, waited for: whoever holds it does so briefly.
-    pub(crate) fn lock_folio<E: Env>(&self, env: &E, id: FolioId) -> FolioGuard<'_> {
-        let folio = self.folio(id);
+    pub(crate) fn lock_folio(&self, id: FolioId) -> FolioGuard<'e> {
+        let folio = self.maps.folio(id);
         loop {
             if let Some(guard) = folio.try_lock() {
                 return guard;
             }
-            env.relax();
+            self.world.relax();
         }
     }
 }

@@ -14,7 +14,7 @@ use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::mglru::{MAX_NR_GENS, MmStats};
 use pageout_reclaim::{
     Access, Counter, CpuCtx, Errno, Fault, FaultKind, MappingId, MappingKind, Maps, MemcgId, MmId,
-    NewVma, Tuning, VmFlags, cache, handle_fault,
+    NewVma, Tuning, VmFlags,
 };
 
 /// The file begins in the middle of a table, as kernels under test place it so that no folio is
@@ -85,20 +85,21 @@ impl<'a, F: Arch> Process<'a, F> {
         let Ground { env, maps, supply } = ground;
         let world = CountingEnv::new(env, counting);
         let cpu = &mut CpuCtx::new();
-        let memcg = maps.add_memcg(&world, cpu, MemcgId::ROOT).expect(SIZED);
+        let engine = &mut maps.on(&world, cpu, Tuning::cheapest(F::FLUSH));
+        let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         maps.memcg(memcg).set_max(scenario.limit_bytes() >> F::PAGE_SHIFT);
         let root = supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(&world, cpu, root, Asid(0)).expect(SIZED);
-        maps.set_memcg(&world, cpu, mm, memcg);
+        let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
+        engine.set_memcg(mm, memcg);
         maps.mm(mm).set_fault_around(FAULT_AROUND);
-        let file = maps.add_mapping(&world, cpu, MappingKind::File).expect(SIZED);
+        let file = engine.add_mapping(MappingKind::File).expect(SIZED);
         let order = scenario.order.in_format(scenario.format);
         maps.mapping(file).set_order(Order::new(order).expect("parsed orders are small"));
         let beside = if scenario.aligned { 0 } else { F::PAGE_SIZE };
         let start = MAP_START.add(OFF_TABLES + beside);
         let range = start..start.add(scenario.bytes);
         let new = NewVma { mm, range, flags: VmFlags::READ, mapping: file, pgoff: 0 };
-        maps.mmap(&world, cpu, &new).expect(SIZED);
+        engine.mmap(&new).expect(SIZED);
         let process = Self {
             maps,
             hardware: env,
@@ -178,7 +179,7 @@ impl<'a, F: Arch> Process<'a, F> {
         while touch(&self.hardware, self.root, addr, false) == Touch::Fault {
             let cpu = &mut CpuCtx::new();
             let (mm, tuning) = (self.mm, self.tuning);
-            match handle_fault(&self.maps, &self.world, cpu, mm, addr, Access::Read, tuning) {
+            match self.maps.on(&self.world, cpu, tuning).handle_fault(mm, addr, Access::Read) {
                 Fault::Done(FaultKind::Major) => {
                     read += self.folio_pages();
                     // It waited for the read, and a CPU switched back to it.
@@ -195,7 +196,7 @@ impl<'a, F: Arch> Process<'a, F> {
     fn reclaim(&mut self) {
         let bytes = self.scenario.limit_bytes() * u64::from(self.scenario.reclaim_percent) / 100;
         let (cpu, text) = (&mut CpuCtx::new(), bytes.to_string());
-        match self.maps.memory_reclaim(&self.world, cpu, self.memcg, &text, self.tuning) {
+        match self.maps.on(&self.world, cpu, self.tuning).memory_reclaim(self.memcg, &text) {
             Ok(_) => {}
             Err(Errno::EAGAIN) => self.own.short += 1,
             Err(error) => panic!("the request is well-formed and no signal comes: {error}"),
@@ -211,9 +212,10 @@ impl<'a, F: Arch> Process<'a, F> {
 
     fn generation_at(&self, page: u64) -> Option<u64> {
         let cpu = &mut CpuCtx::new();
-        let id = cache::find(&self.maps, &self.hardware, cpu, self.file, page)?;
+        let engine = &mut self.maps.on(&self.hardware, cpu, self.tuning);
+        let id = engine.filemap_get_folio(self.file, page)?;
         let generation = self.maps.folio(id).recency().generation();
-        self.maps.release(&self.hardware, cpu, id, 1);
+        engine.release(id, 1);
         let youngest = self.maps.lru_gen_seqs(self.memcg).0;
         let gens = MAX_NR_GENS as u64;
         generation.map(|generation| youngest - (youngest + gens - generation as u64) % gens)
@@ -262,9 +264,10 @@ impl<'a, F: Arch> Process<'a, F> {
     pub(super) fn age_by_force(&self) -> MmStats {
         let (cpu, seq) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg).0);
         let before = self.tally();
-        let aging = self.tuning.aging;
-        let opened =
-            self.maps.try_to_inc_max_seq(&self.world, cpu, self.memcg, seq, 200, true, aging);
+        let opened = self
+            .maps
+            .on(&self.world, cpu, self.tuning)
+            .try_to_inc_max_seq(self.memcg, seq, 200, true);
         assert!(opened, "no one else walks");
         self.tally().since(&before).walks
     }

@@ -13,8 +13,8 @@ use pageout_paging::young::Family;
 use pageout_paging::{Level, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::{LruGenCaps, MmStats};
 use pageout_reclaim::{
-    Access, CpuCtx, Fault, FaultKind, Limits, MappingKind, MemcgId, MmId, NewVma, VmFlags, World,
-    handle_fault,
+    Access, CpuCtx, Fault, FaultKind, Limits, MappingKind, MemcgId, MmId, NewVma, Tuning, VmFlags,
+    World,
 };
 
 const SIZED: &str = "the arena is sized for the layout";
@@ -120,7 +120,11 @@ impl<'a, F: Arch> Walked<'a, F> {
         walked.forced = skip == Skip::Forced;
         let nonleaf = matches!(skip, Skip::What { nonleaf: true, .. });
         caps.set(LruGenCaps::NONLEAF_YOUNG, nonleaf);
-        walked.ground.maps.set_lru_gen_caps(&walked.ground.env, &mut CpuCtx::new(), caps);
+        walked
+            .ground
+            .maps
+            .on(&walked.ground.env, &mut CpuCtx::new(), Tuning::cheapest(F::FLUSH))
+            .set_lru_gen_caps(caps);
         // The first walk is forced: it meets address spaces for the first time.
         walked.run(used);
         walked.walk(&walked.ground.env, Family::Line);
@@ -141,25 +145,25 @@ impl<'a, F: Arch> Walked<'a, F> {
         let ground = arena.ground::<F>();
         ground.switch_to(Lru::Mglru);
         let (env, maps, cpu) = (ground.env, &ground.maps, &mut CpuCtx::new());
-        let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect(SIZED);
+        let engine = &mut maps.on(&env, cpu, Variant::BEFORE.tuning(F::FLUSH));
+        let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         let root = ground.supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(&env, cpu, root, Asid(0)).expect(SIZED);
-        maps.set_memcg(&env, cpu, mm, memcg);
-        let mapping = maps.add_mapping(&env, cpu, MappingKind::Anon).expect(SIZED);
+        let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
+        engine.set_memcg(mm, memcg);
+        let mapping = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let (mapped, populated) = layout.sizes();
         let range = MAP_START..MAP_START.add(mapped);
         let flags = VmFlags::READ | VmFlags::WRITE;
-        maps.mmap(&env, cpu, &NewVma { mm, range, flags, mapping, pgoff: 0 }).expect(SIZED);
+        engine.mmap(&NewVma { mm, range, flags, mapping, pgoff: 0 }).expect(SIZED);
         let tables = populated / F::PTES as u64;
         let table = 1u64 << F::shift(Level::Pmd);
         let apart = mapped / tables / table * table;
         let chunk = |k: u64| MAP_START.add(k * apart)..MAP_START.add(k * apart + table);
         let chunks: Vec<_> = (0..tables).map(chunk).collect();
-        let tuning = Variant::BEFORE.tuning(F::FLUSH);
         for chunk in &chunks {
             for page in 0..F::PTES as u64 {
                 let addr: VirtAddr = chunk.start.add(page << F::PAGE_SHIFT);
-                let fault = handle_fault(maps, &env, cpu, mm, addr, Access::Write, tuning);
+                let fault = engine.handle_fault(mm, addr, Access::Write);
                 assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
             }
         }
@@ -186,8 +190,9 @@ impl<'a, F: Arch> Walked<'a, F> {
         let aging = Variant::of(family).aging(F::FLUSH);
         let cpu = &mut CpuCtx::new();
         let (seq, _) = maps.lru_gen_seqs(self.memcg);
-        let opened =
-            maps.try_to_inc_max_seq(world, cpu, self.memcg, seq, SWAPPINESS, self.forced, aging);
+        let opened = maps
+            .on(world, cpu, Tuning { aging, ..Tuning::cheapest(aging.flush) })
+            .try_to_inc_max_seq(self.memcg, seq, SWAPPINESS, self.forced);
         assert!(opened, "nobody else walks");
     }
 

@@ -15,8 +15,8 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Env, Level, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Access, Advice, CpuCtx, Fault, FolioId, MappingId, MappingKind, Maps, MemcgId, MmId, MmapError,
-    NewVma, SpaceError, Tuning, VmFlags, VmStat, World, handle_fault,
+    Access, Advice, CpuCtx, Engine, Fault, FolioId, MappingId, MappingKind, Maps, MemcgId, MmId,
+    MmapError, NewVma, SpaceError, Tuning, VmFlags, VmStat, World,
 };
 use pageout_record::schema::Metric;
 use pageout_trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange, Permissions};
@@ -72,12 +72,13 @@ impl<'a, F: Arch> Program<'a, F> {
     pub(super) fn new(ground: Ground<'a, F>, journal: &'a Journal, setting: Setting<'a>) -> Self {
         let Ground { env: world, maps, supply } = ground;
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(&world, cpu, setting.tuning);
         let root = supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(&world, cpu, root, Asid(0)).expect(SIZED);
-        let memcg = maps.add_memcg(&world, cpu, MemcgId::ROOT).expect(SIZED);
+        let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
+        let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         maps.memcg(memcg).set_max(setting.limit);
-        maps.set_memcg(&world, cpu, mm, memcg);
-        let anon = maps.add_mapping(&world, cpu, MappingKind::Anon).expect(SIZED);
+        engine.set_memcg(mm, memcg);
+        let anon = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         maps.mapping(anon).set_order(setting.order);
         let Setting { cuts, order, tuning, addresses, lru, mappings, .. } = setting;
         let (mistakes, history) = (Mistakes::new(addresses.len()), History::new(addresses));
@@ -124,18 +125,16 @@ impl<'a, F: Arch> Program<'a, F> {
             }
             Event::Map(mapping) => self.map(world, &mapping)?,
             Event::Unmap(pages) => {
-                self.change(pages, |Call { maps, cpu, mm, range }| {
-                    maps.munmap_range(world, cpu, mm, range)
-                });
+                self.change(world, pages, |engine, mm, range| engine.munmap_range(mm, range));
             }
             Event::Discard(pages) => {
-                self.change(pages, |Call { maps, cpu, mm, range }| {
-                    maps.madvise(world, cpu, mm, range, Advice::DontNeed, self.tuning)
+                self.change(world, pages, |engine, mm, range| {
+                    engine.madvise(mm, range, Advice::DontNeed)
                 });
             }
             Event::Protect { pages, permissions } => {
-                self.change(pages, |Call { maps, cpu, mm, range }| {
-                    maps.mprotect(world, cpu, mm, range, flags(permissions))
+                self.change(world, pages, |engine, mm, range| {
+                    engine.mprotect(mm, range, flags(permissions))
                 });
             }
             Event::Remap { pages, to } => self.remap(world, pages, to),
@@ -224,7 +223,7 @@ impl<'a, F: Arch> Program<'a, F> {
         let access = if store { Access::Write } else { Access::Read };
         // It ran since the last fault, and nobody looked before this one.
         self.maps.lru_gen_use_mm(self.mm);
-        let fault = handle_fault(&self.maps, world, cpu, self.mm, addr, access, self.tuning);
+        let fault = self.maps.on(world, cpu, self.tuning).handle_fault(self.mm, addr, access);
         // Nothing but reclaim gives up what the program had.
         for frame in self.journal.take_freed() {
             if let Some(page) = self.mistakes.reclaimed(frame) {
@@ -265,8 +264,8 @@ impl<'a, F: Arch> Program<'a, F> {
     ) -> Result<(), ReplayError> {
         if self.maps_all {
             let (first, end) = self.cuts.interval(0);
-            self.change_range(range::<F>(first, end), |Call { maps, cpu, mm, range }| {
-                maps.madvise(world, cpu, mm, range, Advice::DontNeed, self.tuning)
+            self.change_range(world, range::<F>(first, end), |engine, mm, range| {
+                engine.madvise(mm, range, Advice::DontNeed)
             });
         }
         let mapped: Vec<_> = areas.iter().map(|area| area.pages).collect();
@@ -311,7 +310,8 @@ impl<'a, F: Arch> Program<'a, F> {
     fn file<W: World<Format = F>>(&mut self, world: &W, file: FileId) -> MappingId {
         *self.files.entry(file).or_insert_with(|| {
             let cpu = &mut CpuCtx::new();
-            let added = self.maps.add_mapping(world, cpu, MappingKind::File).expect(SIZED);
+            let added =
+                self.maps.on(world, cpu, self.tuning).add_mapping(MappingKind::File).expect(SIZED);
             self.maps.mapping(added).set_order(self.order);
             added
         })
@@ -327,7 +327,7 @@ impl<'a, F: Arch> Program<'a, F> {
     ) -> Result<(), MmapError> {
         let range = range::<F>(pages.start, pages.end);
         let new = NewVma { mm: self.mm, range, flags, mapping, pgoff };
-        self.maps.mmap(world, &mut CpuCtx::new(), &new).map(|_| ())
+        self.maps.on(world, &mut CpuCtx::new(), self.tuning).mmap(&new).map(|_| ())
     }
 
     /// Moves pages piece by piece: the program changed its mappings only between pieces, so that
@@ -339,36 +339,34 @@ impl<'a, F: Arch> Program<'a, F> {
         while at < end {
             let next = self.cuts.interval(at).1.min(end);
             let new = range::<F>(at - start + to, next - start + to);
-            self.change_range(range::<F>(at, next), |Call { maps, cpu, mm, range }| {
-                maps.mremap(world, cpu, mm, range, &new)
+            self.change_range(world, range::<F>(at, next), |engine, mm, range| {
+                engine.mremap(mm, range, &new)
             });
             at = next;
         }
     }
 
-    fn change(&self, pages: PageRange, call: impl FnOnce(Call<'_, 'a>) -> Result<(), SpaceError>) {
+    fn change<W: World<Format = F>>(
+        &self,
+        world: &W,
+        pages: PageRange,
+        call: impl FnOnce(&mut Engine<'_, W>, MmId, &VirtRange) -> Result<(), SpaceError>,
+    ) {
         let (first, end) = canonical_range(pages);
-        self.change_range(range::<F>(first, end), call);
+        self.change_range(world, range::<F>(first, end), call);
     }
 
     /// A call that changes the address space. By the trace's rules all is mapped that it is about,
     /// and nothing is in the way.
-    fn change_range(
+    fn change_range<W: World<Format = F>>(
         &self,
+        world: &W,
         range: VirtRange,
-        call: impl FnOnce(Call<'_, 'a>) -> Result<(), SpaceError>,
+        call: impl FnOnce(&mut Engine<'_, W>, MmId, &VirtRange) -> Result<(), SpaceError>,
     ) {
         let cpu = &mut CpuCtx::new();
-        call(Call { maps: &self.maps, cpu, mm: self.mm, range: &range }).expect(SIZED);
+        call(&mut self.maps.on(world, cpu, self.tuning), self.mm, &range).expect(SIZED);
     }
-}
-
-/// What a call that changes an address space takes.
-struct Call<'c, 'a> {
-    maps: &'c Maps<'a>,
-    cpu: &'c mut CpuCtx,
-    mm: MmId,
-    range: &'c VirtRange,
 }
 
 /// All may be read and written: the trace has only accesses that were permitted. Reclaim spares

@@ -11,8 +11,7 @@ use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::{LruGenCaps, MmStats};
 use pageout_reclaim::{
     Access, Advice, CpuCtx, Errno, Fault, FaultKind, FolioFlags, FolioId, MappingId, MappingKind,
-    MemcgId, MmId, NewFolio, NewVma, Recency, Tuning, VmFlags, VmStat, World, cache, handle_fault,
-    map_folio,
+    MemcgId, MmId, NewFolio, NewVma, Recency, Tuning, VmFlags, VmStat, World,
 };
 
 /// Where anonymous memory begins: past any file, aligned to any folio.
@@ -128,8 +127,9 @@ impl<'a, F: Arch> Setup<'a, F> {
         ground.switch_with(lru, hardware);
         let (env, maps) = (ground.env, &ground.maps);
         let cpu = &mut CpuCtx::new();
-        let memcg = maps.add_memcg(&env, cpu, MemcgId::ROOT).expect(SIZED);
-        let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(SIZED);
+        let engine = &mut maps.on(&env, cpu, Tuning::cheapest(F::FLUSH));
+        let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
+        let file = engine.add_mapping(MappingKind::File).expect(SIZED);
         let mut setup = Self { ground, memcg, spaces: Vec::new() };
         let orders = folio_orders::<F>(scenario, scenario.file_bytes(), seed);
         let folios = setup.add_folios(file, &orders);
@@ -156,8 +156,9 @@ impl<'a, F: Arch> Setup<'a, F> {
         let Ground { env, maps, supply } = &self.ground;
         let root = supply.alloc_table().expect(SIZED);
         let cpu = &mut CpuCtx::new();
-        let mm = maps.add_mm(env, cpu, root, asid).expect(SIZED);
-        maps.set_memcg(env, cpu, mm, self.memcg);
+        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let mm = engine.add_mm(root, asid).expect(SIZED);
+        engine.set_memcg(mm, self.memcg);
         (mm, root)
     }
 
@@ -167,14 +168,15 @@ impl<'a, F: Arch> Setup<'a, F> {
         let cpu = &mut CpuCtx::new();
         // Charging below a limit reclaims nothing, whatever the variant.
         let tuning = Variant::BEFORE.tuning(F::FLUSH);
+        let engine = &mut maps.on(env, cpu, tuning);
         let mut index = 0;
         let mut add = |order: u8| {
             let order = Order::new(order).expect("parsed orders are small");
             let pfn = supply.alloc(order).expect(SIZED);
             let new = NewFolio { pfn, order, mapping, index, flags: FolioFlags::UPTODATE };
-            let id = maps.add_folio(env, cpu, new).expect(SIZED);
-            maps.charge(env, cpu, id, self.memcg, tuning).expect("the cgroup has no limit");
-            cache::add(maps, env, cpu, id).expect("every page is added once");
+            let id = engine.add_folio(new).expect(SIZED);
+            engine.charge(id, self.memcg).expect("the cgroup has no limit");
+            engine.filemap_add_folio(id).expect("every page is added once");
             index += order.nr_pages() as u64;
             id
         };
@@ -185,13 +187,14 @@ impl<'a, F: Arch> Setup<'a, F> {
     fn map(&self, scenario: &ReclaimFile, mm: MmId, mapping: MappingId, folios: &[FolioId]) {
         let Ground { env, maps, supply } = &self.ground;
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
         let range = range::<F>(scenario);
         let mut flags = VmFlags::READ;
         flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
         let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
-        let vma = maps.mmap(env, cpu, &new).expect(SIZED);
+        let vma = engine.mmap(&new).expect(SIZED);
         for folio in folios {
-            map_folio(maps, env, cpu, vma, *folio, scenario.map, &mut { *supply }).expect(SIZED);
+            engine.map_folio(vma, *folio, scenario.map, &mut { *supply }).expect(SIZED);
         }
         if scenario.mapped == Mapped::Half {
             self.give_up_halves(mm, range.start, folios);
@@ -203,12 +206,12 @@ impl<'a, F: Arch> Setup<'a, F> {
     fn store(&self, scenario: &ReclaimFile, mm: MmId, orders: &[u8], seed: u64) {
         let Ground { env, maps, .. } = &self.ground;
         let cpu = &mut CpuCtx::new();
-        let mapping = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let engine = &mut maps.on(env, cpu, Variant::BEFORE.tuning(F::FLUSH));
+        let mapping = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let mut flags = VmFlags::READ | VmFlags::WRITE;
         flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
         let new = NewVma { mm, range: anon_range(scenario), flags, mapping, pgoff: 0 };
-        maps.mmap(env, cpu, &new).expect(SIZED);
-        let tuning = Variant::BEFORE.tuning(F::FLUSH);
+        engine.mmap(&new).expect(SIZED);
         let mut addr = ANON_START;
         let place = |order: &u8| {
             let start = addr;
@@ -221,7 +224,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         }
         for (start, order) in folios {
             maps.mapping(mapping).set_order(order);
-            let fault = handle_fault(maps, env, cpu, mm, start, Access::Write, tuning);
+            let fault = engine.handle_fault(mm, start, Access::Write);
             assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
         }
     }
@@ -236,7 +239,7 @@ impl<'a, F: Arch> Setup<'a, F> {
             let half = folio.nr_pages() as u64 / 2;
             let at = |index: u64| start.add(index << F::PAGE_SHIFT);
             let range = at(folio.index() + half)..at(folio.index() + 2 * half);
-            let done = maps.madvise(env, cpu, mm, &range, Advice::DontNeed, tuning);
+            let done = maps.on(env, cpu, tuning).madvise(mm, &range, Advice::DontNeed);
             done.expect("the file is mapped");
         }
     }
@@ -247,14 +250,15 @@ impl<'a, F: Arch> Setup<'a, F> {
     fn list(&self, order: ListOrder, mut folios: Vec<FolioId>, seed: u64) {
         let Ground { env, maps, .. } = &self.ground;
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
         if order == ListOrder::Shuffled {
             fastrand::Rng::with_seed(seed).shuffle(&mut folios);
         }
         for folio in folios {
-            maps.mark_accessed(env, cpu, folio);
-            maps.lru_add(env, cpu, folio);
+            engine.mark_accessed(folio);
+            engine.lru_add(folio);
             maps.folio(folio).note_use(Recency::NONE, Recency::REFERENCED);
-            maps.release(env, cpu, folio, 1);
+            engine.release(folio, 1);
         }
     }
 
@@ -276,6 +280,6 @@ impl<'a, F: Arch> Setup<'a, F> {
         bytes: &str,
         tuning: Tuning,
     ) -> Result<u64, Errno> {
-        self.ground.maps.memory_reclaim(world, &mut CpuCtx::new(), self.memcg, bytes, tuning)
+        self.ground.maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, bytes)
     }
 }

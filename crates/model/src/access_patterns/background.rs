@@ -4,7 +4,7 @@ use super::program::{PATIENCE, Shared};
 use crate::ModelEnv;
 use pageout_experiment::formats::Arch;
 use pageout_machine::{Task, Time};
-use pageout_reclaim::{CpuCtx, cache};
+use pageout_reclaim::CpuCtx;
 
 /// Requests that a flusher has under way at once: a quarter of the device's queue, as write-back is
 /// held to (Linux: blk-wbt).
@@ -24,7 +24,7 @@ impl<'a, F: Arch> Shared<'_, 'a, F> {
                 continue;
             }
             let asked = cpu.events.wakeup_flusher;
-            let met = self.kernel.on(task, |env| maps.balance(env, &mut cpu, self.tuning));
+            let met = self.kernel.on(task, |env| maps.on(env, &mut cpu, self.tuning).balance());
             if cpu.events.wakeup_flusher > asked {
                 self.flush.set(true);
                 Self::wake(task, &self.tasks.flusher);
@@ -82,12 +82,13 @@ impl<'a, F: Arch> Shared<'_, 'a, F> {
     /// Writes pages and waits until all of it is done.
     fn write(&self, env: &ModelEnv<'_, 'a, F>, cpu: &mut CpuCtx, pages: &[u64]) {
         let maps = &self.setup.ground.maps;
+        let engine = &mut maps.on(env, cpu, self.tuning);
         env.plugged(|| {
             for page in pages {
-                if let Some(id) = cache::find(maps, env, cpu, self.setup.file, *page) {
+                if let Some(id) = engine.filemap_get_folio(self.setup.file, *page) {
                     // What is clean after all, or being written, needs nothing.
-                    let _ = maps.write_back(env, cpu, id);
-                    maps.release(env, cpu, id, 1);
+                    let _ = engine.write_back(id);
+                    engine.release(id, 1);
                 }
             }
         });

@@ -13,7 +13,6 @@ use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::{Mmu, Order, Pfn};
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Fault, FolioFlags, Frames, Io, MemcgId, NewFolio, Place, Tuning,
-    cache, handle_fault,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -196,7 +195,7 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
                 let access = if store { Access::Write } else { Access::Read };
                 let (maps, tuning, at) =
                     (&setup.ground.maps, self.shared.tuning, page_at::<F>(page));
-                handle_fault(maps, env, &mut self.cpu, setup.mm, at, access, tuning)
+                maps.on(env, &mut self.cpu, tuning).handle_fault(setup.mm, at, access)
             });
             match fault {
                 Fault::Done(_) if store => self.dirtied(env, page),
@@ -257,8 +256,9 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
     /// Whether the file's page is in memory, or on its way.
     fn is_there(&mut self, env: &ModelEnv<'_, 'a, F>, page: u64) -> bool {
         let (maps, file) = (&self.shared.setup.ground.maps, self.shared.setup.file);
-        let found = cache::find(maps, env, &mut self.cpu, file, page);
-        found.map(|id| maps.release(env, &mut self.cpu, id, 1)).is_some()
+        let engine = &mut maps.on(env, &mut self.cpu, self.shared.tuning);
+        let found = engine.filemap_get_folio(file, page);
+        found.map(|id| engine.release(id, 1)).is_some()
     }
 
     /// Before a fault on a page is handled: notes who comes back, and reads ahead if the file is
@@ -296,23 +296,24 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
     fn read_new(&mut self, env: &ModelEnv<'_, 'a, F>, page: u64) -> bool {
         let (maps, file) = (&self.shared.setup.ground.maps, self.shared.setup.file);
         let (cpu, tuning) = (&mut self.cpu, self.shared.tuning);
+        let engine = &mut maps.on(env, cpu, tuning);
         let one = Order::default();
-        let again = |cpu: &mut CpuCtx| -> Option<Pfn> {
-            maps.try_to_free_pages(env, cpu, tuning);
+        let mut again = || -> Option<Pfn> {
+            engine.try_to_free_pages();
             env.alloc(one)
         };
-        let Some(pfn) = env.alloc(one).or_else(|| again(cpu)) else {
+        let Some(pfn) = env.alloc(one).or_else(&mut again) else {
             return false;
         };
         let flags = FolioFlags::READING;
         let new = NewFolio { pfn, order: one, mapping: file, index: page, flags };
-        let id = maps.add_folio(env, cpu, new).expect("a folio for every frame");
-        maps.charge(env, cpu, id, MemcgId::ROOT, tuning).expect("there is no limit");
-        let shadow = cache::add(maps, env, cpu, id).expect("no one else reads the file");
+        let id = engine.add_folio(new).expect("a folio for every frame");
+        engine.charge(id, MemcgId::ROOT).expect("there is no limit");
+        let shadow = engine.filemap_add_folio(id).expect("no one else reads the file");
         if let Some(shadow) = shadow {
-            maps.workingset_refault(cpu, id, shadow);
+            engine.workingset_refault(id, shadow);
         }
-        maps.lru_add(env, cpu, id);
+        engine.lru_add(id);
         // The reference that it was made with is the transfer's.
         let _ = env.read(Io { folio: id, place: Place::File(file, page), pfn, nr: 1 });
         self.comes_back(page);

@@ -7,7 +7,9 @@ use pageout_experiment::variant::Variant;
 use pageout_host::layout::{Arena, Ground, MAP_START, tables_of};
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Pfn, VirtAddr};
-use pageout_reclaim::{CpuCtx, Limits, MapAs, MappingId, MappingKind, MmId, NewVma, VmFlags};
+use pageout_reclaim::{
+    CpuCtx, Limits, MapAs, MappingId, MappingKind, MmId, NewVma, Tuning, VmFlags,
+};
 
 const SIZED: &str = "the arena is sized for the scenario";
 
@@ -86,16 +88,17 @@ impl AccessPatterns {
         let ground = arena.ground::<F>();
         ground.switch_with(variant.lru, hardware);
         let (env, maps, cpu) = (ground.env, &ground.maps, &mut CpuCtx::new());
+        let engine = &mut maps.on(&env, cpu, Tuning::cheapest(F::FLUSH));
         let watermarks = self.watermarks();
         maps.set_high_watermark(watermarks.high);
-        let file = maps.add_mapping(&env, cpu, MappingKind::File).expect(SIZED);
+        let file = engine.add_mapping(MappingKind::File).expect(SIZED);
         let root = ground.supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(&env, cpu, root, Asid(0)).expect(SIZED);
+        let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
         maps.mm(mm).set_fault_around(FAULT_AROUND);
         let range = page_at::<F>(0)..page_at::<F>(self.pages());
         let flags = VmFlags::READ | VmFlags::WRITE | VmFlags::SHARED;
         let new = NewVma { mm, range, flags, mapping: file, pgoff: 0 };
-        maps.mmap(&env, cpu, &new).expect(SIZED);
+        engine.mmap(&new).expect(SIZED);
         maps.lru_gen_use_mm(mm);
         let memory = self.frames() as u64;
         Setup { ground, file, mm, root, watermarks, memory }

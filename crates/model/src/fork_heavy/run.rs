@@ -12,7 +12,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Access, Counter, CpuCtx, Fault, FaultKind, Frames, MappingKind, MemcgId, MmId, NewVma, Tuning,
-    VmFlags, handle_fault,
+    VmFlags,
 };
 use pageout_record::schema::Metric;
 use pageout_record::stats::quantile;
@@ -61,7 +61,8 @@ impl<'r, 'a, F: Arch> Shells<'r, 'a, F> {
     ) -> Self {
         let Ground { env, maps, supply } = ground;
         let cpu = &mut CpuCtx::new();
-        let memcg = maps.add_memcg(env, cpu, MemcgId::ROOT).expect(SIZED);
+        let engine = &mut maps.on(env, cpu, tuning);
+        let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         let mut all = Self {
             ground,
             kernel,
@@ -74,15 +75,15 @@ impl<'r, 'a, F: Arch> Shells<'r, 'a, F> {
             each: RefCell::default(),
         };
         for shell in 0..shells {
-            let mapping = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+            let mapping = engine.add_mapping(MappingKind::Anon).expect(SIZED);
             let root = supply.alloc_table().expect(SIZED);
-            let mm = maps.add_mm(env, cpu, root, Asid(shell.into())).expect(SIZED);
-            maps.set_memcg(env, cpu, mm, memcg);
+            let mm = engine.add_mm(root, Asid(shell.into())).expect(SIZED);
+            engine.set_memcg(mm, memcg);
             let flags = VmFlags::READ | VmFlags::WRITE;
             let new = NewVma { mm, range: all.eighths(0..8), flags, mapping, pgoff: 0 };
-            maps.mmap(env, cpu, &new).expect(SIZED);
+            engine.mmap(&new).expect(SIZED);
             for at in all.pages(0..8) {
-                let fault = handle_fault(maps, env, cpu, mm, at, Access::Write, tuning);
+                let fault = engine.handle_fault(mm, at, Access::Write);
                 assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
             }
             maps.lru_gen_use_mm(mm);
@@ -119,7 +120,8 @@ impl<'r, 'a, F: Arch> Shells<'r, 'a, F> {
         let (child, table) = kernel.on(task, |env| {
             env.within(activity::FORK, || {
                 let table = env.alloc_table().expect(SIZED);
-                (maps.fork(env, cpu, mm, table, asid).expect(SIZED), table)
+                let child = maps.on(env, cpu, self.tuning).fork(mm, table, asid);
+                (child.expect(SIZED), table)
             })
         });
         task.load_mm(asid, table);
@@ -130,15 +132,16 @@ impl<'r, 'a, F: Arch> Shells<'r, 'a, F> {
             }
         }
         kernel.on(task, |env| {
+            let engine = &mut maps.on(env, cpu, self.tuning);
             env.within(activity::MPROTECT, || {
-                let done = maps.mprotect(env, cpu, child, &self.eighths(4..5), VmFlags::READ);
+                let done = engine.mprotect(child, &self.eighths(4..5), VmFlags::READ);
                 done.expect("the child maps the range");
             });
             env.within(activity::MUNMAP, || {
-                let done = maps.munmap_range(env, cpu, child, &self.eighths(6..8));
+                let done = engine.munmap_range(child, &self.eighths(6..8));
                 done.expect("the child maps the range");
             });
-            env.within(activity::EXIT, || maps.exit_mm(env, cpu, child));
+            env.within(activity::EXIT, || engine.exit_mm(child));
         });
         task.load_mm(Asid(shell as u32), root);
         kernel.on(task, |env| env.free_table(table));
@@ -167,7 +170,7 @@ impl<'r, 'a, F: Arch> Shells<'r, 'a, F> {
                     env.within(activity::MEMORY_RECLAIM, || {
                         // What it got shows in the pages written.
                         let memcg = self.memcg;
-                        let _ = maps.memory_reclaim(env, &mut cpu, memcg, &bytes, self.tuning);
+                        let _ = maps.on(env, &mut cpu, self.tuning).memory_reclaim(memcg, &bytes);
                     });
                 });
                 task.wait_until(task.now() + PAUSE);

@@ -15,7 +15,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Access, Advice, Counter, CpuCtx, Fault, FaultKind, MappingKind, MemcgId, MmId, NewVma, Tuning,
-    VmFlags, handle_fault,
+    VmFlags,
 };
 use pageout_record::schema::Metric;
 use std::cell::{Cell, RefCell};
@@ -48,23 +48,24 @@ impl<'g, 'a, F: Arch> Memory<'g, 'a, F> {
     fn fill(of: &PageoutShared, ground: &'g Ground<'a, F>, tuning: Tuning) -> Self {
         let Ground { env, maps, supply } = ground;
         let cpu = &mut CpuCtx::new();
-        let memcg = maps.add_memcg(env, cpu, MemcgId::ROOT).expect(SIZED);
-        let mapping = maps.add_mapping(env, cpu, MappingKind::Anon).expect(SIZED);
+        let engine = &mut maps.on(env, cpu, tuning);
+        let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
+        let mapping = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let root = supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(env, cpu, root, Asid(0)).expect(SIZED);
-        maps.set_memcg(env, cpu, mm, memcg);
+        let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
+        engine.set_memcg(mm, memcg);
         let range = MAP_START..MAP_START.add(of.bytes);
         let flags = VmFlags::READ | VmFlags::WRITE;
         let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
-        maps.mmap(env, cpu, &new).expect(SIZED);
+        engine.mmap(&new).expect(SIZED);
         let mut memory = Self { ground, memcg, spaces: vec![(mm, root)], range };
         for at in memory.pages() {
-            let fault = handle_fault(maps, env, cpu, mm, at, Access::Write, tuning);
+            let fault = engine.handle_fault(mm, at, Access::Write);
             assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
         }
         for process in 1..of.processes {
             let root = supply.alloc_table().expect(SIZED);
-            let child = maps.fork(env, cpu, mm, root, Asid(process)).expect(SIZED);
+            let child = engine.fork(mm, root, Asid(process)).expect(SIZED);
             memory.spaces.push((child, root));
         }
         memory.spaces.iter().for_each(|(mm, _)| maps.lru_gen_use_mm(*mm));
@@ -153,12 +154,13 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
             let (maps, (mm, _)) = (&memory.ground.maps, memory.spaces[0]);
             kernel.on(task, |env| match out {
                 Out::Madvise => env.within(activity::MADVISE, || {
-                    let done = maps.madvise(env, cpu, mm, &memory.range, Advice::PageOut, tuning);
+                    let engine = &mut maps.on(env, cpu, tuning);
+                    let done = engine.madvise(mm, &memory.range, Advice::PageOut);
                     done.expect("the process maps the range");
                 }),
                 // That it got less than it asked for shows in the pages written.
                 Out::MemoryReclaim => env.within(activity::MEMORY_RECLAIM, || {
-                    let _ = maps.memory_reclaim(env, cpu, memory.memcg, &bytes, tuning);
+                    let _ = maps.on(env, cpu, tuning).memory_reclaim(memory.memcg, &bytes);
                 }),
             });
         };

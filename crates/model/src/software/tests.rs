@@ -55,7 +55,7 @@ fn ours<F: Arch>(format: FormatName, order: u8, variant: Variant) -> f64 {
             if variant.lru == Lru::Mglru {
                 let walk = "+ 1 0 3";
                 let maps = &setup.ground.maps;
-                maps.lru_gen_write(env, &mut CpuCtx::new(), walk, tuning).expect("the cgroup's");
+                maps.on(env, &mut CpuCtx::new(), tuning).lru_gen_write(walk).expect("the cgroup's");
             }
             let bytes = scenario.reclaim_bytes().to_string();
             pages = setup.reclaim(env, &bytes, tuning).expect("clean pages can be reclaimed");

@@ -85,7 +85,7 @@ fn reclaim<F: Arch>(threads: &Threads<'_, '_, F>, running: &Cell<u32>, task: &Ta
         }
         threads.kernel.on(task, |env| {
             env.within(activity::KSWAPD, || {
-                threads.setup.ground.maps.balance(env, &mut cpu, threads.tuning)
+                threads.setup.ground.maps.on(env, &mut cpu, threads.tuning).balance()
             })
         });
     }

@@ -8,7 +8,7 @@ use pageout_experiment::variant::Lru;
 use pageout_host::layout::{Arena, Ground, tables_of};
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Pfn, VirtAddr, VirtRange};
-use pageout_reclaim::{CpuCtx, Limits, MapAs, MappingId, MappingKind, MmId};
+use pageout_reclaim::{CpuCtx, Limits, MapAs, MappingId, MappingKind, MmId, Tuning};
 
 /// The arena is sized for the scenario.
 pub(super) const SIZED: &str = "the arena is sized for the scenario";
@@ -109,10 +109,11 @@ impl<'a, F: Arch> Setup<'a, F> {
         ground.switch_with(lru, caps);
         let Ground { env, maps, supply } = &ground;
         let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
         let root = supply.alloc_table().expect(SIZED);
-        let mm = maps.add_mm(env, cpu, root, ASID).expect(SIZED);
+        let mm = engine.add_mm(root, ASID).expect(SIZED);
         maps.lru_gen_use_mm(mm);
-        let file = maps.add_mapping(env, cpu, MappingKind::File).expect(SIZED);
+        let file = engine.add_mapping(MappingKind::File).expect(SIZED);
         Self { ground, mm, root, file }
     }
 }

@@ -8,7 +8,6 @@ use pageout_paging::walk::{self, Descent};
 use pageout_paging::{Env, Format, Level, Order, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
     CpuCtx, FolioFlags, Frames, MappingId, MappingKind, NewFolio, NewVma, Thp, Tuning, VmFlags,
-    cache,
 };
 use std::cell::RefCell;
 
@@ -82,14 +81,15 @@ impl<'r, 't, 'a, F: Arch> Thread<'r, 't, 'a, F> {
     }
 
     fn map(&mut self, range: &VirtRange, flags: VmFlags, mapping: MappingId, pgoff: u64) {
-        let Setup { ground, mm, .. } = self.of.setup;
+        let Threads { setup: Setup { ground, mm, .. }, tuning, .. } = self.of;
         let new = NewVma { mm: *mm, range: range.clone(), flags, mapping, pgoff };
-        self.on(|env, cpu| ground.maps.mmap(env, cpu, &new)).expect(SIZED);
+        self.on(|env, cpu| ground.maps.on(env, cpu, *tuning).mmap(&new)).expect(SIZED);
     }
 
     fn map_anon(&mut self, range: &VirtRange) {
-        let maps = &self.of.setup.ground.maps;
-        let mapping = self.on(|env, cpu| maps.add_mapping(env, cpu, MappingKind::Anon));
+        let Threads { setup, tuning, .. } = self.of;
+        let mapping = self
+            .on(|env, cpu| setup.ground.maps.on(env, cpu, *tuning).add_mapping(MappingKind::Anon));
         self.map(range, VmFlags::READ | VmFlags::WRITE, mapping.expect(SIZED), 0);
     }
 
@@ -99,9 +99,11 @@ impl<'r, 't, 'a, F: Arch> Thread<'r, 't, 'a, F> {
     }
 
     fn munmap(&mut self, range: &VirtRange) {
-        let Setup { ground, mm, .. } = self.of.setup;
+        let Threads { setup: Setup { ground, mm, .. }, tuning, .. } = self.of;
         let unmapped = self.on(|env, cpu| {
-            env.within(activity::MUNMAP, || ground.maps.munmap_range(env, cpu, *mm, range))
+            env.within(activity::MUNMAP, || {
+                ground.maps.on(env, cpu, *tuning).munmap_range(*mm, range)
+            })
         });
         unmapped.expect(SIZED);
     }
@@ -186,17 +188,18 @@ impl<'r, 'a, F: Arch> Threads<'r, 'a, F> {
         index: u64,
     ) -> bool {
         let maps = &self.setup.ground.maps;
+        let engine = &mut maps.on(env, cpu, self.tuning);
         let order = Order::default();
         let Some(pfn) = env.alloc(order) else {
             return false;
         };
         let new = NewFolio { pfn, order, mapping, index, flags: FolioFlags::UPTODATE };
-        let id = maps.add_folio(env, cpu, new).expect(SIZED);
+        let id = engine.add_folio(new).expect(SIZED);
         let memcg = maps.mm(self.setup.mm).memcg();
-        maps.charge(env, cpu, id, memcg, self.tuning).expect("the root cgroup has no limit");
-        cache::add(maps, env, cpu, id).expect("each thread reads a part of its own, once");
-        maps.lru_add(env, cpu, id);
-        maps.release(env, cpu, id, 1);
+        engine.charge(id, memcg).expect("the root cgroup has no limit");
+        engine.filemap_add_folio(id).expect("each thread reads a part of its own, once");
+        engine.lru_add(id);
+        engine.release(id, 1);
         true
     }
 }

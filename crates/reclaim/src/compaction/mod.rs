@@ -8,10 +8,8 @@
 
 mod scan;
 
-use crate::CpuCtx;
-use crate::maps::Maps;
+use crate::engine::Engine;
 use crate::memcg::MemcgId;
-use crate::tuning::Tuning;
 use crate::vmstat::Counter;
 use crate::world::{FreeBlocks, World};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -94,67 +92,52 @@ impl CompactionState {
     }
 }
 
-impl Maps<'_> {
+impl<'e, W: World> Engine<'e, W> {
     /// Compacts all of memory, whatever is free (Linux: `/proc/sys/vm/compact_memory`).
     /// [`Compacted::Skipped`] if the supply of frames cannot be compacted.
-    pub fn compact_memory<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        tuning: Tuning,
-    ) -> Compacted {
+    pub fn compact_memory(&mut self) -> Compacted {
+        let (maps, world) = (self.maps, self.world);
         let Some(blocks) = world.blocks() else {
             return Compacted::Skipped;
         };
-        self.compaction.migrate.store(0, Relaxed);
-        self.compaction.free.store(0, Relaxed);
-        Compaction::new(self, world, blocks, None, tuning.unmapping).run(cpu)
+        maps.compaction.migrate.store(0, Relaxed);
+        maps.compaction.free.store(0, Relaxed);
+        Compaction::new(self, blocks, None).run()
     }
 
     /// Frames for a large folio, by direct compaction and reclaim if need be (Linux 7.3.4,
     /// __alloc_pages_slowpath for a costly order): compaction, reclaim until there is enough free
     /// memory for another, and that one.
-    pub(crate) fn alloc_costly<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        order: Order,
-        tuning: Tuning,
-    ) -> Option<Pfn> {
+    pub(crate) fn alloc_costly(&mut self, order: Order) -> Option<Pfn> {
+        let world = self.world;
         let found = world.alloc(order);
         let Some(blocks) = world.blocks().filter(|_| found.is_none()) else {
             return found;
         };
-        self.direct_compact(world, cpu, blocks, order, tuning).or_else(|| {
+        self.direct_compact(blocks, order).or_else(|| {
             for _ in 0..RETRIES {
                 let enough = is_suitable(world, blocks, order);
-                if enough || self.try_to_free_pages(world, cpu, tuning) == 0 {
+                if enough || self.try_to_free_pages() == 0 {
                     break;
                 }
             }
             let freed = world.alloc(order);
-            freed.or_else(|| self.direct_compact(world, cpu, blocks, order, tuning))
+            freed.or_else(|| self.direct_compact(blocks, order))
         })
     }
 
     /// Compacts for whoever found no run of `order`, and takes what has come together
     /// (`__alloc_pages_direct_compact`, `try_to_compact_pages`).
-    fn direct_compact<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        blocks: &dyn FreeBlocks,
-        order: Order,
-        tuning: Tuning,
-    ) -> Option<Pfn> {
-        let state = &self.compaction;
+    fn direct_compact(&mut self, blocks: &'e dyn FreeBlocks, order: Order) -> Option<Pfn> {
+        let (maps, world) = (self.maps, self.world);
+        let state = &maps.compaction;
         if state.is_deferred(order) || !is_suitable(world, blocks, order) {
             return None;
         }
-        let vmstat = &self.memcg(MemcgId::ROOT).vmstat;
+        let vmstat = &maps.memcg(MemcgId::ROOT).vmstat;
         vmstat.add(Counter::CompactStall, 1);
-        let scan = Compaction::new(self, world, blocks, Some(order), tuning.unmapping);
-        match scan.run(cpu) {
+        let scan = Compaction::new(self, blocks, Some(order));
+        match scan.run() {
             Compacted::Success => state.reset(order, false),
             _ => state.defer(order),
         }

@@ -2,50 +2,44 @@
 //! to, from the top down.
 
 use super::{Compacted, CompactionState};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::list::FolioList;
-use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::migrate::{BATCH, Targets};
-use crate::tuning::Unmapping;
 use crate::vmstat::Counter;
 use crate::world::{FreeBlocks, World};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Format, Order, Pfn};
 
 /// One compaction (the kernel's `struct compact_control`).
-pub(super) struct Compaction<'a, 'm, W> {
-    maps: &'a Maps<'m>,
-    world: &'a W,
+pub(super) struct Compaction<'a, 'e, W> {
+    engine: &'a mut Engine<'e, W>,
     /// The order wanted; none for all that can be had.
     order: Option<Order>,
-    unmapping: Unmapping,
     /// The next frame that the migration scanner looks at.
     migrate: Pfn,
     start: Pfn,
-    free: FreeScanner<'a, W>,
+    free: FreeScanner<'e, W>,
     /// It begins at both ends of memory.
     whole: bool,
     scanned: u64,
     isolated: u64,
 }
 
-impl<'a, 'm, W: World> Compaction<'a, 'm, W> {
+impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
     pub(super) fn new(
-        maps: &'a Maps<'m>,
-        world: &'a W,
-        blocks: &'a dyn FreeBlocks,
+        engine: &'a mut Engine<'e, W>,
+        blocks: &'e dyn FreeBlocks,
         order: Option<Order>,
-        unmapping: Unmapping,
     ) -> Self {
         let frames = blocks.frames();
-        let CompactionState { migrate, free, .. } = &maps.compaction;
+        let CompactionState { migrate, free, .. } = &engine.maps.compaction;
         let [below, above] = [migrate, free].map(|done| done.load(Relaxed));
         let end = Pfn::new(frames.end.get() - above);
         let migrate = frames.start.add(below);
         let block = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
         let free = FreeScanner {
-            world,
+            world: engine.world,
             blocks,
             block,
             spared: order.unwrap_or(block),
@@ -60,12 +54,12 @@ impl<'a, 'm, W: World> Compaction<'a, 'm, W> {
         let whole = below == 0 && above == 0;
         let (scanned, isolated) = (0, 0);
         let start = frames.start;
-        Self { maps, world, order, unmapping, migrate, start, free, whole, scanned, isolated }
+        Self { engine, order, migrate, start, free, whole, scanned, isolated }
     }
 
     /// Moves folios, a batch at a time, until a block of pages is done and there is one of the
     /// order wanted, or the scanners meet (`compact_zone`, `compact_finished`).
-    pub(super) fn run(mut self, cpu: &mut CpuCtx) -> Compacted {
+    pub(super) fn run(mut self) -> Compacted {
         let ended = loop {
             if self.free.block_of(self.migrate) >= self.free.block_of(self.free.first) {
                 break if self.whole { Compacted::Complete } else { Compacted::PartialSkipped };
@@ -74,11 +68,10 @@ impl<'a, 'm, W: World> Compaction<'a, 'm, W> {
             if block_done && self.order.is_some_and(|order| self.free.blocks.has_block(order)) {
                 break Compacted::Success;
             }
-            let mut folios = self.isolate(cpu);
+            let mut folios = self.isolate();
             self.free.limit = self.free.block_of(self.migrate);
             if folios.len > 0 {
-                let (maps, world, how) = (self.maps, self.world, self.unmapping);
-                maps.migrate_folios(world, cpu, &mut folios, &mut self.free, how);
+                self.engine.migrate_folios(&mut folios, &mut self.free);
             }
         };
         self.keep(ended);
@@ -86,7 +79,7 @@ impl<'a, 'm, W: World> Compaction<'a, 'm, W> {
     }
 
     /// Takes folios off their lists, up to 32 pages of one block of pages (`isolate_migratepages`).
-    fn isolate(&mut self, cpu: &mut CpuCtx) -> FolioList {
+    fn isolate(&mut self) -> FolioList {
         let mut folios = FolioList::default();
         let mut pages = 0;
         let end = self.free.block_of(self.migrate).add(self.free.block.nr_pages() as u64);
@@ -94,11 +87,11 @@ impl<'a, 'm, W: World> Compaction<'a, 'm, W> {
         while self.migrate < end && pages < BATCH {
             let at = self.migrate;
             self.migrate = at.add(self.frames_passed(at));
-            if let Some(id) = self.movable(cpu, at) {
-                let folio = self.maps.folio(id);
+            if let Some(id) = self.movable(at) {
+                let folio = self.engine.maps.folio(id);
                 pages += folio.nr_pages();
                 self.migrate = folio.pfn().add(folio.nr_pages() as u64);
-                folios.push(self.maps, id);
+                folios.push(self.engine.maps, id);
             }
         }
         self.scanned += self.migrate.offset_from(from);
@@ -113,23 +106,23 @@ impl<'a, 'm, W: World> Compaction<'a, 'm, W> {
 
     /// The folio in a frame, off its list, if it is smaller than what is wanted
     /// (`skip_isolation_on_order`).
-    fn movable(&self, cpu: &mut CpuCtx, at: Pfn) -> Option<crate::FolioId> {
-        let id = self.maps.folio_of(at)?;
-        if self.maps.folio(id).order() >= self.free.spared.min(self.free.block) {
+    fn movable(&mut self, at: Pfn) -> Option<crate::FolioId> {
+        let id = self.engine.maps.folio_of(at)?;
+        if self.engine.maps.folio(id).order() >= self.free.spared.min(self.free.block) {
             return None;
         }
-        self.maps.isolate_movable(self.world, cpu, at)
+        self.engine.isolate_movable(at)
     }
 
     /// Keeps where the scanners are, or begins anew when they met, and counts.
     fn keep(&self, ended: Compacted) {
         let met = ended != Compacted::Success;
-        let state = &self.maps.compaction;
+        let state = &self.engine.maps.compaction;
         let below = if met { 0 } else { self.migrate.offset_from(self.start) };
         let above = if met { 0 } else { self.free.done() };
         state.migrate.store(below, Relaxed);
         state.free.store(above, Relaxed);
-        let vmstat = &self.maps.memcg(MemcgId::ROOT).vmstat;
+        let vmstat = &self.engine.maps.memcg(MemcgId::ROOT).vmstat;
         vmstat.add(Counter::CompactMigrateScanned, self.scanned);
         vmstat.add(Counter::CompactFreeScanned, self.free.scanned);
         vmstat.add(Counter::CompactIsolated, self.isolated + self.free.isolated);

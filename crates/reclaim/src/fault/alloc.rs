@@ -1,7 +1,6 @@
 //! Folios for faults: frames, a place in the table of folios, a charge.
 
 use super::{At, Fault};
-use crate::CpuCtx;
 use crate::folio::{FolioFlags, FolioId};
 use crate::maps::NewFolio;
 use crate::memcg::MemcgId;
@@ -14,27 +13,25 @@ use pageout_paging::{Order, Pfn};
 const RETRIES: u32 = 16;
 
 impl<W: World> At<'_, '_, W> {
-    pub(super) fn release(&self, cpu: &mut CpuCtx, id: FolioId, refs: u32) {
-        self.maps.release(self.world, cpu, id, refs);
+    pub(super) fn release(&mut self, id: FolioId, refs: u32) {
+        self.engine.release(id, refs);
     }
 
     /// A new folio, charged, its content undefined, with one reference that is the caller's.
     pub(super) fn new_folio(
-        &self,
-        cpu: &mut CpuCtx,
+        &mut self,
         order: Order,
         memcg: MemcgId,
         mapping: MappingId,
         index: u64,
     ) -> Result<FolioId, Fault> {
-        let pfn = self.alloc_frames(cpu, order)?;
-        self.folio_over(cpu, pfn, order, memcg, (mapping, index))
+        let pfn = self.alloc_frames(order)?;
+        self.folio_over(pfn, order, memcg, (mapping, index))
     }
 
     /// The same, over frames that were allocated for it and are given back if it cannot be made.
     pub(super) fn folio_over(
-        &self,
-        cpu: &mut CpuCtx,
+        &mut self,
         pfn: Pfn,
         order: Order,
         memcg: MemcgId,
@@ -42,25 +39,25 @@ impl<W: World> At<'_, '_, W> {
     ) -> Result<FolioId, Fault> {
         let flags = FolioFlags::empty();
         let new = NewFolio { pfn, order, mapping, index, flags };
-        let Ok(id) = self.maps.add_folio(self.world, cpu, new) else {
-            self.world.free(pfn, order);
+        let Ok(id) = self.engine.add_folio(new) else {
+            self.engine.world.free(pfn, order);
             return Err(Fault::OutOfMemory);
         };
-        if self.maps.charge(self.world, cpu, id, memcg, self.tuning).is_err() {
-            self.release(cpu, id, 1);
+        if self.engine.charge(id, memcg).is_err() {
+            self.release(id, 1);
             return Err(Fault::OutOfMemory);
         }
         Ok(id)
     }
 
     /// Frames, after direct reclaim if need be: large folios are not worth that.
-    fn alloc_frames(&self, cpu: &mut CpuCtx, order: Order) -> Result<Pfn, Fault> {
+    fn alloc_frames(&mut self, order: Order) -> Result<Pfn, Fault> {
         for _ in 0..RETRIES {
-            if let Some(pfn) = self.world.alloc(order) {
+            if let Some(pfn) = self.engine.world.alloc(order) {
                 return Ok(pfn);
             }
             let large = order > Order::default();
-            if large || self.maps.try_to_free_pages(self.world, cpu, self.tuning) == 0 {
+            if large || self.engine.try_to_free_pages() == 0 {
                 break;
             }
         }

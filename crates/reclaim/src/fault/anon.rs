@@ -1,7 +1,6 @@
 //! The first access to a page of anonymous memory.
 
 use super::{At, Fault, MINOR, Outcome};
-use crate::CpuCtx;
 use crate::folio::{FolioFlags, FolioId};
 use crate::tuning::Thp;
 use crate::vmstat::Counter;
@@ -13,36 +12,36 @@ impl<W: World> At<'_, '_, W> {
     /// Maps a new folio of zeros, the largest that the variant and the mapping ask for and that
     /// finds its whole range empty and inside the VMA (Linux 7.3.4, do_anonymous_page). There is no
     /// shared page of zeros: a first load gets a folio as well.
-    pub(super) fn anon_fault(&self, cpu: &mut CpuCtx, table: Pfn) -> Outcome {
-        let mapping = self.anon_mapping(cpu)?;
-        let (id, start) = self.zeroed_folio(cpu, table)?;
-        debug_assert_eq!(self.maps.folio(id).mapping(), mapping);
-        let folio = self.maps.folio(id);
+    pub(super) fn anon_fault(&mut self, table: Pfn) -> Outcome {
+        let mapping = self.anon_mapping()?;
+        let (id, start) = self.zeroed_folio(table)?;
+        debug_assert_eq!(self.engine.maps.folio(id).mapping(), mapping);
+        let folio = self.engine.maps.folio(id);
         let nr = folio.nr_pages();
-        let pt = self.lock(cpu, table);
+        let pt = self.lock(table);
         let mapped = self.all_vacant(&pt, start, nr);
         if mapped {
             let pte = self.new_pte(folio.pfn(), true);
             let pte = if W::Format::is_write(pte) { W::Format::mkdirty(pte) } else { pte };
-            self.maps.set_anon_exclusive(folio.pfn(), nr, true);
+            self.engine.maps.set_anon_exclusive(folio.pfn(), nr, true);
             folio.add_mappings(nr as u32);
             set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, start), pte, nr);
         }
-        self.unlock(cpu, pt);
+        self.unlock(pt);
         if mapped {
-            self.maps.lru_add(self.world, cpu, id);
+            self.engine.lru_add(id);
         }
-        self.release(cpu, id, 1);
+        self.release(id, 1);
         MINOR
     }
 
     /// A folio of zeros around the page, and the address it is for.
-    fn zeroed_folio(&self, cpu: &mut CpuCtx, table: Pfn) -> Result<(FolioId, VirtAddr), Fault> {
-        if let Some(found) = self.huge_folio(cpu, table)? {
+    fn zeroed_folio(&mut self, table: Pfn) -> Result<(FolioId, VirtAddr), Fault> {
+        if let Some(found) = self.huge_folio(table)? {
             return Ok(found);
         }
-        let mapping = self.anon_mapping(cpu)?;
-        let mut order = self.maps.mapping(mapping).order().get();
+        let mapping = self.anon_mapping()?;
+        let mut order = self.engine.maps.mapping(mapping).order().get();
         loop {
             let start = self.addr.align_down(W::Format::PAGE_SHIFT + u32::from(order));
             let size = Order::new(order).expect("no larger than the mapping's order");
@@ -51,7 +50,7 @@ impl<W: World> At<'_, '_, W> {
                 continue;
             }
             let index = self.vma.pgoff_at::<W::Format>(start);
-            match self.new_folio(cpu, size, self.mm.memcg(), mapping, index) {
+            match self.new_folio(size, self.mm.memcg(), mapping, index) {
                 Ok(id) => {
                     self.zero(id);
                     return Ok((id, start));
@@ -64,25 +63,21 @@ impl<W: World> At<'_, '_, W> {
 
     /// A folio of zeros for all that the page table maps, and the first address it maps, where that
     /// is asked for and the VMA has room (Linux 7.3.4, do_huge_pmd_anonymous_page).
-    fn huge_folio(
-        &self,
-        cpu: &mut CpuCtx,
-        table: Pfn,
-    ) -> Result<Option<(FolioId, VirtAddr)>, Fault> {
+    fn huge_folio(&mut self, table: Pfn) -> Result<Option<(FolioId, VirtAddr)>, Fault> {
         let order = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
         let start = self.addr.align_down(W::Format::shift(Level::Pmd));
-        if self.tuning.thp == Thp::Never || !self.fits(table, start, order) {
+        if self.engine.tuning.thp == Thp::Never || !self.fits(table, start, order) {
             return Ok(None);
         }
-        let at = (self.anon_mapping(cpu)?, self.vma.pgoff_at::<W::Format>(start));
+        let at = (self.anon_mapping()?, self.vma.pgoff_at::<W::Format>(start));
         let memcg = self.mm.memcg();
-        let frames = self.maps.alloc_costly(self.world, cpu, order, self.tuning);
-        let made = frames.and_then(|pfn| self.folio_over(cpu, pfn, order, memcg, at).ok());
+        let frames = self.engine.alloc_costly(order);
+        let made = frames.and_then(|pfn| self.folio_over(pfn, order, memcg, at).ok());
         let counter = match made {
             Some(_) => Counter::ThpFaultAlloc,
             None => Counter::ThpFaultFallback,
         };
-        self.maps.memcg(memcg).vmstat.add(counter, 1);
+        self.engine.maps.memcg(memcg).vmstat.add(counter, 1);
         Ok(made.map(|id| {
             self.zero(id);
             (id, start)
@@ -91,8 +86,8 @@ impl<W: World> At<'_, '_, W> {
 
     /// Fills a new folio with zeros.
     fn zero(&self, id: FolioId) {
-        let folio = self.maps.folio(id);
-        self.world.zero(folio.pfn(), folio.nr_pages());
+        let folio = self.engine.maps.folio(id);
+        self.engine.world.zero(folio.pfn(), folio.nr_pages());
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
     }
 
@@ -102,7 +97,7 @@ impl<W: World> At<'_, '_, W> {
         let inside = self.vma.start() <= start && end <= self.vma.end();
         let i = W::Format::index(Level::Pte, start);
         let in_table = u32::from(order.get()) <= W::Format::TABLE_SHIFT;
-        let handle = self.world.table(table);
+        let handle = self.engine.world.table(table);
         inside && in_table && (i..i + order.nr_pages()).all(|k| handle.load(k).is_none())
     }
 

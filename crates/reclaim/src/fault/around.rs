@@ -4,29 +4,28 @@ use super::At;
 use super::file::frames;
 use crate::folio::{FolioFlags, FolioId};
 use crate::world::World;
-use crate::{CpuCtx, cache};
 use pageout_paging::contig::{set_pte, set_ptes};
 use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Table, VirtAddr, VirtRange};
 
 /// Folios looked up before a table is locked to map them.
 const BATCH: usize = 16;
 
-impl<'a, W: World> At<'a, '_, W> {
+impl<'e, W: World> At<'_, 'e, W> {
     /// Maps what the index has around the page, the page's own folio with it, so that whole blocks
     /// become contiguous; or the page alone. None permits stores. The folio is locked; others that
     /// are locked are passed over (Linux 7.3.4, do_fault_around and filemap_map_pages).
-    pub(super) fn map_around(&self, cpu: &mut CpuCtx, table: Pfn, id: FolioId, pfn: Pfn) {
+    pub(super) fn map_around(&mut self, table: Pfn, id: FolioId, pfn: Pfn) {
         if self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none() {
-            self.map_window(cpu, table, id);
+            self.map_window(table, id);
         }
-        let pt = self.lock(cpu, table);
+        let pt = self.lock(table);
         if self.is_vacant(self.read(&pt)) {
-            self.maps.folio(id).add_mappings(1);
+            self.engine.maps.folio(id).add_mappings(1);
             let pte = W::Format::wrprotect(self.new_pte(pfn, false));
-            let folio = frames(self.maps.folio(id));
-            set_pte(self.world, &pt, self.asid(), self.addr, pte, &folio);
+            let folio = frames(self.engine.maps.folio(id));
+            set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &folio);
         }
-        self.unlock(cpu, pt);
+        self.unlock(pt);
     }
 
     /// The window around the page: aligned, inside the VMA and the table.
@@ -37,7 +36,7 @@ impl<'a, W: World> At<'a, '_, W> {
         start.max(self.vma.start())..end.min(self.vma.end())
     }
 
-    fn map_window(&self, cpu: &mut CpuCtx, table: Pfn, own: FolioId) {
+    fn map_window(&mut self, table: Pfn, own: FolioId) {
         let Some(file) = self.vma.file() else {
             return;
         };
@@ -50,24 +49,24 @@ impl<'a, W: World> At<'a, '_, W> {
                     break;
                 }
                 let index = self.vma.pgoff_at::<W::Format>(addr);
-                let id = cache::find(self.maps, self.world, cpu, file, index);
+                let id = self.engine.filemap_get_folio(file, index);
                 let past = id.map_or(index + 1, |id| {
-                    let folio = self.maps.folio(id);
+                    let folio = self.engine.maps.folio(id);
                     folio.index() + folio.nr_pages() as u64
                 });
                 *slot = id.map(|id| (id, addr));
                 addr = addr.add((past - index) << W::Format::PAGE_SHIFT);
             }
-            let pt = self.lock(cpu, table);
+            let pt = self.lock(table);
             for (id, start) in found.iter().flatten() {
-                let lock = if *id == own { None } else { self.maps.folio(*id).try_lock() };
+                let lock = if *id == own { None } else { self.engine.maps.folio(*id).try_lock() };
                 if *id == own || lock.is_some() {
                     self.map_present(&pt, *id, *start, window.end);
                 }
             }
-            self.unlock(cpu, pt);
+            self.unlock(pt);
             for (id, _) in found.iter().flatten() {
-                self.release(cpu, *id, 1);
+                self.release(*id, 1);
             }
         }
     }
@@ -75,8 +74,8 @@ impl<'a, W: World> At<'a, '_, W> {
     /// Maps the pages of a folio from `start` to `end` whose entries are empty, run by run, if its
     /// content is there. On arm64, where hardware will say when one is used, only the run that was
     /// asked for is young (Linux 7.3.4, set_pte_range).
-    fn map_present(&self, pt: &LockedTable<'a, W>, id: FolioId, start: VirtAddr, end: VirtAddr) {
-        let folio = self.maps.folio(id);
+    fn map_present(&self, pt: &LockedTable<'e, W>, id: FolioId, start: VirtAddr, end: VirtAddr) {
+        let folio = self.engine.maps.folio(id);
         if !folio.flags().contains(FolioFlags::UPTODATE) {
             return;
         }
@@ -95,16 +94,16 @@ impl<'a, W: World> At<'a, '_, W> {
         }
     }
 
-    fn map_run(&self, pt: &LockedTable<'a, W>, id: FolioId, at: VirtAddr, pfn: Pfn, nr: usize) {
-        let folio = self.maps.folio(id);
+    fn map_run(&self, pt: &LockedTable<'e, W>, id: FolioId, at: VirtAddr, pfn: Pfn, nr: usize) {
+        let folio = self.engine.maps.folio(id);
         folio.add_mappings(nr as u32);
         let young = W::Format::wrprotect(self.new_pte(pfn, false));
         let asked_for = (at..at.add((nr as u64) << W::Format::PAGE_SHIFT)).contains(&self.addr);
-        let wants_old = W::Format::PREFAULTED_OLD && self.world.mmu().caps().hardware_af;
+        let wants_old = W::Format::PREFAULTED_OLD && self.engine.world.mmu().caps().hardware_af;
         let old = wants_old && !asked_for;
         let pte = if old { W::Format::mkold(young) } else { young };
         if nr == 1 {
-            set_pte(self.world, pt, self.asid(), at, pte, &frames(folio));
+            set_pte(self.engine.world, pt, self.asid(), at, pte, &frames(folio));
         } else {
             set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, at), pte, nr);
         }

@@ -1,67 +1,64 @@
 //! Copy on write: a store to a page that others may see.
 
 use super::{At, MINOR, Outcome};
+use crate::Rank;
 use crate::folio::{FolioFlags, FolioId};
 use crate::world::World;
-use crate::{CpuCtx, Rank, swap};
 use pageout_paging::contig::{AccessFlags, get_and_clear_ptes, set_ptes};
 use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, tlb};
 
-impl<'a, W: World> At<'a, '_, W> {
+impl<'e, W: World> At<'_, 'e, W> {
     /// A store through `pte`, which forbids it, in a private VMA: the page becomes writable if no
     /// one else can see it, and is copied if someone may (Linux 7.3.4, do_wp_page).
     pub(super) fn copy_on_write(
-        &self,
-        cpu: &mut CpuCtx,
+        &mut self,
         table: Pfn,
-        pt: LockedTable<'a, W>,
+        pt: LockedTable<'e, W>,
         pte: Pte,
         id: FolioId,
     ) -> Outcome {
-        let (folio, pfn) = (self.maps.folio(id), W::Format::pfn(pte));
+        let (folio, pfn) = (self.engine.maps.folio(id), W::Format::pfn(pte));
         let anon = folio.flags().contains(FolioFlags::ANON);
-        if anon && self.maps.is_anon_exclusive(pfn) {
-            return self.grant(cpu, pt, AccessFlags::YoungDirtyWrite);
+        if anon && self.engine.maps.is_anon_exclusive(pfn) {
+            return self.grant(pt, AccessFlags::YoungDirtyWrite);
         }
         folio.get(1); // the entry's own keeps it in being until here
-        self.unlock(cpu, pt);
-        let outcome = if anon && folio.nr_pages() == 1 && self.is_alone(cpu, id) {
-            self.reuse(cpu, table, pte)
+        self.unlock(pt);
+        let outcome = if anon && folio.nr_pages() == 1 && self.is_alone(id) {
+            self.reuse(table, pte)
         } else {
-            self.copy(cpu, table, id, pfn, Some(pte))
+            self.copy(table, id, pfn, Some(pte))
         };
-        self.release(cpu, id, 1);
+        self.release(id, 1);
         outcome
     }
 
     /// Whether the only references to a folio are one mapping's and this fault's. No one can add
     /// one but by forking this address space, whose lock is held. Who isolated it for reclaim, or
     /// holds its lock, counts as someone else: a copy is never wrong.
-    fn is_alone(&self, cpu: &mut CpuCtx, id: FolioId) -> bool {
-        let folio = self.maps.folio(id);
-        cpu.enter(Rank::Folio);
+    fn is_alone(&mut self, id: FolioId) -> bool {
+        let folio = self.engine.maps.folio(id);
+        self.engine.cpu.enter(Rank::Folio);
         let guard = folio.try_lock();
-        let uncached = guard
-            .as_ref()
-            .is_some_and(|guard| swap::try_to_free_swap(self.maps, self.world, cpu, guard));
+        let uncached = guard.as_ref().is_some_and(|guard| self.engine.try_to_free_swap(guard));
         let alone = uncached && folio.refs() == 2;
         drop(guard);
-        cpu.leave(Rank::Folio);
+        self.engine.cpu.leave(Rank::Folio);
         alone
     }
 
-    fn reuse(&self, cpu: &mut CpuCtx, table: Pfn, pte: Pte) -> Outcome {
-        let pt = self.lock(cpu, table);
+    fn reuse(&mut self, table: Pfn, pte: Pte) -> Outcome {
+        let pt = self.lock(table);
         if !self.still_maps(&pt, W::Format::pfn(pte)) {
-            self.unlock(cpu, pt);
+            self.unlock(pt);
             return MINOR;
         }
-        self.maps.set_anon_exclusive(W::Format::pfn(pte), 1, true);
-        self.grant(cpu, pt, AccessFlags::YoungDirtyWrite)
+        self.engine.maps.set_anon_exclusive(W::Format::pfn(pte), 1, true);
+        self.grant(pt, AccessFlags::YoungDirtyWrite)
     }
 
     /// Whether the entry still maps this frame without permitting stores.
-    fn still_maps(&self, pt: &LockedTable<'a, W>, pfn: Pfn) -> bool {
+    fn still_maps(&self, pt: &LockedTable<'e, W>, pfn: Pfn) -> bool {
         let now = self.read(pt);
         W::Format::is_valid(now) && W::Format::pfn(now) == pfn && !W::Format::is_write(now)
     }
@@ -69,22 +66,21 @@ impl<'a, W: World> At<'a, '_, W> {
     /// Maps a copy of the page in frame `from` of a folio, to which the caller has a reference,
     /// in place of an entry that maps it, or of none.
     pub(super) fn copy(
-        &self,
-        cpu: &mut CpuCtx,
+        &mut self,
         table: Pfn,
         source: FolioId,
         from: Pfn,
         instead: Option<Pte>,
     ) -> Outcome {
-        let mapping = self.anon_mapping(cpu)?;
+        let mapping = self.anon_mapping()?;
         let one = Order::default();
-        let id = self.new_folio(cpu, one, self.mm.memcg(), mapping, self.index())?;
-        let folio = self.maps.folio(id);
-        self.world.copy(from, folio.pfn(), 1);
+        let id = self.new_folio(one, self.mm.memcg(), mapping, self.index())?;
+        let folio = self.engine.maps.folio(id);
+        self.engine.world.copy(from, folio.pfn(), 1);
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
         // An entry that is there is taken out below, and forgotten at once.
-        let lock = if instead.is_none() { self.lock_folio(cpu, source) } else { None };
-        let pt = self.lock(cpu, table);
+        let lock = if instead.is_none() { self.lock_folio(source) } else { None };
+        let pt = self.lock(table);
         let unchanged = match instead {
             Some(_) => self.still_maps(&pt, from),
             None => self.is_vacant(self.read(&pt)),
@@ -93,31 +89,31 @@ impl<'a, W: World> At<'a, '_, W> {
             if instead.is_some() {
                 self.take_out(&pt, source);
             }
-            self.maps.set_anon_exclusive(folio.pfn(), 1, true);
+            self.engine.maps.set_anon_exclusive(folio.pfn(), 1, true);
             folio.add_mappings(1);
             let pte = W::Format::mkdirty(self.new_pte(folio.pfn(), true));
             set_ptes::<W::Format, _>(pt.table(), self.entry_index(), pte, 1);
         }
-        self.unlock(cpu, pt);
-        self.unlock_folio(cpu, lock);
+        self.unlock(pt);
+        self.unlock_folio(lock);
         if unchanged {
-            self.maps.lru_add(self.world, cpu, id);
+            self.engine.lru_add(id);
             if instead.is_some() {
-                self.release(cpu, source, 1);
+                self.release(source, 1);
             }
         }
-        self.release(cpu, id, 1);
+        self.release(id, 1);
         MINOR
     }
 
     /// Takes out the entry that maps a page of the folio `old`, makes every TLB forget it, and
     /// counts one mapping less; the mapping's reference passes to the caller.
-    fn take_out(&self, pt: &LockedTable<'a, W>, old: FolioId) {
-        let was = get_and_clear_ptes(self.world, pt, self.asid(), self.addr, 1);
-        tlb::forget(self.world, self.asid(), self.addr, 1, Level::Pte);
+    fn take_out(&self, pt: &LockedTable<'e, W>, old: FolioId) {
+        let was = get_and_clear_ptes(self.engine.world, pt, self.asid(), self.addr, 1);
+        tlb::forget(self.engine.world, self.asid(), self.addr, 1, Level::Pte);
         if W::Format::is_dirty(was) {
-            self.maps.folio(old).note_dirty();
+            self.engine.maps.folio(old).note_dirty();
         }
-        self.maps.folio(old).take_mappings(1);
+        self.engine.maps.folio(old).take_mappings(1);
     }
 }

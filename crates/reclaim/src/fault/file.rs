@@ -1,80 +1,75 @@
 //! The first access to a page of a file: found in its index, or read.
 
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
+use crate::Rank;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
 use crate::rmap::MappingId;
 use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
-use crate::{CpuCtx, Rank, cache};
 use pageout_paging::contig::set_pte;
 use pageout_paging::{Format, Order, Pfn, Rules};
 
-impl<'a, W: World> At<'a, '_, W> {
+impl<'e, W: World> At<'_, 'e, W> {
     /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.3.4,
     /// do_read_fault, do_cow_fault and do_shared_fault).
-    pub(super) fn file_fault(&self, cpu: &mut CpuCtx, table: Pfn, file: MappingId) -> Outcome {
+    pub(super) fn file_fault(&mut self, table: Pfn, file: MappingId) -> Outcome {
         let index = self.index();
-        let (id, kind) = match cache::find(self.maps, self.world, cpu, file, index) {
-            Some(id) => self.await_content(cpu, id, self.place_of(id))?,
-            None => self.read_new(cpu, file, index)?,
+        let (id, kind) = match self.engine.filemap_get_folio(file, index) {
+            Some(id) => self.await_content(id, self.place_of(id))?,
+            None => self.read_new(file, index)?,
         };
-        let folio = self.maps.folio(id);
+        let folio = self.engine.maps.folio(id);
         let pfn = folio.pfn().add(index - folio.index());
         let outcome = if self.access == Access::Write && self.vma.is_private() {
-            self.copy(cpu, table, id, pfn, None)
+            self.copy(table, id, pfn, None)
         } else {
-            let lock = self.lock_folio(cpu, id);
+            let lock = self.lock_folio(id);
             match self.access {
-                Access::Write => self.map_written(cpu, table, id, pfn),
-                Access::Read | Access::Exec => self.map_around(cpu, table, id, pfn),
+                Access::Write => self.map_written(table, id, pfn),
+                Access::Read | Access::Exec => self.map_around(table, id, pfn),
             }
-            self.unlock_folio(cpu, lock);
+            self.unlock_folio(lock);
             MINOR
         };
-        self.release(cpu, id, 1);
+        self.release(id, 1);
         outcome.map(|_| kind)
     }
 
     /// The lock of a file's folio that is to be mapped or copied: what is owed for its entries is
     /// complete then.
-    pub(super) fn lock_folio(&self, cpu: &mut CpuCtx, id: FolioId) -> Option<FolioGuard<'a>> {
-        cpu.enter(Rank::Folio);
+    pub(super) fn lock_folio(&mut self, id: FolioId) -> Option<FolioGuard<'e>> {
+        self.engine.cpu.enter(Rank::Folio);
         let locks = <W::Rules as Rules>::faults_lock_folios();
-        locks.then(|| self.maps.lock_folio(self.world, id))
+        locks.then(|| self.engine.lock_folio(id))
     }
 
-    pub(super) fn unlock_folio(&self, cpu: &mut CpuCtx, lock: Option<FolioGuard<'a>>) {
+    pub(super) fn unlock_folio(&mut self, lock: Option<FolioGuard<'e>>) {
         drop(lock);
-        cpu.leave(Rank::Folio);
+        self.engine.cpu.leave(Rank::Folio);
     }
 
     fn place_of(&self, id: FolioId) -> Place {
-        let folio = self.maps.folio(id);
+        let folio = self.engine.maps.folio(id);
         Place::File(folio.mapping(), folio.index())
     }
 
     /// Maps one page of a folio for a store in a shared VMA: the folio is dirty from now on.
-    fn map_written(&self, cpu: &mut CpuCtx, table: Pfn, id: FolioId, pfn: Pfn) {
-        let folio = self.maps.folio(id);
-        let pt = self.lock(cpu, table);
+    fn map_written(&mut self, table: Pfn, id: FolioId, pfn: Pfn) {
+        let folio = self.engine.maps.folio(id);
+        let pt = self.lock(table);
         if self.is_vacant(self.read(&pt)) {
             folio.note_dirty();
             folio.add_mappings(1);
             let pte = W::Format::mkdirty(self.new_pte(pfn, true));
-            set_pte(self.world, &pt, self.asid(), self.addr, pte, &frames(folio));
+            set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &frames(folio));
         }
-        self.unlock(cpu, pt);
+        self.unlock(pt);
     }
 
     /// Makes a folio for the page, the largest of the file's order that lies in what the VMA maps
     /// and over no other, and starts to read it.
-    fn read_new(
-        &self,
-        cpu: &mut CpuCtx,
-        file: MappingId,
-        index: u64,
-    ) -> Result<(FolioId, FaultKind), Fault> {
-        let mut order = self.maps.mapping(file).order().get();
+    fn read_new(&mut self, file: MappingId, index: u64) -> Result<(FolioId, FaultKind), Fault> {
+        let mut order = self.engine.maps.mapping(file).order().get();
         let past = self.vma.pgoff_at::<W::Format>(self.vma.end());
         loop {
             let size = Order::new(order).expect("no larger than the file's order");
@@ -82,16 +77,16 @@ impl<'a, W: World> At<'a, '_, W> {
             let mapped = first >= self.vma.pgoff() && first + size.nr_pages() as u64 <= past;
             let fits = order == 0 || mapped;
             let made = match fits {
-                true => self.new_folio(cpu, size, self.mm.memcg(), file, first),
+                true => self.new_folio(size, self.mm.memcg(), file, first),
                 false => Err(Fault::OutOfMemory),
             };
             match made {
-                Ok(id) => match self.insert(cpu, id) {
-                    true => return self.submit_read(cpu, id, self.place_of(id)),
-                    false if order > 0 => self.release(cpu, id, 1),
+                Ok(id) => match self.insert(id) {
+                    true => return self.submit_read(id, self.place_of(id)),
+                    false if order > 0 => self.release(id, 1),
                     false => {
                         // Another fault was first: the access finds its folio.
-                        self.release(cpu, id, 1);
+                        self.release(id, 1);
                         return Err(Fault::Done(FaultKind::Minor));
                     }
                 },
@@ -104,82 +99,80 @@ impl<'a, W: World> At<'a, '_, W> {
 
     /// Puts a new folio, which no one else knows, into its file's index, about to be read; false if
     /// a page of it is there.
-    fn insert(&self, cpu: &mut CpuCtx, id: FolioId) -> bool {
-        cpu.enter(Rank::Folio);
-        let guard = self.maps.folio(id).try_lock().expect("no one else knows the folio");
+    fn insert(&mut self, id: FolioId) -> bool {
+        self.engine.cpu.enter(Rank::Folio);
+        let guard = self.engine.maps.folio(id).try_lock().expect("no one else knows the folio");
         guard.set(FolioFlags::READING);
-        let added = cache::add(self.maps, self.world, cpu, id);
+        let added = self.engine.filemap_add_folio(id);
         drop(guard);
-        cpu.leave(Rank::Folio);
+        self.engine.cpu.leave(Rank::Folio);
         let Ok(shadow) = added else {
             return false;
         };
         if let Some(shadow) = shadow {
-            self.maps.workingset_refault(cpu, id, shadow);
+            self.engine.workingset_refault(id, shadow);
         }
-        self.maps.lru_add(self.world, cpu, id);
+        self.engine.lru_add(id);
         true
     }
 
     /// Starts to fill a folio marked as being read, of which the caller holds a reference: it is
     /// the caller's again only if the content is there at once.
     pub(super) fn submit_read(
-        &self,
-        cpu: &mut CpuCtx,
+        &mut self,
         id: FolioId,
         place: Place,
     ) -> Result<(FolioId, FaultKind), Fault> {
-        let folio = self.maps.folio(id);
+        let folio = self.engine.maps.folio(id);
         let io = Io { folio: id, place, pfn: folio.pfn(), nr: folio.nr_pages() };
         // Here, since a fault that waits comes back when the page is there.
-        self.maps.memcg(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
+        self.engine.maps.memcg(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
         folio.get(1); // the transfer's, which its end gives up
-        let submitted = self.world.read(io);
+        let submitted = self.engine.world.read(io);
         if matches!(place, Place::Swap(_)) && submitted != Submitted::Failed {
-            let vmstat = &self.maps.memcg(folio.memcg()).vmstat;
+            let vmstat = &self.engine.maps.memcg(folio.memcg()).vmstat;
             vmstat.add(Counter::Pswpin, folio.nr_pages() as u64);
         }
         let fault = match submitted {
             Submitted::Done => {
-                self.maps.read_done(self.world, cpu, id, true);
+                self.engine.read_done(id, true);
                 return Ok((id, FaultKind::Major));
             }
             Submitted::Pending => Fault::Pending(id),
             Submitted::Failed => {
-                self.maps.read_done(self.world, cpu, id, false);
+                self.engine.read_done(id, false);
                 Fault::IoError
             }
         };
-        self.release(cpu, id, 1);
+        self.release(id, 1);
         Err(fault)
     }
 
     /// A folio found, with a reference, once its content is there. One whose read failed is read
     /// again.
     pub(super) fn await_content(
-        &self,
-        cpu: &mut CpuCtx,
+        &mut self,
         id: FolioId,
         place: Place,
     ) -> Result<(FolioId, FaultKind), Fault> {
-        let folio = self.maps.folio(id);
+        let folio = self.engine.maps.folio(id);
         if folio.flags().contains(FolioFlags::UPTODATE) {
             return Ok((id, FaultKind::Minor));
         }
-        cpu.enter(Rank::Folio);
-        let guard = self.maps.lock_folio(self.world, id);
+        self.engine.cpu.enter(Rank::Folio);
+        let guard = self.engine.lock_folio(id);
         let idle = !folio.flags().intersects(FolioFlags::READING | FolioFlags::UPTODATE);
         if idle {
             guard.test_and_clear(FolioFlags::ERROR);
             guard.set(FolioFlags::READING);
         }
         drop(guard);
-        cpu.leave(Rank::Folio);
+        self.engine.cpu.leave(Rank::Folio);
         if idle {
-            return self.submit_read(cpu, id, place);
+            return self.submit_read(id, place);
         }
         if folio.flags().contains(FolioFlags::READING) {
-            self.release(cpu, id, 1);
+            self.release(id, 1);
             return Err(Fault::Pending(id));
         }
         Ok((id, FaultKind::Minor))

@@ -7,24 +7,22 @@
 //! which there are more references than it knows of.
 
 mod alloc;
+
 mod anon;
 mod around;
 mod cow;
 mod file;
 mod present;
 mod swapin;
-
-pub(crate) use file::frames;
-
-use crate::maps::Maps;
+use crate::engine::Engine;
 use crate::mm::{Mm, MmId};
 use crate::rmap::{MappingId, MappingKind};
-use crate::tuning::Tuning;
 use crate::vma::{VmFlags, Vma, VmaId};
 use crate::vmstat::Counter;
 use crate::world::World;
-use crate::{CpuCtx, FolioId, Rank};
+use crate::{FolioId, Rank};
 use core::sync::atomic::Ordering::Relaxed;
+pub(crate) use file::frames;
 use pageout_paging::contig::gather;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Entry, Prot, SwapKind};
@@ -58,7 +56,7 @@ pub enum Fault {
     /// The access is to be tried again.
     Done(FaultKind),
     /// This folio is being read: the access is to be tried again when
-    /// [`Maps::read_done`](crate::Maps::read_done) was told of its end.
+    /// [`Engine::read_done`](crate::Engine::read_done) was told of its end.
     Pending(FolioId),
     /// No VMA, or one that forbids the access (SIGSEGV).
     BadAddress,
@@ -79,54 +77,47 @@ type Outcome = Result<FaultKind, Fault>;
 const MINOR: Outcome = Ok(FaultKind::Minor);
 
 /// One fault being handled.
-struct At<'a, 'm, W: World> {
-    maps: &'a Maps<'m>,
-    world: &'a W,
-    mm: &'m Mm,
+struct At<'a, 'e, W: World> {
+    engine: &'a mut Engine<'e, W>,
+    mm: &'e Mm,
     id: VmaId,
-    vma: &'m Vma,
+    vma: &'e Vma,
     /// First address of the page.
     addr: VirtAddr,
     access: Access,
-    tuning: Tuning,
     /// A marker stands where the page was: it is to be write-protected by userfaultfd again.
     marker: Option<Pte>,
 }
 
-/// Resolves the fault of an access to `addr` (Linux 7.3.4, handle_mm_fault). Nothing waits for
-/// I/O. On [`Fault::Done`] the access may fault again: what the entry said has changed meanwhile,
-/// or a second fault makes the copy that the first could not.
-pub fn handle_fault<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    mm: MmId,
-    addr: VirtAddr,
-    access: Access,
-    tuning: Tuning,
-) -> Fault {
-    let mm = maps.mm(mm);
-    let addr = addr.align_down(W::Format::PAGE_SHIFT);
-    cpu.enter(Rank::Mmap);
-    let guard = mm.lock.read(|| world.relax());
-    let found = maps.find_vma(mm, addr).filter(|id| permits(maps.vma(*id).flags(), access));
-    let outcome = match found {
-        Some(id) => {
-            let vma = maps.vma(id);
-            let marker = None;
-            cpu.in_fault = !vma.flags().intersects(VmFlags::NO_RECENCY);
-            let outcome = At { maps, world, mm, id, vma, addr, access, tuning, marker }.handle(cpu);
-            cpu.in_fault = false;
-            outcome
+impl<W: World> Engine<'_, W> {
+    /// Resolves the fault of an access to `addr` (Linux 7.3.4, handle_mm_fault). Nothing waits for
+    /// I/O. On [`Fault::Done`] the access may fault again: what the entry said has changed
+    /// meanwhile, or a second fault makes the copy that the first could not.
+    pub fn handle_fault(&mut self, mm: MmId, addr: VirtAddr, access: Access) -> Fault {
+        let (maps, world) = (self.maps, self.world);
+        let mm = maps.mm(mm);
+        let addr = addr.align_down(W::Format::PAGE_SHIFT);
+        self.cpu.enter(Rank::Mmap);
+        let guard = mm.lock.read(|| world.relax());
+        let found = maps.find_vma(mm, addr).filter(|id| permits(maps.vma(*id).flags(), access));
+        let outcome = match found {
+            Some(id) => {
+                let vma = maps.vma(id);
+                let marker = None;
+                self.cpu.in_fault = !vma.flags().intersects(VmFlags::NO_RECENCY);
+                let outcome = At { engine: self, mm, id, vma, addr, access, marker }.handle();
+                self.cpu.in_fault = false;
+                outcome
+            }
+            None => Err(Fault::BadAddress),
+        };
+        drop(guard);
+        self.cpu.leave(Rank::Mmap);
+        maps.memcg(mm.memcg()).vmstat.add(Counter::Pgfault, 1);
+        match outcome {
+            Ok(kind) => Fault::Done(kind),
+            Err(fault) => fault,
         }
-        None => Err(Fault::BadAddress),
-    };
-    drop(guard);
-    cpu.leave(Rank::Mmap);
-    maps.memcg(mm.memcg()).vmstat.add(Counter::Pgfault, 1);
-    match outcome {
-        Ok(kind) => Fault::Done(kind),
-        Err(fault) => fault,
     }
 }
 
@@ -158,7 +149,7 @@ impl<W: World> TableFrames for WorldTables<'_, W> {
     }
 }
 
-impl<'a, 'm, W: World> At<'a, 'm, W> {
+impl<'e, W: World> At<'_, 'e, W> {
     fn asid(&self) -> Asid {
         self.mm.asid()
     }
@@ -180,18 +171,18 @@ impl<'a, 'm, W: World> At<'a, 'm, W> {
         if self.marker.is_some() { W::Format::mkuffd_wp(pte) } else { pte }
     }
 
-    fn lock(&self, cpu: &mut CpuCtx, table: Pfn) -> LockedTable<'a, W> {
-        cpu.enter(Rank::PageTable);
-        LockedTable::lock(self.world, table)
+    fn lock(&mut self, table: Pfn) -> LockedTable<'e, W> {
+        self.engine.cpu.enter(Rank::PageTable);
+        LockedTable::lock(self.engine.world, table)
     }
 
-    fn unlock(&self, cpu: &mut CpuCtx, pt: LockedTable<'a, W>) {
+    fn unlock(&mut self, pt: LockedTable<'e, W>) {
         drop(pt);
-        cpu.leave(Rank::PageTable);
+        self.engine.cpu.leave(Rank::PageTable);
     }
 
     /// The page's entry, young and dirty gathered over its block.
-    fn read(&self, pt: &LockedTable<'a, W>) -> Pte {
+    fn read(&self, pt: &LockedTable<'e, W>) -> Pte {
         gather::<W::Format, _>(pt.table(), self.entry_index())
     }
 
@@ -200,32 +191,32 @@ impl<'a, 'm, W: World> At<'a, 'm, W> {
         pte.is_none() || Some(pte) == self.marker
     }
 
-    fn handle(mut self, cpu: &mut CpuCtx) -> Outcome {
+    fn handle(mut self) -> Outcome {
         let root = self.mm.root();
-        let table = match walk::descend(self.world, root, self.addr) {
+        let table = match walk::descend(self.engine.world, root, self.addr) {
             Descent::PteTable(frame, _) => frame,
-            Descent::PmdLeaf(frame) => return self.leaf_fault(cpu, frame),
+            Descent::PmdLeaf(frame) => return self.leaf_fault(frame),
             Descent::Absent(_) => {
-                let frames = &mut WorldTables(self.world);
-                let made = walk::make_table(self.world, root, self.addr, Level::Pte, frames);
+                let frames = &mut WorldTables(self.engine.world);
+                let made = walk::make_table(self.engine.world, root, self.addr, Level::Pte, frames);
                 made.ok_or(Fault::OutOfMemory)?
             }
         };
-        let pt = self.lock(cpu, table);
+        let pt = self.lock(table);
         let pte = self.read(&pt);
         if W::Format::is_valid(pte) {
-            return self.present_fault(cpu, table, pt, pte);
+            return self.present_fault(table, pt, pte);
         }
-        self.unlock(cpu, pt);
+        self.unlock(pt);
         match W::Format::entry(pte) {
-            Entry::None => self.vacant_fault(cpu, table),
+            Entry::None => self.vacant_fault(table),
             // Its VMA permits the access now, so an mprotect is about to change the entry.
             Entry::Present | Entry::ProtNone => MINOR,
             Entry::Swap(entry) => match entry.kind {
-                SwapKind::Device(_) => self.swap_fault(cpu, table, pte, entry),
+                SwapKind::Device(_) => self.swap_fault(table, pte, entry),
                 SwapKind::Marker => {
                     self.marker = Some(pte);
-                    self.vacant_fault(cpu, table)
+                    self.vacant_fault(table)
                 }
                 SwapKind::Migration => self.await_migration(table, pte),
                 _ => Err(Fault::Unsupported),
@@ -236,48 +227,48 @@ impl<'a, 'm, W: World> At<'a, 'm, W> {
     /// Waits until the page that `pte` stands for has moved, or is there no more (Linux 7.3.4,
     /// migration_entry_wait). Whoever moves it needs nothing that a fault holds.
     fn await_migration(&self, table: Pfn, pte: Pte) -> Outcome {
-        while self.world.table(table).load(self.entry_index()) == pte {
-            self.world.relax();
+        while self.engine.world.table(table).load(self.entry_index()) == pte {
+            self.engine.world.relax();
         }
         MINOR
     }
 
-    fn vacant_fault(&self, cpu: &mut CpuCtx, table: Pfn) -> Outcome {
+    fn vacant_fault(&mut self, table: Pfn) -> Outcome {
         match self.vma.file() {
-            Some(file) => self.file_fault(cpu, table, file),
-            None => self.anon_fault(cpu, table),
+            Some(file) => self.file_fault(table, file),
+            None => self.anon_fault(table),
         }
     }
 
     /// The reverse map for the VMA's anonymous pages: for those of a file's VMA the address
     /// space's, made by the first to need it (Linux: anon_vma_prepare).
-    fn anon_mapping(&self, cpu: &mut CpuCtx) -> Result<MappingId, Fault> {
+    fn anon_mapping(&mut self) -> Result<MappingId, Fault> {
         if let Some(mapping) = self.vma.anon() {
             return Ok(mapping);
         }
-        let (maps, world) = (self.maps, self.world);
+        let (maps, world) = (self.engine.maps, self.engine.world);
         let mapping = match self.mm.anon() {
             Some(mapping) => mapping,
             None => {
-                let made = maps.add_mapping(world, cpu, MappingKind::Anon);
+                let made = self.engine.add_mapping(MappingKind::Anon);
                 let made = made.map_err(|_| Fault::OutOfMemory)?;
                 let mapping = self.mm.propose_anon(made);
                 if mapping == made {
                     maps.mapping(made).users.store(1, Relaxed);
                 } else {
-                    maps.remove_mapping(world, cpu, made);
+                    self.engine.remove_mapping(made);
                 }
                 mapping
             }
         };
-        cpu.enter(Rank::Rmap);
+        self.engine.cpu.enter(Rank::Rmap);
         let guard = maps.mapping(mapping).lock.write(|| world.relax());
         if self.vma.anon().is_none() {
             self.vma.set_anon(mapping);
             maps.rmap_insert_in(mapping, self.id);
         }
         drop(guard);
-        cpu.leave(Rank::Rmap);
+        self.engine.cpu.leave(Rank::Rmap);
         Ok(mapping)
     }
 }

@@ -3,8 +3,8 @@
 
 use super::seq::evictable_types;
 use super::{MIN_LRU_BATCH, MIN_NR_GENS};
-use crate::CpuCtx;
 use crate::balance::unprotected;
+use crate::engine::Engine;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::protection::Protected;
@@ -46,24 +46,21 @@ impl Maps<'_> {
     fn is_below_min(&self, memcg: MemcgId, sc: &ScanControl) -> bool {
         self.protected(sc.top(), memcg) == Protected::BelowMin
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Opens a new generation; false if someone else is about to. A direct reclaim that walked for
     /// it goes on to batch what it finds used (`set_mm_walk`).
-    fn age<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        swappiness: u8,
-        sc: &ScanControl,
-    ) -> bool {
-        let seq = self.lru_gen(memcg).max_seq();
-        if self.should_walk_mmu(world) {
-            cpu.walk.get_or_insert_default();
+    fn age(&mut self, memcg: MemcgId, swappiness: u8, _sc: &ScanControl) -> bool {
+        let seq = self.maps.lru_gen(memcg).max_seq();
+        if self.should_walk_mmu() {
+            self.cpu.walk.get_or_insert_default();
         }
-        self.try_to_inc_max_seq(world, cpu, memcg, seq, swappiness, false, sc.tuning.aging)
+        self.try_to_inc_max_seq(memcg, seq, swappiness, false)
     }
+}
 
+impl Maps<'_> {
     /// How many pages of a cgroup this urgency scans, without what it keeps; notes where low
     /// protection spared some. None where anonymous memory alone is wanted and there is no room to
     /// swap it to (`get_nr_to_scan`).
@@ -75,34 +72,31 @@ impl Maps<'_> {
         let kept = self.spare(memcg, sc);
         unprotected(size, self.memcg(memcg).usage(), kept) >> sc.priority
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Evicts from one cgroup as far as this reclaim is to, in rounds of 64 folios, and opens
     /// generations between them: whether the next cgroup is to be visited before it again, since
     /// it is protected or short of old folios (`try_to_shrink_lruvec`).
-    pub(crate) fn try_to_shrink_lruvec<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        sc: &mut ScanControl,
-    ) -> bool {
-        let swappiness = self.get_swappiness(memcg, sc);
+    pub(crate) fn try_to_shrink_lruvec(&mut self, memcg: MemcgId, sc: &mut ScanControl) -> bool {
+        let maps = self.maps;
+        let swappiness = maps.get_swappiness(memcg, sc);
         let (mut rotate, mut aged) = (false, false);
-        let mut left = self.get_nr_to_scan(memcg, swappiness, sc);
+        let mut left = maps.get_nr_to_scan(memcg, swappiness, sc);
         while left > 0 {
-            if self.is_below_min(memcg, sc) {
+            if maps.is_below_min(memcg, sc) {
                 return true;
             }
-            let oldest = self.evictable_min_seq(memcg, swappiness);
-            if is_aging_due(oldest, self.lru_gen(memcg).max_seq(), sc.priority) {
-                rotate |= self.age(world, cpu, memcg, swappiness, sc);
+            let oldest = maps.evictable_min_seq(memcg, swappiness);
+            if is_aging_due(oldest, maps.lru_gen(memcg).max_seq(), sc.priority) {
+                rotate |= self.age(memcg, swappiness, sc);
                 aged = true;
             }
             let batch = left.min(MIN_LRU_BATCH);
-            let delta = self.evict_folios(world, cpu, memcg, batch, swappiness, sc);
+            let delta = self.evict_folios(memcg, batch, swappiness, sc);
             // A cgroup short of old folios lets others go first, where there are others.
             let next = aged && sc.root_reclaim();
-            if delta == 0 || self.should_abort_scan(world, sc) || next {
+            if delta == 0 || self.should_abort_scan(sc) || next {
                 break;
             }
             left = left.saturating_sub(delta);
@@ -112,12 +106,13 @@ impl Maps<'_> {
 
     /// Whether a reclaim has enough, or is user space's and a signal is pending
     /// (`should_abort_scan`).
-    pub(crate) fn should_abort_scan<W: World>(&self, world: &W, sc: &ScanControl) -> bool {
+    pub(crate) fn should_abort_scan(&self, sc: &ScanControl) -> bool {
+        let world = self.world;
         let interrupted = sc.agent == Agent::Proactive && world.signal_pending();
         if interrupted || sc.nr_reclaimed >= sc.nr_to_reclaim {
             return true;
         }
-        let wanted = self.high_watermark() + MIN_LRU_BATCH;
+        let wanted = self.maps.high_watermark() + MIN_LRU_BATCH;
         sc.agent == Agent::Kswapd && world.free_pages() as u64 >= wanted
     }
 }
@@ -126,36 +121,22 @@ impl Maps<'_> {
 mod tests {
     use super::*;
     use crate::mglru::LruGenCaps;
-    use crate::mglru::bare::Ground;
-    use crate::referenced::Aging;
+    use crate::mglru::bare::{Ground, TUNING};
     use crate::scan::{ANON, FILE};
-    use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
     use core::sync::atomic::Ordering::Relaxed;
-    use pageout_paging::contig::Getter;
-    use pageout_paging::tlb::FlushPolicy;
-    use pageout_paging::young::Family;
 
     const ROOT: MemcgId = MemcgId::ROOT;
 
     fn control(target: Option<MemcgId>, priority: u8) -> ScanControl {
-        let tuning = Tuning {
-            aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
-            unmapping: Unmapping {
-                by: UnmapBy::Batched,
-                read: Getter::Gathered,
-                shootdown: ShootdownWhen::Deferred,
-            },
-            thp: Thp::Never,
-        };
-        ScanControl { priority, ..ScanControl::new(target, 32, Agent::Direct, tuning) }
+        ScanControl { priority, ..ScanControl::new(target, 32, Agent::Direct) }
     }
 
     /// A cgroup below the root with so many pages of files.
     fn group(ground: &mut Ground, pages: usize) -> MemcgId {
-        let id = ground.maps.add_memcg(&ground.world, &mut ground.cpu, ROOT).expect("room");
+        let id = ground.engine().add_memcg(ROOT).expect("room");
         for _ in 0..pages {
             let folio = ground.folio(FILE, 0, 0, id);
-            ground.maps.lru_add(&ground.world, &mut ground.cpu, folio);
+            ground.engine().lru_add(folio);
         }
         id
     }
@@ -212,8 +193,7 @@ mod tests {
         assert_eq!(ground.maps.get_nr_to_scan(ROOT, 201, &mut sc), 0);
         let other = ScanControl { swappiness: Some(200), ..sc.clone() };
         assert_eq!(ground.maps.get_swappiness(ROOT, &other), 0, "anything else takes files");
-        let cpu = &mut ground.cpu;
-        assert!(!ground.maps.try_to_shrink_lruvec(&ground.world, cpu, ROOT, &mut sc));
+        assert!(!ground.engine().try_to_shrink_lruvec(ROOT, &mut sc));
         assert_eq!(sc.nr_scanned, 0);
     }
 
@@ -231,16 +211,16 @@ mod tests {
         for (nr_gens, priority, min, rotated, opened) in table {
             let mut ground = Ground::new(64);
             let id = group(&mut ground, 0);
-            let lrugen = ground.maps.lru_gen(id);
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
+            let lrugen = maps.lru_gen(id);
             // All in the youngest generation, so that nothing can be evicted at once.
             lrugen.nr_pages[3][FILE][0].store(64, Relaxed);
             lrugen.min_seq.iter().for_each(|seq| seq.store(4 - nr_gens, Relaxed));
             ground.maps.memcg(id).usage.store(64, Relaxed);
             ground.maps.memcg(id).set_min(min);
             [ROOT, id].into_iter().for_each(|id| ground.maps.calculate_protection(ROOT, id));
-            let (world, cpu) = (&ground.world, &mut ground.cpu);
             let mut sc = control(None, priority);
-            let found = ground.maps.try_to_shrink_lruvec(world, cpu, id, &mut sc);
+            let found = maps.on(world, cpu, TUNING).try_to_shrink_lruvec(id, &mut sc);
             let what = (nr_gens, priority, min);
             assert_eq!((found, lrugen.max_seq() - 3), (rotated, opened), "{what:?}");
         }
@@ -252,13 +232,13 @@ mod tests {
             let mut ground = Ground::new(64);
             let id = group(&mut ground, 0);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            maps.set_lru_gen_caps(world, cpu, caps);
+            maps.on(world, cpu, TUNING).set_lru_gen_caps(caps);
             // All in the youngest generation: the older ones go first.
             maps.lru_gen(id).nr_pages[3][FILE][0].store(64, Relaxed);
             maps.memcg(id).usage.store(64, Relaxed);
             let mut sc = control(None, 0);
             for (opened, walked) in [(0, false), (1, walks)] {
-                maps.try_to_shrink_lruvec(world, cpu, id, &mut sc);
+                maps.on(world, cpu, TUNING).try_to_shrink_lruvec(id, &mut sc);
                 assert_eq!(maps.lru_gen(id).max_seq(), 3 + opened);
                 assert_eq!(cpu.walk.is_some(), walked, "{caps:?}");
             }
@@ -307,11 +287,11 @@ mod tests {
 
     #[test]
     fn enough_is_what_was_asked_for() {
-        let ground = Ground::new(1);
+        let mut ground = Ground::new(1);
         for target in [None, Some(ROOT), Some(MemcgId(1))] {
             for (nr_reclaimed, aborts) in [(31, false), (32, true)] {
                 let sc = ScanControl { nr_reclaimed, ..control(target, 6) };
-                let found = ground.maps.should_abort_scan(&ground.world, &sc);
+                let found = ground.engine().should_abort_scan(&sc);
                 assert_eq!(found, aborts, "{target:?} {nr_reclaimed}");
             }
         }

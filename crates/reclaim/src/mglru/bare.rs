@@ -2,17 +2,23 @@
 
 extern crate std;
 
+use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioId};
 use crate::lruvec::LruList;
 use crate::maps::{Limits, Maps, Memory, NewFolio, Sizes};
 use crate::memcg::MemcgId;
+use crate::referenced::Aging;
 use crate::rmap::{MappingId, MappingKind};
+use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use crate::world::{Backing, Frames, Io, Submitted, World};
 use crate::{CpuCtx, Lock, WriteGuard};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use pageout_paging::contig::Getter;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::SmallX86;
 use pageout_paging::table::HostTable;
+use pageout_paging::tlb::FlushPolicy;
+use pageout_paging::young::Family;
 use pageout_paging::{Env, Mmu, Notifier, Order, Pfn, Sound};
 use std::boxed::Box;
 use std::vec::Vec;
@@ -119,6 +125,17 @@ pub(crate) struct Ground {
     made: u64,
 }
 
+/// What kernels do; nothing here depends on it.
+pub(crate) const TUNING: Tuning = Tuning {
+    aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
+    unmapping: Unmapping {
+        by: UnmapBy::Batched,
+        read: Getter::Gathered,
+        shootdown: ShootdownWhen::Deferred,
+    },
+    thp: Thp::Never,
+};
+
 impl Ground {
     /// For folios of up to four pages.
     pub(crate) fn new(folios: usize) -> Self {
@@ -151,10 +168,15 @@ impl Ground {
         let (world, mut cpu) = (Bare::default(), CpuCtx::new());
         maps.set_zone_start(1, Pfn::new(zone));
         maps.set_zone_start(2, Pfn::new(2 * zone));
-        maps.set_lru_gen_caps(&world, &mut cpu, super::LruGenCaps::CORE);
+        maps.on(&world, &mut cpu, TUNING).set_lru_gen_caps(super::LruGenCaps::CORE);
         let mappings = [MappingKind::Anon, MappingKind::File]
-            .map(|kind| maps.add_mapping(&world, &mut cpu, kind).expect("room for two"));
+            .map(|kind| maps.on(&world, &mut cpu, TUNING).add_mapping(kind).expect("room for two"));
         Self { maps, world, cpu, mappings, max_pages, zone, made: 0 }
+    }
+
+    /// The engine on its one CPU.
+    pub(crate) fn engine(&mut self) -> Engine<'_, Bare> {
+        self.maps.on(&self.world, &mut self.cpu, TUNING)
     }
 
     /// A new folio of a type in a zone, charged to a cgroup, on no list.
@@ -168,7 +190,7 @@ impl Ground {
             index: at,
             flags: FolioFlags::UPTODATE,
         };
-        let id = self.maps.add_folio(&self.world, &mut self.cpu, new).expect("room");
+        let id = self.engine().add_folio(new).expect("room");
         self.maps.folio(id).set_memcg(memcg);
         let nr = self.maps.folio(id).nr_pages() as u64;
         self.maps.ancestors(memcg).for_each(|level| {
@@ -180,18 +202,19 @@ impl Ground {
     /// The same, in the generation of a sequence number.
     pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioId {
         let id = self.folio(kind, zone, order, MemcgId::ROOT);
-        let guard = self.maps.lock_lruvec(&self.world, &mut self.cpu, MemcgId::ROOT);
-        let youngest = self.maps.lru_gen(MemcgId::ROOT).max_seq();
-        let list = self.maps.lru_place_aged(&guard, id, youngest - seq);
-        self.maps.resize(&guard, list, &self.maps.in_zones(self.maps.folio(id)));
-        self.maps.unlock_lruvec(&mut self.cpu, guard);
+        let mut engine = self.engine();
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(MemcgId::ROOT));
+        let youngest = maps.lru_gen(MemcgId::ROOT).max_seq();
+        let list = maps.lru_place_aged(&guard, id, youngest - seq);
+        maps.resize(&guard, list, &maps.in_zones(maps.folio(id)));
+        engine.unlock_lruvec(guard);
         id
     }
 
     /// Takes a folio off its list and frees it.
     pub(crate) fn remove(&mut self, id: FolioId) {
-        self.maps.lru_del(&self.world, &mut self.cpu, id);
-        self.maps.remove_folio(&self.world, &mut self.cpu, id);
+        self.engine().lru_del(id);
+        self.engine().remove_folio(id);
     }
 
     /// The folios of a generation's list of one type, head first, zone by zone.

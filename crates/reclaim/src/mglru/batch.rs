@@ -1,8 +1,7 @@
 //! What one CPU's reclaim keeps while it walks page tables (the kernel's `lru_gen_mm_walk`).
 
 use super::PerGeneration;
-use crate::CpuCtx;
-use crate::maps::Maps;
+use crate::engine::Engine;
 use crate::memcg::MemcgId;
 use core::mem;
 use pageout_paging::{Env, VirtAddr};
@@ -79,26 +78,26 @@ impl MmWalk {
     }
 }
 
-impl Maps<'_> {
+impl<E: Env> Engine<'_, E> {
     /// Hands in what walks on this CPU batched, all of it the folios of `memcg`
     /// (`reset_batch_size`).
-    pub(crate) fn reset_batch_size<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId) {
-        if let Some(mut walk) = cpu.walk.take_if(|walk| walk.batched > 0) {
+    pub(crate) fn reset_batch_size(&mut self, memcg: MemcgId) {
+        if let Some(mut walk) = self.cpu.walk.take_if(|walk| walk.batched > 0) {
             debug_assert_eq!(walk.memcg, memcg, "one cgroup's folios are batched at a time");
-            self.hand_in(env, cpu, &mut walk);
-            cpu.walk = Some(walk);
+            self.hand_in(&mut walk);
+            self.cpu.walk = Some(walk);
         }
     }
 
     /// Hands in what a walk batched.
-    pub(crate) fn hand_in<E: Env>(&self, env: &E, cpu: &mut CpuCtx, walk: &mut MmWalk) {
+    pub(crate) fn hand_in(&mut self, walk: &mut MmWalk) {
         if walk.batched == 0 {
             return;
         }
         walk.batched = 0;
         let deltas = mem::take(&mut walk.nr_pages);
-        let guard = self.lock_lruvec(env, cpu, walk.memcg);
-        self.lru_gen_add_sizes(&guard, &deltas);
-        self.unlock_lruvec(cpu, guard);
+        let guard = self.lock_lruvec(walk.memcg);
+        self.maps.lru_gen_add_sizes(&guard, &deltas);
+        self.unlock_lruvec(guard);
     }
 }

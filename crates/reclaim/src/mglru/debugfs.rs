@@ -1,6 +1,7 @@
 //! The files in which user space sees generations: `lru_gen` and `lru_gen_full`.
 
 use super::{MAX_NR_GENS, MAX_NR_TIERS, MmStats, gen_from_seq};
+use crate::engine::Engine;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::scan::{ANON, FILE};
@@ -11,7 +12,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Swappiness at which both types can be evicted.
 const BOTH_TYPES: u8 = 100;
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Writes what `/sys/kernel/debug/lru_gen` says of these cgroups, or if `full`, what
     /// `lru_gen_full` says: of each generation its number, its age in milliseconds and its pages,
     /// anonymous and of files (Linux 7.3.4, `lru_gen_seq_show`, with the history of one
@@ -20,33 +21,35 @@ impl Maps<'_> {
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn lru_gen_show<W: World, P: Display>(
+    pub fn lru_gen_show<P: Display>(
         &self,
-        world: &W,
         memcgs: impl IntoIterator<Item = MemcgId>,
         full: bool,
         path_of: impl Fn(MemcgId) -> P,
         out: &mut impl Write,
     ) -> fmt::Result {
+        let maps = self.maps;
         for memcg in memcgs {
             writeln!(out, "memcg {} {}\n node {:>5}", memcg.0, path_of(memcg), 0)?;
-            let youngest = self.lru_gen(memcg).max_seq();
+            let youngest = maps.lru_gen(memcg).max_seq();
             let oldest = match full {
                 true => (youngest + 1).saturating_sub(MAX_NR_GENS as u64),
-                false => self.evictable_min_seq(memcg, BOTH_TYPES),
+                false => maps.evictable_min_seq(memcg, BOTH_TYPES),
             };
             for seq in oldest..=youngest {
-                self.show_generation(world.now_ms(), memcg, seq, full, out)?;
+                maps.show_generation(self.world.now_ms(), memcg, seq, full, out)?;
                 if full {
-                    self.show_tiers(memcg, seq, out)?;
-                    let stats = (seq == youngest).then(|| self.mm_stats(memcg));
+                    maps.show_tiers(memcg, seq, out)?;
+                    let stats = (seq == youngest).then(|| maps.mm_stats(memcg));
                     show_mm_stats(stats, out)?;
                 }
             }
         }
         Ok(())
     }
+}
 
+impl Maps<'_> {
     fn show_generation(
         &self,
         now: u64,

@@ -5,7 +5,7 @@ use super::generation::{End, kind_of};
 use super::seq::evictable_types;
 use super::tier::{get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_ZONES, MIN_LRU_BATCH, MIN_NR_GENS, PerGeneration, gen_from_seq};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::FolioList;
 use crate::lruvec::LruGuard;
@@ -13,7 +13,7 @@ use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::recency::Recency;
 use crate::scan::{ANON, FILE, ScanControl};
-use crate::shrink::{ReclaimStat, shrink_folio_list};
+use crate::shrink::ReclaimStat;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
@@ -186,72 +186,68 @@ impl Maps<'_> {
         }
         total
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Reclaims from the oldest generations of a cgroup, up to `nr_to_scan` folios of one type:
     /// pages looked at, 0 if there are none before a new generation is opened (`evict_folios`).
     ///
     /// # Panics
     /// In debug builds, if `nr_to_scan` is 0.
-    pub(crate) fn evict_folios<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    pub(crate) fn evict_folios(
+        &mut self,
         memcg: MemcgId,
         nr_to_scan: u64,
         swappiness: u8,
         sc: &mut ScanControl,
     ) -> u64 {
+        let (maps, world) = (self.maps, self.world);
         debug_assert!(nr_to_scan > 0, "there is something to scan for");
         world.enter(Stage::Isolate);
         let mut isolated = Isolated::default();
-        let guard = self.lock_lruvec(world, cpu, memcg);
+        let guard = self.lock_lruvec(memcg);
         // Folios that were freed may have left old generations empty, and so may the scan.
-        self.try_to_inc_min_seq(&guard, swappiness);
-        let scanned = self.isolate_folios(&guard, sc, nr_to_scan, swappiness, &mut isolated);
+        maps.try_to_inc_min_seq(&guard, swappiness);
+        let scanned = maps.isolate_folios(&guard, sc, nr_to_scan, swappiness, &mut isolated);
         if scanned > 0 {
-            self.try_to_inc_min_seq(&guard, swappiness);
+            maps.try_to_inc_min_seq(&guard, swappiness);
         }
-        self.unlock_lruvec(cpu, guard);
+        self.unlock_lruvec(guard);
         world.enter(Stage::Other);
-        self.shrink_isolated(world, cpu, memcg, isolated, sc);
+        self.shrink_isolated(memcg, isolated, sc);
         scanned
     }
 
     /// Reclaims isolated folios, tries clean ones that were rejected once more, which may have been
     /// written out meanwhile, and puts the others back.
-    fn shrink_isolated<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        isolated: Isolated,
-        sc: &mut ScanControl,
-    ) {
+    fn shrink_isolated(&mut self, memcg: MemcgId, isolated: Isolated, sc: &mut ScanControl) {
+        let maps = self.maps;
         let Isolated { kind, mut folios, nr } = isolated;
         let (mut retry, mut total) = (true, 0);
         while folios.len > 0 {
             let mut stat = ReclaimStat::default();
-            let (nr_reclaimed, rejects) =
-                shrink_folio_list(self, world, cpu, folios, sc, &mut stat);
+            let (nr_reclaimed, rejects) = self.shrink_folio_list(folios, sc, &mut stat);
             sc.nr_reclaimed += nr_reclaimed;
             total += nr_reclaimed;
             // Nothing but dirty folios that no one writes: the flushers are behind.
             if retry && stat.nr_unqueued_dirty == nr {
-                cpu.events.wakeup_flusher += 1;
+                self.cpu.events.wakeup_flusher += 1;
             }
-            let (clean, mut settled) = self.sort_rejects(memcg, kind, rejects, retry);
-            self.putback(world, cpu, &mut settled);
-            self.reset_batch_size(world, cpu, memcg);
-            let vmstat = &self.memcg(memcg).vmstat;
+            let (clean, mut settled) = maps.sort_rejects(memcg, kind, rejects, retry);
+            self.putback(&mut settled);
+            self.reset_batch_size(memcg);
+            let vmstat = &maps.memcg(memcg).vmstat;
             vmstat.add(sc.agent.pgsteal(), nr_reclaimed);
             vmstat.add([Counter::PgstealAnon, Counter::PgstealFile][kind], nr_reclaimed);
             vmstat.add(Counter::Pgactivate, stat.nr_activate);
             (folios, retry) = (clean, false);
         }
         let rotated = [Counter::PgrotateAnon, Counter::PgrotateFile][kind];
-        self.memcg(memcg).vmstat.add(rotated, nr.saturating_sub(total));
+        maps.memcg(memcg).vmstat.add(rotated, nr.saturating_sub(total));
     }
+}
 
+impl Maps<'_> {
     /// Parts rejects into those worth another try, if there is to be one, and the others; those of
     /// them that would join the oldest generation again are made active.
     fn sort_rejects(

@@ -5,65 +5,63 @@ use super::bloom::PmdEntry;
 use super::entries::{Look, entries, note_dirty, suitable_to_scan};
 use super::generation::lru_gen_set_refs;
 use super::{MIN_LRU_BATCH, gen_from_seq};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::folio::Folio;
-use crate::maps::Maps;
 use crate::vma::Vma;
 use core::cmp::{max, min};
 use pageout_paging::walk::{MappedWalk, next_boundary};
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, Format, Level, Pte, Rules, Stage, VirtAddr, VirtRange};
 
-/// Checks the run of an isolated folio that begins at `addr` without a flush, where `walk` stands,
-/// and if any of it was young looks around it in the table and the VMA: entries done, and whether
-/// any was young. What is near is promoted as by a walk: at once where there is a walk to batch it,
-/// otherwise by moving it on its lists (Linux 7.3.4, `lru_gen_look_around`; whether others wait for
-/// the table's lock is not known here).
-#[expect(clippy::too_many_arguments, reason = "where the rmap walk stands, and what it asks for")]
-#[inline(never)] // what the classic lists ask is not to pay for it
-pub(crate) fn lru_gen_look_around<'e, E: Env>(
-    maps: &Maps<'_>,
-    cpu: &mut CpuCtx,
-    check: &YoungCheck<'e, E>,
-    walk: &MappedWalk<'e, E>,
-    folio: &Folio,
-    vma: &Vma,
-    (addr, pte): (VirtAddr, Pte),
-    max_nr: usize,
-) -> (usize, bool) {
-    let (env, pt) = (check.env, walk.locked());
-    env.enter(Stage::Young);
-    let run = check.walk_young_run(pt, addr, pte, max_nr);
-    let window = window::<E::Format>(addr, vma);
-    let total = entries::<E::Format>(&window);
-    if run.young && total > 1 {
-        let memcg = folio.memcg();
-        let secondary = env.notifier(check.asid).is_some();
-        let max_seq = maps.lru_gen(memcg).max_seq();
-        let youngest = gen_from_seq(max_seq);
-        let batches = cpu.walk.as_mut().is_some_and(|walk| walk.serves(memcg));
-        let look = Look { maps, check, memcg, secondary };
-        let young = E::Rules::look_around_young(run.nr)
-            + look.clear_young(pt, &window, |id, near, dirty| {
-                if dirty {
-                    note_dirty(near);
-                }
-                if let Some(walk) = cpu.walk.as_mut().filter(|_| batches) {
-                    walk.promote::<E::Rules>(maps, near, youngest, vma.flags());
-                } else if lru_gen_set_refs(near, vma.flags()) {
-                    let generation = near.recency().generation();
-                    if generation.is_some_and(|generation| generation != youngest) {
-                        maps.activate(env, cpu, id);
+impl<'e, E: Env> Engine<'e, E> {
+    /// Checks the run of an isolated folio that begins at `addr` without a flush, where `walk`
+    /// stands, and if any of it was young looks around it in the table and the VMA: entries done,
+    /// and whether any was young. What is near is promoted as by a walk: at once where there is a
+    /// walk to batch it, otherwise by moving it on its lists (Linux 7.3.4, `lru_gen_look_around`;
+    /// whether others wait for the table's lock is not known here).
+    #[inline(never)] // what the classic lists ask is not to pay for it
+    pub(crate) fn lru_gen_look_around(
+        &mut self,
+        check: &YoungCheck<'e, E>,
+        walk: &MappedWalk<'e, E>,
+        (folio, vma): (&Folio, &Vma),
+        (addr, pte): (VirtAddr, Pte),
+        max_nr: usize,
+    ) -> (usize, bool) {
+        let (maps, env, pt) = (self.maps, self.world, walk.locked());
+        env.enter(Stage::Young);
+        let run = check.walk_young_run(pt, addr, pte, max_nr);
+        let window = window::<E::Format>(addr, vma);
+        let total = entries::<E::Format>(&window);
+        if run.young && total > 1 {
+            let memcg = folio.memcg();
+            let secondary = env.notifier(check.asid).is_some();
+            let max_seq = maps.lru_gen(memcg).max_seq();
+            let youngest = gen_from_seq(max_seq);
+            let batches = self.cpu.walk.as_mut().is_some_and(|walk| walk.serves(memcg));
+            let look = Look { maps, check, memcg, secondary };
+            let young = E::Rules::look_around_young(run.nr)
+                + look.clear_young(pt, &window, |id, near, dirty| {
+                    if dirty {
+                        note_dirty(near);
                     }
-                }
-            });
-        if suitable_to_scan(total, young) {
-            let (table, index) = (walk.pmd_table(), E::Format::index(Level::Pmd, addr));
-            maps.filter_insert(memcg, max_seq, PmdEntry { table, index });
+                    if let Some(walk) = self.cpu.walk.as_mut().filter(|_| batches) {
+                        walk.promote::<E::Rules>(maps, near, youngest, vma.flags());
+                    } else if lru_gen_set_refs(near, vma.flags()) {
+                        let generation = near.recency().generation();
+                        if generation.is_some_and(|generation| generation != youngest) {
+                            self.activate(id);
+                        }
+                    }
+                });
+            if suitable_to_scan(total, young) {
+                let (table, index) = (walk.pmd_table(), E::Format::index(Level::Pmd, addr));
+                maps.filter_insert(memcg, max_seq, PmdEntry { table, index });
+            }
         }
+        env.enter(Stage::RmapWalk);
+        (run.nr, run.young)
     }
-    env.enter(Stage::RmapWalk);
-    (run.nr, run.young)
 }
 
 /// What is looked at around `addr`: of its table and VMA the 64 pages it lies in the middle of, or

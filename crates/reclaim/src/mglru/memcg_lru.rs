@@ -6,10 +6,11 @@
 //! Kernels have two more moves, to the head of a bin for soft limits and to the oldest generation
 //! for removed cgroups; here there are no soft limits, and a removed cgroup has nothing left.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::lock::Lock;
 use crate::maps::Maps;
 use crate::memcg::{Memcg, MemcgId};
-use crate::{CpuCtx, Rank};
 use core::array;
 use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
@@ -18,6 +19,7 @@ use pageout_paging::Env;
 
 /// Generations of cgroups (`MEMCG_NR_GENS`).
 const MEMCG_NR_GENS: usize = 3;
+
 /// Bins of each (`MEMCG_NR_BINS`).
 const MEMCG_NR_BINS: usize = 8;
 
@@ -199,22 +201,20 @@ impl MemcgLru {
     }
 }
 
-impl Maps<'_> {
+impl<E: Env> Engine<'_, E> {
     /// Works on the order of cgroups under its lock.
-    fn with_memcg_lru<E: Env, T>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        work: impl FnOnce(&MemcgLru, &[Memcg]) -> T,
-    ) -> T {
-        cpu.enter(Rank::MemcgLru);
-        let guard = self.memcg_lru.lock.write(|| env.relax());
-        let done = work(&self.memcg_lru, self.memcgs);
+    fn with_memcg_lru<T>(&mut self, work: impl FnOnce(&MemcgLru, &[Memcg]) -> T) -> T {
+        let maps = self.maps;
+        self.cpu.enter(Rank::MemcgLru);
+        let guard = maps.memcg_lru.lock.write(|| self.world.relax());
+        let done = work(&maps.memcg_lru, maps.memcgs);
         drop(guard);
-        cpu.leave(Rank::MemcgLru);
+        self.cpu.leave(Rank::MemcgLru);
         done
     }
+}
 
+impl Maps<'_> {
     /// All cgroups in the order in which reclaim of the whole machine visits them, but for the bin
     /// it begins with, which is random: for whoever keeps others from changing it meanwhile.
     pub fn lru_gen_memcgs(&self) -> impl Iterator<Item = MemcgId> {
@@ -233,15 +233,17 @@ impl Maps<'_> {
     pub(crate) fn memcg_lru_init(&self) {
         self.memcg_lru.add(self.memcgs, MemcgId::ROOT);
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Adds a new cgroup: to the oldest generation (`lru_gen_online_memcg`).
-    pub(crate) fn memcg_lru_add<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MemcgId) {
-        self.with_memcg_lru(env, cpu, |lru, memcgs| lru.add(memcgs, id));
+    pub(crate) fn memcg_lru_add(&mut self, id: MemcgId) {
+        self.with_memcg_lru(|lru, memcgs| lru.add(memcgs, id));
     }
 
     /// Takes a cgroup away that is removed (`lru_gen_release_memcg`).
-    pub(crate) fn memcg_lru_remove<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MemcgId) {
-        self.with_memcg_lru(env, cpu, |lru, memcgs| {
+    pub(crate) fn memcg_lru_remove(&mut self, id: MemcgId) {
+        self.with_memcg_lru(|lru, memcgs| {
             let left = memcgs[usize::from(id.0)].lru_link.place().generation;
             lru.remove(memcgs, id);
             lru.grow_older(left);
@@ -249,30 +251,18 @@ impl Maps<'_> {
     }
 
     /// Moves a cgroup (`lru_gen_rotate_memcg`).
-    pub(crate) fn rotate_memcg<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        id: MemcgId,
-        op: MemcgLruOp,
-    ) {
-        self.with_memcg_lru(env, cpu, |lru, memcgs| lru.rotate(memcgs, id, op));
+    pub(crate) fn rotate_memcg(&mut self, id: MemcgId, op: MemcgLruOp) {
+        self.with_memcg_lru(|lru, memcgs| lru.rotate(memcgs, id, op));
     }
 
     /// The bins of the oldest generation, from a random one on.
-    pub(crate) fn oldest_bins<E: Env>(&self, env: &E, cpu: &mut CpuCtx) -> [Bin; MEMCG_NR_BINS] {
-        self.with_memcg_lru(env, cpu, |lru, _| lru.oldest_bins())
+    pub(crate) fn oldest_bins(&mut self) -> [Bin; MEMCG_NR_BINS] {
+        self.with_memcg_lru(|lru, _| lru.oldest_bins())
     }
 
     /// The cgroup after `at` in a bin, or the first.
-    pub(crate) fn next_in_bin<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        bin: Bin,
-        at: Option<MemcgId>,
-    ) -> NextMemcg {
-        self.with_memcg_lru(env, cpu, |lru, memcgs| lru.next(memcgs, bin, at))
+    pub(crate) fn next_in_bin(&mut self, bin: Bin, at: Option<MemcgId>) -> NextMemcg {
+        self.with_memcg_lru(|lru, memcgs| lru.next(memcgs, bin, at))
     }
 }
 

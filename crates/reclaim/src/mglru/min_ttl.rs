@@ -2,7 +2,7 @@
 //! (`/sys/kernel/mm/lru_gen/min_ttl_ms`).
 
 use super::gen_from_seq;
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::protection::Protected;
@@ -22,32 +22,32 @@ impl Maps<'_> {
     pub fn set_min_ttl_ms(&self, ms: u64) {
         self.lru_gen_state.min_ttl_ms.store(ms, Relaxed);
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Whether any cgroup has memory to give that is old enough, as background reclaim asks before
     /// it starts (`lru_gen_age_node`).
-    pub(crate) fn lru_gen_age_node<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        sc: &mut ScanControl,
-    ) {
-        self.set_initial_priority(sc);
-        let ttl = self.min_ttl_ms();
+    pub(crate) fn lru_gen_age_node(&mut self, sc: &mut ScanControl) {
+        let maps = self.maps;
+        maps.set_initial_priority(sc);
+        let ttl = maps.min_ttl_ms();
         if ttl == 0 {
             return;
         }
-        let tree = self.lock_tree(world, cpu);
-        let now = world.now_ms();
-        let reclaimable = self.subtree(MemcgId::ROOT).fold(false, |found, id| {
-            self.calculate_protection(MemcgId::ROOT, id);
-            found || self.is_reclaimable(id, sc, now, ttl)
+        let tree = self.lock_tree();
+        let now = self.world.now_ms();
+        let reclaimable = maps.subtree(MemcgId::ROOT).fold(false, |found, id| {
+            maps.calculate_protection(MemcgId::ROOT, id);
+            found || maps.is_reclaimable(id, sc, now, ttl)
         });
-        self.unlock_tree(cpu, tree);
+        self.unlock_tree(tree);
         if !reclaimable {
-            cpu.events.out_of_memory += 1;
+            self.cpu.events.out_of_memory += 1;
         }
     }
+}
 
+impl Maps<'_> {
     /// Whether a cgroup has memory to give, and its oldest generation was born more than `ttl`
     /// milliseconds ago (`lruvec_is_reclaimable`).
     fn is_reclaimable(&self, id: MemcgId, sc: &ScanControl, now: u64, ttl: u64) -> bool {

@@ -7,11 +7,12 @@
 use super::batch::MmWalk;
 use super::bloom::{BloomFilter, PmdEntry};
 use super::{MIN_NR_GENS, MmStats};
+use crate::Rank;
+use crate::engine::Engine;
 use crate::lock::{Lock, WriteGuard};
 use crate::maps::{Maps, NONE};
 use crate::memcg::MemcgId;
 use crate::mm::MmId;
-use crate::{CpuCtx, Rank};
 use core::mem;
 use core::sync::atomic::{
     AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed,
@@ -108,26 +109,29 @@ impl MmList {
     }
 }
 
-impl Maps<'_> {
-    fn lock_mm_list<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId) -> WriteGuard<'_> {
-        cpu.enter(Rank::MmList);
-        self.memcg(memcg).mm_list.lock.write(|| env.relax())
+impl<'e, E: Env> Engine<'e, E> {
+    fn lock_mm_list(&mut self, memcg: MemcgId) -> WriteGuard<'e> {
+        self.cpu.enter(Rank::MmList);
+        self.maps.memcg(memcg).mm_list.lock.write(|| self.world.relax())
     }
 
-    fn unlock_mm_list(&self, cpu: &mut CpuCtx, guard: WriteGuard<'_>) {
+    fn unlock_mm_list(&mut self, guard: WriteGuard<'_>) {
         drop(guard);
-        cpu.leave(Rank::MmList);
+        self.cpu.leave(Rank::MmList);
     }
 
     /// Moves a process to another cgroup. What it was charged stays where it is.
-    pub fn set_memcg<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId, memcg: MemcgId) {
-        if self.mm(id).memcg() != memcg {
-            self.lru_gen_del_mm(env, cpu, id);
-            self.mm(id).store_memcg(memcg);
-            self.lru_gen_add_mm(env, cpu, id);
+    pub fn set_memcg(&mut self, id: MmId, memcg: MemcgId) {
+        let maps = self.maps;
+        if maps.mm(id).memcg() != memcg {
+            self.lru_gen_del_mm(id);
+            maps.mm(id).store_memcg(memcg);
+            self.lru_gen_add_mm(id);
         }
     }
+}
 
+impl Maps<'_> {
     /// Notes that a CPU begins to run in an address space: what a context switch says, so that the
     /// next walk visits it (Linux 7.3.4, `lru_gen_use_mm`).
     #[inline]
@@ -138,82 +142,87 @@ impl Maps<'_> {
             ran.store(true, Relaxed);
         }
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Lists an address space in its cgroup (Linux 7.3.4, `lru_gen_add_mm`).
-    pub(crate) fn lru_gen_add_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
-        let mm = self.mm(id);
-        let list = &self.memcg(mm.memcg()).mm_list;
-        let guard = self.lock_mm_list(env, cpu, mm.memcg());
+    pub(crate) fn lru_gen_add_mm(&mut self, id: MmId) {
+        let maps = self.maps;
+        let mm = maps.mm(id);
+        let list = &maps.memcg(mm.memcg()).mm_list;
+        let guard = self.lock_mm_list(mm.memcg());
         debug_assert_eq!(mm.walked.memcg.load(Relaxed), MemcgId::NONE.0, "it is on one list");
         mm.walked.memcg.store(mm.memcg().0, Relaxed);
         let last = list.last.swap(id.0, Relaxed);
         mm.walked.prev.store(last, Relaxed);
         mm.walked.next.store(NONE, Relaxed);
-        self.link_after(list, last).store(id.0, Relaxed);
+        maps.link_after(list, last).store(id.0, Relaxed);
         let _ = list.newcomer.compare_exchange(NONE, id.0, Relaxed, Relaxed);
-        self.unlock_mm_list(cpu, guard);
+        self.unlock_mm_list(guard);
     }
 
     /// Takes an address space off the list it may be on (Linux 7.3.4, `lru_gen_del_mm`).
-    fn lru_gen_del_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
-        let place = &self.mm(id).walked;
+    fn lru_gen_del_mm(&mut self, id: MmId) {
+        let maps = self.maps;
+        let place = &maps.mm(id).walked;
         let memcg = MemcgId(place.memcg.swap(MemcgId::NONE.0, Relaxed));
         if memcg == MemcgId::NONE {
             return;
         }
-        let list = &self.memcg(memcg).mm_list;
-        let guard = self.lock_mm_list(env, cpu, memcg);
+        let list = &maps.memcg(memcg).mm_list;
+        let guard = self.lock_mm_list(memcg);
         let [prev, next] = [&place.prev, &place.next].map(|link| link.load(Relaxed));
         let _ = list.given.compare_exchange(id.0, prev, Relaxed, Relaxed);
         let _ = list.newcomer.compare_exchange(id.0, next, Relaxed, Relaxed);
-        self.link_after(list, prev).store(next, Relaxed);
+        maps.link_after(list, prev).store(next, Relaxed);
         match next {
             NONE => list.last.store(prev, Relaxed),
-            next => self.mm(MmId(next)).walked.prev.store(prev, Relaxed),
+            next => maps.mm(MmId(next)).walked.prev.store(prev, Relaxed),
         }
-        self.unlock_mm_list(cpu, guard);
+        self.unlock_mm_list(guard);
     }
 
     /// Takes an address space that is about to end off its list, and waits for walks to leave it.
-    pub(crate) fn lru_gen_exit_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, id: MmId) {
-        self.lru_gen_del_mm(env, cpu, id);
-        while self.mm(id).walked.walkers.load(Acquire) > 0 {
-            env.relax();
+    pub(crate) fn lru_gen_exit_mm(&mut self, id: MmId) {
+        self.lru_gen_del_mm(id);
+        while self.maps.mm(id).walked.walkers.load(Acquire) > 0 {
+            self.world.relax();
         }
     }
+}
 
+impl Maps<'_> {
     /// What follows on a list: after none, the first.
     fn link_after<'a>(&'a self, list: &'a MmList, id: u32) -> &'a AtomicU32 {
         if id == NONE { &list.first } else { &self.mm(MmId(id)).walked.next }
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Gives a walk the next address space after the one it has `walked`, which it leaves; walks of
     /// the same generation share the iteration (Linux 7.3.4, `iterate_mm_list`).
-    pub(crate) fn iterate_mm_list<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        walk: &mut MmWalk,
-        walked: Option<MmId>,
-    ) -> Next {
-        let list = &self.memcg(walk.memcg).mm_list;
-        let guard = self.lock_mm_list(env, cpu, walk.memcg);
+    pub(crate) fn iterate_mm_list(&mut self, walk: &mut MmWalk, walked: Option<MmId>) -> Next {
+        let maps = self.maps;
+        let list = &maps.memcg(walk.memcg).mm_list;
+        let guard = self.lock_mm_list(walk.memcg);
         debug_assert!(list.seq() + 1 >= walk.seq, "a generation is opened by an iteration's end");
         let begins = list.given.load(Relaxed) == NONE;
-        let next = if walk.seq <= list.seq() { Next::Done } else { self.get_next_mm(list, walk) };
+        let next = if walk.seq <= list.seq() { Next::Done } else { maps.get_next_mm(list, walk) };
         if walked.is_some() || next == Next::Open {
             list.add_stats(mem::take(&mut walk.stats));
         }
-        self.unlock_mm_list(cpu, guard);
+        self.unlock_mm_list(guard);
         if begins && matches!(next, Next::Mm(_)) {
-            self.reset_filter(env, cpu, walk.memcg, walk.seq + 1);
+            self.reset_filter(walk.memcg, walk.seq + 1);
         }
         if let Some(walked) = walked {
-            self.mm(walked).walked.walkers.fetch_sub(1, Release);
+            maps.mm(walked).walked.walkers.fetch_sub(1, Release);
         }
         next
     }
+}
 
+impl Maps<'_> {
     fn get_next_mm(&self, list: &MmList, walk: &mut MmWalk) -> Next {
         loop {
             let id = self.link_after(list, list.given.load(Relaxed)).load(Relaxed);
@@ -240,18 +249,14 @@ impl Maps<'_> {
             }
         }
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// An iteration without a walk: whether this call ended it (Linux 7.3.4,
     /// `iterate_mm_list_nowalk`).
-    pub(crate) fn iterate_mm_list_nowalk<E: Env>(
-        &self,
-        env: &E,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        seq: u64,
-    ) -> bool {
-        let list = &self.memcg(memcg).mm_list;
-        let guard = self.lock_mm_list(env, cpu, memcg);
+    pub(crate) fn iterate_mm_list_nowalk(&mut self, memcg: MemcgId, seq: u64) -> bool {
+        let list = &self.maps.memcg(memcg).mm_list;
+        let guard = self.lock_mm_list(memcg);
         debug_assert!(list.seq() + 1 >= seq, "a generation is opened by an iteration's end");
         let opens = seq > list.seq();
         if opens {
@@ -259,10 +264,12 @@ impl Maps<'_> {
             list.newcomer.store(ALL, Relaxed);
             list.seq.store(list.seq() + 1, Relaxed);
         }
-        self.unlock_mm_list(cpu, guard);
+        self.unlock_mm_list(guard);
         opens
     }
+}
 
+impl Maps<'_> {
     /// A cgroup's address spaces in the order they joined, for whoever keeps others from changing
     /// the list meanwhile.
     pub fn lru_gen_mms(&self, memcg: MemcgId) -> impl Iterator<Item = MmId> {
@@ -310,28 +317,31 @@ impl Maps<'_> {
             filter.insert(entry);
         }
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Empties the filter of a generation, taking a free one if it has none
     /// (`reset_bloom_filter`).
-    fn reset_filter<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId, seq: u64) {
-        if let Some(filter) = self.filter(memcg, seq) {
+    fn reset_filter(&mut self, memcg: MemcgId, seq: u64) {
+        let maps = self.maps;
+        if let Some(filter) = maps.filter(memcg, seq) {
             filter.clear();
-        } else if let Some(id) = self.take_filter(env, cpu) {
-            self.filters[id as usize].clear();
+        } else if let Some(id) = self.take_filter() {
+            maps.filters[id as usize].clear();
             // The first of an iteration may leave the list, and another walk begin it again.
-            let mine = self.memcg(memcg).mm_list.filter(seq);
+            let mine = maps.memcg(memcg).mm_list.filter(seq);
             if mine.compare_exchange(NONE, id, Release, Relaxed).is_err() {
-                self.put_filter(env, cpu, id);
+                self.put_filter(id);
             }
         }
     }
 
     /// Gives back the filters of a cgroup that is removed. No walk of it goes on.
-    pub(crate) fn put_filters<E: Env>(&self, env: &E, cpu: &mut CpuCtx, memcg: MemcgId) {
-        for filter in &self.memcg(memcg).mm_list.filters {
+    pub(crate) fn put_filters(&mut self, memcg: MemcgId) {
+        for filter in &self.maps.memcg(memcg).mm_list.filters {
             let id = filter.swap(NONE, Relaxed);
             if id != NONE {
-                self.put_filter(env, cpu, id);
+                self.put_filter(id);
             }
         }
     }

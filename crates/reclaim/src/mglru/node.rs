@@ -4,7 +4,7 @@
 use super::MIN_LRU_BATCH;
 use super::batch::MmWalk;
 use super::memcg_lru::{MemcgLruOp, NextMemcg};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::lruvec::LruList;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
@@ -12,6 +12,7 @@ use crate::protection::Protected;
 use crate::scan::{Agent, DEF_PRIORITY, ScanControl};
 use crate::vmstat::Counter;
 use crate::world::World;
+use pageout_paging::Env;
 
 /// Where a reclaim of so many pages starts, where `reclaimable` could be: at the urgency that is
 /// about to scan as many, but not past half of all.
@@ -33,63 +34,55 @@ impl Maps<'_> {
         let anon = if self.can_reclaim_anon() { size(LruList::InactiveAnon) } else { 0 };
         sc.priority = initial_priority(size(LruList::InactiveFile) + anon, sc.nr_to_reclaim);
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// One pass over the cgroups, those first that were visited longest ago
     /// (`lru_gen_shrink_node`). Kernels compute what cgroups keep in background reclaim alone;
     /// here every pass does, so that it holds whoever reclaims.
-    pub(crate) fn lru_gen_shrink_node<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        sc: &mut ScanControl,
-    ) {
-        self.set_initial_priority(sc);
-        self.subtree(MemcgId::ROOT).for_each(|id| self.calculate_protection(MemcgId::ROOT, id));
+    pub(crate) fn lru_gen_shrink_node(&mut self, sc: &mut ScanControl) {
+        let maps = self.maps;
+        maps.set_initial_priority(sc);
+        maps.subtree(MemcgId::ROOT).for_each(|id| maps.calculate_protection(MemcgId::ROOT, id));
         let before = sc.nr_reclaimed;
         if sc.agent == Agent::Kswapd {
             sc.nr_reclaimed = 0;
         }
-        set_mm_walk(cpu, sc);
-        self.shrink_many(world, cpu, sc);
-        clear_mm_walk(cpu);
+        self.set_mm_walk(sc);
+        self.shrink_many(sc);
+        self.clear_mm_walk();
         if sc.agent == Agent::Kswapd {
             sc.nr_reclaimed += before;
         }
     }
 
     /// Evicts from one cgroup for its own sake, or an ancestor's (`lru_gen_shrink_lruvec`).
-    pub(crate) fn lru_gen_shrink_lruvec<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        id: MemcgId,
-        sc: &mut ScanControl,
-    ) {
-        set_mm_walk(cpu, sc);
-        if self.try_to_shrink_lruvec(world, cpu, id, sc) {
-            self.rotate_memcg(world, cpu, id, MemcgLruOp::Young);
+    pub(crate) fn lru_gen_shrink_lruvec(&mut self, id: MemcgId, sc: &mut ScanControl) {
+        self.set_mm_walk(sc);
+        if self.try_to_shrink_lruvec(id, sc) {
+            self.rotate_memcg(id, MemcgLruOp::Young);
         }
-        clear_mm_walk(cpu);
+        self.clear_mm_walk();
     }
 
     /// Visits the oldest generation of cgroups, until there is enough (`shrink_many`).
-    fn shrink_many<W: World>(&self, world: &W, cpu: &mut CpuCtx, sc: &mut ScanControl) {
-        for bin in self.oldest_bins(world, cpu) {
-            let mut next = self.next_in_bin(world, cpu, bin, None);
+    fn shrink_many(&mut self, sc: &mut ScanControl) {
+        for bin in self.oldest_bins() {
+            let mut next = self.next_in_bin(bin, None);
             loop {
                 let id = match next {
                     NextMemcg::End => break,
                     NextMemcg::Is(id) => id,
                     NextMemcg::Moved => {
-                        next = self.next_in_bin(world, cpu, bin, None);
+                        next = self.next_in_bin(bin, None);
                         continue;
                     }
                 };
-                let op = self.shrink_one(world, cpu, id, sc);
-                let enough = self.should_abort_scan(world, sc);
-                next = self.next_in_bin(world, cpu, bin, Some(id));
+                let op = self.shrink_one(id, sc);
+                let enough = self.should_abort_scan(sc);
+                next = self.next_in_bin(bin, Some(id));
                 if let Some(op) = op {
-                    self.rotate_memcg(world, cpu, id, op);
+                    self.rotate_memcg(id, op);
                 }
                 if enough {
                     return;
@@ -99,23 +92,18 @@ impl Maps<'_> {
     }
 
     /// Evicts from one cgroup; where it goes then, if it moves (`shrink_one`).
-    fn shrink_one<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        id: MemcgId,
-        sc: &mut ScanControl,
-    ) -> Option<MemcgLruOp> {
-        let again = !self.memcg(id).lru_link.at_tail();
-        match self.protected(MemcgId::ROOT, id) {
+    fn shrink_one(&mut self, id: MemcgId, sc: &mut ScanControl) -> Option<MemcgLruOp> {
+        let maps = self.maps;
+        let again = !maps.memcg(id).lru_link.at_tail();
+        match maps.protected(MemcgId::ROOT, id) {
             Protected::BelowMin => return Some(MemcgLruOp::Young),
             Protected::BelowLow if again => return Some(MemcgLruOp::Tail),
-            Protected::BelowLow => self.memcg(id).vmstat.add(Counter::EventLow, 1),
+            Protected::BelowLow => maps.memcg(id).vmstat.add(Counter::EventLow, 1),
             Protected::Above => {}
         }
-        if self.try_to_shrink_lruvec(world, cpu, id, sc) {
+        if self.try_to_shrink_lruvec(id, sc) {
             Some(MemcgLruOp::Young)
-        } else if self.is_sizable(id, sc) {
+        } else if maps.is_sizable(id, sc) {
             None
         } else if again {
             Some(MemcgLruOp::Tail)
@@ -125,17 +113,19 @@ impl Maps<'_> {
     }
 }
 
-/// Gives the reclaim on this CPU something to batch walks' changes in, where it has time: direct
-/// reclaim has it only once it ages (`set_mm_walk`).
-fn set_mm_walk(cpu: &mut CpuCtx, sc: &ScanControl) {
-    debug_assert!(cpu.walk.is_none(), "one reclaim runs on a CPU");
-    cpu.walk = (sc.agent != Agent::Direct).then(MmWalk::default);
-}
+impl<E: Env> Engine<'_, E> {
+    /// Gives the reclaim on this CPU something to batch walks' changes in, where it has time:
+    /// direct reclaim has it only once it ages (`set_mm_walk`).
+    fn set_mm_walk(&mut self, sc: &ScanControl) {
+        debug_assert!(self.cpu.walk.is_none(), "one reclaim runs on a CPU");
+        self.cpu.walk = (sc.agent != Agent::Direct).then(MmWalk::default);
+    }
 
-/// Takes it away again.
-pub(crate) fn clear_mm_walk(cpu: &mut CpuCtx) {
-    let walk = cpu.walk.take();
-    debug_assert!(walk.is_none_or(|walk| walk.batched == 0), "all changes are handed in");
+    /// Takes it away again.
+    pub(crate) fn clear_mm_walk(&mut self) {
+        let walk = self.cpu.walk.take();
+        debug_assert!(walk.is_none_or(|walk| walk.batched == 0), "all changes are handed in");
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use super::MAX_NR_GENS;
 use super::generation::kind_of;
 use super::tier::{tier_from_refs, tier_of};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::folio::Folio;
 use crate::maps::Maps;
 use crate::recency::{REFS_WIDTH, Recency};
@@ -12,6 +12,7 @@ use crate::scan::FILE;
 use crate::vmstat::Counter;
 use crate::workingset::Shadow;
 use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::Env;
 
 /// The token of a shadow: the oldest generation when it was left, and uses after the first, 0 to 3.
 fn token(min_seq: u64, refs: u32) -> u64 {
@@ -35,20 +36,23 @@ impl Maps<'_> {
         let token = token(lrugen.min_seq(kind), recency.refs());
         Shadow::new(token, memcg, recency.contains(Recency::WORKINGSET))
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Judges a folio that came back: whatever its cgroup's tiers are to learn of it, and with how
     /// many uses it starts. Nothing is known of one that came back to another cgroup
     /// (`lru_gen_refault`).
-    pub(crate) fn lru_gen_refault(&self, cpu: &CpuCtx, folio: &Folio, shadow: Shadow) {
+    pub(crate) fn lru_gen_refault(&self, folio: &Folio, shadow: Shadow) {
+        let maps = self.maps;
         let (memcg, kind, nr) = (folio.memcg(), kind_of(folio), folio.nr_pages() as u64);
         if memcg != shadow.memcg() {
             return;
         }
         let count = |anon: Counter, of_file: Counter| {
-            self.memcg(memcg).vmstat.add(if kind == FILE { of_file } else { anon }, nr);
+            maps.memcg(memcg).vmstat.add(if kind == FILE { of_file } else { anon }, nr);
         };
         count(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile);
-        let lrugen = self.lru_gen(memcg);
+        let lrugen = maps.lru_gen(memcg);
         if !is_recent(shadow.age(), lrugen.max_seq()) {
             return;
         }
@@ -56,7 +60,7 @@ impl Maps<'_> {
         let tier = tier_from_refs(uses + 1, shadow.was_workingset());
         lrugen.refaulted[kind][tier].fetch_add(nr, Relaxed);
         if shadow.was_workingset() {
-            if cpu.in_fault {
+            if self.cpu.in_fault {
                 // It is active as soon as it is listed.
                 count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
             }
@@ -75,7 +79,7 @@ mod tests {
     use super::*;
     use crate::folio::FolioFlags;
     use crate::memcg::MemcgId;
-    use crate::mglru::bare::Ground;
+    use crate::mglru::bare::{Ground, TUNING};
     use crate::scan::ANON;
 
     const ROOT: MemcgId = MemcgId::ROOT;
@@ -84,10 +88,10 @@ mod tests {
     /// and what is known of the other's use.
     fn come_back(ground: &mut Ground, kind: usize, before: Recency) -> (usize, Recency) {
         let [old, new] = [(); 2].map(|()| ground.folio(kind, 0, 2, ROOT));
-        let (maps, cpu) = (&ground.maps, &ground.cpu);
+        let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
         maps.folio(old).note_use(before, Recency::NONE);
         let shadow = maps.lru_gen_eviction(maps.folio(old));
-        maps.lru_gen_refault(cpu, maps.folio(new), shadow);
+        maps.on(world, cpu, TUNING).lru_gen_refault(maps.folio(new), shadow);
         let lrugen = maps.lru_gen(ROOT);
         let tiers = [&lrugen.evicted, &lrugen.refaulted].map(|of| {
             let counted = |n: &core::sync::atomic::AtomicU64| n.swap(0, Relaxed) == 4;
@@ -134,24 +138,24 @@ mod tests {
         for (in_fault, workingset) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut ground = Ground::new(5);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            let child = maps.add_memcg(world, cpu, ROOT).expect("room");
+            let child = maps.on(world, cpu, TUNING).add_memcg(ROOT).expect("room");
             cpu.in_fault = in_fault;
             let [old, recent, late] = [(); 3].map(|()| ground.folio(FILE, 0, 1, child));
             let elsewhere = ground.folio(FILE, 0, 1, ROOT);
-            let (maps, cpu) = (&ground.maps, &ground.cpu);
+            let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             if workingset {
                 maps.folio(old).note_use(Recency::WORKINGSET, Recency::NONE);
             }
             let shadow = maps.workingset_eviction(maps.folio(old), None);
-            maps.workingset_refault(cpu, elsewhere, shadow);
-            maps.workingset_refault(cpu, recent, shadow);
+            maps.on(world, cpu, TUNING).workingset_refault(elsewhere, shadow);
+            maps.on(world, cpu, TUNING).workingset_refault(recent, shadow);
             let active = u64::from(in_fault && workingset);
             let wanted = [2, 2 * active, 2 * u64::from(workingset)];
             assert_eq!(counters(&ground, child), wanted);
             assert_eq!(counters(&ground, ROOT), [0; 3]);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            assert!(maps.inc_max_seq(world, cpu, child, 3, 60));
-            maps.workingset_refault(cpu, late, shadow);
+            assert!(maps.on(world, cpu, TUNING).inc_max_seq(child, 3, 60));
+            maps.on(world, cpu, TUNING).workingset_refault(late, shadow);
             assert_eq!(counters(&ground, child), [4, wanted[1], wanted[2]], "long ago");
             assert_eq!(ground.maps.folio(late).recency(), Recency::NONE);
         }
@@ -178,11 +182,11 @@ mod tests {
             let shadow = maps.workingset_eviction(maps.folio(old), None);
             cpu.in_fault = in_fault;
             for id in [new, locked] {
-                maps.workingset_refault(cpu, id, shadow);
+                maps.on(world, cpu, TUNING).workingset_refault(id, shadow);
             }
             maps.folio(locked).update_flags(FolioFlags::MLOCKED, FolioFlags::empty());
-            maps.lru_add(world, cpu, new);
-            maps.lru_add(world, cpu, locked);
+            maps.on(world, cpu, TUNING).lru_add(new);
+            maps.on(world, cpu, TUNING).lru_add(locked);
             let (generation, marks) = wanted;
             let joined = marks.in_generation(Some(generation));
             assert_eq!(maps.folio(new).recency(), joined, "{in_fault} {workingset}");

@@ -1,14 +1,13 @@
 //! The folios of a cgroup that is removed join the generations of its parent.
 
 use super::{MAX_NR_GENS, gen_from_seq};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::list::FolioList;
-use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::scan::SWAP_CLUSTER_MAX;
 use crate::world::World;
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Moves the folios of a cgroup's generations to its parent's of the same age, with their
     /// charges: as the coldest of them. No walk runs, since the caller holds the tree's lock to
     /// write.
@@ -16,50 +15,38 @@ impl Maps<'_> {
     /// Kernels join generations of the same place of four instead, whatever their age there, and
     /// open generations of the parent until it has them all (Linux 7.3.4,
     /// `lru_gen_reparent_memcg`): that takes no look at any folio, which this must take anyhow.
-    pub(crate) fn reparent_generations<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        from: MemcgId,
-        to: MemcgId,
-    ) {
+    pub(crate) fn reparent_generations(&mut self, from: MemcgId, to: MemcgId) {
+        let maps = self.maps;
         let mut moved = FolioList::default();
-        while let Some(age) = self.isolate_generation(world, cpu, from, &mut moved) {
-            self.move_charges(&moved, from, to);
-            self.putback_where(world, cpu, &mut moved, |guard, id| {
-                self.lru_place_aged(guard, id, age)
-            });
+        while let Some(age) = self.isolate_generation(from, &mut moved) {
+            maps.move_charges(&moved, from, to);
+            self.putback_where(&mut moved, |guard, id| maps.lru_place_aged(guard, id, age));
         }
     }
 
     /// Takes some folios of one generation off its lists, with a reference to each: how many
     /// generations are younger. Those about to be freed are left.
-    fn isolate_generation<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        from: MemcgId,
-        out: &mut FolioList,
-    ) -> Option<u64> {
-        let guard = self.lock_lruvec(world, cpu, from);
-        let lrugen = self.lru_gen(from);
+    fn isolate_generation(&mut self, from: MemcgId, out: &mut FolioList) -> Option<u64> {
+        let maps = self.maps;
+        let guard = self.lock_lruvec(from);
+        let lrugen = maps.lru_gen(from);
         let lists = lrugen.lists.as_flattened().as_flattened();
         let mut found = None;
         // From the head on, since each joins behind the one before.
-        for id in lists.iter().flat_map(|list| list.iter(self)) {
-            let folio = self.folio(id);
+        for id in lists.iter().flat_map(|list| list.iter(maps)) {
+            let folio = maps.folio(id);
             let generation = folio.recency().generation();
             if out.len as u64 == SWAP_CLUSTER_MAX || found.is_some_and(|of| of != generation) {
                 break;
             }
             if folio.try_get() {
                 found = Some(generation);
-                self.lru_unlink(&guard, id);
-                out.push(self, id);
+                maps.lru_unlink(&guard, id);
+                out.push(maps, id);
             }
         }
         let youngest = gen_from_seq(lrugen.max_seq());
-        self.unlock_lruvec(cpu, guard);
+        self.unlock_lruvec(guard);
         let generation = found?.expect("a folio on a generation's list is in one");
         Some(((youngest + MAX_NR_GENS - generation) % MAX_NR_GENS) as u64)
     }
@@ -70,7 +57,7 @@ mod tests {
     extern crate std;
 
     use super::*;
-    use crate::mglru::bare::Ground;
+    use crate::mglru::bare::{Ground, TUNING};
     use crate::scan::{ANON, FILE};
     use core::sync::atomic::Ordering::Relaxed;
     use std::vec::Vec;
@@ -82,9 +69,9 @@ mod tests {
         for (ahead, parent_oldest) in (0..4).flat_map(|n| (0..=2).map(move |seq| (n, seq))) {
             let mut ground = Ground::new(90);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            let child = maps.add_memcg(world, cpu, MemcgId::ROOT).expect("room");
+            let child = maps.on(world, cpu, TUNING).add_memcg(MemcgId::ROOT).expect("room");
             for seq in 3..3 + ahead {
-                assert!(maps.inc_max_seq(world, cpu, child, seq, 60));
+                assert!(maps.on(world, cpu, TUNING).inc_max_seq(child, seq, 60));
             }
             for kind in [ANON, FILE] {
                 maps.lru_gen(MemcgId::ROOT).min_seq[kind].store(parent_oldest, Relaxed);
@@ -96,16 +83,17 @@ mod tests {
                 for _ in 0..if *age == 3 { 40 } else { 10 } {
                     let id = ground.folio(FILE, 0, 0, child);
                     let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-                    let guard = maps.lock_lruvec(world, cpu, child);
+                    let mut engine = maps.on(world, cpu, TUNING);
+                    let guard = engine.lock_lruvec(child);
                     let list = maps.lru_place_aged(&guard, id, *age);
                     maps.resize(&guard, list, &maps.in_zones(maps.folio(id)));
-                    maps.unlock_lruvec(cpu, guard);
+                    engine.unlock_lruvec(guard);
                     ids.push(id);
                 }
             }
             ground.check(child);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            assert_eq!(maps.remove_memcg(world, cpu, child), Ok(()));
+            assert_eq!(maps.on(world, cpu, TUNING).remove_memcg(child), Ok(()));
             assert_eq!(ground.check(MemcgId::ROOT).len(), 71);
             assert_eq!(ground.maps.memcg(MemcgId::ROOT).usage(), 71);
             for (age, ids) in made {

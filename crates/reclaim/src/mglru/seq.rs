@@ -3,7 +3,7 @@
 use super::generation::{End, LruGen};
 use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, PerGeneration, gen_from_seq};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::folio::FolioId;
 use crate::lruvec::{LruGuard, LruList, Zones};
 use crate::maps::Maps;
@@ -60,30 +60,28 @@ impl Maps<'_> {
         let oldest = evictable_types(swappiness).map(|kind| lrugen.min_seq(kind)).min();
         oldest.expect("one type can always be evicted")
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Opens the generation after `seq`, if that is still the youngest: whether it did. A type that
     /// has four gives up its oldest, 4096 folios under a hold of the lock; what may not be evicted
     /// stays where it is and becomes the youngest (Linux 7.3.4, `inc_max_seq`).
-    pub(crate) fn inc_max_seq<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        memcg: MemcgId,
-        seq: u64,
-        swappiness: u8,
-    ) -> bool {
+    pub(crate) fn inc_max_seq(&mut self, memcg: MemcgId, seq: u64, swappiness: u8) -> bool {
+        let world = self.world;
         loop {
             let now = world.now_ms();
-            let guard = self.lock_lruvec(world, cpu, memcg);
-            let opened = self.try_to_open(&guard, seq, swappiness, now);
-            self.unlock_lruvec(cpu, guard);
+            let guard = self.lock_lruvec(memcg);
+            let opened = self.maps.try_to_open(&guard, seq, swappiness, now);
+            self.unlock_lruvec(guard);
             if let Some(opened) = opened {
                 return opened;
             }
             world.relax();
         }
     }
+}
 
+impl Maps<'_> {
     /// Opens a generation born `now`; `None` if there is more to be given up first.
     fn try_to_open(
         &self,

@@ -1,7 +1,7 @@
 //! What is switched on (`/sys/kernel/mm/lru_gen/`).
 
 use super::MAX_LRU_BATCH;
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::lruvec::{LruGuard, LruList};
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
@@ -55,47 +55,53 @@ impl Maps<'_> {
     pub(crate) fn lru_gen_settled(&self) -> bool {
         self.lru_gen_enabled() && !self.lru_gen_switching()
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Switches parts of the multi-generational LRU on and off. If that is generations as a whole,
     /// the folios of every cgroup are moved from one kind of list to the other, 4096 under a hold
     /// of a lock, while all else goes on (Linux 7.3.4, `lru_gen_change_state`).
-    pub fn set_lru_gen_caps<W: World>(&self, world: &W, cpu: &mut CpuCtx, caps: LruGenCaps) {
-        let state = &self.lru_gen_state;
+    pub fn set_lru_gen_caps(&mut self, caps: LruGenCaps) {
+        let (maps, world) = (self.maps, self.world);
+        let state = &maps.lru_gen_state;
         // One at a time.
         while state.switching.swap(true, Relaxed) {
             world.relax();
         }
         // Read: the tree keeps its shape, and reclaim goes on.
-        let tree = self.lock_tree(world, cpu);
+        let tree = self.lock_tree();
         let was = LruGenCaps::from_bits_retain(state.caps.swap(caps.bits(), Relaxed));
         if (was ^ caps).contains(LruGenCaps::CORE) {
-            for id in self.subtree(MemcgId::ROOT) {
-                self.switch_lists(world, cpu, id, caps.contains(LruGenCaps::CORE));
+            for id in maps.subtree(MemcgId::ROOT) {
+                self.switch_lists(id, caps.contains(LruGenCaps::CORE));
                 world.relax();
             }
         }
-        self.unlock_tree(cpu, tree);
+        self.unlock_tree(tree);
         state.switching.store(false, Relaxed);
     }
 
     /// Moves all folios of a cgroup to the kind of list that is in use from now on.
-    fn switch_lists<W: World>(&self, world: &W, cpu: &mut CpuCtx, memcg: MemcgId, enable: bool) {
+    fn switch_lists(&mut self, memcg: MemcgId, enable: bool) {
+        let maps = self.maps;
         loop {
-            let mut guard = self.lock_lruvec(world, cpu, memcg);
-            self.lru_gen(memcg).enabled.store(enable, Relaxed);
+            let mut guard = self.lock_lruvec(memcg);
+            maps.lru_gen(memcg).enabled.store(enable, Relaxed);
             guard.generations = enable;
             let left = (0..MAX_LRU_BATCH).all(|_| match enable {
-                true => self.fill_one(&guard),
-                false => self.drain_one(&guard),
+                true => maps.fill_one(&guard),
+                false => maps.drain_one(&guard),
             });
-            self.unlock_lruvec(cpu, guard);
+            self.unlock_lruvec(guard);
             if !left {
                 return;
             }
-            world.relax();
+            self.world.relax();
         }
     }
+}
 
+impl Maps<'_> {
     /// Moves one folio from a classic list to its generation's; false if there is none
     /// (`fill_evictable`). It counts as listed all the while: someone may be about to free it.
     fn fill_one(&self, guard: &LruGuard<'_>) -> bool {
@@ -133,7 +139,7 @@ mod tests {
     extern crate std;
 
     use super::*;
-    use crate::mglru::bare::Ground;
+    use crate::mglru::bare::{Ground, TUNING};
     use crate::scan::{ANON, FILE};
 
     /// A folio of each type and zone in each generation, switched off and on: what was in the two
@@ -151,7 +157,7 @@ mod tests {
             |ground: &Ground| LruList::ALL.map(|list| ground.maps.lru_size(MemcgId::ROOT, list));
         let before = sizes(&ground);
         let off = LruGenCaps::MM_WALK;
-        ground.maps.set_lru_gen_caps(&ground.world, &mut ground.cpu, off);
+        ground.engine().set_lru_gen_caps(off);
         assert_eq!(ground.maps.lru_gen_caps(), off);
         assert_eq!(ground.check(MemcgId::ROOT).len(), 24);
         assert_eq!(sizes(&ground), before);
@@ -159,7 +165,7 @@ mod tests {
             let list = LruList::of(ground.maps.folio(*id));
             assert_eq!((list.is_active(), list.is_file()), (*seq > 1, *kind == FILE));
         }
-        ground.maps.set_lru_gen_caps(&ground.world, &mut ground.cpu, off | LruGenCaps::CORE);
+        ground.engine().set_lru_gen_caps(off | LruGenCaps::CORE);
         assert_eq!(ground.check(MemcgId::ROOT).len(), 24);
         for (seq, kind, id) in made {
             let generation = if seq > 1 || kind == ANON { 2 } else { 0 };
@@ -174,14 +180,14 @@ mod tests {
         for (folios, turns) in [(4095, 2), (4096, 3), (4097, 3)] {
             let mut ground = Ground::new(folios);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            let child = maps.add_memcg(world, cpu, MemcgId::ROOT).expect("room");
+            let child = maps.on(world, cpu, TUNING).add_memcg(MemcgId::ROOT).expect("room");
             for _ in 0..folios {
                 let id = ground.folio(FILE, 0, 0, child);
-                ground.maps.lru_add(&ground.world, &mut ground.cpu, id);
+                ground.engine().lru_add(id);
             }
             for caps in [LruGenCaps::empty(), LruGenCaps::CORE] {
                 ground.world.relaxed.store(0, Relaxed);
-                ground.maps.set_lru_gen_caps(&ground.world, &mut ground.cpu, caps);
+                ground.engine().set_lru_gen_caps(caps);
                 assert_eq!(ground.world.relaxed.load(Relaxed), turns, "{folios} folios");
                 assert_eq!(ground.check(child).len(), folios);
             }
@@ -193,7 +199,7 @@ mod tests {
         let mut ground = Ground::new(1);
         let id = ground.folio_in(1, FILE, 0, 0);
         for caps in [LruGenCaps::all(), LruGenCaps::CORE, LruGenCaps::CORE] {
-            ground.maps.set_lru_gen_caps(&ground.world, &mut ground.cpu, caps);
+            ground.engine().set_lru_gen_caps(caps);
             assert_eq!(ground.maps.lru_gen_caps(), caps);
             assert_eq!(ground.maps.folio(id).recency().generation(), Some(1));
             assert!(ground.maps.lru_gen_settled());

@@ -1,7 +1,7 @@
 //! The files in `/sys/kernel/mm/lru_gen/`.
 
 use super::LruGenCaps;
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::errno::Errno;
 use crate::maps::Maps;
 use crate::text::{c_string, kstrtouint};
@@ -10,15 +10,15 @@ use core::fmt::{self, Write};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Mmu};
 
-impl Maps<'_> {
+impl<E: Env> Engine<'_, E> {
     /// Writes what `enabled` says: `0x0007` and a line end if all is switched on that hardware can
     /// (Linux 7.3.4, `enabled_show`).
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn lru_gen_enabled_show<E: Env>(&self, env: &E, out: &mut impl Write) -> fmt::Result {
-        let hardware = env.mmu().caps();
-        let mut caps = self.lru_gen_caps();
+    pub fn lru_gen_enabled_show(&self, out: &mut impl Write) -> fmt::Result {
+        let hardware = self.world.mmu().caps();
+        let mut caps = self.maps.lru_gen_caps();
         if !hardware.hardware_af {
             caps.remove(LruGenCaps::MM_WALK);
         }
@@ -27,18 +27,15 @@ impl Maps<'_> {
         }
         writeln!(out, "0x{:04x}", caps.bits())
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Writes to `enabled`: a number whose bits are those of [`LruGenCaps`], others ignored; or
     /// anything that begins with `y`, all of it, or `n`, nothing (Linux 7.3.4, `enabled_store`).
     ///
     /// # Errors
     /// [`Errno::EINVAL`] for anything else; nothing is changed then.
-    pub fn lru_gen_enabled_store<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        text: &str,
-    ) -> Result<(), Errno> {
+    pub fn lru_gen_enabled_store(&mut self, text: &str) -> Result<(), Errno> {
         if text.is_empty() {
             // A write of no bytes reaches no file of sysfs.
             return Ok(());
@@ -51,10 +48,12 @@ impl Maps<'_> {
                 LruGenCaps::from_bits_truncate(bits as u8)
             }
         };
-        self.set_lru_gen_caps(world, cpu, caps);
+        self.set_lru_gen_caps(caps);
         Ok(())
     }
+}
 
+impl Maps<'_> {
     /// Writes what `min_ttl_ms` says: for how many milliseconds memory in use is not evicted, and a
     /// line end. The clock ticks in milliseconds: kernels with fewer ticks a second round up.
     ///

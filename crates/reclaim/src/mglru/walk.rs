@@ -7,7 +7,7 @@ use super::entries::{Look, entries, note_dirty, suitable_to_scan};
 use super::mm_list::Next;
 use super::parts::Parts;
 use super::{LruGenCaps, MAX_LRU_BATCH, gen_from_seq};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::folio::Folio;
 use crate::maps::Maps;
 use crate::memcg::MemcgId;
@@ -22,7 +22,7 @@ use pageout_paging::{
     Env, Format, Level, LockedTable, Pfn, Pte, Rules, Stage, Table, VirtAddr, VirtRange,
 };
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Opens the generation after `seq` once the address spaces of a cgroup have been walked, those
     /// no CPU ran in only with `force_scan`: whether it did. Other CPUs may walk some of them, and
     /// whoever is the last opens it. At swappiness 0 anonymous memory is not walked, at 201 files'
@@ -33,51 +33,51 @@ impl Maps<'_> {
     ///
     /// # Panics
     /// In debug builds, if there is no generation `seq` yet.
-    #[expect(clippy::too_many_arguments, reason = "the request of lru_gen's `+`, and how")]
-    pub fn try_to_inc_max_seq<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    pub fn try_to_inc_max_seq(
+        &mut self,
         memcg: MemcgId,
         seq: u64,
         swappiness: u8,
         force_scan: bool,
-        aging: Aging,
     ) -> bool {
-        if seq <= self.memcg(memcg).mm_list.seq() {
+        let world = self.world;
+        if seq <= self.maps.memcg(memcg).mm_list.seq() {
             return false;
         }
         world.enter(Stage::Aging);
-        let ended = if self.should_walk_mmu(world) {
-            let lent = cpu.walk.take();
+        let ended = if self.should_walk_mmu() {
+            let lent = self.cpu.walk.take();
             let keep = lent.is_some();
             let mut walk = lent.unwrap_or_default();
             walk.begin(memcg, seq, swappiness, force_scan);
-            let ended = self.walk_mms(world, cpu, &mut walk, aging);
-            cpu.walk = keep.then_some(walk);
+            let ended = self.walk_mms(&mut walk);
+            self.cpu.walk = keep.then_some(walk);
             ended
         } else {
-            self.iterate_mm_list_nowalk(world, cpu, memcg, seq)
+            self.iterate_mm_list_nowalk(memcg, seq)
         };
-        let opened = ended && self.inc_max_seq(world, cpu, memcg, seq, swappiness);
+        let opened = ended && self.inc_max_seq(memcg, seq, swappiness);
         debug_assert_eq!(opened, ended, "the end of an iteration opens a generation");
         world.enter(Stage::Other);
         opened
     }
+}
 
+impl<E: Env> Engine<'_, E> {
     /// Whether page tables are walked: if that is switched on, and hardware sets accessed bits
     /// (`should_walk_mmu`).
-    pub(crate) fn should_walk_mmu<E: Env>(&self, env: &E) -> bool {
-        self.lru_gen_caps().contains(LruGenCaps::MM_WALK) && env.mmu().caps().hardware_af
+    pub(crate) fn should_walk_mmu(&self) -> bool {
+        self.maps.lru_gen_caps().contains(LruGenCaps::MM_WALK)
+            && self.world.mmu().caps().hardware_af
     }
 
     /// Walks address spaces until the iteration ends: whether this walk ended it.
-    fn walk_mms<E: Env>(&self, env: &E, cpu: &mut CpuCtx, walk: &mut MmWalk, aging: Aging) -> bool {
+    fn walk_mms(&mut self, walk: &mut MmWalk) -> bool {
         let mut walked = None;
         loop {
-            match self.iterate_mm_list(env, cpu, walk, walked) {
+            match self.iterate_mm_list(walk, walked) {
                 Next::Mm(id) => {
-                    self.walk_mm(env, cpu, self.mm(id), walk, aging);
+                    self.walk_mm(self.maps.mm(id), walk);
                     walked = Some(id);
                 }
                 next => return next == Next::Open,
@@ -87,15 +87,17 @@ impl Maps<'_> {
 
     /// Walks one address space, with pauses in which others get its mmap lock, unless that is held
     /// for writing or the generation is over (Linux 7.3.4, `walk_mm`).
-    fn walk_mm<E: Env>(&self, env: &E, cpu: &mut CpuCtx, mm: &Mm, walk: &mut MmWalk, aging: Aging) {
+    fn walk_mm(&mut self, mm: &Mm, walk: &mut MmWalk) {
+        let (maps, env) = (self.maps, self.world);
         walk.next_addr = VirtAddr::new(0);
         let mut goes_on = true;
-        while goes_on && walk.seq == self.lru_gen(walk.memcg).max_seq() {
+        while goes_on && walk.seq == maps.lru_gen(walk.memcg).max_seq() {
             // Only tried, so its rank does not matter: reclaim may run below it.
             let guard = mm.lock.try_read();
-            goes_on = guard.is_some() && PageWalk::new(self, env, mm, walk, aging).run();
+            goes_on =
+                guard.is_some() && PageWalk::new(maps, env, mm, walk, self.tuning.aging).run();
             drop(guard);
-            self.hand_in(env, cpu, walk);
+            self.hand_in(walk);
             if env.need_resched() {
                 env.relax();
             }

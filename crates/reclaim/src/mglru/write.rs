@@ -3,16 +3,14 @@
 use super::MIN_NR_GENS;
 use super::batch::MmWalk;
 use super::command::{Command, Operation};
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::errno::Errno;
-use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::scan::{Agent, ScanControl};
 use crate::text::{c_string, is_space};
-use crate::tuning::Tuning;
 use crate::world::World;
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Carries out what one call of write(2) writes to `/sys/kernel/debug/lru_gen`: commands
     /// separated by `,`, `;` or a line end, in order, up to the first that is refused; what was
     /// done before stays done (Linux 7.3.4, `lru_gen_seq_write`). A cgroup's id is its
@@ -31,19 +29,12 @@ impl Maps<'_> {
     /// [`Errno::EEXIST`] if a walk under way opens the generation instead. [`Errno::EINTR`] of an
     /// eviction if a signal is pending before a round of it, also before the first and where
     /// nothing would be left to do.
-    pub fn lru_gen_write<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        text: &str,
-        tuning: Tuning,
-    ) -> Result<(), Errno> {
+    pub fn lru_gen_write(&mut self, text: &str) -> Result<(), Errno> {
         let commands = c_string(text).split([',', ';', '\n']);
         let commands = commands.map(|command| command.trim_start_matches(is_space));
         let mut done = Err(Errno::EINVAL);
         for command in commands.filter(|command| !command.is_empty()) {
-            done = Command::parse(command)
-                .and_then(|command| self.run_command(world, cpu, &command, tuning));
+            done = Command::parse(command).and_then(|command| self.run_command(&command));
             if done.is_err() {
                 break;
             }
@@ -52,52 +43,45 @@ impl Maps<'_> {
     }
 
     /// Carries out one command (`run_cmd`).
-    fn run_command<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        command: &Command,
-        tuning: Tuning,
-    ) -> Result<(), Errno> {
+    fn run_command(&mut self, command: &Command) -> Result<(), Errno> {
         if command.node != 0 {
             return Err(Errno::EINVAL);
         }
-        let tree = self.lock_tree(world, cpu);
+        let tree = self.lock_tree();
         let named = |id: &MemcgId| u64::from(id.0) == command.memcg;
-        let done = match self.subtree(MemcgId::ROOT).find(named) {
+        let done = match self.maps.subtree(MemcgId::ROOT).find(named) {
             None => Err(Errno::EINVAL),
             Some(memcg) => {
-                cpu.walk = Some(MmWalk::default());
-                let mut sc = ScanControl::new(Some(memcg), 0, Agent::Proactive, tuning);
+                self.cpu.walk = Some(MmWalk::default());
+                let mut sc = ScanControl::new(Some(memcg), 0, Agent::Proactive);
                 sc.priority = 0;
                 let done = match command.operation {
-                    Operation::Age => self.run_aging(world, cpu, memcg, command, &sc),
-                    Operation::Evict => self.run_eviction(world, cpu, memcg, command, &mut sc),
+                    Operation::Age => self.run_aging(memcg, command, &sc),
+                    Operation::Evict => self.run_eviction(memcg, command, &mut sc),
                 };
-                cpu.walk = None;
+                self.cpu.walk = None;
                 done
             }
         };
-        self.unlock_tree(cpu, tree);
+        self.unlock_tree(tree);
         done
     }
 
     /// Opens the generation after the youngest, also where a smaller one is named.
-    fn run_aging<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn run_aging(
+        &mut self,
         memcg: MemcgId,
         command: &Command,
         sc: &ScanControl,
     ) -> Result<(), Errno> {
-        let youngest = self.lru_gen(memcg).max_seq();
+        let maps = self.maps;
+        let youngest = maps.lru_gen(memcg).max_seq();
         if command.seq > youngest {
             return Err(Errno::EINVAL);
         }
-        let swappiness = command.swappiness.unwrap_or_else(|| self.get_swappiness(memcg, sc));
-        let (force, aging) = (command.option != 0, sc.tuning.aging);
-        match self.try_to_inc_max_seq(world, cpu, memcg, youngest, swappiness, force, aging) {
+        let swappiness = command.swappiness.unwrap_or_else(|| maps.get_swappiness(memcg, sc));
+        let (force, _aging) = (command.option != 0, self.tuning.aging);
+        match self.try_to_inc_max_seq(memcg, youngest, swappiness, force) {
             true => Ok(()),
             false => Err(Errno::EEXIST),
         }
@@ -105,26 +89,25 @@ impl Maps<'_> {
 
     /// Evicts until no generation up to the one named is left, or so many pages are reclaimed, or
     /// nothing more can be.
-    fn run_eviction<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn run_eviction(
+        &mut self,
         memcg: MemcgId,
         command: &Command,
         sc: &mut ScanControl,
     ) -> Result<(), Errno> {
-        if command.seq.wrapping_add(MIN_NR_GENS) > self.lru_gen(memcg).max_seq() {
+        let maps = self.maps;
+        if command.seq.wrapping_add(MIN_NR_GENS) > maps.lru_gen(memcg).max_seq() {
             return Err(Errno::EINVAL);
         }
-        let swappiness = command.swappiness.unwrap_or_else(|| self.get_swappiness(memcg, sc));
-        while !world.signal_pending() {
-            let done = command.seq < self.evictable_min_seq(memcg, swappiness)
+        let swappiness = command.swappiness.unwrap_or_else(|| maps.get_swappiness(memcg, sc));
+        while !self.world.signal_pending() {
+            let done = command.seq < maps.evictable_min_seq(memcg, swappiness)
                 || sc.nr_reclaimed >= command.option;
             if done {
                 return Ok(());
             }
             let left = command.option - sc.nr_reclaimed;
-            if self.evict_folios(world, cpu, memcg, left, swappiness, sc) == 0 {
+            if self.evict_folios(memcg, left, swappiness, sc) == 0 {
                 return Ok(());
             }
         }

@@ -13,20 +13,19 @@
 
 mod restore;
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::gather::Gather;
 use crate::list::FolioList;
 use crate::maps::{Maps, NONE};
 use crate::memcg::MemcgId;
-use crate::tuning::Unmapping;
-use crate::unmap::{Unmapped, try_to_migrate};
+use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
-use crate::{CpuCtx, Rank, swap};
 use core::ops::{AddAssign, Range};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use pageout_paging::{Order, Pfn, Rules, Stage};
-use restore::remove_migration_ptes;
 
 /// Folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
 pub(crate) const BATCH: usize = 32;
@@ -57,83 +56,71 @@ impl AddAssign for Migrated {
     }
 }
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Moves the folios of a range of frames that are on an LRU list to frames of `targets`, which
     /// lie elsewhere; all of a folio that lies there in part. Those that cannot move now stay, in
     /// use as they were.
-    pub fn migrate_range<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        range: Range<Pfn>,
-        targets: &mut dyn Targets,
-        unmapping: Unmapping,
-    ) -> Migrated {
+    pub fn migrate_range(&mut self, range: Range<Pfn>, targets: &mut dyn Targets) -> Migrated {
+        let maps = self.maps;
         let mut done = Migrated::default();
         let mut isolated = FolioList::default();
         let mut pfn = range.start;
         while pfn < range.end {
-            let found = self.isolate_movable(world, cpu, pfn);
+            let found = self.isolate_movable(pfn);
             pfn = pfn.add(1);
             if let Some(id) = found {
-                let folio = self.folio(id);
+                let folio = maps.folio(id);
                 pfn = folio.pfn().add(folio.nr_pages() as u64);
-                isolated.push(self, id);
+                isolated.push(maps, id);
             }
             if isolated.len == BATCH || pfn >= range.end {
-                done += self.migrate_folios(world, cpu, &mut isolated, targets, unmapping);
+                done += self.migrate_folios(&mut isolated, targets);
             }
         }
         done
     }
 
     /// The folio in a frame, off its list, with a reference; none if it is on no list.
-    pub(crate) fn isolate_movable<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        pfn: Pfn,
-    ) -> Option<FolioId> {
-        let id = self.folio_of(pfn)?;
-        if !self.isolate_one(world, cpu, id) {
+    pub(crate) fn isolate_movable(&mut self, pfn: Pfn) -> Option<FolioId> {
+        let maps = self.maps;
+        let id = maps.folio_of(pfn)?;
+        if !self.isolate_one(id) {
             return None;
         }
-        let folio = self.folio(id);
+        let folio = maps.folio(id);
         if pfn.offset_from(folio.pfn()) < folio.nr_pages() as u64 {
             return Some(id);
         }
         // Freed and used anew, or moved, since it was found.
         let mut list = FolioList::default();
-        list.push(self, id);
-        self.putback(world, cpu, &mut list);
+        list.push(maps, id);
+        self.putback(&mut list);
         None
     }
 
     /// Moves isolated folios, at most [`BATCH`], and puts all of them back on their lists. They
     /// keep what is known of their use (Linux 7.3.4, migrate_pages_batch; in one pass, waiting for
     /// no transfer and no other holder of a folio's lock).
-    pub(crate) fn migrate_folios<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    pub(crate) fn migrate_folios(
+        &mut self,
         isolated: &mut FolioList,
         targets: &mut dyn Targets,
-        unmapping: Unmapping,
     ) -> Migrated {
+        let (maps, world) = (self.maps, self.world);
         debug_assert!(isolated.len <= BATCH, "one batch");
         let mut done = Migrated::default();
         let mut settled = FolioList::default();
         let mut batch = [const { None }; BATCH];
-        let mut gather = Gather::new(self, world);
-        let mut migration = Migration { maps: self, world, targets, unmapping };
-        cpu.enter(Rank::Folio);
+        let mut gather = Gather::new(self);
+        self.cpu.enter(Rank::Folio);
+        let mut migration = Migration { engine: self, targets };
         for slot in &mut batch {
-            let Some(id) = isolated.pop(self) else {
+            let Some(id) = isolated.pop(maps) else {
                 break;
             };
-            settled.push(self, id);
-            *slot = migration.begin(cpu, &mut gather, id);
-            done.failed += if slot.is_none() { self.folio(id).nr_pages() as u64 } else { 0 };
+            settled.push(maps, id);
+            *slot = migration.begin(&mut gather, id);
+            done.failed += if slot.is_none() { maps.folio(id).nr_pages() as u64 } else { 0 };
         }
         world.enter(Stage::Flush);
         if <W::Rules as Rules>::flush_before_copy() {
@@ -142,20 +129,22 @@ impl Maps<'_> {
         world.enter(Stage::Other);
         for moving in batch.into_iter().flatten() {
             let nr = moving.guard.folio().nr_pages() as u64;
-            match migration.end(cpu, moving) {
+            match migration.end(moving) {
                 true => done.moved += nr,
                 false => done.failed += nr,
             }
         }
-        cpu.leave(Rank::Folio);
-        gather.finish(cpu);
-        self.putback(world, cpu, &mut settled);
-        let vmstat = &self.memcg(MemcgId::ROOT).vmstat;
+        self.cpu.leave(Rank::Folio);
+        gather.finish(self);
+        self.putback(&mut settled);
+        let vmstat = &maps.memcg(MemcgId::ROOT).vmstat;
         vmstat.add(Counter::PgmigrateSuccess, done.moved);
         vmstat.add(Counter::PgmigrateFail, done.failed);
         done
     }
+}
 
+impl Maps<'_> {
     /// Makes the folio's pages those of as many frames from `to` on, which belong to no folio. The
     /// caller has frozen it, and no entry maps it.
     fn move_frames(&self, id: FolioId, to: Pfn) {
@@ -179,23 +168,16 @@ struct Moving<'a> {
     unmapped: Unmapped,
 }
 
-struct Migration<'a, 'm, W> {
-    maps: &'a Maps<'m>,
-    world: &'a W,
+struct Migration<'a, 'e, W> {
+    engine: &'a mut Engine<'e, W>,
     targets: &'a mut dyn Targets,
-    unmapping: Unmapping,
 }
 
-impl<'m, W: World> Migration<'_, 'm, W> {
+impl<'e, W: World> Migration<'_, 'e, W> {
     /// Locks and unmaps a folio; none, and nothing changed, if it cannot move now (Linux 7.3.4,
     /// migrate_folio_unmap).
-    fn begin(
-        &mut self,
-        cpu: &mut CpuCtx,
-        gather: &mut Gather<'_, '_, W>,
-        id: FolioId,
-    ) -> Option<Moving<'m>> {
-        let folio = self.maps.folio(id);
+    fn begin(&mut self, gather: &mut Gather<'_, W>, id: FolioId) -> Option<Moving<'e>> {
+        let folio = self.engine.maps.folio(id);
         let guard = folio.try_lock()?;
         if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
             return None;
@@ -203,16 +185,16 @@ impl<'m, W: World> Migration<'_, 'm, W> {
         let to = self.targets.take(folio.order())?;
         let unmapped = match folio.mapcount() {
             0 => Unmapped { all: true, refs: 0 },
-            _ => try_to_migrate(self.maps, self.world, cpu, &guard, self.unmapping, gather),
+            _ => self.engine.try_to_migrate(&guard, gather),
         };
         Some(Moving { id, guard, to, unmapped })
     }
 
     /// Copies the folio to its new frames and maps it there, or in the old ones again; whether it
     /// moved (Linux 7.3.4, migrate_folio_move).
-    fn end(&mut self, cpu: &mut CpuCtx, moving: Moving<'_>) -> bool {
+    fn end(&mut self, moving: Moving<'_>) -> bool {
         let Moving { id, guard, to, unmapped } = moving;
-        let (maps, world, folio) = (self.maps, self.world, guard.folio());
+        let (maps, world, folio) = (self.engine.maps, self.engine.world, guard.folio());
         let (from, order) = (folio.pfn(), folio.order());
         let flags = folio.flags();
         let cached = flags & (FolioFlags::ANON | FolioFlags::SWAPCACHE) != FolioFlags::ANON;
@@ -223,13 +205,13 @@ impl<'m, W: World> Migration<'_, 'm, W> {
             maps.move_frames(id, to);
             folio.unfreeze(known);
         }
-        let locked = remove_migration_ptes(maps, world, cpu, &guard, from);
+        let locked = self.engine.remove_migration_ptes(&guard, from);
         // What took the entries away meanwhile did not find the folio in the page table.
         if unmapped.all && !locked {
             guard.test_and_clear(FolioFlags::MLOCKED);
         }
         if unmapped.refs > 0 && folio.mapcount() == 0 {
-            swap::try_to_free_swap(maps, world, cpu, &guard);
+            self.engine.try_to_free_swap(&guard);
         }
         drop(guard);
         if moves {

@@ -1,57 +1,53 @@
 //! Entries for what has moved, or stayed after all.
 
+use crate::Rank;
+use crate::engine::Engine;
 use crate::fault::{frames, prot_of};
 use crate::folio::{FolioFlags, FolioGuard};
-use crate::maps::Maps;
 use crate::vma::{VmFlags, Vma};
-use crate::{CpuCtx, Rank};
 use pageout_paging::contig::{Getter, set_pte};
 use pageout_paging::pte::{Entry, SwapEntry};
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, VirtAddr};
 
-/// Makes the migration entries that name a locked folio's frames from `from` on map its pages where
-/// they are now: young, dirty and writable as before, but as the VMA permits now; blocks that are
-/// whole again are contiguous. Whether a VMA that is locked into memory has one of them (Linux
-/// 7.3.4, remove_migration_ptes).
-pub(super) fn remove_migration_ptes<E: Env>(
-    maps: &Maps<'_>,
-    env: &E,
-    cpu: &mut CpuCtx,
-    guard: &FolioGuard<'_>,
-    from: Pfn,
-) -> bool {
-    let folio = guard.folio();
-    let restore = Restore { maps, env, guard, from };
-    let mapping = maps.mapping(folio.mapping());
-    let past = folio.index() + folio.nr_pages() as u64;
-    cpu.enter(Rank::Rmap);
-    let lock = mapping.lock.read(|| env.relax());
-    let mut locked = false;
-    for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
-        locked |= restore.one(cpu, vma);
+impl<E: Env> Engine<'_, E> {
+    /// Makes the migration entries that name a locked folio's frames from `from` on map its pages
+    /// where they are now: young, dirty and writable as before, but as the VMA permits now; blocks
+    /// that are whole again are contiguous. Whether a VMA that is locked into memory has one of
+    /// them (Linux 7.3.4, remove_migration_ptes).
+    pub(super) fn remove_migration_ptes(&mut self, guard: &FolioGuard<'_>, from: Pfn) -> bool {
+        let (maps, env) = (self.maps, self.world);
+        let folio = guard.folio();
+        let mapping = maps.mapping(folio.mapping());
+        let past = folio.index() + folio.nr_pages() as u64;
+        self.cpu.enter(Rank::Rmap);
+        let lock = mapping.lock.read(|| env.relax());
+        let mut restore = Restore { engine: self, guard, from };
+        let mut locked = false;
+        for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
+            locked |= restore.one(vma);
+        }
+        drop(lock);
+        self.cpu.leave(Rank::Rmap);
+        locked
     }
-    drop(lock);
-    cpu.leave(Rank::Rmap);
-    locked
 }
 
-struct Restore<'a, E> {
-    maps: &'a Maps<'a>,
-    env: &'a E,
+struct Restore<'a, 'e, E> {
+    engine: &'a mut Engine<'e, E>,
     guard: &'a FolioGuard<'a>,
     from: Pfn,
 }
 
-impl<E: Env> Restore<'_, E> {
+impl<E: Env> Restore<'_, '_, E> {
     /// The entries of one VMA; whether there was one and the VMA is locked into memory.
-    fn one(&self, cpu: &mut CpuCtx, vma: &Vma) -> bool {
+    fn one(&mut self, vma: &Vma) -> bool {
         let folio = self.guard.folio();
         let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
             return false;
         };
         let target = RmapTarget {
-            root: self.maps.mm(vma.mm()).root(),
+            root: self.engine.maps.mm(vma.mm()).root(),
             range,
             pfn: self.from,
             nr_pages: folio.nr_pages(),
@@ -60,8 +56,8 @@ impl<E: Env> Restore<'_, E> {
             getter: Getter::Raw,
         };
         let mut locked = false;
-        cpu.enter(Rank::PageTable);
-        let mut walk = MappedWalk::new(self.env, target);
+        self.engine.cpu.enter(Rank::PageTable);
+        let mut walk = MappedWalk::new(self.engine.world, target);
         while let Some(hit) = walk.next_hit() {
             let Hit::Pte(addr, pte) = hit else {
                 unreachable!("only present entries are leaves");
@@ -75,7 +71,7 @@ impl<E: Env> Restore<'_, E> {
             self.entry(walk.locked(), vma, addr, entry);
         }
         drop(walk);
-        cpu.leave(Rank::PageTable);
+        self.engine.cpu.leave(Rank::PageTable);
         locked
     }
 
@@ -84,12 +80,12 @@ impl<E: Env> Restore<'_, E> {
         let page = entry.pfn().expect("a frame moves").offset_from(self.from);
         let pfn = folio.pfn().add(page);
         if folio.flags().contains(FolioFlags::ANON) {
-            self.maps.set_anon_exclusive(pfn, 1, entry.exclusive);
+            self.engine.maps.set_anon_exclusive(pfn, 1, entry.exclusive);
         }
         folio.add_mappings(1);
         let pte = self.restored(vma, pfn, entry);
-        let asid = self.maps.mm(vma.mm()).asid();
-        set_pte(self.env, pt, asid, addr, pte, &frames(folio));
+        let asid = self.engine.maps.mm(vma.mm()).asid();
+        set_pte(self.engine.world, pt, asid, addr, pte, &frames(folio));
     }
 
     fn restored(&self, vma: &Vma, pfn: Pfn, entry: SwapEntry) -> Pte {

@@ -1,21 +1,19 @@
 //! madvise: what a process says about its own memory.
 
-use super::locking::each_whole_folio;
 use super::protect::{KEEP_WRITE, replace};
-use super::zap::{free_slot, zap_range};
 use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
+use crate::Rank;
+use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::FolioList;
-use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
 use crate::recency::Recency;
 use crate::scan::{Agent, ScanControl};
-use crate::shrink::{ReclaimStat, shrink_folio_list};
-use crate::swap::{SwapSlot, try_to_free_swap};
+use crate::shrink::ReclaimStat;
+use crate::swap::SwapSlot;
 use crate::tuning::Tuning;
 use crate::vma::{VmFlags, Vma};
 use crate::world::World;
-use crate::{CpuCtx, Rank};
 use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::{Format, LockedTable, Pfn, Pte, VirtAddr, VirtRange};
@@ -50,52 +48,44 @@ fn hint(advice: Advice) -> Option<VmFlags> {
     }
 }
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Takes advice about a range (Linux 7.3.4, madvise_vma_behavior). Advice about pages leaves
     /// out large folios that the range maps only a part of.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then. [`SpaceError::BadRange`] for advice about pages
     /// that are locked into memory, and for `Free` on files' pages.
-    pub fn madvise<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    pub fn madvise(
+        &mut self,
         mm: MmId,
         range: &VirtRange,
         advice: Advice,
-        tuning: Tuning,
     ) -> Result<(), SpaceError> {
-        let mm = self.mm(mm);
-        let guard = self.lock_mmap(world, cpu, mm);
-        let done = match self.may_advise(world, mm, range, advice) {
-            Ok(()) => self.advise(world, cpu, mm, range, (advice, tuning)),
+        let mm = self.maps.mm(mm);
+        let guard = self.lock_mmap(mm);
+        let done = match self.may_advise(mm, range, advice) {
+            Ok(()) => self.advise(mm, range, (advice, self.tuning)),
             Err(error) => Err(error),
         };
-        self.unlock_mmap(cpu, guard);
+        self.unlock_mmap(guard);
         done
     }
 
-    fn may_advise<W: World>(
-        &self,
-        world: &W,
-        mm: &Mm,
-        range: &VirtRange,
-        advice: Advice,
-    ) -> Result<(), SpaceError> {
+    fn may_advise(&self, mm: &Mm, range: &VirtRange, advice: Advice) -> Result<(), SpaceError> {
+        let maps = self.maps;
         if !crate::mmap::is_pages::<W::Format>(range) {
             return Err(SpaceError::BadRange);
         }
-        if !self.covers(mm, range) {
+        if !maps.covers(mm, range) {
             return Err(SpaceError::NotMapped);
         }
-        if advice == Advice::DontNeed && super::cuts_leaf(world, mm, range) {
+        if advice == Advice::DontNeed && super::cuts_leaf(self.world, mm, range) {
             return Err(SpaceError::PmdLeaf);
         }
         let about_pages = hint(advice).is_none();
         let mut good = true;
-        self.each_vma(mm, range, |id| {
-            let vma = self.vma(id);
+        maps.each_vma(mm, range, |id| {
+            let vma = maps.vma(id);
             let locked = vma.flags().contains(VmFlags::LOCKED);
             let anonymous = vma.file().is_none() && vma.is_private();
             good &= !(about_pages && locked) && (advice != Advice::Free || anonymous);
@@ -103,128 +93,112 @@ impl Maps<'_> {
         if good { Ok(()) } else { Err(SpaceError::BadRange) }
     }
 
-    fn advise<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn advise(
+        &mut self,
         mm: &Mm,
         range: &VirtRange,
-        (advice, tuning): (Advice, Tuning),
+        (advice, _tuning): (Advice, Tuning),
     ) -> Result<(), SpaceError> {
+        let maps = self.maps;
         let hints = VmFlags::SEQ_READ | VmFlags::RAND_READ;
         if let Some(hint) = hint(advice) {
-            self.begin(world, cpu, mm, range)?;
-            self.each_vma(mm, range, |id| {
-                let vma = self.vma(id);
+            self.begin(mm, range)?;
+            maps.each_vma(mm, range, |id| {
+                let vma = maps.vma(id);
                 vma.set_flags((vma.flags() - hints) | hint);
             });
-            self.merge_range(world, cpu, mm, range);
+            self.merge_range(mm, range);
             return Ok(());
         }
-        self.each_vma(mm, range, |id| {
-            let vma = self.vma(id);
+        maps.each_vma(mm, range, |id| {
+            let vma = maps.vma(id);
             let part = vma.start().max(range.start)..vma.end().min(range.end);
             match advice {
-                Advice::DontNeed => zap_range(self, world, cpu, mm, vma, &part),
-                Advice::Free => self.free_lazily(world, cpu, mm, vma, &part),
-                Advice::PageOut => self.page_out(world, cpu, mm, &part, tuning),
-                _ => self.make_cold(world, cpu, mm, &part),
+                Advice::DontNeed => self.zap_range(mm, vma, &part),
+                Advice::Free => self.free_lazily(mm, vma, &part),
+                Advice::PageOut => self.page_out(mm, &part),
+                _ => self.make_cold(mm, &part),
             }
         });
         Ok(())
     }
 
     /// Makes a range's folios old and inactive (Linux 7.3.4, madvise_cold_or_pageout_pte_range).
-    fn make_cold<W: World>(&self, world: &W, cpu: &mut CpuCtx, mm: &Mm, range: &VirtRange) {
-        rewrite_old(self, world, cpu, mm, range, is_mapped_once, W::Format::mkold);
-        self.each_forgotten(world, cpu, mm, range, |cpu, id| {
-            self.deactivate(world, cpu, id);
+    fn make_cold(&mut self, mm: &Mm, range: &VirtRange) {
+        self.rewrite_old(mm, range, is_mapped_once, W::Format::mkold);
+        self.each_forgotten(mm, range, |engine, id| {
+            engine.deactivate(id);
         });
     }
 
     /// Reclaims a range's folios, used or not; their entries stay young until they are taken out
     /// (Linux 7.3.4, madvise_cold_or_pageout_pte_range and reclaim_pages).
-    fn page_out<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        mm: &Mm,
-        range: &VirtRange,
-        tuning: Tuning,
-    ) {
+    fn page_out(&mut self, mm: &Mm, range: &VirtRange) {
+        let maps = self.maps;
         let mut list = FolioList::default();
-        self.each_forgotten(world, cpu, mm, range, |cpu, id| {
-            if self.isolate_one(world, cpu, id) {
-                self.folio(id).update_lru(LruFlags::empty(), LruFlags::ACTIVE);
-                list.push(self, id);
+        self.each_forgotten(mm, range, |engine, id| {
+            if engine.isolate_one(id) {
+                maps.folio(id).update_lru(LruFlags::empty(), LruFlags::ACTIVE);
+                list.push(maps, id);
             }
         });
-        let sc = ScanControl::new(None, u64::MAX, Agent::Proactive, tuning);
+        let sc = ScanControl::new(None, u64::MAX, Agent::Proactive);
         let mut sc = ScanControl { ignore_references: true, ..sc };
         let mut stat = ReclaimStat::default();
-        let (_, mut left) = shrink_folio_list(self, world, cpu, list, &mut sc, &mut stat);
-        self.putback(world, cpu, &mut left);
+        let (_, mut left) = self.shrink_folio_list(list, &mut sc, &mut stat);
+        self.putback(&mut left);
     }
 
     /// Calls `work` with each of a range's folios that no one else maps, as if no one had used it.
     /// Others' mappings are not this process's to interfere with.
-    fn each_forgotten<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn each_forgotten(
+        &mut self,
         mm: &Mm,
         range: &VirtRange,
-        mut work: impl FnMut(&mut CpuCtx, FolioId),
+        mut work: impl FnMut(&mut Self, FolioId),
     ) {
-        each_whole_folio(self, world, cpu, mm, range, |cpu, id| {
-            let folio = self.folio(id);
+        self.each_whole_folio(mm, range, |engine, id| {
+            let folio = engine.maps.folio(id);
             if !is_mapped_once(folio) {
                 return;
             }
-            cpu.enter(Rank::Folio);
+            engine.cpu.enter(Rank::Folio);
             if let Some(guard) = folio.try_lock() {
                 guard.test_and_clear(FolioFlags::YOUNG);
                 folio.note_use(Recency::NONE, Recency::REFERENCED);
             }
-            cpu.leave(Rank::Folio);
+            engine.cpu.leave(Rank::Folio);
             if folio.lru().contains(LruFlags::ACTIVE) {
                 folio.note_use(Recency::WORKINGSET, Recency::NONE);
             }
-            work(cpu, id);
+            work(engine, id);
         });
     }
 
     /// Gives up a range's anonymous pages lazily: swapped ones now, the others when reclaim finds
     /// them clean (Linux 7.3.4, madvise_free_pte_range).
-    fn free_lazily<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        mm: &Mm,
-        vma: &Vma,
-        range: &VirtRange,
-    ) {
+    fn free_lazily(&mut self, mm: &Mm, vma: &Vma, range: &VirtRange) {
         debug_assert!(vma.anon().is_some(), "anonymous memory");
-        free_swapped(self, world, cpu, mm, range);
+        self.free_swapped(mm, range);
         // First the folios, and only those that no one else maps and the swap cache lets go of:
         // cleaning entries of the others would lose what was written.
-        each_whole_folio(self, world, cpu, mm, range, |cpu, id| self.give_up(world, cpu, id));
+        self.each_whole_folio(mm, range, Self::give_up);
         let given_up = |folio: &Folio| !folio.flags().contains(FolioFlags::SWAPBACKED);
         let clean = |pte| W::Format::mkold(W::Format::mkclean(pte));
-        rewrite_old(self, world, cpu, mm, range, given_up, clean);
+        self.rewrite_old(mm, range, given_up, clean);
     }
 
-    fn give_up<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: FolioId) {
-        let folio = self.folio(id);
-        cpu.enter(Rank::Folio);
+    fn give_up(&mut self, id: FolioId) {
+        let folio = self.maps.folio(id);
+        self.cpu.enter(Rank::Folio);
         if let Some(guard) = folio.try_lock()
             && is_mapped_once(folio)
-            && try_to_free_swap(self, world, cpu, &guard)
+            && self.try_to_free_swap(&guard)
         {
             guard.forget_dirty();
-            self.lazyfree(world, cpu, &guard, id);
+            self.lazyfree(&guard, id);
         }
-        cpu.leave(Rank::Folio);
+        self.cpu.leave(Rank::Folio);
     }
 }
 
@@ -234,85 +208,75 @@ fn is_mapped_once(folio: &Folio) -> bool {
     folio.mapcount() as usize == folio.nr_pages()
 }
 
-/// Writes the entries of a range anew that map all of a folio that `wanted` says, as `change` makes
-/// them.
-fn rewrite_old<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    mm: &Mm,
-    range: &VirtRange,
-    wanted: impl Fn(&Folio) -> bool,
-    change: impl Fn(Pte) -> Pte,
-) {
-    for span in spans(world, mm.root(), range.clone()) {
-        let Span::Ptes { frame, range, .. } = span else {
-            continue;
-        };
-        cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(world, frame);
-        flush_tlb_batched_pending(world, mm);
-        let mut addr = range.start;
-        while addr < range.end {
-            let mut pte = read(&pt, addr);
-            let present = W::Format::is_present(pte);
-            let folio = present.then(|| maps.folio_of(W::Format::pfn(pte))).flatten();
-            let nr = match folio.map(|id| maps.folio(id)) {
-                Some(folio) => {
-                    let nr = run(maps, &pt, addr, range.end, &mut pte, KEEP_WRITE);
-                    if nr == folio.nr_pages() && wanted(folio) {
-                        replace(world, mm, &pt, addr, nr, &change);
-                    }
-                    nr
-                }
-                None => 1,
+impl<W: World> Engine<'_, W> {
+    /// Writes the entries of a range anew that map all of a folio that `wanted` says, as `change`
+    /// makes them.
+    fn rewrite_old(
+        &mut self,
+        mm: &Mm,
+        range: &VirtRange,
+        wanted: impl Fn(&Folio) -> bool,
+        change: impl Fn(Pte) -> Pte,
+    ) {
+        let (maps, world) = (self.maps, self.world);
+        for span in spans(world, mm.root(), range.clone()) {
+            let Span::Ptes { frame, range, .. } = span else {
+                continue;
             };
-            addr = after::<W::Format>(addr, nr);
+            self.cpu.enter(Rank::PageTable);
+            let pt = LockedTable::lock(world, frame);
+            flush_tlb_batched_pending(world, mm);
+            let mut addr = range.start;
+            while addr < range.end {
+                let mut pte = read(&pt, addr);
+                let present = W::Format::is_present(pte);
+                let folio = present.then(|| maps.folio_of(W::Format::pfn(pte))).flatten();
+                let nr = match folio.map(|id| maps.folio(id)) {
+                    Some(folio) => {
+                        let nr = run(maps, &pt, addr, range.end, &mut pte, KEEP_WRITE);
+                        if nr == folio.nr_pages() && wanted(folio) {
+                            replace(world, mm, &pt, addr, nr, &change);
+                        }
+                        nr
+                    }
+                    None => 1,
+                };
+                addr = after::<W::Format>(addr, nr);
+            }
+            drop(pt);
+            self.cpu.leave(Rank::PageTable);
+        }
+    }
+
+    /// Forgets the swapped-out pages of a range.
+    fn free_swapped(&mut self, mm: &Mm, range: &VirtRange) {
+        for span in spans(self.world, mm.root(), range.clone()) {
+            let Span::Ptes { frame, range, .. } = span else {
+                continue;
+            };
+            let mut addr = range.start;
+            while addr < range.end {
+                if let Some(slot) = self.take_swapped(frame, addr) {
+                    self.free_slot(slot);
+                }
+                addr = after::<W::Format>(addr, 1);
+            }
+        }
+    }
+
+    /// Takes out the entry at `addr` if it names a slot.
+    fn take_swapped(&mut self, frame: Pfn, addr: VirtAddr) -> Option<SwapSlot> {
+        self.cpu.enter(Rank::PageTable);
+        let pt = LockedTable::lock(self.world, frame);
+        let slot = match W::Format::entry(read(&pt, addr)) {
+            Entry::Swap(entry) => SwapSlot::named_by(entry),
+            _ => None,
+        };
+        if slot.is_some() {
+            set_absent(&pt, addr, Pte::NONE);
         }
         drop(pt);
-        cpu.leave(Rank::PageTable);
+        self.cpu.leave(Rank::PageTable);
+        slot
     }
-}
-
-/// Forgets the swapped-out pages of a range.
-fn free_swapped<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    mm: &Mm,
-    range: &VirtRange,
-) {
-    for span in spans(world, mm.root(), range.clone()) {
-        let Span::Ptes { frame, range, .. } = span else {
-            continue;
-        };
-        let mut addr = range.start;
-        while addr < range.end {
-            if let Some(slot) = take_swapped(world, cpu, frame, addr) {
-                free_slot(maps, world, cpu, slot);
-            }
-            addr = after::<W::Format>(addr, 1);
-        }
-    }
-}
-
-/// Takes out the entry at `addr` if it names a slot.
-fn take_swapped<W: World>(
-    world: &W,
-    cpu: &mut CpuCtx,
-    frame: Pfn,
-    addr: VirtAddr,
-) -> Option<SwapSlot> {
-    cpu.enter(Rank::PageTable);
-    let pt = LockedTable::lock(world, frame);
-    let slot = match W::Format::entry(read(&pt, addr)) {
-        Entry::Swap(entry) => SwapSlot::named_by(entry),
-        _ => None,
-    };
-    if slot.is_some() {
-        set_absent(&pt, addr, Pte::NONE);
-    }
-    drop(pt);
-    cpu.leave(Rank::PageTable);
-    slot
 }

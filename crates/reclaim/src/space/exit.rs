@@ -1,33 +1,33 @@
 //! The end of an address space.
 
 use super::flush_mm;
-use crate::CpuCtx;
-use crate::maps::Maps;
+use crate::engine::Engine;
 use crate::mm::{Mm, MmId};
 use crate::world::World;
 use core::sync::atomic::Ordering::AcqRel;
 use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr};
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Removes all that an address space maps, its page tables but for the root, which was the
     /// caller's and is empty then, and the address space (Linux 7.3.4, exit_mmap). No CPU runs in
     /// it any more.
-    pub fn exit_mm<W: World>(&self, world: &W, cpu: &mut CpuCtx, id: MmId) {
-        let mm = self.mm(id);
+    pub fn exit_mm(&mut self, id: MmId) {
+        let maps = self.maps;
+        let mm = maps.mm(id);
         mm.set_exiting();
-        self.lru_gen_exit_mm(world, cpu, id);
-        let guard = self.lock_mmap(world, cpu, mm);
-        self.remove_range(world, cpu, mm, &(VirtAddr::new(0)..VirtAddr::new(u64::MAX)));
-        free_tables(world, mm);
+        self.lru_gen_exit_mm(id);
+        let guard = self.lock_mmap(mm);
+        self.remove_range(mm, &(VirtAddr::new(0)..VirtAddr::new(u64::MAX)));
+        free_tables(self.world, mm);
         if let Some(mapping) = mm.anon() {
             mm.set_anon(None);
-            let last = self.mapping(mapping).users.fetch_sub(1, AcqRel) == 1;
+            let last = maps.mapping(mapping).users.fetch_sub(1, AcqRel) == 1;
             if last {
-                self.remove_mapping(world, cpu, mapping);
+                self.remove_mapping(mapping);
             }
         }
-        self.unlock_mmap(cpu, guard);
-        self.remove_mm(world, cpu, id);
+        self.unlock_mmap(guard);
+        self.remove_mm(id);
     }
 }
 

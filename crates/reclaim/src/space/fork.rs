@@ -1,14 +1,14 @@
 //! Fork: a child that shares its parent's pages until either writes.
 
 use super::{SpaceError, after, flush_mm, flush_tlb_batched_pending, read, run, set_absent};
+use crate::Rank;
+use crate::engine::Engine;
 use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
-use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
-use crate::swap::{self, SwapSlot};
+use crate::swap::SwapSlot;
 use crate::vma::Vma;
 use crate::world::World;
-use crate::{CpuCtx, Rank};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig::{set_ptes, wrprotect_ptes};
@@ -25,7 +25,7 @@ const COPY: BatchFlags = BatchFlags {
     ..BatchFlags::NONE
 };
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// A copy of an address space, over an empty root table (Linux 7.3.4, dup_mmap and
     /// copy_page_range). Entries are copied only where there are anonymous pages: those of files
     /// are faulted in. Private pages become read-only in both.
@@ -33,62 +33,46 @@ impl Maps<'_> {
     /// # Errors
     /// [`SpaceError`]; there is no child then, and of the parent no more is changed than that a
     /// store may fault.
-    pub fn fork<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        parent: MmId,
-        root: Pfn,
-        asid: Asid,
-    ) -> Result<MmId, SpaceError> {
-        let child = self.take_mm(world, cpu, root, asid).map_err(SpaceError::OutOfTable)?;
-        let (from, to) = (self.mm(parent), self.mm(child));
+    pub fn fork(&mut self, parent: MmId, root: Pfn, asid: Asid) -> Result<MmId, SpaceError> {
+        let maps = self.maps;
+        let child = self.take_mm(root, asid).map_err(SpaceError::OutOfTable)?;
+        let (from, to) = (maps.mm(parent), maps.mm(child));
         to.inherit_fault_around(from);
         if let Some(mapping) = from.anon() {
-            self.mapping(mapping).users.fetch_add(1, Relaxed);
+            maps.mapping(mapping).users.fetch_add(1, Relaxed);
             to.set_anon(Some(mapping));
         }
-        let guard = self.lock_mmap(world, cpu, from);
-        let copied = self.copy_vmas(world, cpu, from, child);
+        let guard = self.lock_mmap(from);
+        let copied = self.copy_vmas(from, child);
         // Whoever could write to a page both have now has to fault.
-        flush_mm(world, from);
-        self.unlock_mmap(cpu, guard);
+        flush_mm(self.world, from);
+        self.unlock_mmap(guard);
         if let Err(error) = copied {
-            self.exit_mm(world, cpu, child);
+            self.exit_mm(child);
             return Err(error);
         }
         // Only now, since it was built without its mmap lock, which walks go by.
         to.store_memcg(from.memcg());
-        self.lru_gen_add_mm(world, cpu, child);
+        self.lru_gen_add_mm(child);
         Ok(child)
     }
 
-    fn copy_vmas<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        from: &Mm,
-        child: MmId,
-    ) -> Result<(), SpaceError> {
-        for id in self.vma_ids(from) {
-            let vma = self.vma(id);
-            let copy = self.take_vma(world, cpu).map_err(SpaceError::OutOfTable)?;
-            self.vma(copy).init_like(vma, child, &vma.range(), vma.pgoff());
-            self.list_vma(world, cpu, copy);
+    fn copy_vmas(&mut self, from: &Mm, child: MmId) -> Result<(), SpaceError> {
+        let maps = self.maps;
+        for id in maps.vma_ids(from) {
+            let vma = maps.vma(id);
+            let copy = self.take_vma().map_err(SpaceError::OutOfTable)?;
+            maps.vma(copy).init_like(vma, child, &vma.range(), vma.pgoff());
+            self.list_vma(copy);
             if vma.anon().is_some() {
-                self.copy_entries(world, cpu, (from, vma), self.mm(child))?;
+                self.copy_entries((from, vma), maps.mm(child))?;
             }
         }
         Ok(())
     }
 
-    fn copy_entries<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        (from, vma): (&Mm, &Vma),
-        child: &Mm,
-    ) -> Result<(), SpaceError> {
+    fn copy_entries(&mut self, (from, vma): (&Mm, &Vma), child: &Mm) -> Result<(), SpaceError> {
+        let world = self.world;
         for span in spans(world, from.root(), vma.range()) {
             let Span::Ptes { frame, range, .. } = span else {
                 return Err(SpaceError::PmdLeaf);
@@ -98,8 +82,8 @@ impl Maps<'_> {
             let target = made.ok_or(SpaceError::OutOfMemory)?;
             let mut addr = range.start;
             while addr < range.end {
-                let (pte, nr) = self.share(world, cpu, (from, vma), frame, addr..range.end)?;
-                set_child(world, cpu, target, addr, pte, nr);
+                let (pte, nr) = self.share((from, vma), frame, addr..range.end)?;
+                self.set_child(target, addr, pte, nr);
                 addr = after::<W::Format>(addr, nr);
             }
         }
@@ -110,16 +94,15 @@ impl Maps<'_> {
     /// there for it. Until that is set, reclaim finds fewer entries than mappings, and keeps the
     /// folio. A page that is moving is waited for: whoever moves it would not find the child's
     /// entry before it is set, and needs nothing that is held here.
-    fn share<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn share(
+        &mut self,
         (from, vma): (&Mm, &Vma),
         frame: Pfn,
         range: VirtRange,
     ) -> Result<(Pte, usize), SpaceError> {
+        let world = self.world;
         let addr = range.start;
-        cpu.enter(Rank::PageTable);
+        self.cpu.enter(Rank::PageTable);
         let (pt, pte) = loop {
             let pt = LockedTable::lock(world, frame);
             let pte = read(&pt, addr);
@@ -132,37 +115,35 @@ impl Maps<'_> {
         flush_tlb_batched_pending(world, from);
         let shared = match W::Format::entry(pte) {
             Entry::None => Ok((pte, 1)),
-            Entry::Present | Entry::ProtNone => {
-                Ok(self.share_run(world, &pt, (from, vma), range, pte))
-            }
+            Entry::Present | Entry::ProtNone => Ok(self.share_run(&pt, (from, vma), range, pte)),
             Entry::Swap(entry) if entry.kind == SwapKind::DeviceExclusive => {
                 let pte = take_back(world, &pt, (from, vma), addr, entry);
-                Ok(self.share_run(world, &pt, (from, vma), range, pte))
+                Ok(self.share_run(&pt, (from, vma), range, pte))
             }
-            Entry::Swap(entry) => self.share_swapped(world, cpu, &pt, addr, entry),
+            Entry::Swap(entry) => self.share_swapped(&pt, addr, entry),
         };
         drop(pt);
-        cpu.leave(Rank::PageTable);
+        self.cpu.leave(Rank::PageTable);
         shared
     }
 
-    fn share_run<W: World>(
+    fn share_run(
         &self,
-        world: &W,
         pt: &LockedTable<'_, W>,
         (from, vma): (&Mm, &Vma),
         range: VirtRange,
         mut pte: Pte,
     ) -> (Pte, usize) {
-        let nr = run(self, pt, range.start, range.end, &mut pte, COPY);
+        let maps = self.maps;
+        let nr = run(maps, pt, range.start, range.end, &mut pte, COPY);
         if vma.is_private() && W::Format::is_write(pte) {
-            wrprotect_ptes(world, pt, from.asid(), range.start, nr);
+            wrprotect_ptes(self.world, pt, from.asid(), range.start, nr);
             pte = W::Format::wrprotect(pte);
         }
-        if let Some(id) = self.folio_of(W::Format::pfn(pte)) {
-            let folio = self.folio(id);
+        if let Some(id) = maps.folio_of(W::Format::pfn(pte)) {
+            let folio = maps.folio(id);
             if folio.flags().contains(FolioFlags::ANON) {
-                self.set_anon_exclusive(W::Format::pfn(pte), nr, false);
+                maps.set_anon_exclusive(W::Format::pfn(pte), nr, false);
             }
             folio.add_mappings(nr as u32);
         }
@@ -170,24 +151,23 @@ impl Maps<'_> {
         (W::Format::mkold(W::Format::mknoncont(clean)), nr)
     }
 
-    fn share_swapped<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn share_swapped(
+        &mut self,
         pt: &LockedTable<'_, W>,
         addr: VirtAddr,
         entry: SwapEntry,
     ) -> Result<(Pte, usize), SpaceError> {
+        let maps = self.maps;
         let shared = W::Format::swap(SwapEntry { exclusive: false, ..entry });
         if let Some(slot) = SwapSlot::named_by(entry) {
-            if !swap::dup(self, world, cpu, slot, 1) {
+            if !self.swap_dup_entries(slot, 1) {
                 return Err(SpaceError::OutOfMemory);
             }
             set_absent(pt, addr, shared);
-        } else if let Some(id) = entry.lent().and_then(|pfn| self.folio_of(pfn)) {
+        } else if let Some(id) = entry.lent().and_then(|pfn| maps.folio_of(pfn)) {
             let pfn = entry.pfn().expect("a page that is lent has a frame");
-            self.set_anon_exclusive(pfn, 1, false);
-            self.folio(id).add_mappings(1);
+            maps.set_anon_exclusive(pfn, 1, false);
+            maps.folio(id).add_mappings(1);
             set_absent(pt, addr, shared);
         }
         Ok((shared, 1))
@@ -216,27 +196,22 @@ fn is_migration<F: Format>(pte: Pte) -> bool {
     matches!(F::entry(pte), Entry::Swap(SwapEntry { kind: SwapKind::Migration, .. }))
 }
 
-/// Sets what stands at `addr` in a table of the child.
-fn set_child<W: World>(
-    world: &W,
-    cpu: &mut CpuCtx,
-    table: Pfn,
-    addr: VirtAddr,
-    pte: Pte,
-    nr: usize,
-) {
-    if pte.is_none() {
-        return;
-    }
-    cpu.enter(Rank::PageTable);
-    let pt = LockedTable::lock(world, table);
-    match W::Format::is_present(pte) {
-        true => {
-            let i = W::Format::index(Level::Pte, addr);
-            set_ptes::<W::Format, _>(pt.table(), i, pte, nr);
+impl<W: World> Engine<'_, W> {
+    /// Sets what stands at `addr` in a table of the child.
+    fn set_child(&mut self, table: Pfn, addr: VirtAddr, pte: Pte, nr: usize) {
+        if pte.is_none() {
+            return;
         }
-        false => set_absent(&pt, addr, pte),
+        self.cpu.enter(Rank::PageTable);
+        let pt = LockedTable::lock(self.world, table);
+        match W::Format::is_present(pte) {
+            true => {
+                let i = W::Format::index(Level::Pte, addr);
+                set_ptes::<W::Format, _>(pt.table(), i, pte, nr);
+            }
+            false => set_absent(&pt, addr, pte),
+        }
+        drop(pt);
+        self.cpu.leave(Rank::PageTable);
     }
-    drop(pt);
-    cpu.leave(Rank::PageTable);
 }

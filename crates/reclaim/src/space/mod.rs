@@ -5,22 +5,21 @@
 //! lose mappings, so that none is freed, or found clean, that a CPU can still reach.
 
 mod advise;
+
 mod exit;
 mod fork;
 mod locking;
 mod protect;
 mod remap;
 mod zap;
-
-pub use advise::Advice;
-
-use crate::CpuCtx;
+use crate::engine::Engine;
 use crate::gather::flush_tlb_batched_pending;
 use crate::maps::{Maps, OutOfTable};
 use crate::mm::Mm;
 use crate::mmap::is_pages;
 use crate::vma::VmaId;
 use crate::world::World;
+pub use advise::Advice;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::pte::SwapEntry;
 use pageout_paging::walk::{Descent, descend};
@@ -107,24 +106,20 @@ fn has_leaf<E: Env>(env: &E, mm: &Mm, range: &VirtRange) -> bool {
     spans.into_iter().any(|span| matches!(span, pageout_paging::walk::Span::PmdLeaf { .. }))
 }
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Splits VMAs at the ends of a range that is to change.
-    fn begin<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        mm: &Mm,
-        range: &VirtRange,
-    ) -> Result<(), SpaceError> {
+    fn begin(&mut self, mm: &Mm, range: &VirtRange) -> Result<(), SpaceError> {
         if !is_pages::<W::Format>(range) {
             return Err(SpaceError::BadRange);
         }
-        if cuts_leaf(world, mm, range) {
+        if cuts_leaf(self.world, mm, range) {
             return Err(SpaceError::PmdLeaf);
         }
-        self.split_range(world, cpu, mm, range).map_err(SpaceError::OutOfTable)
+        self.split_range(mm, range).map_err(SpaceError::OutOfTable)
     }
+}
 
+impl Maps<'_> {
     /// Whether VMAs cover the range without a hole.
     fn covers(&self, mm: &Mm, range: &VirtRange) -> bool {
         let mut addr = range.start;

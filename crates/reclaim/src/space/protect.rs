@@ -1,12 +1,12 @@
 //! Changing what entries permit: mprotect, and userfaultfd's write protection.
 
 use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
+use crate::Rank;
+use crate::engine::Engine;
 use crate::fault::prot_of;
-use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
 use crate::vma::VmFlags;
 use crate::world::World;
-use crate::{CpuCtx, Rank};
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig::{get_and_clear_ptes, set_ptes};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
@@ -27,17 +27,15 @@ struct Change<V, P, S> {
     swapped: S,
 }
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Changes what a range permits to `prot`, of READ, WRITE and EXEC; none of them is PROT_NONE
     /// (Linux 7.3.4, mprotect_fixup and change_protection). What may be written from now on faults
     /// once more before it is, since its page may be shared.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
-    pub fn mprotect<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    pub fn mprotect(
+        &mut self,
         mm: MmId,
         range: &VirtRange,
         prot: VmFlags,
@@ -50,7 +48,7 @@ impl Maps<'_> {
         };
         let change =
             Change { flags: |flags| (flags - PROT) | prot, present, swapped: |entry| entry };
-        self.change_vmas(world, cpu, mm, range, &change)
+        self.change_vmas(mm, range, &change)
     }
 
     /// Lets userfaultfd write-protect a range, or ends that (Linux 7.3.4, mwriteprotect_range).
@@ -58,14 +56,7 @@ impl Maps<'_> {
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
-    pub fn set_uffd_wp<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        mm: MmId,
-        range: &VirtRange,
-        on: bool,
-    ) -> Result<(), SpaceError> {
+    pub fn set_uffd_wp(&mut self, mm: MmId, range: &VirtRange, on: bool) -> Result<(), SpaceError> {
         let flags = |flags: VmFlags| match on {
             true => flags | VmFlags::UFFD_WP,
             false => flags - VmFlags::UFFD_WP,
@@ -75,14 +66,12 @@ impl Maps<'_> {
             false => Pte(pte.0 & !W::Format::UFFD_WP),
         };
         let swapped = |entry| SwapEntry { uffd_wp: on, ..entry };
-        self.change_vmas(world, cpu, mm, range, &Change { flags, present, swapped })
+        self.change_vmas(mm, range, &Change { flags, present, swapped })
     }
 
     /// Changes the flags of the VMAs of a range, and every entry that maps a page.
-    fn change_vmas<W: World, V, P, S>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn change_vmas<V, P, S>(
+        &mut self,
         mm: MmId,
         range: &VirtRange,
         change: &Change<V, P, S>,
@@ -92,24 +81,25 @@ impl Maps<'_> {
         P: Fn(Pte) -> Pte,
         S: Fn(SwapEntry) -> SwapEntry,
     {
-        let mm = self.mm(mm);
-        let guard = self.lock_mmap(world, cpu, mm);
-        let begun = if !self.covers(mm, range) {
+        let maps = self.maps;
+        let mm = maps.mm(mm);
+        let guard = self.lock_mmap(mm);
+        let begun = if !maps.covers(mm, range) {
             Err(SpaceError::NotMapped)
-        } else if super::has_leaf(world, mm, range) {
+        } else if super::has_leaf(self.world, mm, range) {
             Err(SpaceError::PmdLeaf)
         } else {
-            self.begin(world, cpu, mm, range)
+            self.begin(mm, range)
         };
         if begun.is_ok() {
-            self.each_vma(mm, range, |id| {
-                let vma = self.vma(id);
+            maps.each_vma(mm, range, |id| {
+                let vma = maps.vma(id);
                 vma.set_flags((change.flags)(vma.flags()));
-                rewrite(self, world, cpu, mm, &vma.range(), change);
+                self.rewrite(mm, &vma.range(), change);
             });
-            self.merge_range(world, cpu, mm, range);
+            self.merge_range(mm, range);
         }
-        self.unlock_mmap(cpu, guard);
+        self.unlock_mmap(guard);
         begun
     }
 }
@@ -123,62 +113,63 @@ fn keep_state<F: Format>(new: Pte, old: Pte) -> Pte {
     if F::is_uffd_wp(old) { F::mkuffd_wp(special) } else { special }
 }
 
-/// Writes every entry of a range that maps a page anew, run by run. No TLB holds the old ones when
-/// the new are written: a run may become a contiguous block or cease to be one.
-fn rewrite<W: World, V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    mm: &Mm,
-    range: &VirtRange,
-    change: &Change<V, P, S>,
-) {
-    for span in spans(world, mm.root(), range.clone()) {
-        let Span::Ptes { frame, range, .. } = span else {
-            unreachable!("the caller has refused PMD leaves");
-        };
-        cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(world, frame);
-        flush_tlb_batched_pending(world, mm);
-        let mut addr = range.start;
-        while addr < range.end {
-            let at = addr..range.end;
-            addr = rewrite_run(maps, world, mm, &pt, at, change);
+impl<W: World> Engine<'_, W> {
+    /// Writes every entry of a range that maps a page anew, run by run. No TLB holds the old ones
+    /// when the new are written: a run may become a contiguous block or cease to be one.
+    fn rewrite<V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
+        &mut self,
+        mm: &Mm,
+        range: &VirtRange,
+        change: &Change<V, P, S>,
+    ) {
+        let world = self.world;
+        for span in spans(world, mm.root(), range.clone()) {
+            let Span::Ptes { frame, range, .. } = span else {
+                unreachable!("the caller has refused PMD leaves");
+            };
+            self.cpu.enter(Rank::PageTable);
+            let pt = LockedTable::lock(world, frame);
+            flush_tlb_batched_pending(world, mm);
+            let mut addr = range.start;
+            while addr < range.end {
+                let at = addr..range.end;
+                addr = self.rewrite_run(mm, &pt, at, change);
+            }
+            drop(pt);
+            self.cpu.leave(Rank::PageTable);
         }
-        drop(pt);
-        cpu.leave(Rank::PageTable);
     }
-}
 
-fn rewrite_run<W: World, V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
-    maps: &Maps<'_>,
-    world: &W,
-    mm: &Mm,
-    pt: &LockedTable<'_, W>,
-    range: VirtRange,
-    change: &Change<V, P, S>,
-) -> VirtAddr {
-    let addr = range.start;
-    let mut pte = read(pt, addr);
-    let plain = W::Format::mknoncont(pte);
-    match W::Format::entry(pte) {
-        Entry::None => {}
-        Entry::Present | Entry::ProtNone if (change.present)(plain) != plain => {
-            let nr = run(maps, pt, addr, range.end, &mut pte, KEEP_WRITE);
-            replace(world, mm, pt, addr, nr, &change.present);
-            return after::<W::Format>(addr, nr);
+    fn rewrite_run<V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
+        &self,
+        mm: &Mm,
+        pt: &LockedTable<'_, W>,
+        range: VirtRange,
+        change: &Change<V, P, S>,
+    ) -> VirtAddr {
+        let world = self.world;
+        let addr = range.start;
+        let mut pte = read(pt, addr);
+        let plain = W::Format::mknoncont(pte);
+        match W::Format::entry(pte) {
+            Entry::None => {}
+            Entry::Present | Entry::ProtNone if (change.present)(plain) != plain => {
+                let nr = run(self.maps, pt, addr, range.end, &mut pte, KEEP_WRITE);
+                replace(world, mm, pt, addr, nr, &change.present);
+                return after::<W::Format>(addr, nr);
+            }
+            Entry::Present | Entry::ProtNone => {}
+            Entry::Swap(entry) => {
+                // Once it has moved, a page is asked for its writers as one that is here.
+                let new = (change.swapped)(entry.wrprotect());
+                // A marker that marks nothing any more is an empty entry.
+                let nothing = new.kind == SwapKind::Marker && !new.uffd_wp;
+                set_absent(pt, addr, if nothing { Pte::NONE } else { W::Format::swap(new) });
+                forget_lent(world, mm, addr, entry);
+            }
         }
-        Entry::Present | Entry::ProtNone => {}
-        Entry::Swap(entry) => {
-            // Once it has moved, a page is asked for its writers as one that is here.
-            let new = (change.swapped)(entry.wrprotect());
-            // A marker that marks nothing any more is an empty entry.
-            let nothing = new.kind == SwapKind::Marker && !new.uffd_wp;
-            set_absent(pt, addr, if nothing { Pte::NONE } else { W::Format::swap(new) });
-            forget_lent(world, mm, addr, entry);
-        }
+        after::<W::Format>(addr, 1)
     }
-    after::<W::Format>(addr, 1)
 }
 
 /// Takes out a run, makes every TLB forget it, and writes it as `change` makes it.

@@ -2,93 +2,84 @@
 
 use super::protect::KEEP_WRITE;
 use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
+use crate::Rank;
+use crate::engine::Engine;
 use crate::fault::WorldTables;
 use crate::maps::Maps;
 use crate::mm::{Mm, MmId};
 use crate::mmap::is_pages;
 use crate::vma::VmaId;
 use crate::world::World;
-use crate::{CpuCtx, Rank};
 use pageout_paging::contig::{get_and_clear_ptes, set_ptes};
 use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, make_table, spans};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
 
-impl Maps<'_> {
+impl<W: World> Engine<'_, W> {
     /// Moves what is mapped in `old`, a part of one VMA, to `new`, or shrinks or grows it where it
     /// is if both begin alike (Linux 7.3.4, mremap and move_page_tables). Pages keep their place in
     /// their mappings.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then, but page tables made stay.
-    pub fn mremap<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        mm: MmId,
-        old: &VirtRange,
-        new: &VirtRange,
-    ) -> Result<(), SpaceError> {
+    pub fn mremap(&mut self, mm: MmId, old: &VirtRange, new: &VirtRange) -> Result<(), SpaceError> {
         if !is_pages::<W::Format>(old) || !is_pages::<W::Format>(new) {
             return Err(SpaceError::BadRange);
         }
-        let mm = self.mm(mm);
-        let guard = self.lock_mmap(world, cpu, mm);
+        let mm = self.maps.mm(mm);
+        let guard = self.lock_mmap(mm);
         let done = if old.start == new.start {
-            self.resize_in_place(world, cpu, mm, old, new.end)
+            self.resize_in_place(mm, old, new.end)
         } else {
-            self.relocate(world, cpu, mm, old, new)
+            self.relocate(mm, old, new)
         };
-        self.unlock_mmap(cpu, guard);
+        self.unlock_mmap(guard);
         done
     }
+}
 
+impl Maps<'_> {
     /// The VMA that holds all of a range.
     fn vma_around(&self, mm: &Mm, range: &VirtRange) -> Result<VmaId, SpaceError> {
         let found = self.find_vma(mm, range.start);
         found.filter(|id| range.end <= self.vma(*id).end()).ok_or(SpaceError::NotMapped)
     }
+}
 
+impl<W: World> Engine<'_, W> {
     /// Makes the end of a mapped range `end`.
-    fn resize_in_place<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
+    fn resize_in_place(
+        &mut self,
         mm: &Mm,
         old: &VirtRange,
         end: VirtAddr,
     ) -> Result<(), SpaceError> {
-        let id = self.vma_around(mm, old)?;
+        let maps = self.maps;
+        let id = maps.vma_around(mm, old)?;
         if end < old.end {
             let tail = end..old.end;
-            self.begin(world, cpu, mm, &tail)?;
-            self.remove_range(world, cpu, mm, &tail);
+            self.begin(mm, &tail)?;
+            self.remove_range(mm, &tail);
         } else if end > old.end {
-            let vma = self.vma(id);
+            let vma = maps.vma(id);
             fits_mapping::<W>(vma.pgoff(), &(vma.start()..end))?;
             // What lies beyond must be free: of this VMA's own rest, too.
-            if old.end != vma.end() || self.first_vma_after(mm, old.end, end).is_some() {
+            if old.end != vma.end() || maps.first_vma_after(mm, old.end, end).is_some() {
                 return Err(SpaceError::Overlap);
             }
-            let guards = self.lock_rmaps(world, cpu, vma);
+            let guards = self.lock_rmaps(vma);
             vma.set_range(&(vma.start()..end), vma.pgoff());
-            Self::unlock_rmaps(cpu, guards);
+            self.unlock_rmaps(guards);
         }
         Ok(())
     }
 
-    fn relocate<W: World>(
-        &self,
-        world: &W,
-        cpu: &mut CpuCtx,
-        mm: &Mm,
-        old: &VirtRange,
-        new: &VirtRange,
-    ) -> Result<(), SpaceError> {
-        let vma = self.vma(self.vma_around(mm, old)?);
+    fn relocate(&mut self, mm: &Mm, old: &VirtRange, new: &VirtRange) -> Result<(), SpaceError> {
+        let (maps, world) = (self.maps, self.world);
+        let vma = maps.vma(maps.vma_around(mm, old)?);
         fits_mapping::<W>(vma.pgoff_at::<W::Format>(old.start), new)?;
         let overlap = new.start < old.end && old.start < new.end;
-        if overlap || self.first_vma_after(mm, new.start, new.end).is_some() {
+        if overlap || maps.first_vma_after(mm, new.start, new.end).is_some() {
             return Err(SpaceError::Overlap);
         }
         if super::has_leaf(world, mm, old) {
@@ -97,23 +88,23 @@ impl Maps<'_> {
         // All that can fail comes first.
         let moved = old.start..after::<W::Format>(old.start, pages_moved::<W>(old, new));
         make_tables(world, mm, &moved, new.start)?;
-        let target = self.take_vma(world, cpu).map_err(SpaceError::OutOfTable)?;
-        if let Err(full) = self.split_range(world, cpu, mm, old) {
-            self.put_vma(world, cpu, target);
+        let target = self.take_vma().map_err(SpaceError::OutOfTable)?;
+        if let Err(full) = self.split_range(mm, old) {
+            self.put_vma(target);
             return Err(SpaceError::OutOfTable(full));
         }
-        let source = self.find_vma(mm, old.start).expect("just found");
-        let vma = self.vma(source);
-        self.vma(target).init_like(vma, vma.mm(), new, vma.pgoff());
-        self.list_vma(world, cpu, target);
+        let source = maps.find_vma(mm, old.start).expect("just found");
+        let vma = maps.vma(source);
+        maps.vma(target).init_like(vma, vma.mm(), new, vma.pgoff());
+        self.list_vma(target);
         // A reverse walk that had passed the new VMA and not yet come to the old would miss what
         // moves between.
-        let guards = self.lock_rmaps(world, cpu, vma);
-        move_entries(self, world, cpu, mm, &moved, new.start);
-        Self::unlock_rmaps(cpu, guards);
+        let guards = self.lock_rmaps(vma);
+        self.move_entries(mm, &moved, new.start);
+        self.unlock_rmaps(guards);
         // What did not fit goes.
-        self.remove_range(world, cpu, mm, old);
-        self.merge_range(world, cpu, mm, new);
+        self.remove_range(mm, old);
+        self.merge_range(mm, new);
         Ok(())
     }
 }
@@ -154,78 +145,69 @@ fn moved(addr: VirtAddr, from: VirtAddr, to: VirtAddr) -> VirtAddr {
     to.add(addr.get() - from.get())
 }
 
-/// Moves the entries of a range to `to`, run by run. Blocks stay contiguous where they are aligned
-/// there as well; no TLB holds an entry of the old place when the new is written.
-fn move_entries<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    mm: &Mm,
-    range: &VirtRange,
-    to: VirtAddr,
-) {
-    for span in spans(world, mm.root(), range.clone()) {
-        let Span::Ptes { frame, range: part, .. } = span else {
-            unreachable!("the caller has refused PMD leaves");
-        };
-        let mut addr = part.start;
-        while addr < part.end {
-            let at = moved(addr, range.start, to);
-            let room = W::Format::PTES - W::Format::index(Level::Pte, at);
-            let end = part.end.min(after::<W::Format>(addr, room));
-            let (pte, nr) = take(maps, world, cpu, mm, frame, addr..end);
-            if !pte.is_none() {
-                let made = make_table(world, mm.root(), at, Level::Pte, &mut WorldTables(world));
-                let frame = made.expect("its table was made");
-                cpu.enter(Rank::PageTable);
-                let pt = LockedTable::lock(world, frame);
-                match W::Format::is_present(pte) {
-                    true => {
-                        let i = W::Format::index(Level::Pte, at);
-                        set_ptes::<W::Format, _>(pt.table(), i, pte, nr);
+impl<W: World> Engine<'_, W> {
+    /// Moves the entries of a range to `to`, run by run. Blocks stay contiguous where they are
+    /// aligned there as well; no TLB holds an entry of the old place when the new is written.
+    fn move_entries(&mut self, mm: &Mm, range: &VirtRange, to: VirtAddr) {
+        let world = self.world;
+        for span in spans(world, mm.root(), range.clone()) {
+            let Span::Ptes { frame, range: part, .. } = span else {
+                unreachable!("the caller has refused PMD leaves");
+            };
+            let mut addr = part.start;
+            while addr < part.end {
+                let at = moved(addr, range.start, to);
+                let room = W::Format::PTES - W::Format::index(Level::Pte, at);
+                let end = part.end.min(after::<W::Format>(addr, room));
+                let (pte, nr) = self.take_entries(mm, frame, addr..end);
+                if !pte.is_none() {
+                    let made =
+                        make_table(world, mm.root(), at, Level::Pte, &mut WorldTables(world));
+                    let frame = made.expect("its table was made");
+                    self.cpu.enter(Rank::PageTable);
+                    let pt = LockedTable::lock(world, frame);
+                    match W::Format::is_present(pte) {
+                        true => {
+                            let i = W::Format::index(Level::Pte, at);
+                            set_ptes::<W::Format, _>(pt.table(), i, pte, nr);
+                        }
+                        false => set_absent(&pt, at, pte),
                     }
-                    false => set_absent(&pt, at, pte),
+                    drop(pt);
+                    self.cpu.leave(Rank::PageTable);
                 }
-                drop(pt);
-                cpu.leave(Rank::PageTable);
+                addr = after::<W::Format>(addr, nr);
             }
-            addr = after::<W::Format>(addr, nr);
         }
     }
-}
 
-/// Takes out what stands at the start of `range` in one table: a run of entries, or one that maps
-/// nothing.
-fn take<W: World>(
-    maps: &Maps<'_>,
-    world: &W,
-    cpu: &mut CpuCtx,
-    mm: &Mm,
-    frame: Pfn,
-    range: VirtRange,
-) -> (Pte, usize) {
-    let addr = range.start;
-    cpu.enter(Rank::PageTable);
-    let pt = LockedTable::lock(world, frame);
-    flush_tlb_batched_pending(world, mm);
-    let mut pte = read(&pt, addr);
-    let taken = match W::Format::entry(pte) {
-        Entry::None => (pte, 1),
-        Entry::Present | Entry::ProtNone => {
-            let nr = run(maps, &pt, addr, range.end, &mut pte, KEEP_WRITE);
-            let was = get_and_clear_ptes(world, &pt, mm.asid(), addr, nr);
-            if W::Format::is_valid(was) {
-                tlb::forget(world, mm.asid(), addr, nr, Level::Pte);
+    /// Takes out what stands at the start of `range` in one table: a run of entries, or one that
+    /// maps nothing.
+    fn take_entries(&mut self, mm: &Mm, frame: Pfn, range: VirtRange) -> (Pte, usize) {
+        let world = self.world;
+        let addr = range.start;
+        self.cpu.enter(Rank::PageTable);
+        let pt = LockedTable::lock(world, frame);
+        flush_tlb_batched_pending(world, mm);
+        let mut pte = read(&pt, addr);
+        let taken = match W::Format::entry(pte) {
+            Entry::None => (pte, 1),
+            Entry::Present | Entry::ProtNone => {
+                let nr = run(self.maps, &pt, addr, range.end, &mut pte, KEEP_WRITE);
+                let was = get_and_clear_ptes(world, &pt, mm.asid(), addr, nr);
+                if W::Format::is_valid(was) {
+                    tlb::forget(world, mm.asid(), addr, nr, Level::Pte);
+                }
+                (was, nr)
             }
-            (was, nr)
-        }
-        Entry::Swap(entry) => {
-            set_absent(&pt, addr, Pte::NONE);
-            forget_lent(world, mm, addr, entry);
-            (pte, 1)
-        }
-    };
-    drop(pt);
-    cpu.leave(Rank::PageTable);
-    taken
+            Entry::Swap(entry) => {
+                set_absent(&pt, addr, Pte::NONE);
+                forget_lent(world, mm, addr, entry);
+                (pte, 1)
+            }
+        };
+        drop(pt);
+        self.cpu.leave(Rank::PageTable);
+        taken
+    }
 }

@@ -85,7 +85,7 @@ impl<'a, F: Format> Run<'a, F> {
             Op::RemoveFolio(index) => {
                 let folio = pick(&self.folios, index);
                 if let Some(folio) = folio.filter(|folio| self.world.mapcount(*folio) == 0) {
-                    self.world.maps.remove_folio(&self.world.env, &mut self.world.cpu, folio);
+                    self.world.engine().remove_folio(folio);
                     self.folios.retain(|left| *left != folio);
                 }
             }
@@ -180,7 +180,7 @@ impl<'a, F: Format> Run<'a, F> {
             mapping: self.file,
             pgoff,
         };
-        let made = self.world.maps.mmap(&self.world.env, &mut self.world.cpu, &new);
+        let made = self.world.engine().mmap(&new);
         prop_assert_eq!(made.is_err(), self.vmas.len() == SMALL.vmas);
         self.vmas.extend(made.map(|vma| (vma, at, key)));
         Ok(())
@@ -244,7 +244,7 @@ impl<'a, F: Format> Run<'a, F> {
         self.check()?;
         for folio in std::mem::take(&mut self.folios) {
             prop_assert_eq!(self.world.mapcount(folio), 0);
-            self.world.maps.remove_folio(&self.world.env, &mut self.world.cpu, folio);
+            self.world.engine().remove_folio(folio);
         }
         for k in 0..=SMALL.folios as u64 {
             self.add_folio(0, k)?;

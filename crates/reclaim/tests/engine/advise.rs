@@ -122,7 +122,7 @@ fn cold_folios_are_old_and_inactive<F: Format>(_: Family) {
     world.anon_at(mm, 0..4, 2);
     world.fill(mm, 0..4, 10);
     let folio = world.folio_at(mm, 0);
-    world.maps.activate(&world.env, &mut world.cpu, folio);
+    world.engine().activate(folio);
     assert_eq!(world.advise(mm, 0..4, Advice::Cold), Ok(()));
     assert!(!world.maps.folio(folio).lru().contains(LruFlags::ACTIVE));
     assert_eq!(world.young(mm, 0..4), []);

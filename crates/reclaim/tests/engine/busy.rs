@@ -7,7 +7,7 @@ use pageout_paging::Format;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{SmallArm4, SmallX86};
 use pageout_paging::walk::TableFrames;
-use pageout_reclaim::{Access, Advice, CpuCtx, Fault, VmFlags, handle_fault};
+use pageout_reclaim::{Access, Advice, CpuCtx, Fault, VmFlags};
 use std::thread::scope;
 
 const RW: VmFlags = crate::cpu::RW;
@@ -26,7 +26,7 @@ fn a_busy_process_leaves_nothing_behind<F: Format>() {
                 for round in 0..8 * ROUNDS {
                     let addr = crate::world::page::<F>((round * 7 + seed * 11) % 24);
                     let access = if round % 3 == 0 { Access::Read } else { Access::Write };
-                    let fault = handle_fault(maps, env, cpu, mm, addr, access, tuning());
+                    let fault = maps.on(env, cpu, tuning()).handle_fault(mm, addr, access);
                     assert!(matches!(fault, Fault::Done(_) | Fault::BadAddress), "{fault:?}");
                 }
             });
@@ -37,17 +37,17 @@ fn a_busy_process_leaves_nothing_behind<F: Format>() {
                 let range = pages::<F>(round % 5..18 + round % 7);
                 let advice = [Advice::PageOut, Advice::Free, Advice::Cold, Advice::DontNeed];
                 let advice = advice[round as usize % 4];
-                maps.madvise(env, cpu, mm, &range, advice, tuning()).expect("good advice");
+                maps.on(env, cpu, tuning()).madvise(mm, &range, advice).expect("good advice");
                 let prot = if round % 2 == 0 { VmFlags::READ } else { RW };
-                maps.mprotect(env, cpu, mm, &pages::<F>(3..9), prot).expect("room");
+                maps.on(env, cpu, tuning()).mprotect(mm, &pages::<F>(3..9), prot).expect("room");
             }
         });
         threads.spawn(move || {
             let (cpu, mut supply) = (&mut CpuCtx::new(), env.supply);
             for _ in 0..ROUNDS / 2 {
                 let root = supply.take().expect("a root table");
-                let child = maps.fork(env, cpu, mm, root, Asid(1)).expect("room");
-                maps.exit_mm(env, cpu, child);
+                let child = maps.on(env, cpu, tuning()).fork(mm, root, Asid(1)).expect("room");
+                maps.on(env, cpu, tuning()).exit_mm(child);
                 supply.give_back(root);
             }
         });

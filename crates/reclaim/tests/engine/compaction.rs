@@ -7,7 +7,7 @@ use pageout_paging::Format;
 use pageout_paging::young::Family;
 use pageout_reclaim::{
     Access, Compacted, Counter, Fault, FaultKind, Frames, FreeBlocks, Limits, MemcgId, MmId, Thp,
-    Tuning, handle_fault,
+    Tuning,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -39,7 +39,7 @@ fn fragmented<F: Format>(world: &mut World<'_, F>, left: u64) -> [MmId; 2] {
 
 fn store<F: Format>(world: &mut World<'_, F>, mm: MmId, number: u64, tuning: Tuning) {
     let (env, cpu) = (&world.env, &mut world.cpu);
-    let fault = handle_fault(&world.maps, env, cpu, mm, page::<F>(number), Access::Write, tuning);
+    let fault = world.maps.on(env, cpu, tuning).handle_fault(mm, page::<F>(number), Access::Write);
     assert_eq!(fault, Fault::Done(FaultKind::Minor));
     assert!(cpu.is_idle());
 }
@@ -104,7 +104,7 @@ fn all_of_memory_is_packed_at_its_top<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&limits::<F>(0));
     let mut world = arena.world::<F>();
     let [small, _] = fragmented(&mut world, n / 4);
-    let done = world.maps.compact_memory(&world.env, &mut world.cpu, tuning());
+    let done = world.engine().compact_memory();
     assert_eq!(done, Compacted::Complete);
     intact(&mut world, small, n / 4);
     // A quarter of memory is in use. Where the scanners meet, a block is left as it is.
@@ -162,7 +162,7 @@ fn a_supply_without_blocks_is_not_compacted<F: Format>(_: Family) {
     let mut world = arena.world::<F>();
     let [_, large] = fragmented(&mut world, 1);
     world.env.ground.compacts.store(false, Relaxed);
-    let done = world.maps.compact_memory(&world.env, &mut world.cpu, tuning());
+    let done = world.engine().compact_memory();
     assert_eq!(done, Compacted::Skipped);
     store(&mut world, large, 0, HUGE);
     assert_eq!(size_at(&world, large, 0), 1);

@@ -1,13 +1,12 @@
 //! CPUs that load and store through translations: what they cached stays until an invalidation of
 //! it has completed. A flush that is missing shows as a store to a page that is no longer theirs.
 
-use crate::world::{World, page, pages, tuning};
+use crate::world::{World, page, pages};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
 use pageout_reclaim::{
-    Access, Advice, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MmId, SpaceError,
-    VmFlags, handle_fault,
+    Access, Advice, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MmId, SpaceError, VmFlags,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -92,8 +91,7 @@ impl<F: Format> World<'_, F> {
     }
 
     pub(crate) fn fault(&mut self, mm: MmId, number: u64, access: Access) -> Fault {
-        let (env, cpu) = (&self.env, &mut self.cpu);
-        handle_fault(&self.maps, env, cpu, mm, page::<F>(number), access, tuning())
+        self.engine().handle_fault(mm, page::<F>(number), access)
     }
 
     /// The frame that an access reaches, faulting until it does; late reads end well.
@@ -248,8 +246,7 @@ impl<F: Format> World<'_, F> {
         at: Range<u64>,
         advice: Advice,
     ) -> Result<(), SpaceError> {
-        let (env, cpu) = (&self.env, &mut self.cpu);
-        self.maps.madvise(env, cpu, mm, &pages::<F>(at), advice, tuning())
+        self.engine().madvise(mm, &pages::<F>(at), advice)
     }
 
     pub(crate) fn protect(
@@ -258,11 +255,11 @@ impl<F: Format> World<'_, F> {
         at: Range<u64>,
         prot: VmFlags,
     ) -> Result<(), SpaceError> {
-        self.maps.mprotect(&self.env, &mut self.cpu, mm, &pages::<F>(at), prot)
+        self.engine().mprotect(mm, &pages::<F>(at), prot)
     }
 
     pub(crate) fn unmap_range(&mut self, mm: MmId, at: Range<u64>) -> Result<(), SpaceError> {
-        self.maps.munmap_range(&self.env, &mut self.cpu, mm, &pages::<F>(at))
+        self.engine().munmap_range(mm, &pages::<F>(at))
     }
 
     pub(crate) fn remap(
@@ -272,6 +269,6 @@ impl<F: Format> World<'_, F> {
         new: Range<u64>,
     ) -> Result<(), SpaceError> {
         let (old, new) = (pages::<F>(old), pages::<F>(new));
-        self.maps.mremap(&self.env, &mut self.cpu, mm, &old, &new)
+        self.engine().mremap(mm, &old, &new)
     }
 }

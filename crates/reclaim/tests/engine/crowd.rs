@@ -8,7 +8,7 @@ use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Agent, CpuCtx, FolioFlags, Frames, Limits, LruList, MappingId, Maps, MemcgId, NewFolio,
-    ReclaimOptions, cache,
+    ReclaimOptions,
 };
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -20,26 +20,26 @@ type Env<'a> = crate::env::TestEnv<'a, SmallX86>;
 
 /// Uses a page of a file, which is read in if it must be.
 fn access(maps: &Maps<'_>, env: &Env<'_>, cpu: &mut CpuCtx, file: MappingId, at: u64, id: MemcgId) {
-    if let Some(found) = cache::find(maps, env, cpu, file, at) {
-        maps.mark_accessed(env, cpu, found);
-        return maps.release(env, cpu, found, 1);
+    if let Some(found) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at) {
+        maps.on(env, cpu, tuning()).mark_accessed(found);
+        return maps.on(env, cpu, tuning()).release(found, 1);
     }
     let order = Order::new(0).expect("one page");
     let pfn = env.alloc(order).expect("frames enough");
     let new = NewFolio { pfn, order, mapping: file, index: at, flags: FolioFlags::UPTODATE };
-    let folio = maps.add_folio(env, cpu, new).expect("folios enough");
-    let charged = maps.charge(env, cpu, folio, id, tuning());
+    let folio = maps.on(env, cpu, tuning()).add_folio(new).expect("folios enough");
+    let charged = maps.on(env, cpu, tuning()).charge(folio, id);
     let guard = maps.folio(folio).try_lock().expect("no one else knows it");
     if charged.is_ok()
-        && let Ok(shadow) = cache::add(maps, env, cpu, folio)
+        && let Ok(shadow) = maps.on(env, cpu, tuning()).filemap_add_folio(folio)
     {
         if let Some(shadow) = shadow {
-            maps.workingset_refault(cpu, folio, shadow);
+            maps.on(env, cpu, tuning()).workingset_refault(folio, shadow);
         }
-        maps.lru_add(env, cpu, folio);
+        maps.on(env, cpu, tuning()).lru_add(folio);
     }
     drop(guard);
-    maps.release(env, cpu, folio, 1);
+    maps.on(env, cpu, tuning()).release(folio, 1);
 }
 
 /// A cheap, fixed sequence.
@@ -76,10 +76,10 @@ fn crowd(lists: Lists) {
     let mut world: World<'_, SmallX86> = arena.world();
     let files = [world.file(), world.file(), world.file()];
     let (maps, env) = (&world.maps, &world.env);
-    let top = maps.add_memcg(env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let top = maps.on(env, &mut world.cpu, tuning()).add_memcg(MemcgId::ROOT).expect("room");
     maps.memcg(top).set_max(200);
     if lists == Lists::Generations {
-        maps.set_lru_gen_caps(env, &mut world.cpu, LruGenCaps::all());
+        maps.on(env, &mut world.cpu, tuning()).set_lru_gen_caps(LruGenCaps::all());
     }
     let running = AtomicU64::new(2);
     std::thread::scope(|scope| {
@@ -98,25 +98,25 @@ fn crowd(lists: Lists) {
             let agent = Agent::Proactive;
             let options = ReclaimOptions { may_swap: true, swappiness: None, agent };
             while running.load(Relaxed) > 0 {
-                maps.try_to_free_mem_cgroup_pages(env, cpu, top, 32, options, tuning());
+                maps.on(env, cpu, tuning()).try_to_free_mem_cgroup_pages(top, 32, options);
                 std::thread::yield_now();
             }
         });
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
             while running.load(Relaxed) > 0 {
-                maps.try_to_free_pages(env, cpu, tuning());
+                maps.on(env, cpu, tuning()).try_to_free_pages();
                 std::thread::yield_now();
             }
         });
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
             while running.load(Relaxed) > 0 {
-                let child = maps.add_memcg(env, cpu, top).expect("room");
+                let child = maps.on(env, cpu, tuning()).add_memcg(top).expect("room");
                 for at in 0..16 {
                     access(maps, env, cpu, files[2], at, child);
                 }
-                maps.remove_memcg(env, cpu, child).expect("it has no children");
+                maps.on(env, cpu, tuning()).remove_memcg(child).expect("it has no children");
             }
         });
         scope.spawn(|| {
@@ -124,7 +124,7 @@ fn crowd(lists: Lists) {
             let mut caps = LruGenCaps::empty();
             while lists == Lists::Switched && running.load(Relaxed) > 0 {
                 caps ^= LruGenCaps::CORE;
-                maps.set_lru_gen_caps(env, cpu, caps);
+                maps.on(env, cpu, tuning()).set_lru_gen_caps(caps);
                 std::thread::yield_now();
             }
         });
@@ -137,8 +137,8 @@ fn all_is_accounted_for(maps: &Maps<'_>, env: &Env<'_>, files: [MappingId; 3], t
     let cpu = &mut CpuCtx::new();
     let mut cached = 0;
     for (file, at) in files.into_iter().flat_map(|file| (0..PAGES).map(move |at| (file, at))) {
-        if let Some(id) = cache::find(maps, env, cpu, file, at) {
-            maps.release(env, cpu, id, 1);
+        if let Some(id) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at) {
+            maps.on(env, cpu, tuning()).release(id, 1);
             let folio = maps.folio(id);
             assert_eq!((folio.refs(), folio.memcg()), (1, top));
             cached += 1;

@@ -3,7 +3,7 @@
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
 use crate::ground::{Answer, Ground};
-use crate::world::{Arena, tuning};
+use crate::world::Arena;
 use pageout_paging::Format;
 use pageout_paging::young::Family;
 use pageout_reclaim::{
@@ -161,10 +161,7 @@ fn where_hardware_sets_no_accessed_bit_faults_do<F: Format>(_: Family) {
     world.fill(mm, 0..8, 5);
     let range = crate::world::pages::<F>(0..8);
     let cold = pageout_reclaim::Advice::Cold;
-    world
-        .maps
-        .madvise(&world.env, &mut world.cpu, mm, &range, cold, tuning())
-        .expect("good advice");
+    world.engine().madvise(mm, &range, cold).expect("good advice");
     assert_eq!(world.young(mm, 0..8), []);
     world.holds(mm, 0..8, 5);
     assert_eq!(world.young(mm, 0..8), (0..8).collect::<Vec<_>>());

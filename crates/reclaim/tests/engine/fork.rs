@@ -45,7 +45,7 @@ fn copies_of_files_pages_are_inherited<F: Format>(_: Family) {
     world.holds(parent, 5..6, 20);
     world.exit(child);
     world.exit(parent);
-    world.maps.remove_mapping(&world.env, &mut world.cpu, file);
+    world.engine().remove_mapping(file);
     world.all_is_free_but(8);
 }
 
@@ -89,7 +89,7 @@ fn without_a_vma_there_is_no_child<F: Format>(_: Family) {
     world.fill(parent, 0..4, 20);
     world.holds(parent, 0..4, 20);
     let range = pages::<F>(0..1);
-    assert_eq!(world.maps.munmap_range(&world.env, &mut world.cpu, parent, &range), Ok(()));
+    assert_eq!(world.engine().munmap_range(parent, &range), Ok(()));
     world.exit(parent);
     world.all_is_free_but(0);
 }

@@ -82,7 +82,7 @@ impl<'a> Model<'a> {
         let memcg = self.memcgs[memcg % self.memcgs.len()].0;
         let id = self.world.folio(self.mappings[usize::from(anon)], order, 0);
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
-        maps.charge(env, cpu, id, memcg, tuning()).expect("no limits");
+        maps.on(env, cpu, tuning()).charge(id, memcg).expect("no limits");
         let list = match (mlocked, anon) {
             (true, _) => LruList::Unevictable,
             (false, true) => LruList::InactiveAnon,
@@ -92,7 +92,7 @@ impl<'a> Model<'a> {
             self.world.flag(id, FolioFlags::MLOCKED);
         }
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
-        maps.lru_add(env, cpu, id);
+        maps.on(env, cpu, tuning()).lru_add(id);
         let pages = 1 << order;
         self.folios.push(Listed { id, anon, memcg, pages, list, referenced: false });
     }
@@ -100,7 +100,7 @@ impl<'a> Model<'a> {
     fn add_memcg(&mut self, parent: usize) {
         let parent = self.memcgs[parent % self.memcgs.len()].0;
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
-        let added = maps.add_memcg(env, cpu, parent);
+        let added = maps.on(env, cpu, tuning()).add_memcg(parent);
         assert_eq!(added.is_ok(), self.memcgs.len() <= ROOM.memcgs);
         self.memcgs.extend(added.map(|id| (id, parent)));
     }
@@ -108,7 +108,7 @@ impl<'a> Model<'a> {
     fn remove_memcg(&mut self, which: usize) {
         let (id, parent) = self.memcgs[which % self.memcgs.len()];
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
-        let removed = maps.remove_memcg(env, cpu, id);
+        let removed = maps.on(env, cpu, tuning()).remove_memcg(id);
         if id == MemcgId::ROOT {
             assert_eq!(removed, Err(MemcgBusy::Root));
         } else if self.memcgs.iter().any(|(_, above)| *above == id) {
@@ -133,16 +133,16 @@ impl<'a> Model<'a> {
         match step {
             Step::Activate(_) => {
                 let moves = evictable && folio.list == down;
-                assert_eq!(maps.activate(env, cpu, folio.id), moves);
+                assert_eq!(maps.on(env, cpu, tuning()).activate(folio.id), moves);
                 folio.list = if moves { up } else { folio.list };
             }
             Step::Deactivate(_) => {
                 let moves = evictable && folio.list == up;
-                assert_eq!(maps.deactivate(env, cpu, folio.id), moves);
+                assert_eq!(maps.on(env, cpu, tuning()).deactivate(folio.id), moves);
                 folio.list = if moves { down } else { folio.list };
             }
             Step::Access(_) => {
-                maps.mark_accessed(env, cpu, folio.id);
+                maps.on(env, cpu, tuning()).mark_accessed(folio.id);
                 let moves = folio.referenced && evictable && folio.list == down;
                 folio.list = if moves { up } else { folio.list };
                 folio.referenced = !moves;
@@ -150,13 +150,13 @@ impl<'a> Model<'a> {
             Step::Lazyfree(_) => {
                 let guard = maps.folio(folio.id).try_lock().expect("no one else");
                 let moves = evictable && !folio.list.is_file();
-                assert_eq!(maps.lazyfree(env, cpu, &guard, folio.id), moves);
+                assert_eq!(maps.on(env, cpu, tuning()).lazyfree(&guard, folio.id), moves);
                 if moves {
                     (folio.list, folio.referenced) = (LruList::InactiveFile, false);
                 }
             }
             _ => {
-                maps.release(env, cpu, folio.id, 1);
+                maps.on(env, cpu, tuning()).release(folio.id, 1);
                 self.folios.swap_remove(which % len);
             }
         }
@@ -195,7 +195,7 @@ impl<'a> Model<'a> {
             let kinds = [sum(&|folio| !folio.anon), sum(&|folio| folio.anon)];
             let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
             let counters = [Counter::NrFilePages, Counter::NrAnonPages];
-            let found = counters.map(|counter| maps.counter(env, cpu, top, counter));
+            let found = counters.map(|counter| maps.on(env, cpu, tuning()).counter(top, counter));
             assert_eq!(found, kinds, "{top:?}");
         }
         for folio in &self.folios {

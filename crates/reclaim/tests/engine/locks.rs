@@ -2,11 +2,11 @@
 //! back.
 
 use crate::formats::on_every_format;
-use crate::world::{Arena, LIMITS, World, aging};
+use crate::world::{Arena, LIMITS, World, aging, tuning};
 use pageout_paging::Format;
 use pageout_paging::young::Family;
 use pageout_reclaim::{
-    Events, FolioFlags, FolioId, Lock, MappingId, MmId, Referenced, Refs, VmFlags, folio_referenced,
+    Events, FolioFlags, FolioId, Lock, MappingId, MmId, Referenced, Refs, Tuning, VmFlags,
 };
 use std::cell::Cell;
 use std::sync::Barrier;
@@ -60,8 +60,11 @@ fn a_caller_that_holds_the_folio_is_answered<F: Format>(family: Family) {
     let mut world = arena.world::<F>();
     let (mm, _, folio) = one_young_folio(&mut world);
     let held = world.maps.folio(folio).try_lock();
-    let (env, cpu) = (&world.env, &mut world.cpu);
-    let seen = folio_referenced(&world.maps, env, cpu, folio, held.as_ref(), None, aging(family));
+    let seen = world.tuned(Tuning { aging: aging(family), ..tuning() }).folio_referenced(
+        folio,
+        held.as_ref(),
+        None,
+    );
     assert_eq!(seen, found(Refs::Vmas(1), VmFlags::READ));
     assert_eq!(world.cpu.events, Events::default());
     assert_eq!(world.young(mm, 4..6), []);

@@ -13,31 +13,39 @@ type W<'a> = World<'a, SmallX86>;
 fn shown(world: &W<'_>, memcg: MemcgId, full: bool) -> String {
     let mut text = String::new();
     let path = |_| "/a/b";
-    world.maps.lru_gen_show(&world.env, [memcg], full, path, &mut text).expect("a string");
+    world
+        .maps
+        .on(&world.env, &mut CpuCtx::new(), tuning())
+        .lru_gen_show([memcg], full, path, &mut text)
+        .expect("a string");
     text
 }
 
 fn enable(world: &mut W<'_>, text: &str) -> Result<(), Errno> {
-    world.maps.lru_gen_enabled_store(&world.env, &mut world.cpu, text)
+    world.engine().lru_gen_enabled_store(text)
 }
 
 fn enabled(world: &W<'_>) -> String {
     let mut text = String::new();
-    world.maps.lru_gen_enabled_show(&world.env, &mut text).expect("a string");
+    world
+        .maps
+        .on(&world.env, &mut CpuCtx::new(), tuning())
+        .lru_gen_enabled_show(&mut text)
+        .expect("a string");
     text
 }
 
 /// A cgroup with three folios of four pages of a file, and one page of anonymous memory.
 fn group(world: &mut W<'_>) -> MemcgId {
-    let group = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let (file, anon) = (world.file(), world.anon());
     let folios = [0, 4, 8].map(|index| world.folio(file, 2, index));
     let page = world.folio(anon, 0, 0);
     for id in folios.into_iter().chain([page]) {
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-        maps.charge(env, cpu, id, group, tuning()).expect("no limit");
+        maps.on(env, cpu, tuning()).charge(id, group).expect("no limit");
         world.flag(id, FolioFlags::UPTODATE);
-        world.maps.lru_add(&world.env, &mut world.cpu, id);
+        world.engine().lru_add(id);
     }
     group
 }
@@ -149,7 +157,7 @@ fn min_ttl_is_a_number_of_milliseconds() {
 }
 
 fn write(world: &mut W<'_>, text: &str) -> Result<(), Errno> {
-    world.maps.lru_gen_write(&world.env, &mut world.cpu, text, tuning())
+    world.engine().lru_gen_write(text)
 }
 
 #[test]
@@ -237,7 +245,7 @@ fn write_with(world: &W<'_>, mm: MmId, text: &str, meanwhile: impl FnOnce()) -> 
     let held = secondary.young.lock().expect("no one panicked");
     thread::scope(|scope| {
         let (maps, env) = (&world.maps, &world.env);
-        let write = move || maps.lru_gen_write(env, &mut CpuCtx::new(), text, tuning());
+        let write = move || maps.on(env, &mut CpuCtx::new(), tuning()).lru_gen_write(text);
         let writer = scope.spawn(write);
         while secondary.asked().is_empty() {
             assert!(!writer.is_finished(), "the secondary MMU is asked");
@@ -255,15 +263,15 @@ fn of_two_walks_that_share_an_iteration_one_opens_the_generation() {
         let mut arena = Arena::new::<SmallX86>(&mglru_evict::ROOM);
         let mut world: W<'_> = arena.world();
         enable(&mut world, "y").expect("it can be enabled");
-        let group = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+        let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
         let (mm, file) = (world.process(), world.file());
-        world.maps.set_memcg(&world.env, &mut world.cpu, mm, group);
+        world.engine().set_memcg(mm, group);
         map_one(&mut world, mm, file, 0, group);
         world.attach(mm, []);
         let (maps, env) = (&world.maps, &world.env);
         let late = write_with(&world, mm, text, || {
             // There is no other process to walk: this one comes to the end first.
-            let first = maps.lru_gen_write(env, &mut CpuCtx::new(), "+ 1 0 3", tuning());
+            let first = maps.on(env, &mut CpuCtx::new(), tuning()).lru_gen_write("+ 1 0 3");
             assert_eq!(first, Ok(()));
         });
         assert_eq!(late, Err(Errno::EEXIST), "{text:?}");
@@ -278,7 +286,7 @@ fn a_signal_ends_an_eviction_between_rounds() {
     let mut arena = Arena::new::<SmallX86>(&mglru_evict::ROOM);
     let mut world: W<'_> = arena.world();
     enable(&mut world, "y").expect("it can be enabled");
-    let group = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let (mm, file) = (world.process(), world.file());
     map_one(&mut world, mm, file, 0, group);
     for index in 1..100 {

@@ -8,7 +8,7 @@ use pageout_paging::pte::{Arm64_4K, SmallArm4, X86_64};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Rules, Sound};
 use pageout_reclaim::mglru::MmStats;
-use pageout_reclaim::{Advice, Limits, MemcgId, Refs, VmFlags, folio_referenced};
+use pageout_reclaim::{Advice, Limits, MemcgId, Refs, Tuning, VmFlags};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -37,7 +37,7 @@ fn walked<F: Format, R: Rules>(
     let whole = part.start..part.start + 2 * block;
     let folio = world.mapped(mm, anon, F::CONT_PTES.trailing_zeros() as u8 + 1, whole.clone())[0];
     let (last, cpu) = (pages::<F>(part.end..whole.end), &mut world.cpu);
-    let told = world.maps.madvise(&world.env, cpu, mm, &last, Advice::Sequential, tuning());
+    let told = world.maps.on(&world.env, cpu, tuning()).madvise(mm, &last, Advice::Sequential);
     told.expect("room for another VMA");
     let is_cont = |page| F::is_cont(world.entry(mm, page));
     assert!(whole.clone().all(is_cont), "a VMA ends inside of a block");
@@ -49,7 +49,12 @@ fn walked<F: Format, R: Rules>(
         used.iter().for_each(|page| world.touch(mm, *page));
         let (env, cpu) = (Ruled::<_, R>::new(&world.env), &mut world.cpu);
         let aging = aging(family);
-        let opened = world.maps.try_to_inc_max_seq(&env, cpu, MemcgId::ROOT, seq, 60, false, aging);
+        let opened = world.maps.on(&env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
+            MemcgId::ROOT,
+            seq,
+            60,
+            false,
+        );
         assert!(opened, "no one else walks");
     }
     (world.young(mm, whole), world.generation(folio))
@@ -132,7 +137,10 @@ fn looked_around<F: Format, R: Rules>(near: &Near, family: Family) -> (Vec<u64>,
     assert_eq!((leaf_young, nonleaf_added), (0, 0));
     near.used.iter().for_each(|page| world.touch(mm, *page));
     let (env, cpu) = (Ruled::<_, R>::new(&world.env), &mut world.cpu);
-    let found = folio_referenced(&world.maps, &env, cpu, target, None, None, aging(family));
+    let found = world
+        .maps
+        .on(&env, cpu, Tuning { aging: aging(family), ..tuning() })
+        .folio_referenced(target, None, None);
     assert_eq!(found.refs, Refs::Vmas(1));
     let young = world.young(mm, near.vma.clone());
     world.maps.lru_gen_use_mm(mm);

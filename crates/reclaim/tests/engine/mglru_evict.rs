@@ -8,7 +8,7 @@ use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId,
-    MemcgId, MmId, Recency, ReclaimOptions, Tuning, VmFlags, cache,
+    MemcgId, MmId, Recency, ReclaimOptions, Tuning, VmFlags,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -26,14 +26,14 @@ pub(crate) const ROOM: Limits = Limits {
 };
 
 fn memcg(world: &mut W<'_>, parent: MemcgId) -> MemcgId {
-    world.maps.add_memcg(&world.env, &mut world.cpu, parent).expect("room")
+    world.engine().add_memcg(parent).expect("room")
 }
 
 /// Runs with generations in use.
 fn on_generations(test: impl Fn(&mut W<'_>, Tuning)) {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: W<'_> = arena.world();
-    world.maps.set_lru_gen_caps(&world.env, &mut world.cpu, LruGenCaps::all());
+    world.engine().set_lru_gen_caps(LruGenCaps::all());
     test(&mut world, tuning());
     for list in LruList::ALL {
         let listed: u64 = world.maps.lru_size(ROOT, list);
@@ -45,13 +45,15 @@ fn on_generations(test: impl Fn(&mut W<'_>, Tuning)) {
 pub(crate) fn read_one(world: &mut W<'_>, file: MappingId, index: u64, memcg: MemcgId) -> FolioId {
     let id = world.folio(file, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.charge(env, cpu, id, memcg, tuning()).expect("no limit");
-    if let Some(shadow) = cache::add(maps, env, cpu, id).expect("nothing is there") {
-        maps.workingset_refault(cpu, id, shadow);
+    maps.on(env, cpu, tuning()).charge(id, memcg).expect("no limit");
+    if let Some(shadow) =
+        maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there")
+    {
+        maps.on(&world.env, cpu, tuning()).workingset_refault(id, shadow);
     }
     world.flag(id, FolioFlags::UPTODATE);
-    world.maps.lru_add(&world.env, &mut world.cpu, id);
-    world.maps.release(&world.env, &mut world.cpu, id, 1);
+    world.engine().lru_add(id);
+    world.engine().release(id, 1);
     id
 }
 
@@ -69,27 +71,27 @@ pub(crate) fn map_one(
 ) -> FolioId {
     let id = world.folio(mapping, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.charge(env, cpu, id, memcg, tuning()).expect("no limit");
+    maps.on(env, cpu, tuning()).charge(id, memcg).expect("no limit");
     if !maps.folio(id).flags().contains(FolioFlags::ANON) {
-        cache::add(maps, env, cpu, id).expect("nothing is there");
+        maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there");
     }
     world.flag(id, FolioFlags::UPTODATE);
-    world.maps.lru_add(&world.env, &mut world.cpu, id);
+    world.engine().lru_add(id);
     let flags = VmFlags::READ | VmFlags::WRITE;
     let vma = world.vma(mm, index..index + 1, flags, mapping, index);
     world.map(vma, id);
-    world.maps.release(&world.env, &mut world.cpu, id, 1);
+    world.engine().release(id, 1);
     id
 }
 
 fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let found = cache::find(maps, env, cpu, file, index);
-    found.inspect(|id| maps.release(env, cpu, *id, 1)).is_some()
+    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index);
+    found.inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1)).is_some()
 }
 
 fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str, tuning: Tuning) -> Result<u64, Errno> {
-    world.maps.memory_reclaim(&world.env, &mut world.cpu, memcg, text, tuning)
+    world.tuned(tuning).memory_reclaim(memcg, text)
 }
 
 fn reclaim(
@@ -101,7 +103,7 @@ fn reclaim(
 ) -> u64 {
     let options = ReclaimOptions { may_swap: true, swappiness, agent: Agent::Direct };
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.try_to_free_mem_cgroup_pages(env, cpu, memcg, pages, options, tuning)
+    maps.on(env, cpu, tuning).try_to_free_mem_cgroup_pages(memcg, pages, options)
 }
 
 fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
@@ -109,7 +111,7 @@ fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
 }
 
 fn counter(world: &mut W<'_>, memcg: MemcgId, counter: Counter) -> u64 {
-    world.maps.counter(&world.env, &mut world.cpu, memcg, counter)
+    world.engine().counter(memcg, counter)
 }
 
 #[test]
@@ -142,7 +144,7 @@ fn the_youngest_generations_are_given_up_only_by_opening_new_ones() {
         let (file, group) = (world.file(), memcg(world, ROOT));
         let folios = read(world, file, 100, group);
         for id in &folios[..50] {
-            world.maps.activate(&world.env, &mut world.cpu, *id);
+            world.engine().activate(*id);
         }
         assert_eq!(world.maps.lru_size(group, LruList::ActiveFile), 50);
         assert_eq!(ask(world, group, "1G", tuning), Err(Errno::EAGAIN));
@@ -161,7 +163,7 @@ fn a_folio_used_through_file_descriptors_outlives_those_never_used() {
         let folios = read(world, file, 200, group);
         // Used five times: its counter is full, and it is marked as of a working set.
         for id in folios.iter().step_by(10) {
-            (0..5).for_each(|_| world.maps.mark_accessed(&world.env, &mut world.cpu, *id));
+            (0..5).for_each(|_| world.engine().mark_accessed(*id));
         }
         let got = reclaim(world, group, 100, None, tuning);
         assert!((100..=180).contains(&got), "{got}");
@@ -199,7 +201,7 @@ fn with_little_swap_left_files_alone_are_evicted() {
         let limits = Limits { slots, ..ROOM };
         let mut arena = Arena::new::<SmallX86>(&limits);
         let mut world: W<'_> = arena.world();
-        world.maps.set_lru_gen_caps(&world.env, &mut world.cpu, LruGenCaps::all());
+        world.engine().set_lru_gen_caps(LruGenCaps::all());
         let (mm, anon, group) = (world.process(), world.anon(), memcg(&mut world, ROOT));
         for index in 0..32 {
             map_one(&mut world, mm, anon, index, group);
@@ -217,7 +219,7 @@ fn a_mapped_folio_in_use_is_kept_as_long_as_it_is_used() {
         let (mm, file, group) = (world.process(), world.file(), memcg(world, ROOT));
         let folios: Vec<_> = (0..128).map(|n| map_one(world, mm, file, n, group)).collect();
         // What other cgroups' processes use would not count.
-        world.maps.set_memcg(&world.env, &mut world.cpu, mm, group);
+        world.engine().set_memcg(mm, group);
         world.touch(mm, 3);
         let got = reclaim(world, group, 32, None, tuning);
         assert!((32..64).contains(&got), "{got}");
@@ -237,7 +239,7 @@ fn a_mapped_folio_in_use_is_kept_as_long_as_it_is_used() {
 fn what_is_used_between_reclaims_outlives_what_is_not() {
     on_generations(|world, tuning| {
         let (mm, file, group) = (world.process(), world.file(), memcg(world, ROOT));
-        world.maps.set_memcg(&world.env, &mut world.cpu, mm, group);
+        world.engine().set_memcg(mm, group);
         for index in 0..128 {
             map_one(world, mm, file, index, group);
         }
@@ -317,7 +319,7 @@ fn reclaim_of_the_machine_visits_every_cgroup_in_turn() {
         }
         let mut got = 0;
         while got < 256 {
-            let nr = world.maps.try_to_free_pages(&world.env, &mut world.cpu, tuning);
+            let nr = world.tuned(tuning).try_to_free_pages();
             assert!(nr > 0, "after {got}");
             got += nr;
         }
@@ -337,7 +339,7 @@ fn the_background_stops_at_the_high_watermark() {
         }
         let free = world.env.free_pages() as u64;
         world.maps.set_high_watermark(free + 100);
-        assert!(world.maps.balance(&world.env, &mut world.cpu, tuning));
+        assert!(world.tuned(tuning).balance());
         let got = world.env.free_pages() as u64 - free;
         // It goes on to 64 pages above it, and a round may take 64 more than that.
         assert!((100..=100 + 64 + 64).contains(&got), "{got}");
@@ -356,7 +358,7 @@ fn what_a_minimum_protects_is_not_looked_at() {
         read(world, files[1], 100, open);
         world.maps.memcg(top).set_min(100);
         world.maps.memcg(kept).set_min(100);
-        while world.maps.try_to_free_pages(&world.env, &mut world.cpu, tuning) > 0 {}
+        while world.tuned(tuning).try_to_free_pages() > 0 {}
         assert_eq!((usage(world, kept), usage(world, open)), (100, 0));
         assert_eq!(ask(world, top, "1G", tuning), Err(Errno::EAGAIN));
         assert_eq!(counter(world, kept, Counter::PgscanFile), 0);
@@ -374,10 +376,10 @@ fn what_low_protects_is_taken_last_and_that_is_an_event() {
         world.maps.memcg(kept).set_low(100);
         // The first visit puts it off, in each pass over the cgroups.
         while usage(world, open) > 60 {
-            assert!(world.maps.try_to_free_pages(&world.env, &mut world.cpu, tuning) > 0);
+            assert!(world.tuned(tuning).try_to_free_pages() > 0);
         }
         assert_eq!(usage(world, kept), 100);
-        while world.maps.try_to_free_pages(&world.env, &mut world.cpu, tuning) > 0 {}
+        while world.tuned(tuning).try_to_free_pages() > 0 {}
         assert!(counter(world, kept, Counter::EventLow) > 0);
         assert_eq!((usage(world, kept), usage(world, open)), (0, 0));
     });
@@ -395,14 +397,14 @@ fn memory_in_use_is_kept_for_its_time_to_live() {
             world.env.ground.now_ms.store(now, Relaxed);
             let before = world.cpu.events.out_of_memory;
             world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
-            world.maps.balance(&world.env, &mut world.cpu, tuning);
+            world.tuned(tuning).balance();
             let said = world.cpu.events.out_of_memory - before;
             assert_eq!(said > 0, young, "at {now}");
         }
         world.maps.set_min_ttl_ms(0);
         let before = world.cpu.events.out_of_memory;
         world.env.ground.now_ms.store(0, Relaxed);
-        world.maps.balance(&world.env, &mut world.cpu, tuning);
+        world.tuned(tuning).balance();
         assert_eq!(world.cpu.events.out_of_memory, before, "0 is off");
     });
 }
@@ -415,7 +417,7 @@ fn a_signal_ends_what_user_space_asked_for() {
         world.env.ground.signal.store(true, Relaxed);
         let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-        let got = maps.try_to_free_mem_cgroup_pages(env, cpu, group, 256, options, tuning);
+        let got = maps.on(env, cpu, tuning).try_to_free_mem_cgroup_pages(group, 256, options);
         assert!(got > 0 && got < 256, "{got}: the round that was begun is finished");
     });
 }

@@ -1,13 +1,15 @@
 //! Which address spaces walks visit, and who opens a generation.
 
 use crate::mglru_walk::FILTERS;
-use crate::world::{Arena, World, aging, pages};
+use crate::world::{Arena, World, aging, pages, tuning};
 use pageout_paging::LockedTable;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::SmallX86;
 use pageout_paging::walk::TableFrames;
 use pageout_paging::young::Family;
-use pageout_reclaim::{CpuCtx, Limits, MappingId, MemcgBusy, MemcgId, MmId, NewVma, VmFlags};
+use pageout_reclaim::{
+    CpuCtx, Limits, MappingId, MemcgBusy, MemcgId, MmId, NewVma, Tuning, VmFlags,
+};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
@@ -70,7 +72,7 @@ fn a_child_is_found_once_it_is_whole() {
     // Its first entries cannot be copied while someone holds the lock of the parent's.
     let held = LockedTable::lock(env, table);
     let child = thread::scope(|scope| {
-        let fork = || maps.fork(env, &mut CpuCtx::new(), parent, root, Asid(1));
+        let fork = || maps.on(env, &mut CpuCtx::new(), tuning()).fork(parent, root, Asid(1));
         let forked = scope.spawn(fork);
         while tables.made() == made {
             thread::yield_now();
@@ -102,20 +104,20 @@ fn a_process_is_walked_for_the_cgroup_it_is_in() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: Small<'_> = arena.world();
     world.use_generations();
-    let memcg = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let memcg = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let [mm, other] = [0; 2].map(|_| process(&mut world));
     assert_eq!(walked(&mut world, memcg, 3, true, &[mm, other]), [false; 2]);
-    world.maps.set_memcg(&world.env, &mut world.cpu, mm, memcg);
+    world.engine().set_memcg(mm, memcg);
     assert_eq!(walked(&mut world, memcg, 4, false, &[mm, other]), [true, false], "it joined");
     assert_eq!(walked(&mut world, MemcgId::ROOT, 3, true, &[mm, other]), [false, true]);
     let child = world.fork(mm);
     assert_eq!(world.maps.mm(child).memcg(), memcg);
     assert_eq!(walked(&mut world, memcg, 5, false, &[mm, child]), [false, true]);
-    let removed = world.maps.remove_memcg(&world.env, &mut world.cpu, memcg);
+    let removed = world.engine().remove_memcg(memcg);
     assert_eq!(removed, Err(MemcgBusy::HasProcesses));
     world.exit(child);
-    world.maps.set_memcg(&world.env, &mut world.cpu, mm, MemcgId::ROOT);
-    world.maps.remove_memcg(&world.env, &mut world.cpu, memcg).expect("it is empty");
+    world.engine().set_memcg(mm, MemcgId::ROOT);
+    world.engine().remove_memcg(memcg).expect("it is empty");
     assert_eq!(walked(&mut world, MemcgId::ROOT, 4, false, &[mm, other]), [true, false]);
 }
 
@@ -125,9 +127,9 @@ fn filters_of_a_removed_cgroup_serve_another() {
     let mut world: Small<'_> = arena.world();
     world.use_generations();
     for _ in 0..3 {
-        let memcg = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+        let memcg = world.engine().add_memcg(MemcgId::ROOT).expect("room");
         let (mm, file) = (process(&mut world), MappingId(0));
-        world.maps.set_memcg(&world.env, &mut world.cpu, mm, memcg);
+        world.engine().set_memcg(mm, memcg);
         let vma = world.vma(mm, 64..66, VmFlags::READ, file, 0);
         let folio = world.folio(file, 1, 0);
         world.map(vma, folio);
@@ -141,7 +143,7 @@ fn filters_of_a_removed_cgroup_serve_another() {
         assert_eq!(found, [2, 2, 2]);
         world.zap(vma, folio);
         world.exit(mm);
-        world.maps.remove_memcg(&world.env, &mut world.cpu, memcg).expect("it is empty");
+        world.engine().remove_memcg(memcg).expect("it is empty");
     }
 }
 
@@ -162,7 +164,12 @@ fn walks_at_once_share_an_iteration_and_one_opens_the_generation() {
                 for seq in 3..3 + SEQS {
                     mms.iter().for_each(|mm| maps.lru_gen_use_mm(*mm));
                     let aging = aging(Family::Line);
-                    if maps.try_to_inc_max_seq(env, cpu, MemcgId::ROOT, seq, 60, true, aging) {
+                    if maps.on(env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
+                        MemcgId::ROOT,
+                        seq,
+                        60,
+                        true,
+                    ) {
                         opened.fetch_add(1, Relaxed);
                     }
                     // Whoever came late waits for the others: generations are opened in order.
@@ -194,7 +201,12 @@ fn a_process_ends_only_after_walks_have_left_it() {
             let mut seq = 3;
             while stop.load(Relaxed) == 0 {
                 let aging = aging(Family::Line);
-                assert!(maps.try_to_inc_max_seq(env, cpu, MemcgId::ROOT, seq, 60, true, aging));
+                assert!(maps.on(env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
+                    MemcgId::ROOT,
+                    seq,
+                    60,
+                    true
+                ));
                 seq += 1;
             }
         });
@@ -202,12 +214,12 @@ fn a_process_ends_only_after_walks_have_left_it() {
             let mut supply = *tables;
             let root = supply.take().expect("a table");
             let asid = Asid(round % 8);
-            let mm = maps.add_mm(env, cpu, root, asid).expect("room");
+            let mm = maps.on(env, cpu, tuning()).add_mm(root, asid).expect("room");
             let range = pages::<SmallX86>(0..4);
             let flags = VmFlags::READ;
             let new = NewVma { mm, range, flags, mapping: file, pgoff: 0 };
-            maps.mmap(env, cpu, &new).expect("room");
-            maps.exit_mm(env, cpu, mm);
+            maps.on(env, cpu, tuning()).mmap(&new).expect("room");
+            maps.on(env, cpu, tuning()).exit_mm(mm);
             supply.give_back(root);
         }
         stop.store(1, Relaxed);

@@ -7,7 +7,7 @@ use pageout_paging::pte::SmallX86;
 use pageout_paging::{Rules, Sound};
 use pageout_reclaim::mglru::{LruGenCaps, MAX_NR_GENS, MAX_NR_ZONES};
 use pageout_reclaim::{
-    Agent, CpuCtx, FolioFlags, FolioId, LruFlags, LruList, Maps, MemcgId, ReclaimOptions, cache,
+    Agent, CpuCtx, FolioFlags, FolioId, LruFlags, LruList, Maps, MemcgId, ReclaimOptions,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -76,10 +76,10 @@ fn pinned(world: &mut World<'_, SmallX86>, index: u64) -> FolioId {
     let file = pageout_reclaim::MappingId(0);
     let id = world.folio(file, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.charge(env, cpu, id, ROOT, tuning()).expect("no limit");
-    cache::add(maps, env, cpu, id).expect("nothing there");
+    maps.on(env, cpu, tuning()).charge(id, ROOT).expect("no limit");
+    maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing there");
     world.flag(id, FolioFlags::UPTODATE);
-    world.maps.lru_add(&world.env, &mut world.cpu, id);
+    world.engine().lru_add(id);
     id
 }
 
@@ -124,12 +124,13 @@ fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
         scope.spawn(|| {
             wait_for(&stand.isolated);
             let _moved = AtTheEnd(&stand.moved);
-            maps.set_lru_gen_caps(&Ruled::<_, R>::with(env, &in_switch), &mut CpuCtx::new(), to);
+            let ground = Ruled::<_, R>::with(env, &in_switch);
+            maps.on(&ground, &mut CpuCtx::new(), tuning()).set_lru_gen_caps(to);
         });
         let _ends = [AtTheEnd(&stand.isolated), AtTheEnd(&stand.reclaimed)];
         let options = ReclaimOptions { may_swap: false, swappiness: None, agent: Agent::Direct };
         let ground = Ruled::<_, R>::with(env, &in_reclaim);
-        let freed = maps.try_to_free_mem_cgroup_pages(&ground, cpu, ROOT, 32, options, tuning());
+        let freed = maps.on(&ground, cpu, tuning()).try_to_free_mem_cgroup_pages(ROOT, 32, options);
         assert_eq!(freed, 0, "all are referred to");
         assert!(is(&stand.moved), "reclaim had isolated folios, and they were switched meanwhile");
     });

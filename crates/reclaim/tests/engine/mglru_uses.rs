@@ -6,20 +6,20 @@ use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Access, Counter, Fault, FolioFlags, FolioId, FolioRef, LruList, MappingKind, MemcgId, Recency,
-    Referenced, Refs, VmFlags, cache, handle_fault, lru_gen_check_references,
+    Referenced, Refs, VmFlags, lru_gen_check_references,
 };
 
 const ROOT: MemcgId = MemcgId::ROOT;
 
 fn switch(world: &mut World<'_, SmallX86>, caps: LruGenCaps) {
-    world.maps.set_lru_gen_caps(&world.env, &mut world.cpu, caps);
+    world.engine().set_lru_gen_caps(caps);
 }
 
 fn listed(world: &mut World<'_, SmallX86>, kind: MappingKind) -> FolioId {
     let mapping = world.mapping(kind);
     let id = world.folio(mapping, 1, 0);
-    world.maps.charge(&world.env, &mut world.cpu, id, ROOT, tuning()).expect("no limit");
-    world.maps.lru_add(&world.env, &mut world.cpu, id);
+    world.engine().charge(id, ROOT).expect("no limit");
+    world.engine().lru_add(id);
     id
 }
 
@@ -47,7 +47,7 @@ fn a_new_folio_joins_where_its_type_and_marks_say() {
         if mlocked {
             world.flag(id, FolioFlags::MLOCKED);
         }
-        world.maps.lru_add(&world.env, &mut world.cpu, id);
+        world.engine().lru_add(id);
         assert_eq!(place(&world, id), wanted, "{kind:?} {mlocked}");
     }
 }
@@ -60,7 +60,7 @@ fn uses_through_file_descriptors_are_counted_where_the_folio_is() {
     let id = listed(&mut world, MappingKind::File);
     for uses in [1, 2, 3, 4, 4, 4] {
         let full = world.maps.folio(id).recency().refs() == 4;
-        world.maps.mark_accessed(&world.env, &mut world.cpu, id);
+        world.engine().mark_accessed(id);
         let recency = world.maps.folio(id).recency();
         assert_eq!(recency.refs(), uses);
         assert_eq!(recency.contains(Recency::WORKINGSET), full, "the fifth makes it one of a set");
@@ -76,22 +76,22 @@ fn activating_and_deactivating_move_between_generations() {
     switch(&mut world, LruGenCaps::all());
     let id = listed(&mut world, MappingKind::File);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    assert!(maps.activate(env, cpu, id));
+    assert!(maps.on(env, cpu, tuning()).activate(id));
     assert_eq!(place(&world, id), (Some(2), LruList::ActiveFile));
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.folio(id).note_use(Recency::WORKINGSET, Recency::NONE);
-    assert!(maps.activate(env, cpu, id), "as often as it is asked for");
+    assert!(maps.on(env, cpu, tuning()).activate(id), "as often as it is asked for");
     assert_eq!(place(&world, id), (Some(3), LruList::ActiveFile), "the youngest for one of a set");
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.mark_accessed(env, cpu, id);
-    maps.mark_accessed(env, cpu, id);
-    assert!(maps.deactivate(env, cpu, id));
+    maps.on(env, cpu, tuning()).mark_accessed(id);
+    maps.on(env, cpu, tuning()).mark_accessed(id);
+    assert!(maps.on(env, cpu, tuning()).deactivate(id));
     let recency = maps.folio(id).recency();
     assert_eq!((recency.refs(), recency.contains(Recency::WORKINGSET)), (0, false));
     assert_eq!(place(&world, id), (Some(0), LruList::InactiveFile));
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.mark_accessed(env, cpu, id);
-    assert!(!maps.deactivate(env, cpu, id), "it is where eviction takes it first");
+    maps.on(env, cpu, tuning()).mark_accessed(id);
+    assert!(!maps.on(env, cpu, tuning()).deactivate(id), "it is where eviction takes it first");
     assert_eq!(maps.folio(id).recency().refs(), 0, "but its uses are forgotten");
     let counted =
         [Counter::Pgactivate, Counter::Pgdeactivate].map(|c| maps.memcg(ROOT).vmstat().get(c));
@@ -104,9 +104,9 @@ fn a_folio_given_up_lazily_joins_the_generations_of_files() {
     let mut world = arena.world::<SmallX86>();
     switch(&mut world, LruGenCaps::all());
     let id = listed(&mut world, MappingKind::Anon);
-    world.maps.mark_accessed(&world.env, &mut world.cpu, id);
+    world.engine().mark_accessed(id);
     let guard = world.maps.folio(id).try_lock().expect("no one else");
-    assert!(world.maps.lazyfree(&world.env, &mut world.cpu, &guard, id));
+    assert!(world.engine().lazyfree(&guard, id));
     drop(guard);
     assert_eq!(place(&world, id), (Some(1), LruList::InactiveFile), "its use is not forgotten");
     assert_eq!(world.maps.folio(id).recency().refs(), 1, "as in kernels");
@@ -130,16 +130,19 @@ fn what_a_fault_brings_in_was_used_if_the_mapping_says_something() {
         let (mm, file) = (world.process(), world.file());
         world.vma(mm, 0..4, VmFlags::READ | flags, file, 0);
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-        let fault = handle_fault(maps, env, cpu, mm, page::<SmallX86>(1), Access::Read, tuning());
+        let fault = maps.on(env, cpu, tuning()).handle_fault(mm, page::<SmallX86>(1), Access::Read);
         assert!(matches!(fault, Fault::Done(_)), "{fault:?}");
-        let id = cache::find(maps, env, cpu, file, 1).expect("the fault brought it in");
-        maps.release(env, cpu, id, 1);
+        let id = maps
+            .on(env, cpu, tuning())
+            .filemap_get_folio(file, 1)
+            .expect("the fault brought it in");
+        maps.on(env, cpu, tuning()).release(id, 1);
         let recency = maps.folio(id).recency();
         let found = (recency.generation(), recency.contains(Recency::REFERENCED));
         assert_eq!(found, (generation, used), "{caps:?} {flags:?}");
         // The fault is over: what is read in for someone else was not used.
         let other = world.folio(file, 0, 64);
-        world.maps.lru_add(&world.env, &mut world.cpu, other);
+        world.engine().lru_add(other);
         let recency = world.maps.folio(other).recency();
         assert_eq!(recency.generation(), generation.map(|_| 0));
         assert!(!recency.contains(Recency::REFERENCED));
@@ -183,7 +186,7 @@ fn the_first_sighting_marks_and_the_next_activates() {
                 let file = world.file();
                 let id = world.folio(file, 0, 0);
                 world.flag(id, flags);
-                (0..refs).for_each(|_| world.maps.mark_accessed(&world.env, &mut world.cpu, id));
+                (0..refs).for_each(|_| world.engine().mark_accessed(id));
                 let folio = world.maps.folio(id);
                 assert!(!folio.recency().contains(workingset));
                 folio.note_use(if set { workingset } else { Recency::NONE }, Recency::NONE);

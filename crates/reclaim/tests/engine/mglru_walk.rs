@@ -2,13 +2,15 @@
 
 use crate::env::FIRST_TABLE;
 use crate::formats::on_every_format;
-use crate::world::{Arena, LIMITS, World, aging};
+use crate::world::{Arena, LIMITS, World, aging, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
 use pageout_paging::walk::pmd_table;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Pfn, Table};
 use pageout_reclaim::mglru::{LruGenCaps, MmStats};
-use pageout_reclaim::{FolioId, Limits, Lock, LruList, MappingId, MemcgId, MmId, Recency, VmFlags};
+use pageout_reclaim::{
+    FolioId, Limits, Lock, LruList, MappingId, MemcgId, MmId, Recency, Tuning, VmFlags,
+};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -22,7 +24,7 @@ impl<F: Format> World<'_, F> {
     }
 
     pub(crate) fn set_caps(&mut self, caps: LruGenCaps) {
-        self.maps.set_lru_gen_caps(&self.env, &mut self.cpu, caps);
+        self.engine().set_lru_gen_caps(caps);
     }
 
     /// Ages a cgroup from generation `seq` on; whether that opened one.
@@ -34,8 +36,8 @@ impl<F: Format> World<'_, F> {
         force: bool,
         family: Family,
     ) -> bool {
-        let (env, cpu) = (&self.env, &mut self.cpu);
-        self.maps.try_to_inc_max_seq(env, cpu, memcg, seq, swappiness, force, aging(family))
+        self.tuned(Tuning { aging: aging(family), ..tuning() })
+            .try_to_inc_max_seq(memcg, seq, swappiness, force)
     }
 
     /// Ages the root cgroup, by what ran alone: what the walk counted.
@@ -54,7 +56,7 @@ impl<F: Format> World<'_, F> {
     /// A folio on the list of the oldest generation.
     pub(crate) fn listed(&mut self, mapping: MappingId, order: u8, index: u64) -> FolioId {
         let folio = self.folio(mapping, order, index);
-        self.maps.lru_add(&self.env, &mut self.cpu, folio);
+        self.engine().lru_add(folio);
         folio
     }
 
@@ -228,16 +230,15 @@ fn only_folios_in_the_cgroups_generations_are_asked() {
     let mut arena = Arena::new::<SmallX86>(&FILTERS);
     let mut world = arena.world::<SmallX86>();
     world.use_generations();
-    let memcg = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let memcg = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let (mm, file) = (world.process(), world.file());
-    world.maps.set_memcg(&world.env, &mut world.cpu, mm, memcg);
+    world.engine().set_memcg(mm, memcg);
     let vma = world.vma(mm, 0..3, VmFlags::READ, file, 0);
     let [ours, theirs, isolated] = [0, 1, 2].map(|index| world.folio(file, 0, index));
     for (folio, to) in [(ours, memcg), (theirs, MemcgId::ROOT), (isolated, memcg)] {
-        let (env, cpu, tuning) = (&world.env, &mut world.cpu, crate::world::tuning());
-        world.maps.charge(env, cpu, folio, to, tuning).expect("no limit");
+        world.engine().charge(folio, to).expect("no limit");
         if folio != isolated {
-            world.maps.lru_add(env, cpu, folio);
+            world.engine().lru_add(folio);
         }
         world.map(vma, folio);
     }
@@ -517,7 +518,7 @@ fn lazily_freed_memory_written_again_is_dirty() {
     let (mm, anon) = (world.process(), world.anon());
     let folio = world.mapped(mm, anon, 0, 0..1)[0];
     let guard = world.maps.folio(folio).try_lock().expect("no one holds it");
-    assert!(world.maps.lazyfree(&world.env, &mut world.cpu, &guard, folio));
+    assert!(world.engine().lazyfree(&guard, folio));
     drop(guard);
     world.change(mm, 0, |pte| SmallX86::mkdirty(SmallX86::mkyoung(pte)));
     world.age(3, Family::Batched);

@@ -9,7 +9,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Env, Format, Order, Pfn, Pte};
 use pageout_reclaim::{
     Advice, Counter, FolioFlags, FolioId, Frames, LruFlags, LruList, MemcgId, Migrated, MmId,
-    Recency, Targets, Unmapping, VmFlags, cache,
+    Recency, Targets, Tuning, Unmapping, VmFlags,
 };
 use std::ops::Range;
 
@@ -29,7 +29,10 @@ impl<W: Frames> Targets for Anywhere<'_, W> {
 /// Moves what is in a range of frames.
 fn migrate<F: Format>(world: &mut World<'_, F>, range: Range<Pfn>, how: Unmapping) -> Migrated {
     let (env, cpu) = (&world.env, &mut world.cpu);
-    world.maps.migrate_range(env, cpu, range, &mut Anywhere(env), how)
+    world
+        .maps
+        .on(env, cpu, Tuning { unmapping: how, ..tuning() })
+        .migrate_range(range, &mut Anywhere(env))
 }
 
 /// Moves one folio, and looks at where it was.
@@ -125,9 +128,9 @@ fn entries_keep_young_dirty_and_writable<F: Format>(_: Family) {
 /// Puts a folio of a file in its index and on a list, and gives up who made it.
 fn list<F: Format>(world: &mut World<'_, F>, folio: FolioId) {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    cache::add(maps, env, cpu, folio).expect("nothing is there");
-    maps.lru_add(env, cpu, folio);
-    maps.release(env, cpu, folio, 1);
+    maps.on(env, cpu, tuning()).filemap_add_folio(folio).expect("nothing is there");
+    maps.on(env, cpu, tuning()).lru_add(folio);
+    maps.on(env, cpu, tuning()).release(folio, 1);
 }
 
 fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: Family) {
@@ -140,14 +143,14 @@ fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: Family) {
         let folio = world.folio_at(mm, 1);
         let before = states(&world, mm, 0..8);
         let (maps, env) = (&world.maps, &world.env);
-        let held = cache::find(maps, env, &mut world.cpu, file, 0);
+        let held = maps.on(env, &mut world.cpu, tuning()).filemap_get_folio(file, 0);
         assert_eq!(held, Some(folio));
         let used = env.free_pages();
         let stays = Migrated { moved: 0, failed: 4 };
         assert_eq!(move_one(&mut world, folio, how), stays);
         assert_eq!(states(&world, mm, 0..8), before);
         assert_eq!(world.env.free_pages(), used, "the target is given back");
-        world.maps.release(&world.env, &mut world.cpu, folio, 1);
+        world.engine().release(folio, 1);
         assert_eq!(move_one(&mut world, folio, how), moved(4));
         let guard = world.maps.folio(folio).try_lock().expect("free");
         assert_eq!(move_one(&mut world, folio, how), stays);
@@ -191,11 +194,11 @@ fn what_is_known_of_use_goes_along<F: Format>(_: Family) {
         let lists = [LruList::ActiveFile, LruList::InactiveFile, LruList::Unevictable];
         (0..3).for_each(|number| _ = world.load(0, mm, number));
         let folios = [0, 1, 2].map(|number| world.folio_at(mm, number));
-        world.maps.activate(&world.env, &mut world.cpu, folios[0]);
+        world.engine().activate(folios[0]);
         world.maps.folio(folios[1]).note_use(Recency::REFERENCED, Recency::NONE);
         world.flag(folios[2], FolioFlags::MLOCKED);
         let locked = crate::world::pages::<F>(2..3);
-        world.maps.mlock(&world.env, &mut world.cpu, mm, &locked).expect("a good range");
+        world.engine().mlock(mm, &locked).expect("a good range");
         for (folio, list) in folios.into_iter().zip(lists) {
             let before = world.maps.folio(folio).recency();
             assert_eq!(move_one(&mut world, folio, how), moved(1));

@@ -5,7 +5,7 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
     Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruList, MappingId, MemcgId,
-    OutOfMemory, ReclaimOptions, cache,
+    OutOfMemory, ReclaimOptions,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -19,7 +19,7 @@ const DIRECT: ReclaimOptions =
     ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
 
 fn memcg(world: &mut W<'_>, parent: MemcgId) -> MemcgId {
-    world.maps.add_memcg(&world.env, &mut world.cpu, parent).expect("room")
+    world.engine().add_memcg(parent).expect("room")
 }
 
 /// Reads one page of a file in, as a fault would.
@@ -31,18 +31,20 @@ fn try_read(
 ) -> Result<FolioId, OutOfMemory> {
     let id = world.folio(file, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    if let Err(full) = maps.charge(env, cpu, id, memcg, tuning()) {
-        maps.release(env, cpu, id, 1);
+    if let Err(full) = maps.on(env, cpu, tuning()).charge(id, memcg) {
+        maps.on(env, cpu, tuning()).release(id, 1);
         return Err(full);
     }
     let guard = maps.folio(id).try_lock().expect("no one else knows it");
-    if let Some(shadow) = cache::add(maps, env, cpu, id).expect("nothing is there") {
-        maps.workingset_refault(cpu, id, shadow);
+    if let Some(shadow) =
+        maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there")
+    {
+        maps.on(&world.env, cpu, tuning()).workingset_refault(id, shadow);
     }
     guard.set(FolioFlags::UPTODATE);
     drop(guard);
-    maps.lru_add(env, cpu, id);
-    maps.release(env, cpu, id, 1);
+    maps.on(env, cpu, tuning()).lru_add(id);
+    maps.on(env, cpu, tuning()).release(id, 1);
     Ok(id)
 }
 
@@ -54,17 +56,17 @@ fn read(world: &mut W<'_>, file: MappingId, pages: u64, memcg: MemcgId) {
 
 fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let found = cache::find(maps, env, cpu, file, index);
-    found.inspect(|id| maps.release(env, cpu, *id, 1)).is_some()
+    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index);
+    found.inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1)).is_some()
 }
 
 fn reclaim(world: &mut W<'_>, memcg: MemcgId, pages: u64) -> u64 {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.try_to_free_mem_cgroup_pages(env, cpu, memcg, pages, DIRECT, tuning())
+    maps.on(env, cpu, tuning()).try_to_free_mem_cgroup_pages(memcg, pages, DIRECT)
 }
 
 fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str) -> Result<u64, Errno> {
-    world.maps.memory_reclaim(&world.env, &mut world.cpu, memcg, text, tuning())
+    world.engine().memory_reclaim(memcg, text)
 }
 
 fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
@@ -72,7 +74,7 @@ fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
 }
 
 fn counter(world: &mut W<'_>, memcg: MemcgId, counter: Counter) -> u64 {
-    world.maps.counter(&world.env, &mut world.cpu, memcg, counter)
+    world.engine().counter(memcg, counter)
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn a_request_that_cannot_be_read_changes_nothing() {
     read(&mut world, file, 100, group);
     let state = |world: &mut W<'_>| {
         let mut text = String::new();
-        let done = world.maps.memory_stat(&world.env, &mut world.cpu, group, &mut text);
+        let done = world.engine().memory_stat(group, &mut text);
         done.expect("a string takes all");
         (text, world.maps.lru_folios(group, LruList::InactiveFile).collect::<Vec<_>>())
     };
@@ -179,7 +181,7 @@ fn a_charge_that_reclaim_cannot_help_fails_and_charges_nothing() {
     read(&mut world, file, 8, group);
     for index in 0..8 {
         // Whoever found a page keeps it.
-        let found = cache::find(&world.maps, &world.env, &mut world.cpu, file, index);
+        let found = world.engine().filemap_get_folio(file, index);
         assert!(found.is_some());
     }
     let free = world.env.free_pages();
@@ -267,17 +269,17 @@ fn the_background_stops_at_the_high_watermark() {
     let file = world.file();
     read(&mut world, file, 500, MemcgId::ROOT);
     let free = world.env.free_pages() as u64;
-    assert!(world.maps.balance(&world.env, &mut world.cpu, tuning()), "no watermark is met");
+    assert!(world.engine().balance(), "no watermark is met");
     assert_eq!(world.env.free_pages() as u64, free);
     world.maps.set_high_watermark(free + 100);
-    assert!(world.maps.balance(&world.env, &mut world.cpu, tuning()));
+    assert!(world.engine().balance());
     let got = world.env.free_pages() as u64 - free;
     assert!(got >= 100, "{got}");
     assert_eq!(counter(&mut world, MemcgId::ROOT, Counter::PgstealKswapd), got);
     assert_eq!(counter(&mut world, MemcgId::ROOT, Counter::Pageoutrun), 2);
     world.maps.set_high_watermark(ROOM.frames as u64 + 1);
     let free = world.env.free_pages();
-    assert!(!world.maps.balance(&world.env, &mut world.cpu, tuning()), "not to be had");
+    assert!(!world.engine().balance(), "not to be had");
     assert!(world.env.free_pages() > free + 200, "but most of what there is was taken");
 }
 
@@ -290,7 +292,7 @@ fn what_comes_back_soon_is_active_and_what_comes_late_is_not() {
     // 100 active pages: so much later may an evicted page come back.
     for index in 0..100 {
         let id = try_read(&mut world, busy, index, group).expect("room");
-        world.maps.activate(&world.env, &mut world.cpu, id);
+        world.engine().activate(id);
     }
     read(&mut world, file, 300, group);
     let evicted = ask(&mut world, group, "800K").expect("enough is there");

@@ -145,7 +145,7 @@ fn userfaultfd_is_told_of_stores<F: Format>(_: Family) {
         world.anon_at(mm, 0..8, order);
         world.fill(mm, 0..8, 10);
         let range = pages::<F>(start..end);
-        let on = world.maps.set_uffd_wp(&world.env, &mut world.cpu, mm, &range, true);
+        let on = world.engine().set_uffd_wp(mm, &range, true);
         assert_eq!(on, Ok(()));
         for number in 0..8 {
             let part = (start..end).contains(&number);
@@ -153,7 +153,7 @@ fn userfaultfd_is_told_of_stores<F: Format>(_: Family) {
             assert_eq!(world.store(0, mm, number, 20 + number), expected);
         }
         world.holds(mm, start..end, 10);
-        let off = world.maps.set_uffd_wp(&world.env, &mut world.cpu, mm, &range, false);
+        let off = world.engine().set_uffd_wp(mm, &range, false);
         assert_eq!(off, Ok(()));
         world.fill(mm, 0..8, 30);
         world.holds(mm, 0..8, 30);

@@ -221,8 +221,7 @@ fn reclaim_tells_the_secondary_once_of_a_folio<F: Format>(_: Family) {
         world.secondary(mm).asked();
         let unmapping = Unmapping { by, ..tuning().unmapping };
         let tuning = Tuning { unmapping, ..tuning() };
-        let (env, cpu) = (&world.env, &mut world.cpu);
-        let done = world.maps.madvise(env, cpu, mm, &pages::<F>(0..4), Advice::PageOut, tuning);
+        let done = world.tuned(tuning).madvise(mm, &pages::<F>(0..4), Advice::PageOut);
         assert_eq!(done, Ok(()));
         let asked = world.secondary(mm).asked();
         let told: Vec<_> =

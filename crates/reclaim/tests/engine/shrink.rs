@@ -9,7 +9,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Pfn};
 use pageout_reclaim::{
     Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId, MemcgId,
-    MmId, Place, Recency, ReclaimOptions, SwapSlot, Tuning, Unmapping, VmFlags, cache, swap,
+    MmId, Place, Recency, ReclaimOptions, SwapSlot, Tuning, Unmapping, VmFlags,
 };
 
 const ROOT: MemcgId = MemcgId::ROOT;
@@ -31,25 +31,22 @@ fn resident<F: Format>(
     index: u64,
 ) -> FolioId {
     let id = world.folio(mapping, order, index);
-    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let tuning = tuning(Family::Batched, DEFERRED);
-    maps.charge(env, cpu, id, ROOT, tuning).expect("no limit");
+    world.engine().charge(id, ROOT).expect("no limit");
     if !world.maps.folio(id).flags().contains(FolioFlags::ANON) {
-        cache::add(maps, env, cpu, id).expect("nothing there");
+        world.engine().filemap_add_folio(id).expect("nothing there");
     }
     world.flag(id, FolioFlags::UPTODATE);
-    world.maps.lru_add(&world.env, &mut world.cpu, id);
+    world.engine().lru_add(id);
     let vma = world.vma(mm, index..index + (1 << order), READ_WRITE, mapping, index);
     world.map(vma, id);
-    world.maps.release(&world.env, &mut world.cpu, id, 1);
+    world.engine().release(id, 1);
     id
 }
 
 /// Asks for everything once.
 fn reclaim<F: Format>(world: &mut World<'_, F>, tuning: Tuning) -> u64 {
     let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
-    let (env, cpu) = (&world.env, &mut world.cpu);
-    let nr = world.maps.try_to_free_mem_cgroup_pages(env, cpu, ROOT, 4096, options, tuning);
+    let nr = world.tuned(tuning).try_to_free_mem_cgroup_pages(ROOT, 4096, options);
     assert_eq!(world.maps.dropped_gathers(), 0);
     nr
 }
@@ -76,7 +73,7 @@ fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(family: Family) 
         // Back again: a shadow for each.
         for k in 0..10 {
             let id = world.folio(file, 2, 4 * k);
-            let added = cache::add(&world.maps, &world.env, &mut world.cpu, id);
+            let added = world.engine().filemap_add_folio(id);
             assert!(added.expect("nothing there").is_some());
         }
     }
@@ -123,8 +120,7 @@ fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(family:
     // The background meets it again while it is being written out.
     world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
     for _ in 0..4 {
-        let (env, cpu) = (&world.env, &mut world.cpu);
-        assert!(!world.maps.balance(env, cpu, tuning(family, DEFERRED)));
+        assert!(!world.tuned(tuning(family, DEFERRED)).balance());
     }
     let vmstat = world.maps.memcg(ROOT).vmstat();
     assert!(vmstat.get(Counter::PgscanKswapd) > 0, "it was met");
@@ -171,7 +167,7 @@ fn anonymous_memory_is_written_then_freed<F: Format>(family: Family) {
         for (slot, content) in slots(&world, mm, 4).into_iter().zip(100..) {
             assert_eq!(world.env.ground.stored(Place::Swap(slot)), content);
             assert_eq!(world.maps.slot_entries(slot), 1);
-            assert_eq!(swap::find(&world.maps, &world.env, &mut world.cpu, slot), None);
+            assert_eq!(world.engine().swap_cache_get_folio(slot), None);
         }
         assert_eq!(world.maps.free_slots(), 60);
         assert!(!world.env.ground.wrote_too_early(), "flushed before the write began");
@@ -219,12 +215,11 @@ fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(family
         let id = resident(&mut world, mm, anon, 2, 0);
         {
             let guard = world.maps.folio(id).try_lock().expect("free");
-            assert!(world.maps.lazyfree(&world.env, &mut world.cpu, &guard, id));
+            assert!(world.engine().lazyfree(&guard, id));
         }
         if dirty {
             world.change(mm, 3, F::mkdirty);
-            let (env, cpu) = (&world.env, &mut world.cpu);
-            world.maps.try_to_free_pages(env, cpu, tuning(family, how));
+            world.tuned(tuning(family, how)).try_to_free_pages();
             // Backed by swap again: what was written since is not lost.
             let swapped = world.env.ground.transfers().len() == 1;
             assert!(swapped || world.flags(id).contains(FolioFlags::SWAPBACKED));
@@ -244,13 +239,13 @@ fn a_folio_someone_holds_stays_in_its_index<F: Format>(family: Family) {
         let mut world = arena.world::<F>();
         let (mm, file) = (world.process(), world.file());
         let id = resident(&mut world, mm, file, 2, 0);
-        let held = cache::find(&world.maps, &world.env, &mut world.cpu, file, 3);
+        let held = world.engine().filemap_get_folio(file, 3);
         assert_eq!(held, Some(id));
         assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
         assert_eq!(world.maps.folio(id).refs(), 2);
-        world.maps.release(&world.env, &mut world.cpu, id, 1);
+        world.engine().release(id, 1);
         assert_eq!(reclaim(&mut world, tuning(family, how)), 4);
-        assert_eq!(cache::find(&world.maps, &world.env, &mut world.cpu, file, 3), None);
+        assert_eq!(world.engine().filemap_get_folio(file, 3), None);
     }
 }
 

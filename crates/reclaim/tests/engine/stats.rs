@@ -11,29 +11,29 @@ fn memory_stat_has_the_kernels_lines() {
     let mut arena = Arena::new::<Arm64_4K>(&ROOM);
     let mut world: World<'_, Arm64_4K> = arena.world();
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let parent = maps.add_memcg(env, cpu, MemcgId::ROOT).expect("room");
-    let child = maps.add_memcg(env, cpu, parent).expect("room");
+    let parent = maps.on(env, cpu, tuning()).add_memcg(MemcgId::ROOT).expect("room");
+    let child = maps.on(env, cpu, tuning()).add_memcg(parent).expect("room");
     let file = world.mapping(MappingKind::File);
     let anon = world.mapping(MappingKind::Anon);
     let made = [(file, 4, parent), (file, 0, child), (anon, 2, child), (anon, 0, MemcgId::ROOT)];
     for (index, (mapping, order, memcg)) in made.into_iter().enumerate() {
         let id = world.folio(mapping, order, 16 * index as u64);
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-        maps.charge(env, cpu, id, memcg, tuning()).expect("no limits");
-        maps.lru_add(env, cpu, id);
+        maps.on(env, cpu, tuning()).charge(id, memcg).expect("no limits");
+        maps.on(env, cpu, tuning()).lru_add(id);
         if order == 4 {
-            maps.activate(env, cpu, id);
+            maps.on(env, cpu, tuning()).activate(id);
         }
     }
     let mut text = String::new();
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.memory_stat(env, cpu, parent, &mut text).expect("a String takes anything");
+    maps.on(env, cpu, tuning()).memory_stat(parent, &mut text).expect("a String takes anything");
     assert_eq!(text, MEMORY_STAT);
     text.clear();
-    maps.memory_events(env, cpu, parent, &mut text).expect("a String takes anything");
+    maps.on(env, cpu, tuning()).memory_events(parent, &mut text).expect("a String takes anything");
     assert_eq!(text, "low 0\nmax 0\noom 0\n");
     text.clear();
-    maps.vmstat(env, cpu, &mut text).expect("a String takes anything");
+    maps.on(env, cpu, tuning()).vmstat(&mut text).expect("a String takes anything");
     assert_eq!(text, VMSTAT);
 }
 

@@ -5,7 +5,7 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Pfn;
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
-    Counter, Errno, FolioFlags, Frames, Limits, LruList, MappingId, MemcgId, MmId, VmFlags, cache,
+    Counter, Errno, FolioFlags, Frames, Limits, LruList, MappingId, MemcgId, MmId, VmFlags,
 };
 
 type W<'a> = World<'a, SmallX86>;
@@ -24,7 +24,7 @@ struct Both<'a> {
 
 fn both(arena: &mut Arena, pages: u64) -> Both<'_> {
     let mut world: W<'_> = arena.world();
-    let group = world.maps.add_memcg(&world.env, &mut world.cpu, MemcgId::ROOT).expect("room");
+    let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let file = world.file();
     let mapping = world.anon();
     let mut anon = vec![];
@@ -47,22 +47,22 @@ fn both(arena: &mut Arena, pages: u64) -> Both<'_> {
 /// Charges and lists a new folio, and caches one of a file.
 fn enlist(world: &mut W<'_>, group: MemcgId, id: pageout_reclaim::FolioId, file: bool) {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.charge(env, cpu, id, group, tuning()).expect("no limit");
+    maps.on(env, cpu, tuning()).charge(id, group).expect("no limit");
     let guard = maps.folio(id).try_lock().expect("no one else knows it");
     guard.set(FolioFlags::UPTODATE);
     if file {
-        let shadow = cache::add(maps, env, cpu, id).expect("nothing is there");
+        let shadow = maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there");
         assert_eq!(shadow, None);
     }
     drop(guard);
-    maps.lru_add(env, cpu, id);
-    maps.release(env, cpu, id, 1);
+    maps.on(env, cpu, tuning()).lru_add(id);
+    maps.on(env, cpu, tuning()).release(id, 1);
 }
 
 impl Both<'_> {
     fn ask(&mut self, text: &str) -> Result<u64, Errno> {
         let world = &mut self.world;
-        world.maps.memory_reclaim(&world.env, &mut world.cpu, self.group, text, tuning())
+        world.engine().memory_reclaim(self.group, text)
     }
 
     /// Makes those folios active whose flags say so.
@@ -70,14 +70,15 @@ impl Both<'_> {
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
         let all = (0..ROOM.frames as u64).filter_map(|pfn| maps.folio_of(Pfn::new(pfn)));
         for id in all.filter(|id| which(maps.folio(*id).flags())) {
-            assert!(maps.activate(env, cpu, id), "it was inactive");
+            assert!(maps.on(env, cpu, tuning()).activate(id), "it was inactive");
         }
     }
 
     /// Pages reclaimed: anonymous ones, and files'.
     fn stolen(&mut self) -> [u64; 2] {
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
-        [Counter::PgstealAnon, Counter::PgstealFile].map(|c| maps.counter(env, cpu, self.group, c))
+        [Counter::PgstealAnon, Counter::PgstealFile]
+            .map(|c| maps.on(env, cpu, tuning()).counter(self.group, c))
     }
 
     fn slots_used(&self) -> u64 {
@@ -126,7 +127,7 @@ fn hold_files(both: &mut Both<'_>) {
     let all = (0..ROOM.frames as u64).filter_map(|pfn| maps.folio_of(Pfn::new(pfn)));
     let files = all.filter(|id| !maps.folio(*id).flags().contains(FolioFlags::ANON));
     for folio in files.map(|id| maps.folio(id)) {
-        let found = cache::find(maps, env, cpu, folio.mapping(), folio.index());
+        let found = maps.on(env, cpu, tuning()).filemap_get_folio(folio.mapping(), folio.index());
         assert!(found.is_some(), "each is in its index");
     }
 }
@@ -139,7 +140,7 @@ fn files_are_tried_alone_up_to_the_last_priority_though_they_give_nothing() {
     let got = both.ask("128K swappiness=200").expect("enough is there");
     assert_eq!(both.stolen(), [got, 0]);
     let (maps, env, cpu) = (&both.world.maps, &both.world.env, &mut both.world.cpu);
-    let scanned = maps.counter(env, cpu, both.group, Counter::PgscanFile);
+    let scanned = maps.on(env, cpu, tuning()).counter(both.group, Counter::PgscanFile);
     // 128 pages shifted by the priorities from 7 to 1; at 0, what anonymous memory gave first.
     assert!(scanned >= 127, "{scanned}");
 }
@@ -152,7 +153,7 @@ fn the_background_starts_anew_with_both_when_files_alone_give_nothing() {
     let free = both.world.env.free_pages() as u64;
     both.world.maps.set_high_watermark(free + 10);
     let world = &mut both.world;
-    assert!(world.maps.balance(&world.env, &mut world.cpu, tuning()));
+    assert!(world.engine().balance());
     let [anon, file] = both.stolen();
     assert!(anon >= 10 && file == 0, "{anon} and {file}");
 }
@@ -217,6 +218,6 @@ fn old_active_pages_are_reclaimed_too() {
     assert_eq!(both.ask("1M"), Err(Errno::EAGAIN));
     assert_eq!(both.stolen(), [64, 64]);
     let (maps, env, cpu) = (&both.world.maps, &both.world.env, &mut both.world.cpu);
-    assert!(maps.counter(env, cpu, both.group, Counter::Pgdeactivate) >= 128);
-    assert!(maps.counter(env, cpu, both.group, Counter::Pgrefill) >= 128);
+    assert!(maps.on(env, cpu, tuning()).counter(both.group, Counter::Pgdeactivate) >= 128);
+    assert!(maps.on(env, cpu, tuning()).counter(both.group, Counter::Pgrefill) >= 128);
 }

@@ -1,7 +1,7 @@
 //! The caller's tables: what is refused, that a refusal changes nothing, and that what is given
 //! back can be had again.
 
-use crate::world::{Arena, LIMITS, World, page, pages};
+use crate::world::{Arena, LIMITS, World, page, pages, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallX86};
 use pageout_paging::young::Family;
 use pageout_paging::{Order, Pfn, VirtAddr};
@@ -38,7 +38,7 @@ fn full<T>(kind: TableKind) -> Result<T, OutOfTable> {
 }
 
 fn remove_folio(world: &mut W<'_>, id: FolioId) {
-    world.maps.remove_folio(&world.env, &mut world.cpu, id);
+    world.engine().remove_folio(id);
 }
 
 #[test]
@@ -108,11 +108,11 @@ fn frames_are_numbered_from_the_base() {
     let mut arena = Arena::new::<SmallX86>(&TWO);
     let world: W<'_> = arena.world();
     let (env, cpu) = (&world.env, &mut pageout_reclaim::CpuCtx::new());
-    let file = maps.add_mapping(env, cpu, MappingKind::File).expect("room");
-    let last = maps.add_folio(env, cpu, new_folio(76, 2, file));
+    let file = maps.on(env, cpu, tuning()).add_mapping(MappingKind::File).expect("room");
+    let last = maps.on(env, cpu, tuning()).add_folio(new_folio(76, 2, file));
     assert_eq!(maps.folio_of(Pfn::new(79)), last.ok());
     for outside in [60, 80, u64::MAX - 3] {
-        let refused = maps.add_folio(env, cpu, new_folio(outside, 2, file));
+        let refused = maps.on(env, cpu, tuning()).add_folio(new_folio(outside, 2, file));
         assert_eq!(refused, full(TableKind::Frames), "{outside}");
         assert_eq!(maps.folio_of(Pfn::new(outside)), None);
     }
@@ -192,11 +192,11 @@ fn full_tables_of_processes_and_files_refuse_until_one_is_removed() {
     let (left, stays) = (world.process(), world.process());
     assert_eq!(world.try_mapping(MappingKind::File), full(TableKind::Mappings));
     assert_eq!(world.try_process(), full(TableKind::Mms));
-    world.maps.remove_mapping(&world.env, &mut world.cpu, one);
+    world.engine().remove_mapping(one);
     let again = world.try_mapping(MappingKind::Anon).expect("room again");
     assert_eq!((again, world.maps.mapping(again).kind()), (one, MappingKind::Anon));
     world.maps.mm(left).set_exiting();
-    world.maps.remove_mm(&world.env, &mut world.cpu, left);
+    world.engine().remove_mm(left);
     assert!(!world.maps.mm(stays).is_exiting());
     let born = world.process();
     assert_eq!(born, left);
@@ -210,11 +210,11 @@ fn a_mapping_with_a_vma_is_not_removed() {
     let (mm, file) = (world.process(), world.file());
     let vma = world.vma(mm, 0..1, VmFlags::READ, file, 0);
     let early = AssertUnwindSafe(|| {
-        world.maps.remove_mapping(&world.env, &mut world.cpu, file);
+        world.engine().remove_mapping(file);
     });
     assert!(catch_unwind(early).is_err());
     world.munmap(vma);
-    world.maps.remove_mapping(&world.env, &mut world.cpu, file);
+    world.engine().remove_mapping(file);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn bad_ranges_are_refused() {
     for (range, pgoff) in cases {
         let flags = VmFlags::READ;
         let new = NewVma { mm, range, flags, mapping: file, pgoff };
-        let refused = world.maps.mmap(&world.env, &mut world.cpu, &new);
+        let refused = world.engine().mmap(&new);
         assert_eq!(refused, Err(MmapError::BadRange), "{new:?}");
     }
     for at in [1..2, 2..3] {
@@ -261,7 +261,7 @@ fn a_full_table_of_vmas_refuses_until_one_is_unmapped() {
         mapping: file,
         pgoff: 0,
     };
-    let refused = world.maps.mmap(&world.env, &mut world.cpu, &new);
+    let refused = world.engine().mmap(&new);
     assert_eq!(refused, Err(MmapError::OutOfTable(OutOfTable(TableKind::Vmas))));
     for page in [1, 5] {
         world.touch(mm, page);
@@ -269,7 +269,7 @@ fn a_full_table_of_vmas_refuses_until_one_is_unmapped() {
     assert_eq!(world.referenced(folio, Family::Line).refs, Refs::Vmas(2), "both are listed");
     world.zap(vmas[0], folio);
     world.munmap(vmas[0]);
-    let again = world.maps.mmap(&world.env, &mut world.cpu, &new).expect("room again");
+    let again = world.engine().mmap(&new).expect("room again");
     world.map(again, folio);
     for page in [5, 9] {
         world.touch(mm, page);

@@ -1,13 +1,13 @@
 //! Reclaim on two CPUs while a third maps and unmaps: nothing waits for ever, every young bit is
 //! counted once, and the counts are right when all is still.
 
-use crate::world::{Arena, LIMITS, World, aging, pages};
+use crate::world::{Arena, LIMITS, World, aging, pages, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
     CpuCtx, FolioFlags, FolioId, Limits, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
-    Refs, VmFlags, folio_referenced, map_folio, zap_folio,
+    Refs, Tuning, VmFlags,
 };
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -28,8 +28,10 @@ fn reclaim<F: Format>(world: &Parts<'_, '_, F>, family: Family, rounds: usize) -
     for _ in 0..rounds {
         for folio in world.folios {
             let contended = cpu.events.folio_lock_failed;
-            let answer =
-                folio_referenced(world.maps, world.env, cpu, *folio, None, None, aging(family));
+            let answer = world
+                .maps
+                .on(world.env, cpu, Tuning { aging: aging(family), ..tuning() })
+                .folio_referenced(*folio, None, None);
             let guessed = cpu.events.folio_lock_failed > contended;
             match answer.refs {
                 Refs::Vmas(1) if guessed => assert_eq!(answer.vm_flags, VmFlags::empty()),
@@ -58,17 +60,18 @@ fn churn<F: Format>(world: &Parts<'_, '_, F>, done: &AtomicBool) {
         pgoff: 0,
     };
     while !done.load(Relaxed) {
-        let vma = world.maps.mmap(world.env, cpu, &new).expect("room");
+        let vma = world.maps.on(world.env, cpu, tuning()).mmap(&new).expect("room");
         for folio in world.folios {
             let none = &mut (Pfn::new(0)..Pfn::new(0));
-            let mapped = map_folio(world.maps, world.env, cpu, vma, *folio, MapAs::Ptes, none);
+            let mapped =
+                world.maps.on(world.env, cpu, tuning()).map_folio(vma, *folio, MapAs::Ptes, none);
             mapped.expect("its tables are there");
         }
         for folio in world.folios {
-            let zapped = zap_folio(world.maps, world.env, cpu, vma, *folio);
+            let zapped = world.maps.on(world.env, cpu, tuning()).zap_folio(vma, *folio);
             assert_eq!(zapped.entries, 4);
         }
-        world.maps.munmap(world.env, cpu, vma);
+        world.maps.on(world.env, cpu, tuning()).munmap(vma);
     }
 }
 
@@ -153,7 +156,7 @@ fn a_folio_found_by_its_frame_is_initialised() {
         };
         let found = std::thread::scope(|scope| {
             let finder = scope.spawn(find);
-            maps.add_folio(env, &mut CpuCtx::new(), new).expect("room");
+            maps.on(env, &mut CpuCtx::new(), tuning()).add_folio(new).expect("room");
             finder.join().expect("it is found")
         });
         let flags = FolioFlags::IDLE | MappingKind::Anon.folio_flags();

@@ -1,14 +1,13 @@
 //! Taking out what maps a folio: everything, once, in batches or one by one, and what is owed then.
 
 use crate::formats::on_every_format;
-use crate::world::{Arena, LIMITS, World};
+use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Invalidate;
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level};
 use pageout_reclaim::{
-    FolioFlags, FolioId, Gather, MmId, ShootdownWhen, UnmapBy, Unmapped, Unmapping, VmFlags,
-    try_to_unmap,
+    FolioFlags, FolioId, Gather, MmId, ShootdownWhen, Tuning, UnmapBy, Unmapped, Unmapping, VmFlags,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -27,14 +26,15 @@ const fn how(by: UnmapBy, shootdown: ShootdownWhen) -> Unmapping {
 /// Unmaps the folio, giving up its entries' references, and finishes what is owed.
 fn unmap<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) -> Unmapped {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let mut gather = Gather::new(maps, env);
+    let engine = &mut maps.on(env, cpu, Tuning { unmapping: how, ..tuning() });
+    let mut gather = Gather::new(engine);
     let guard = maps.folio(id).try_lock().expect("no one holds the folio");
-    let done = try_to_unmap(maps, env, cpu, &guard, how, &mut gather);
+    let done = engine.try_to_unmap(&guard, &mut gather);
     drop(guard);
     if done.refs > 0 {
-        gather.put_after(cpu, id, done.refs);
+        gather.put_after(engine, id, done.refs);
     }
-    gather.finish(cpu);
+    gather.finish(engine);
     assert_eq!(maps.dropped_gathers(), 0);
     done
 }
@@ -177,11 +177,12 @@ fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: Family) {
             let maps = &world.maps;
             let held = maps.mapping(file).lock().try_write().expect("free");
             let (env, cpu) = (&world.env, &mut world.cpu);
-            let mut gather = Gather::new(maps, env);
+            let engine = &mut maps.on(env, cpu, Tuning { unmapping: how, ..tuning() });
+            let mut gather = Gather::new(engine);
             let guard = maps.folio(folio).try_lock().expect("free");
-            let done = try_to_unmap(maps, env, cpu, &guard, how, &mut gather);
+            let done = engine.try_to_unmap(&guard, &mut gather);
             assert_eq!(done, Unmapped { all: false, refs: 0 });
-            gather.finish(cpu);
+            gather.finish(engine);
             drop(held);
         }
         let other = world.process();

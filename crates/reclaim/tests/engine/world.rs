@@ -12,10 +12,10 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Aging, CpuCtx, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, Mapping,
-    MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
+    Aging, CpuCtx, Engine, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError,
+    Mapping, MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
     Referenced, ShadowEntry, ShootdownWhen, Sizes, Slot, SpaceError, Thp, Tuning, UnmapBy,
-    Unmapping, VmFlags, Vma, VmaId, Zapped, folio_referenced, map_folio, zap_folio,
+    Unmapping, VmFlags, Vma, VmaId, Zapped,
 };
 use std::iter::repeat_with;
 use std::ops::Range;
@@ -144,11 +144,21 @@ pub(crate) fn pages<F: Format>(range: Range<u64>) -> VirtRange {
     page::<F>(range.start)..page::<F>(range.end)
 }
 
-impl<F: Format> World<'_, F> {
+impl<'a, F: Format> World<'a, F> {
+    /// The engine on the world's one CPU.
+    pub(crate) fn engine(&mut self) -> Engine<'_, TestEnv<'a, F>> {
+        self.tuned(tuning())
+    }
+
+    /// The same, for a tuning of the test's own.
+    pub(crate) fn tuned(&mut self, tuning: Tuning) -> Engine<'_, TestEnv<'a, F>> {
+        self.maps.on(&self.env, &mut self.cpu, tuning)
+    }
+
     pub(crate) fn try_process(&mut self) -> Result<MmId, OutOfTable> {
         let root = self.tables.take().expect("a root table");
         let asid = Asid(self.next_asid);
-        let mm = self.maps.add_mm(&self.env, &mut self.cpu, root, asid)?;
+        let mm = self.engine().add_mm(root, asid)?;
         self.next_asid += 1;
         Ok(mm)
     }
@@ -158,7 +168,7 @@ impl<F: Format> World<'_, F> {
         let root = self.tables.take().expect("a root table");
         let (env, cpu, asid) = (&self.env, &mut self.cpu, Asid(self.next_asid));
         self.next_asid += 1;
-        let child = self.maps.fork(env, cpu, parent, root, asid);
+        let child = self.maps.on(env, cpu, tuning()).fork(parent, root, asid);
         if child.is_err() {
             self.tables.give_back(root);
         }
@@ -172,7 +182,7 @@ impl<F: Format> World<'_, F> {
     /// Ends a process; its tables are all given back.
     pub(crate) fn exit(&mut self, mm: MmId) {
         let root = self.maps.mm(mm).root();
-        self.maps.exit_mm(&self.env, &mut self.cpu, mm);
+        self.engine().exit_mm(mm);
         self.tables.give_back(root);
     }
 
@@ -181,7 +191,7 @@ impl<F: Format> World<'_, F> {
     }
 
     pub(crate) fn try_mapping(&mut self, kind: MappingKind) -> Result<MappingId, OutOfTable> {
-        self.maps.add_mapping(&self.env, &mut self.cpu, kind)
+        self.engine().add_mapping(kind)
     }
 
     pub(crate) fn mapping(&mut self, kind: MappingKind) -> MappingId {
@@ -197,7 +207,7 @@ impl<F: Format> World<'_, F> {
     }
 
     pub(crate) fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, OutOfTable> {
-        self.maps.add_folio(&self.env, &mut self.cpu, new)
+        self.engine().add_folio(new)
     }
 
     /// A folio of `mapping` from page `index` on, over fresh frames.
@@ -218,7 +228,7 @@ impl<F: Format> World<'_, F> {
         pgoff: u64,
     ) -> VmaId {
         let new = NewVma { mm, range: pages::<F>(at), flags, mapping, pgoff };
-        let made = self.maps.mmap(&self.env, &mut self.cpu, &new);
+        let made = self.engine().mmap(&new);
         made.expect("room for a VMA, and a good range")
     }
 
@@ -229,7 +239,7 @@ impl<F: Format> World<'_, F> {
         map_as: MapAs,
     ) -> Result<(), MapError> {
         let (env, cpu) = (&self.env, &mut self.cpu);
-        map_folio(&self.maps, env, cpu, vma, folio, map_as, &mut self.tables)
+        self.maps.on(env, cpu, tuning()).map_folio(vma, folio, map_as, &mut self.tables)
     }
 
     pub(crate) fn map(&mut self, vma: VmaId, folio: FolioId) {
@@ -241,17 +251,16 @@ impl<F: Format> World<'_, F> {
     }
 
     pub(crate) fn zap(&mut self, vma: VmaId, folio: FolioId) -> Zapped {
-        zap_folio(&self.maps, &self.env, &mut self.cpu, vma, folio)
+        self.engine().zap_folio(vma, folio)
     }
 
     pub(crate) fn munmap(&mut self, vma: VmaId) {
-        self.maps.munmap(&self.env, &mut self.cpu, vma);
+        self.engine().munmap(vma);
     }
 
     /// Asks for the folio with its lock free.
     pub(crate) fn referenced(&mut self, folio: FolioId, family: Family) -> Referenced {
-        let (env, cpu) = (&self.env, &mut self.cpu);
-        folio_referenced(&self.maps, env, cpu, folio, None, None, aging(family))
+        self.tuned(Tuning { aging: aging(family), ..tuning() }).folio_referenced(folio, None, None)
     }
 
     /// Ends the transfers that are late, well or not; how many.
@@ -263,8 +272,8 @@ impl<F: Format> World<'_, F> {
             }
             let (env, cpu, id) = (&self.env, &mut self.cpu, transfer.io.folio);
             match transfer.writes {
-                true => self.maps.write_done(env, cpu, id, ok),
-                false => self.maps.read_done(env, cpu, id, ok),
+                true => self.maps.on(env, cpu, tuning()).write_done(id, ok),
+                false => self.maps.on(env, cpu, tuning()).read_done(id, ok),
             }
         }
         late.len()

@@ -26,7 +26,7 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: Family) {
         let folio = world.folio_at(sharers[0], 0);
         let pages = world.maps.folio(folio).nr_pages() as u64;
         *world.env.ground.answer.lock().unwrap() = Answer::Late;
-        let written = world.maps.write_back(&world.env, &mut world.cpu, folio);
+        let written = world.engine().write_back(folio);
         assert_eq!(written, Some(Submitted::Pending));
         for mm in sharers {
             for number in 0..pages {
@@ -34,15 +34,15 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: Family) {
                 assert!(F::is_valid(entry) && !F::is_write(entry) && !F::is_dirty(entry));
             }
         }
-        let again = world.maps.write_back(&world.env, &mut world.cpu, folio);
+        let again = world.engine().write_back(folio);
         assert_eq!(again, None, "it is being written");
         assert_eq!(world.finish_io(true), 1);
         let clean = FolioFlags::DIRTY | FolioFlags::WRITEBACK;
         assert!(!world.flags(folio).intersects(clean));
-        assert_eq!(world.maps.write_back(&world.env, &mut world.cpu, folio), None, "it is clean");
+        assert_eq!(world.engine().write_back(folio), None, "it is clean");
         // A CPU that could store before has to ask again.
         world.fill(sharers[1], 0..1, 200);
-        let written = world.maps.write_back(&world.env, &mut world.cpu, folio);
+        let written = world.engine().write_back(folio);
         assert_eq!(written, Some(Submitted::Pending), "it is dirty again");
         assert_eq!(world.finish_io(true), 1);
         assert_eq!(world.env.ground.stored(Place::File(file, 0)), 200);
@@ -62,11 +62,11 @@ fn a_write_that_fails_leaves_the_page_dirty<F: Format>(_: Family) {
     world.fill(mm, 0..1, 7);
     let folio = world.folio_at(mm, 0);
     *world.env.ground.answer.lock().unwrap() = Answer::Failure;
-    let written = world.maps.write_back(&world.env, &mut world.cpu, folio);
+    let written = world.engine().write_back(folio);
     assert_eq!(written, Some(Submitted::Failed));
     assert!(world.flags(folio).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
     *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
-    let written = world.maps.write_back(&world.env, &mut world.cpu, folio);
+    let written = world.engine().write_back(folio);
     assert_eq!(written, Some(Submitted::Done));
     assert_eq!(world.env.ground.stored(Place::File(file, 0)), 7);
 }

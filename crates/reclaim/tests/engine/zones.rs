@@ -4,7 +4,7 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Pfn;
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{Counter, FolioFlags, FolioId, Limits, LruList, MappingId, MemcgId, cache};
+use pageout_reclaim::{Counter, FolioFlags, FolioId, Limits, LruList, MappingId, MemcgId};
 
 type W<'a> = World<'a, SmallX86>;
 
@@ -19,23 +19,23 @@ fn read(world: &mut W<'_>, file: MappingId, pages: u64) -> Vec<FolioId> {
     let one = |index| {
         let id = world.folio(file, 0, index);
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-        maps.charge(env, cpu, id, ROOT, tuning()).expect("no limit");
-        cache::add(maps, env, cpu, id).expect("nothing is there");
+        maps.on(env, cpu, tuning()).charge(id, ROOT).expect("no limit");
+        maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there");
         world.flag(id, FolioFlags::UPTODATE);
         id
     };
     let folios: Vec<_> = (0..pages).map(one).collect();
     for id in folios.iter().rev() {
-        world.maps.lru_add(&world.env, &mut world.cpu, *id);
-        world.maps.release(&world.env, &mut world.cpu, *id, 1);
+        world.engine().lru_add(*id);
+        world.engine().release(*id, 1);
     }
     folios
 }
 
 fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let found = cache::find(maps, env, cpu, file, index);
-    found.inspect(|id| maps.release(env, cpu, *id, 1)).is_some()
+    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index);
+    found.inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1)).is_some()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn folios_of_higher_zones_are_examined_and_left() {
     for (highest, caps) in (0..3).flat_map(|zone| LISTS.map(|caps| (zone, caps))) {
         let mut arena = Arena::new::<SmallX86>(&ROOM);
         let mut world: W<'_> = arena.world();
-        world.maps.set_lru_gen_caps(&world.env, &mut world.cpu, caps);
+        world.engine().set_lru_gen_caps(caps);
         world.maps.set_zone_start(1, Pfn::new(100));
         world.maps.set_zone_start(2, Pfn::new(200));
         let file = world.file();
@@ -52,8 +52,7 @@ fn folios_of_higher_zones_are_examined_and_left() {
             folios.iter().map(|id| world.maps.zone_of(world.maps.folio(*id))).collect();
         let mut got = 0;
         loop {
-            let (env, cpu) = (&world.env, &mut world.cpu);
-            match world.maps.try_to_free_pages_of(env, cpu, highest, tuning()) {
+            match world.engine().try_to_free_pages_of(highest) {
                 0 => break,
                 nr => got += nr,
             }
@@ -76,13 +75,11 @@ fn a_list_without_folios_of_use_is_not_scanned() {
     for first in [0, 100] {
         let mut arena = Arena::new::<SmallX86>(&ROOM);
         let mut world: W<'_> = arena.world();
-        let (env, cpu) = (&world.env, &mut world.cpu);
-        world.maps.set_lru_gen_caps(env, cpu, LruGenCaps::empty());
+        world.engine().set_lru_gen_caps(LruGenCaps::empty());
         world.maps.set_zone_start(1, Pfn::new(first));
         let file = world.file();
         read(&mut world, file, 300);
-        let (env, cpu) = (&world.env, &mut world.cpu);
-        let got = world.maps.try_to_free_pages_of(env, cpu, 0, tuning());
+        let got = world.engine().try_to_free_pages_of(0);
         assert_eq!(got > 0, first > 0, "{got} pages of zone 0");
         let scanned = world.maps.memcg(ROOT).vmstat().get(Counter::PgscanFile);
         assert_eq!(scanned > 0, first > 0, "{scanned} pages");

@@ -4,9 +4,7 @@ use crate::memory::FIRST_TABLE;
 use crate::model::Model;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
-use pageout_reclaim::{
-    Counter, FolioFlags, FolioId, MappingKind, MemcgId, SwapSlot, VmFlags, cache,
-};
+use pageout_reclaim::{Counter, FolioFlags, FolioId, MappingKind, MemcgId, SwapSlot, VmFlags};
 use std::collections::BTreeMap;
 
 /// What the page tables of all processes hold.
@@ -181,8 +179,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let mut cpu = pageout_reclaim::CpuCtx::new();
         let mut leads = |k: u64| {
             let index = folio.index() + k;
-            let there = cache::find(self.maps, self, &mut cpu, folio.mapping(), index);
-            there.inspect(|there| self.maps.release(self, &mut cpu, *there, 1)) == Some(id)
+            let there = self
+                .maps
+                .on(self, &mut cpu, self.tuning.get())
+                .filemap_get_folio(folio.mapping(), index);
+            there
+                .inspect(|there| self.maps.on(self, &mut cpu, self.tuning.get()).release(*there, 1))
+                == Some(id)
         };
         let first = leads(0);
         let alike = (1..folio.nr_pages() as u64).all(|k| leads(k) == first);

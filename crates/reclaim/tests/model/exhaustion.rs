@@ -6,7 +6,7 @@ use crate::model::{Ended, Model};
 use crate::steps::{self, Op, Span, machine, step};
 use pageout_paging::pte::{SmallArm4, SmallX86};
 use pageout_paging::{Format, Sound};
-use pageout_reclaim::{Limits, SwapSlot, swap};
+use pageout_reclaim::{Limits, SwapSlot};
 use proptest::collection::vec;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -91,14 +91,14 @@ fn a_slot_named_by_as_many_entries_as_can_be_counted_refuses_a_child() {
         let slots = (0..ROOM.slots as u32).map(SwapSlot);
         let slot = slots.into_iter().find(|slot| model.maps.slot_entries(*slot) == 1);
         let slot = slot.expect("the page is swapped out");
-        model.with_cpu(|cpu| while swap::dup(model.maps, model, cpu, slot, 1) {});
+        model.with_engine(|engine| while engine.swap_dup_entries(slot, 1) {});
         assert_eq!(model.maps.slot_entries(slot), u32::from(u16::MAX));
         model.run(&Op::Fork { process: 0 });
         assert!(model.alive(1).is_none(), "there is no child");
         assert_eq!(model.maps.slot_entries(slot), u32::from(u16::MAX), "nothing is counted");
-        model.with_cpu(|cpu| {
+        model.with_engine(|engine| {
             for _ in 1..u16::MAX {
-                swap::free_entries(model.maps, model, cpu, slot, 1);
+                engine.swap_put_entries(slot, 1);
             }
         });
         assert_eq!(model.reach(0, 0, false), Ended::Done);

@@ -16,7 +16,7 @@ use pageout_paging::{
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Fault, Frames, FreeBlocks, Io, Lock, MappingId, Maps, MemcgId,
-    Submitted, Tuning, VmFlags, World, WriteGuard, handle_fault,
+    Submitted, Tuning, VmFlags, World, WriteGuard,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -350,7 +350,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let fault = {
                 let mut cpu = self.cpus[self.cpu.get()].borrow_mut();
                 let (tuning, addr) = (self.tuning.get(), Self::page(page));
-                handle_fault(self.maps, self, &mut cpu, mm, addr, access, tuning)
+                self.maps.on(self, &mut cpu, tuning).handle_fault(mm, addr, access)
             };
             match fault {
                 Fault::Done(_) => continue,
@@ -561,15 +561,5 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     pub(crate) fn play(&self, next: VecDeque<Meanwhile>, interruptible: bool) {
         let mut script = self.script.borrow_mut();
         (script.next, script.passed, script.interruptible) = (next, 0, interruptible);
-    }
-}
-
-impl<F: Format, R> Model<'_, '_, F, R> {
-    /// Calls what changes the address space of a process.
-    pub(crate) fn changing<T>(&self, process: usize, call: impl FnOnce(&mut CpuCtx) -> T) -> T {
-        let before = self.script.borrow_mut().changing.replace(process);
-        let done = call(&mut self.cpus[self.cpu.get()].borrow_mut());
-        self.script.borrow_mut().changing = before;
-        done
     }
 }

@@ -6,7 +6,7 @@ use crate::truth::Home;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
-use pageout_reclaim::{FolioId, SwapSlot, cache, swap};
+use pageout_reclaim::{FolioId, SwapSlot};
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Another CPU runs an operation inside of the one that goes on; whether it could.
@@ -83,7 +83,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
             Op::WriteFile { file, page } => {
                 let file = self.files.borrow()[file];
-                let found = self.with_cpu(|cpu| cache::find(self.maps, self, cpu, file, page));
+                let found = self.with_engine(|engine| engine.filemap_get_folio(file, page));
                 self.is_locked(found)
             }
             _ => false,
@@ -102,13 +102,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
             Entry::Swap(entry) if entry.kind != SwapKind::Marker => {
                 let slot = SwapSlot::named_by(entry).expect("an entry of a swap slot");
-                let found = self.with_cpu(|cpu| swap::find(self.maps, self, cpu, slot));
+                let found = self.with_engine(|engine| engine.swap_cache_get_folio(slot));
                 self.is_locked(found)
             }
             Entry::Present | Entry::ProtNone => false,
             Entry::None | Entry::Swap(_) => match alive.pages.get(&page).map(|page| page.home) {
                 Some(Home::Private(file, index) | Home::Shared(file, index)) => {
-                    let found = self.with_cpu(|cpu| cache::find(self.maps, self, cpu, file, index));
+                    let found = self.with_engine(|engine| engine.filemap_get_folio(file, index));
                     self.keeps_faults(found)
                 }
                 Some(Home::Anonymous) | None => false,
@@ -127,7 +127,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             return false;
         };
         let locked = self.maps.folio(id).try_lock().is_none();
-        self.with_cpu(|cpu| self.maps.release(self, cpu, id, 1));
+        self.with_engine(|engine| engine.release(id, 1));
         locked
     }
 }

@@ -4,10 +4,10 @@
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Ended, Model};
 use crate::property::quietly;
-use crate::steps::{Op, Span, tuning};
+use crate::steps::{Op, Span};
 use pageout_paging::Sound;
 use pageout_paging::pte::SmallArm4;
-use pageout_reclaim::{FolioId, Gather, cache, try_to_unmap};
+use pageout_reclaim::{FolioId, Gather};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Test<'g, 'm> = Model<'g, 'm, SmallArm4, Sound>;
@@ -23,21 +23,20 @@ fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
         assert_eq!(model.reach(0, 0, false), Ended::Done);
         model.audit();
         let file = model.files.borrow()[0];
-        let id = model.with_cpu(|cpu| {
-            let id = cache::find(model.maps, model, cpu, file, 0).expect("the page is in memory");
+        let id = model.with_engine(|engine| {
+            let id = engine.filemap_get_folio(file, 0).expect("the page is in memory");
             let guard = model.maps.folio(id).try_lock().expect("no one holds the folio");
-            let mut gather = Gather::new(model.maps, model);
-            let how = tuning(0).unmapping;
-            let done = try_to_unmap(model.maps, model, cpu, &guard, how, &mut gather);
+            let mut gather = Gather::new(engine);
+            let done = engine.try_to_unmap(&guard, &mut gather);
             assert!(done.all);
             drop(guard);
-            gather.put_after(cpu, id, done.refs);
+            gather.put_after(engine, id, done.refs);
             if forget {
                 std::mem::forget(gather);
             } else {
                 drop(gather);
             }
-            model.maps.release(model, cpu, id, 1);
+            engine.release(id, 1);
             id
         });
         check(model, id);

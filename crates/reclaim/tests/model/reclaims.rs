@@ -3,7 +3,7 @@
 use crate::model::Model;
 use crate::steps::Op;
 use pageout_paging::{Format, Order, Pfn, Rules};
-use pageout_reclaim::{Errno, Frames, Targets, cache};
+use pageout_reclaim::{Errno, Frames, Targets};
 
 /// Targets of migration: the lowest free run, or the highest.
 struct Runs<'a, W> {
@@ -28,15 +28,15 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::ReclaimCgroup { memcg, pages, swappiness } => {
                 self.reclaim_cgroup(memcg, pages, swappiness);
             }
-            Op::ReclaimAll => self.with_cpu(|cpu| {
-                self.maps.try_to_free_pages(self, cpu, self.tuning.get());
+            Op::ReclaimAll => self.with_engine(|engine| {
+                engine.try_to_free_pages();
             }),
             Op::Balance { high } => {
                 self.maps.set_high_watermark(high);
-                self.with_cpu(|cpu| self.maps.balance(self, cpu, self.tuning.get()));
+                self.with_engine(|engine| engine.balance());
             }
-            Op::ReclaimZone { zone } => self.with_cpu(|cpu| {
-                self.maps.try_to_free_pages_of(self, cpu, zone, self.tuning.get());
+            Op::ReclaimZone { zone } => self.with_engine(|engine| {
+                engine.try_to_free_pages_of(zone);
             }),
             Op::SwitchLruGen { caps } => self.switch_lru_gen(caps),
             Op::MinTtl { ms } => {
@@ -60,9 +60,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             true => |model, order| model.hardware.borrow_mut().alloc_last(order),
             false => |model, order| model.alloc(order),
         };
-        let (range, how) = (Pfn::new(at)..Pfn::new(at + nr), self.tuning.get().unmapping);
+        let range = Pfn::new(at)..Pfn::new(at + nr);
         let targets = &mut Runs { world: self, take };
-        self.with_cpu(|cpu| self.maps.migrate_range(self, cpu, range, targets, how));
+        self.with_engine(|engine| engine.migrate_range(range, targets));
     }
 
     fn reclaim_cgroup(&self, memcg: usize, pages: u64, swappiness: Option<u8>) {
@@ -72,8 +72,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Some(swappiness) => text += &format!(" swappiness={swappiness}"),
             None => {}
         }
-        let (memcg, tuning) = (self.memcg(memcg), self.tuning.get());
-        let done = self.with_cpu(|cpu| self.maps.memory_reclaim(self, cpu, memcg, &text, tuning));
+        let memcg = self.memcg(memcg);
+        let done = self.with_engine(|engine| engine.memory_reclaim(memcg, &text));
         assert!(done.is_ok() || done == Err(Errno::EAGAIN), "{text:?}: {done:?}");
     }
 
@@ -86,8 +86,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             number => number.to_string(),
         };
         let text = format!("{command} {} 0 {seq} {swappiness} {last}", memcg.0);
-        let tuning = self.tuning.get();
-        let done = self.with_cpu(|cpu| self.maps.lru_gen_write(self, cpu, &text, tuning));
+        let done = self.with_engine(|engine| engine.lru_gen_write(&text));
         let refused = match command {
             '+' => Err(Errno::EEXIST),
             _ => Err(Errno::EINVAL),
@@ -100,7 +99,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn switch_lru_gen(&self, caps: u8) {
         if !self.switching.replace(true) {
             let text = caps.to_string();
-            let done = self.with_cpu(|cpu| self.maps.lru_gen_enabled_store(self, cpu, &text));
+            let done = self.with_engine(|engine| engine.lru_gen_enabled_store(&text));
             assert_eq!(done, Ok(()), "a number is understood");
             self.switching.set(false);
         }
@@ -109,10 +108,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Uses a page of a file that is in memory, through a file descriptor.
     fn mark_accessed(&self, file: usize, page: u64) {
         let file = self.files.borrow()[file];
-        self.with_cpu(|cpu| {
-            if let Some(id) = cache::find(self.maps, self, cpu, file, page) {
-                self.maps.mark_accessed(self, cpu, id);
-                self.maps.release(self, cpu, id, 1);
+        self.with_engine(|engine| {
+            if let Some(id) = engine.filemap_get_folio(file, page) {
+                engine.mark_accessed(id);
+                engine.release(id, 1);
             }
         });
     }

@@ -9,8 +9,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Notifier, Order, Pfn, Rules, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Advice, Compacted, CpuCtx, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError,
-    VmFlags, cache,
+    Advice, Compacted, Engine, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError, VmFlags,
 };
 use std::ops::Range;
 
@@ -21,14 +20,14 @@ fn range_of(span: Span) -> Range<u64> {
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// A file or two, two anonymous areas, a process.
     pub(crate) fn begin(&self) {
-        self.with_cpu(|cpu| {
-            let make = |cpu: &mut CpuCtx, kind| self.maps.add_mapping(self, cpu, kind);
+        self.with_engine(|engine| {
+            let mut make = |kind| engine.add_mapping(kind);
             for _ in 0..steps::FILES {
-                let file = make(cpu, MappingKind::File).expect("room for the files");
+                let file = make(MappingKind::File).expect("room for the files");
                 self.files.borrow_mut().push(file);
             }
             for _ in 0..2 {
-                let area = make(cpu, MappingKind::Anon).expect("room for the areas");
+                let area = make(MappingKind::Anon).expect("room for the areas");
                 self.areas.borrow_mut().push(area);
             }
         });
@@ -43,8 +42,21 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.run(&Op::Spawn { memcg: 0 });
     }
 
-    pub(crate) fn with_cpu<T>(&self, work: impl FnOnce(&mut CpuCtx) -> T) -> T {
-        work(&mut self.cpus[self.cpu.get()].borrow_mut())
+    pub(crate) fn with_engine<T>(&self, work: impl FnOnce(&mut Engine<'_, Self>) -> T) -> T {
+        let cpu = &mut self.cpus[self.cpu.get()].borrow_mut();
+        work(&mut self.maps.on(self, cpu, self.tuning.get()))
+    }
+
+    /// Calls what changes the address space of a process.
+    pub(crate) fn changing<T>(
+        &self,
+        process: usize,
+        call: impl FnOnce(&mut Engine<'_, Self>) -> T,
+    ) -> T {
+        let before = self.script.borrow_mut().changing.replace(process);
+        let done = self.with_engine(call);
+        self.script.borrow_mut().changing = before;
+        done
     }
 
     /// One step, with what happens inside of it.
@@ -148,8 +160,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             | Op::AddCgroup { .. }
             | Op::RemoveCgroup { .. } => self.change_cgroups(op),
             Op::Migrate { at, nr, high } => self.migrate(at, nr, high),
-            Op::Compact => self.with_cpu(|cpu| {
-                let done = self.maps.compact_memory(self, cpu, self.tuning.get());
+            Op::Compact => self.with_engine(|engine| {
+                let done = engine.compact_memory();
                 assert_eq!(done, Compacted::Complete, "the scanners meet");
             }),
             Op::Storage { reads, writes } => {
@@ -238,7 +250,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             return;
         };
         let taken = process.pages.range(range_of(span)).next().is_some();
-        match self.changing(span.process, |cpu| self.maps.mmap(self, cpu, &new(process.mm))) {
+        match self.changing(span.process, |engine| engine.mmap(&new(process.mm))) {
             Ok(_) => {
                 assert!(!taken, "a VMA over another");
                 let mut truth = self.truth.borrow_mut();
@@ -263,10 +275,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             return;
         };
         let range = Self::range(range_of(span));
-        if self
-            .changing(span.process, |cpu| self.maps.munmap_range(self, cpu, process.mm, &range))
-            .is_ok()
-        {
+        if self.changing(span.process, |engine| engine.munmap_range(process.mm, &range)).is_ok() {
             let mut truth = self.truth.borrow_mut();
             truth.process(span.process).pages.retain(|at, _| !range_of(span).contains(at));
         }
@@ -289,8 +298,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             return;
         };
         let range = Self::range(range_of(span));
-        let done = self
-            .changing(span.process, |cpu| self.maps.mprotect(self, cpu, process.mm, &range, prot));
+        let done = self.changing(span.process, |engine| engine.mprotect(process.mm, &range, prot));
         if self.done(&process, span, done) {
             let all = VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC;
             self.change(span, |_, page| page.flags = (page.flags - all) | prot);
@@ -303,8 +311,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         };
         let (old, new) = (range_of(span), to..to + nr);
         let (from, target) = (Self::range(old.clone()), Self::range(new.clone()));
-        let done = self
-            .changing(span.process, |cpu| self.maps.mremap(self, cpu, process.mm, &from, &target));
+        let done = self.changing(span.process, |engine| engine.mremap(process.mm, &from, &target));
         if done.is_err() {
             return;
         }
@@ -330,9 +337,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             return;
         };
         let since = self.truth.borrow().stores.len();
-        let (range, tuning) = (Self::range(range_of(span)), self.tuning.get());
-        let done =
-            self.with_cpu(|cpu| self.maps.madvise(self, cpu, process.mm, &range, advice, tuning));
+        let range = Self::range(range_of(span));
+        let done = self.with_engine(|engine| engine.madvise(process.mm, &range, advice));
         if !self.done(&process, span, done) {
             return;
         }
@@ -361,9 +367,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             return;
         };
         let range = Self::range(range_of(span));
-        let done = self.with_cpu(|cpu| match on {
-            true => self.maps.mlock(self, cpu, process.mm, &range),
-            false => self.maps.munlock(self, cpu, process.mm, &range),
+        let done = self.with_engine(|engine| match on {
+            true => engine.mlock(process.mm, &range),
+            false => engine.munlock(process.mm, &range),
         });
         if self.done(&process, span, done) {
             self.change(span, |_, page| page.flags.set(VmFlags::LOCKED, on));
@@ -387,7 +393,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         };
         let stood: Vec<bool> = range_of(span).map(|at| self.stands(&process, at)).collect();
         let range = Self::range(range_of(span));
-        let done = self.with_cpu(|cpu| self.maps.set_uffd_wp(self, cpu, process.mm, &range, on));
+        let done = self.with_engine(|engine| engine.set_uffd_wp(process.mm, &range, on));
         if self.done(&process, span, done) {
             self.change(span, |at, page| {
                 page.flags.set(VmFlags::UFFD_WP, on);
@@ -419,10 +425,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         };
         let asid = Self::asid_of(process);
         self.hardware.borrow_mut().set_root(root, asid);
-        match self.with_cpu(|cpu| self.maps.add_mm(self, cpu, root, asid)) {
+        match self.with_engine(|engine| engine.add_mm(root, asid)) {
             Ok(mm) => {
                 let memcg = self.memcg(memcg);
-                self.with_cpu(|cpu| self.maps.set_memcg(self, cpu, mm, memcg));
+                self.with_engine(|engine| engine.set_memcg(mm, memcg));
                 let pages = Default::default();
                 let new = Process { mm, root, asid, memcg, pages };
                 self.truth.borrow_mut().processes[process] = Some(new);
@@ -441,7 +447,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let since = self.truth.borrow().stores.len();
         let asid = Self::asid_of(child);
         self.hardware.borrow_mut().set_root(root, asid);
-        let forked = self.with_cpu(|cpu| self.maps.fork(self, cpu, before.mm, root, asid));
+        let forked = self.with_engine(|engine| engine.fork(before.mm, root, asid));
         let Ok(mm) = forked else {
             return self.free_table(root);
         };
@@ -462,7 +468,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let taken = self.truth.borrow_mut().processes[process].take();
         if let Some(process) = taken {
             self.mirror(process.asid).invalidate(VirtAddr::new(0)..VirtAddr::new(u64::MAX));
-            self.with_cpu(|cpu| self.maps.exit_mm(self, cpu, process.mm));
+            self.with_engine(|engine| engine.exit_mm(process.mm));
             let tlbs = &mut self.hardware.borrow_mut().tlbs;
             tlbs.iter_mut().for_each(|tlb| tlb.leave(process.asid));
             self.free_table(process.root);
@@ -482,13 +488,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::MoveProcess { process, memcg } => {
                 let memcg = self.memcg(memcg);
                 if let Some(process) = &mut self.truth.borrow_mut().processes[process] {
-                    self.with_cpu(|cpu| self.maps.set_memcg(self, cpu, process.mm, memcg));
+                    self.with_engine(|engine| engine.set_memcg(process.mm, memcg));
                     process.memcg = memcg;
                 }
             }
             Op::AddCgroup { parent } => {
                 let parent = self.memcg(parent);
-                if let Ok(id) = self.with_cpu(|cpu| self.maps.add_memcg(self, cpu, parent)) {
+                if let Ok(id) = self.with_engine(|engine| engine.add_memcg(parent)) {
                     self.memcgs.borrow_mut().push((id, parent));
                 }
             }
@@ -497,7 +503,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 let truth = self.truth.borrow();
                 let lives = truth.processes.iter().flatten().any(|p| p.memcg == memcg);
                 drop(truth);
-                let gone = || self.with_cpu(|cpu| self.maps.remove_memcg(self, cpu, memcg)).is_ok();
+                let gone = || self.with_engine(|engine| engine.remove_memcg(memcg)).is_ok();
                 if !lives && gone() {
                     self.memcgs.borrow_mut().retain(|(id, _)| *id != memcg);
                 }
@@ -517,9 +523,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             hardware.end(&transfer, ok);
             drop(hardware);
             let id = transfer.io.folio;
-            self.with_cpu(|cpu| match transfer.writes {
-                true => self.maps.write_done(self, cpu, id, ok),
-                false => self.maps.read_done(self, cpu, id, ok),
+            self.with_engine(|engine| match transfer.writes {
+                true => engine.write_done(id, ok),
+                false => engine.read_done(id, ok),
             });
         }
     }
@@ -527,11 +533,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Writes a dirty folio of a file as flushers do.
     fn write_file(&self, file: usize, page: u64) {
         let file = self.files.borrow()[file];
-        self.with_cpu(|cpu| {
-            if let Some(id) = cache::find(self.maps, self, cpu, file, page) {
+        self.with_engine(|engine| {
+            if let Some(id) = engine.filemap_get_folio(file, page) {
                 // What is clean, or on its way, stays as it is.
-                let _ = self.maps.write_back(self, cpu, id);
-                self.maps.release(self, cpu, id, 1);
+                let _ = engine.write_back(id);
+                engine.release(id, 1);
             }
         });
     }

@@ -4,27 +4,13 @@ use super::*;
 use crate::mglru::bare::Ground;
 use crate::mglru::batch::MmWalk;
 use crate::mglru::{MAX_NR_GENS, MAX_NR_TIERS};
-use crate::referenced::Aging;
 use crate::scan::{Agent, DEF_PRIORITY};
-use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
-use pageout_paging::contig::Getter;
-use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::young::Family;
 use std::vec::Vec;
 
 const ROOT: MemcgId = MemcgId::ROOT;
 
 fn control() -> ScanControl {
-    let tuning = Tuning {
-        aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
-        unmapping: Unmapping {
-            by: UnmapBy::Batched,
-            read: Getter::Gathered,
-            shootdown: ShootdownWhen::Deferred,
-        },
-        thp: Thp::Never,
-    };
-    ScanControl::new(None, 32, Agent::Direct, tuning)
+    ScanControl::new(None, 32, Agent::Direct)
 }
 
 /// A folio at the tail of the oldest generation, 0 of 0 to 3, as eviction may meet it.
@@ -111,15 +97,16 @@ fn meet(ground: &mut Ground, met: Met) -> FolioId {
     let word = recency(met.refs, met.workingset).in_generation(Some(generation));
     let _ = folio.update_recency(|_| Some(word));
     folio.update_flags(met.flags, FolioFlags::empty());
-    let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+    let mut engine = ground.engine();
+    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
     if met.promoted {
         let mut sizes = PerGeneration::default();
-        let (kind, zone, nr) = (met.kind, ground.maps.zone_of(folio), folio.nr_pages() as i64);
+        let (kind, zone, nr) = (met.kind, maps.zone_of(folio), folio.nr_pages() as i64);
         sizes[0][kind][zone] -= nr;
         sizes[generation][kind][zone] += nr;
-        ground.maps.lru_gen_add_sizes(&guard, &sizes);
+        maps.lru_gen_add_sizes(&guard, &sizes);
     }
-    ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+    engine.unlock_lruvec(guard);
     id
 }
 
@@ -149,11 +136,12 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
         let sc = ScanControl { reclaim_idx: 1, ..control() };
         let id = meet(&mut ground, met);
         let folio = ground.maps.folio(id);
-        let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+        let mut engine = ground.engine();
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
         let mut sizes = PerGeneration::default();
-        let moved = ground.maps.sort_folio(&guard, id, &sc, met.tier_idx, &mut sizes);
-        ground.maps.lru_gen_add_sizes(&guard, &sizes);
-        ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+        let moved = maps.sort_folio(&guard, id, &sc, met.tier_idx, &mut sizes);
+        maps.lru_gen_add_sizes(&guard, &sizes);
+        engine.unlock_lruvec(guard);
         let lrugen = ground.maps.lru_gen(ROOT);
         let found = match (folio.recency().generation(), folio.listed_in()) {
             (Some(_), Some(0)) => Sorted::Stays,
@@ -186,10 +174,11 @@ fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioId> {
 
 /// Scans a type with all tiers open: what that did, and the folios isolated, first to last.
 fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioId>) {
-    let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+    let mut engine = ground.engine();
+    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
     let mut out = FolioList::default();
-    let scan = ground.maps.scan_folios(&guard, sc, nr, kind, &mut out);
-    ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+    let scan = maps.scan_folios(&guard, sc, nr, kind, &mut out);
+    engine.unlock_lruvec(guard);
     ground.check(ROOT);
     (scan, core::iter::from_fn(|| out.pop(&ground.maps)).collect())
 }
@@ -225,7 +214,7 @@ fn what_a_walk_hands_in_changes_no_size_by_nothing() {
         let mut walk = MmWalk::default();
         walk.moved(FILE, 1, 4, from, 3);
         let before = size_updates(&ground);
-        ground.maps.hand_in(&ground.world, &mut ground.cpu, &mut walk);
+        ground.engine().hand_in(&mut walk);
         assert_eq!(size_updates(&ground) - before, updates, "from generation {from}");
     }
 }
@@ -285,11 +274,12 @@ fn two_generations_are_left_alone() {
         ground.folio_in(seq, ANON, 0, 0);
     });
     ground.maps.lru_gen(ROOT).min_seq[ANON].store(2, Relaxed);
-    let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+    let mut engine = ground.engine();
+    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
     let mut out = FolioList::default();
-    let seen = ground.maps.scan_folios(&guard, &control(), 100, ANON, &mut out);
+    let seen = maps.scan_folios(&guard, &control(), 100, ANON, &mut out);
     assert_eq!((seen.scanned, out.len), (0, 0));
-    ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+    engine.unlock_lruvec(guard);
 }
 
 #[test]
@@ -323,11 +313,12 @@ fn isolation_forgets_uses_that_no_first_one_marks() {
         let id = ground.folio_in(0, ANON, 0, 0);
         let folio = ground.maps.folio(id);
         let _ = folio.update_recency(|_| Some(word.in_generation(Some(0))));
-        let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
-        let from = ground.maps.isolate_folio(&guard, id);
+        let mut engine = ground.engine();
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+        let from = maps.isolate_folio(&guard, id);
         assert_eq!(from, Some(0), "the generation");
         assert_eq!(folio.recency(), left, "{word:?}");
-        ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+        engine.unlock_lruvec(guard);
     }
 }
 
@@ -343,10 +334,11 @@ fn the_other_type_is_tried_when_the_first_has_nothing_at_all() {
             }
             ground.folio_in(0, ANON, 0, 0);
             let sc = ScanControl { priority, ..control() };
-            let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
+            let mut engine = ground.engine();
+            let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
             let mut out = Isolated::default();
-            let scanned = ground.maps.isolate_folios(&guard, &sc, 20, 60, &mut out);
-            ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+            let scanned = maps.isolate_folios(&guard, &sc, 20, 60, &mut out);
+            engine.unlock_lruvec(guard);
             let taken = (out.nr, out.folios.len as u64);
             assert_eq!(taken, if other { (1, 1) } else { (0, 0) }, "{priority} {files}");
             assert_eq!(out.kind, if other { ANON } else { FILE });

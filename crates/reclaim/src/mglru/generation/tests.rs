@@ -6,7 +6,7 @@ extern crate std;
 use super::*;
 use crate::list::FolioList;
 use crate::mglru::LruGenCaps;
-use crate::mglru::bare::Ground;
+use crate::mglru::bare::{Ground, TUNING};
 use crate::mglru::batch::MmWalk;
 use proptest::collection;
 use proptest::prelude::*;
@@ -112,14 +112,14 @@ impl Model {
                 folio.update_flags(flag, FolioFlags::empty());
             }
         }
-        maps.lru_add(world, cpu, id);
+        maps.on(world, cpu, TUNING).lru_add(id);
         self.folios.push((id, memcg));
     }
 
     fn hand_in(&mut self) {
         let Ground { maps, world, cpu, .. } = &mut self.ground;
         let memcg = cpu.walk.as_ref().expect("there is one").memcg;
-        maps.reset_batch_size(world, cpu, memcg);
+        maps.on(world, cpu, TUNING).reset_batch_size(memcg);
     }
 
     fn young(&mut self, id: FolioId, memcg: MemcgId) {
@@ -146,26 +146,26 @@ impl Model {
         let folio = maps.folio(id);
         match step {
             Step::Activate(_) => {
-                maps.activate(world, cpu, id);
+                maps.on(world, cpu, TUNING).activate(id);
             }
             Step::Deactivate(_) => {
-                maps.deactivate(world, cpu, id);
+                maps.on(world, cpu, TUNING).deactivate(id);
             }
-            Step::Access(_) => maps.mark_accessed(world, cpu, id),
+            Step::Access(_) => maps.on(world, cpu, TUNING).mark_accessed(id),
             Step::Lazyfree(_) => {
                 let guard = folio.try_lock().expect("no one else");
-                maps.lazyfree(world, cpu, &guard, id);
+                maps.on(world, cpu, TUNING).lazyfree(&guard, id);
             }
-            Step::Rotate(_) => maps.rotate(world, cpu, id),
+            Step::Rotate(_) => maps.on(world, cpu, TUNING).rotate(id),
             Step::Lock(_) => folio.update_flags(FolioFlags::MLOCKED, FolioFlags::empty()),
             Step::Isolate(_) => {
                 let mut list = FolioList::default();
-                assert!(maps.isolate_one(world, cpu, id), "it is on a list");
+                assert!(maps.on(world, cpu, TUNING).isolate_one(id), "it is on a list");
                 list.push(maps, id);
-                maps.putback(world, cpu, &mut list);
+                maps.on(world, cpu, TUNING).putback(&mut list);
             }
             Step::Release(_) => {
-                maps.release(world, cpu, id, 1);
+                maps.on(world, cpu, TUNING).release(id, 1);
                 self.folios.swap_remove(at);
             }
             _ => self.young(id, memcg),
@@ -176,7 +176,7 @@ impl Model {
         // Whoever walks holds the tree as it is.
         self.hand_in();
         let Ground { maps, world, cpu, .. } = &mut self.ground;
-        if maps.remove_memcg(world, cpu, id).is_ok() {
+        if maps.on(world, cpu, TUNING).remove_memcg(id).is_ok() {
             let parent = self.memcgs.iter().find(|(of, _)| *of == id).expect("it is there").1;
             self.memcgs.retain(|(of, _)| *of != id);
             self.folios.iter_mut().filter(|(_, of)| *of == id).for_each(|(_, of)| *of = parent);
@@ -194,23 +194,25 @@ impl Model {
                 let id = self.memcg(at);
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
                 let seq = maps.lru_gen(id).max_seq();
-                assert!(maps.inc_max_seq(world, cpu, id, seq, swappiness));
+                assert!(maps.on(world, cpu, TUNING).inc_max_seq(id, seq, swappiness));
             }
             Step::GiveUp(at, swappiness) => {
                 let id = self.memcg(at);
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
-                let guard = maps.lock_lruvec(world, cpu, id);
+                let mut engine = maps.on(world, cpu, TUNING);
+                let guard = engine.lock_lruvec(id);
                 maps.try_to_inc_min_seq(&guard, swappiness);
-                maps.unlock_lruvec(cpu, guard);
+                engine.unlock_lruvec(guard);
             }
             Step::Switch => {
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
-                maps.set_lru_gen_caps(world, cpu, maps.lru_gen_caps() ^ LruGenCaps::CORE);
+                maps.on(world, cpu, TUNING)
+                    .set_lru_gen_caps(maps.lru_gen_caps() ^ LruGenCaps::CORE);
             }
             Step::AddMemcg(at) => {
                 let parent = self.memcg(at);
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
-                let added = maps.add_memcg(world, cpu, parent);
+                let added = maps.on(world, cpu, TUNING).add_memcg(parent);
                 self.memcgs.extend(added.map(|id| (id, parent)));
             }
             Step::RemoveMemcg(at) => self.remove_memcg(self.memcg(at)),

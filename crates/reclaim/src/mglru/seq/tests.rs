@@ -54,7 +54,7 @@ fn a_new_generation_takes_the_place_of_the_oldest_of_four() {
         }
         ground.check(ROOT);
         ground.world.now.store(77, Relaxed);
-        assert!(ground.maps.inc_max_seq(&ground.world, &mut ground.cpu, ROOT, 3, swappiness));
+        assert!(ground.engine().inc_max_seq(ROOT, 3, swappiness));
         let lrugen = ground.maps.lru_gen(ROOT);
         assert_eq!((lrugen.max_seq(), oldest(&ground)), (4, from.map(|seq| seq.max(1))));
         assert_eq!(lrugen.timestamps.each_ref().map(|at| at.load(Relaxed)), [77, 0, 0, 0]);
@@ -66,8 +66,8 @@ fn a_new_generation_takes_the_place_of_the_oldest_of_four() {
             assert_eq!(folio.listed_in(), Some(generation));
         }
         assert_eq!(ground.check(ROOT).len() as u64, 24 - 3 * (from[0] + from[1]));
-        assert!(!ground.maps.inc_max_seq(&ground.world, &mut ground.cpu, ROOT, 3, swappiness));
-        assert_eq!(lrugen.max_seq(), 4, "someone else opened it");
+        assert!(!ground.engine().inc_max_seq(ROOT, 3, swappiness));
+        assert_eq!(ground.maps.lru_gen(ROOT).max_seq(), 4, "someone else opened it");
     }
 }
 
@@ -88,9 +88,10 @@ fn what_a_generation_gives_up_counts_as_protected_and_loses_its_uses() {
         })
         .collect();
     let cold = ground.folio_in(1, FILE, 0, 0);
-    let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
-    assert!(ground.maps.inc_min_seq(&guard, FILE, 60));
-    ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+    let mut engine = ground.engine();
+    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+    assert!(maps.inc_min_seq(&guard, FILE, 60));
+    engine.unlock_lruvec(guard);
     let averages = &ground.maps.lru_gen(ROOT).avg_total[FILE];
     let found = averages.each_ref().map(|n| n.load(Relaxed));
     assert_eq!(found, [4, 2, 2, 2], "pages, and half of them: the last was not protected");
@@ -113,17 +114,18 @@ fn a_folio_that_a_walk_moved_goes_to_the_list_of_its_generation() {
         let [moved, left] = [(); 2].map(|()| ground.folio_in(0, ANON, 1, 1));
         let word = Recency::WORKINGSET.union(Recency::REFERENCED).in_generation(Some(to));
         let _ = ground.maps.folio(moved).update_recency(|_| Some(word));
-        let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
-        let before = ground.maps.lru_gen(ROOT).counted(0, ANON);
+        let mut engine = ground.engine();
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+        let before = maps.lru_gen(ROOT).counted(0, ANON);
         let mut sizes = PerGeneration::default();
-        assert_eq!(ground.maps.folio_inc_gen(&guard, moved, &mut sizes), to);
-        assert_eq!(ground.maps.folio(moved).recency(), word);
+        assert_eq!(maps.folio_inc_gen(&guard, moved, &mut sizes), to);
+        assert_eq!(maps.folio(moved).recency(), word);
         assert_eq!(sizes, PerGeneration::default(), "the walk's to count");
-        assert_eq!(ground.maps.folio_inc_gen(&guard, left, &mut sizes), 1);
-        ground.maps.lru_gen_add_sizes(&guard, &sizes);
-        let after = ground.maps.lru_gen(ROOT).counted(0, ANON);
+        assert_eq!(maps.folio_inc_gen(&guard, left, &mut sizes), 1);
+        maps.lru_gen_add_sizes(&guard, &sizes);
+        let after = maps.lru_gen(ROOT).counted(0, ANON);
         assert_eq!(after.iter().sum::<i64>(), before.iter().sum::<i64>() - 2);
-        ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+        engine.unlock_lruvec(guard);
     }
 }
 
@@ -136,7 +138,7 @@ fn a_long_list_is_given_up_in_turns() {
             ground.folio_in(0, FILE, 0, 0);
         }
         ground.world.relaxed.store(0, Relaxed);
-        assert!(ground.maps.inc_max_seq(&ground.world, &mut ground.cpu, ROOT, 3, 60));
+        assert!(ground.engine().inc_max_seq(ROOT, 3, 60));
         assert_eq!(ground.world.relaxed.load(Relaxed), turns, "{folios} folios");
         assert_eq!(ground.listed(ROOT, 1, FILE).len(), folios);
         ground.check(ROOT);
@@ -161,9 +163,10 @@ fn oldest_generations_that_list_nothing_are_given_up() {
                 ground.folio_in(seq, kind, seq % 3, 0);
             }
         }
-        let guard = ground.maps.lock_lruvec(&ground.world, &mut ground.cpu, ROOT);
-        ground.maps.try_to_inc_min_seq(&guard, swappiness);
-        ground.maps.unlock_lruvec(&mut ground.cpu, guard);
+        let mut engine = ground.engine();
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+        maps.try_to_inc_min_seq(&guard, swappiness);
+        engine.unlock_lruvec(guard);
         // The first generation that lists something, or the last that may be the oldest.
         let first = |kind: usize| (from[kind]..2).find(|seq| has(kind, *seq)).unwrap_or(2);
         let wanted = match swappiness {
