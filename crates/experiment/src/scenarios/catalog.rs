@@ -4,8 +4,8 @@ use super::{
     AccessPatterns, AgeFile, AgingRounds, Compared, ForkHeavy, MadvFree, PageoutShared, Processes,
     ReclaimFile, ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled, metrics,
 };
-use crate::declare::{Declared, FieldHelp, Lists, help};
-use crate::fields::nearest;
+use crate::declare::{self, Declared, FieldHelp, Lists, help};
+use crate::fields::{FieldError, nearest};
 use crate::metrics::MetricSpec;
 use crate::variant::{Axes, Lru, Variant};
 use pageout_record::schema::Ground;
@@ -158,6 +158,49 @@ impl Scenario {
         }
     }
 
+    /// The values that a text gives a field on a ground, each as records write it: lists and ranges
+    /// are told one by one.
+    ///
+    /// # Errors
+    /// [`FieldError`] for a field or a value that the scenario does not have there.
+    pub fn values(
+        self,
+        ground: Ground,
+        field: &str,
+        text: &str,
+    ) -> Result<Vec<String>, FieldError> {
+        let forms: Vec<_> = self.forms().into_iter().filter(|form| form.ground == ground).collect();
+        if field == LRU && forms.iter().any(|form| form.takes_lru) {
+            return Ok(declare::values::<Lru>(LRU, text)?.iter().map(Lru::to_string).collect());
+        }
+        for read in self.readers(ground) {
+            if let Some(values) = read(field, text)? {
+                return Ok(values);
+            }
+        }
+        let given: Vec<_> = forms.iter().flat_map(OnGround::given).collect();
+        Err(FieldError::unknown(self.name(), field, &declare::names(&given)))
+    }
+
+    /// What reads the fields of its forms on a ground.
+    fn readers(self, ground: Ground) -> Vec<Reader> {
+        match self {
+            Self::ReclaimFile if ground == Ground::Model => {
+                vec![values_of::<ReclaimFile>, values_of::<Processes>]
+            }
+            Self::ReclaimFile => vec![values_of::<ReclaimFile>],
+            Self::AgeFile => vec![values_of::<AgeFile>],
+            Self::MadvFree => vec![values_of::<MadvFree>],
+            Self::AgingRounds => vec![values_of::<AgingRounds>],
+            Self::Trace if ground == Ground::Model => vec![values_of::<TraceModelled>],
+            Self::Trace => vec![values_of::<TraceAged>, values_of::<TraceLimited>],
+            Self::Thpscale => vec![values_of::<Thpscale>],
+            Self::PageoutShared => vec![values_of::<PageoutShared>],
+            Self::ForkHeavy => vec![values_of::<ForkHeavy>],
+            Self::AccessPatterns => vec![values_of::<AccessPatterns>],
+        }
+    }
+
     /// Whether it runs on a ground.
     pub fn runs_on(self, ground: Ground) -> bool {
         self.forms().iter().any(|form| form.ground == ground)
@@ -180,7 +223,7 @@ impl OnGround {
     pub fn given(&self) -> Vec<FieldHelp> {
         let lru = self.takes_lru.then(|| {
             let about = "by which lists folios age, in every variant";
-            help::<Lru>("lru", &[about], &[Variant::BEFORE.lru])
+            help::<Lru>(LRU, &[about], &[Variant::BEFORE.lru])
         });
         self.fields.iter().cloned().chain(lru).collect()
     }
@@ -201,6 +244,22 @@ impl OnGround {
     fn that(self, about: &'static str) -> Self {
         Self { about: Some(about), ..self }
     }
+}
+
+/// The axis that may be given among fields.
+const LRU: &str = "lru";
+
+/// The values that a text gives a field, if it is there.
+type Reader = fn(&str, &str) -> Result<Option<Vec<String>>, FieldError>;
+
+fn values_of<S: Declared>(field: &str, text: &str) -> Result<Option<Vec<String>>, FieldError> {
+    let mut lists = S::Lists::default();
+    if !lists.read(field, text)? {
+        return Ok(None);
+    }
+    let read = lists.help().into_iter().find(|help| help.name == field);
+    let values = read.expect("a field that is read has help").default;
+    Ok(Some(values.split(',').map(str::to_owned).collect()))
 }
 
 fn fields_of<S: Declared>() -> Vec<FieldHelp> {
@@ -244,5 +303,32 @@ mod tests {
         check::<PageoutShared>();
         check::<ForkHeavy>();
         check::<AccessPatterns>();
+    }
+    #[test]
+    fn values_are_told_one_by_one() {
+        let values = |of: Scenario, ground, field, text: &str| of.values(ground, field, text);
+        let told = values(Scenario::Trace, Ground::Host, "limit", "5%..20%,64MiB");
+        assert_eq!(told.unwrap(), ["5%", "10%", "15%", "20%", "64MiB"]);
+        let told = values(Scenario::ReclaimFile, Ground::Model, "lru", "classic,mglru");
+        assert_eq!(told.unwrap(), ["classic", "mglru"]);
+        let refused = values(Scenario::ReclaimFile, Ground::Host, "process", "asleep");
+        assert!(refused.unwrap_err().to_string().contains("no field `process`"));
+        let refused = values(Scenario::Trace, Ground::Host, "limit", "0%");
+        assert!(refused.unwrap_err().to_string().contains("`0%`"));
+    }
+
+    #[test]
+    fn every_field_of_every_form_is_read() {
+        for scenario in Scenario::ALL {
+            for form in scenario.forms() {
+                for FieldHelp { name, default, .. } in form.given() {
+                    if !default.is_empty() {
+                        let told = scenario.values(form.ground, name, &default);
+                        let told = told.unwrap_or_else(|error| panic!("{error}"));
+                        assert_eq!(told.join(","), default, "{} {name}", scenario.name());
+                    }
+                }
+            }
+        }
     }
 }
