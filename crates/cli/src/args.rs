@@ -1,11 +1,11 @@
 //! The command line.
 
 use crate::lab::args::LabArgs;
-use crate::options::{Common, Measuring, Output, Rows, Shown};
+use crate::options::{Common, Measuring, Output, Rows};
 use crate::scenario_list;
+use crate::sweep::args::SweepArgs;
 use crate::trace::args::TraceArgs;
 use clap::{Parser, Subcommand, ValueEnum};
-use pageout_experiment::kinds::{Kind, Size};
 use pageout_experiment::scenarios::Scenario;
 use pageout_record::compare::FailOn;
 use pageout_reproduce::Thread;
@@ -24,6 +24,7 @@ Examples:
   pageout bench reclaim                     reclaim by stage, and what batching saves of it
   pageout run reclaim-file --sizes          what it takes of memory, by the folio and the page
   pageout trace record --output my.pgt -- ls -l
+  pageout sweep plan limits.toml --dir d    many runs that resume: then sweep run, sweep merge
   pageout check                             search for schedules that break the engine
   pageout lab compare --patch my.patch      your patch on a real kernel, before against after
 
@@ -137,7 +138,7 @@ pub(crate) enum Command {
     Scenarios(ScenariosArgs),
     /// The hot paths beside their floors and goals, as ratios in one run
     Bench(BenchArgs),
-    /// One question asked of many modelled machines
+    /// Many runs, planned in a file, that may be spread and killed; flushes on many machines
     Sweep(SweepArgs),
     /// Every figure of the threads, theirs beside ours
     Reproduce(ReproduceArgs),
@@ -364,56 +365,6 @@ pub(crate) struct ReproduceArgs {
 fn thread(name: &str) -> Result<Thread, String> {
     let found = Thread::ALL.into_iter().find(|thread| thread.name() == name);
     found.ok_or_else(|| format!("expected {}", Thread::ALL.map(Thread::name).join(", ")))
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    Size::read(text).ok_or_else(|| format!("expected {}", Size::accepted()))
-}
-
-const SWEEP_HELP: &str = "\
-Processes use a file on all cores but one, where single pages of it are reclaimed. Told is the time
-in which that core invalidates, or waits until the others have, a page; what it takes of them; and
-the whole of reclaim: each page flushed at once, against a flush for a batch (docs/model.md).
-
-Examples:
-  pageout sweep flush                          all platforms, 1 to 256 cores: a few minutes
-  pageout sweep pageout --platform kunpeng-920-class --processes 1,8
-  pageout sweep flush --platform x86-server-class --platform ./mine.toml --cores 8,16 --csv";
-
-#[derive(Debug, Parser)]
-#[command(after_help = SWEEP_HELP)]
-pub(crate) struct SweepArgs {
-    /// The question
-    pub what: Question,
-    /// A platform's name or a file; may be repeated [default: all that come with the program]
-    #[arg(long, value_name = "NAME|FILE")]
-    pub platform: Vec<String>,
-    /// Numbers of cores, separated by commas [default: powers of two from 1 to 256]
-    #[arg(long, value_name = "N,N", value_delimiter = ',',
-        value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub cores: Vec<u16>,
-    /// Numbers of processes that map the file, separated by commas [default: 1,8]
-    #[arg(long, value_name = "N,N", value_delimiter = ',',
-        value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub processes: Vec<u32>,
-    /// Size of the file, or of the memory [default: 16MiB for flush, 1MiB for pageout]
-    #[arg(long, value_parser = size)]
-    pub size: Option<u64>,
-    /// Seed of everything chosen at random
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    #[command(flatten)]
-    pub shown: Shown,
-    #[command(flatten)]
-    pub output: Output,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Question {
-    /// What flushes take, by cores and processes: at once, against deferred
-    Flush,
-    /// The same where memory is read in from compressed swap and paged out by turns
-    Pageout,
 }
 
 const OBSERVE_HELP: &str = "\

@@ -16,6 +16,7 @@ use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_host::floor::Floors;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file;
+use pageout_host::residency::ReplayError;
 use pageout_host::scenario::How;
 use pageout_host::{Scenario, check_memory, scenarios};
 use pageout_record::compare::compare as compare_records;
@@ -112,8 +113,16 @@ impl Variants {
         Self { base: Some(variant), others: Some(Vec::new()), lru: None }
     }
 
+    /// Those that a cell of a sweep names, the base first.
+    pub(crate) fn of_cell(texts: &[String], lru: Option<Lru>) -> Result<Self, CliError> {
+        let all = texts.iter().map(|text| Variant::parse_on(lru, text));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
+        let others = all.get(1..).map(<[_]>::to_vec);
+        Ok(Self { base: all.first().copied(), others, lru })
+    }
+
     /// Those of a scenario of which this is compared where nothing is asked; the base first.
-    fn of(&self, compared: Compared) -> Vec<Variant> {
+    pub(crate) fn of(&self, compared: Compared) -> Vec<Variant> {
         let suggested = match self.base {
             Some(base) => base.with_every_family(),
             None => compared.variants(self.lru),
@@ -139,18 +148,39 @@ impl Plan {
         let trace = source_of(common.trace.as_deref())?;
         let plan = match request.scenario {
             None => Self::main_table(&trace, variants)?,
-            Some(scenario) => {
-                let all = scenarios(scenario, &request.fields, &trace)?;
-                let variants = variants.of(request.compared);
-                let planned = |one| Planned::new(one, &variants, true);
-                Self { all: all.into_iter().map(planned).collect(), main: false }
-            }
+            Some(scenario) => Self::of_scenario(scenario, request, variants, &trace, true)?,
         };
-        for one in &plan.all {
-            distinct(&one.variants, one.scenario.axes())?;
-        }
-        check_memory(plan.all.iter().map(|one| &*one.scenario))?;
+        plan.check_memory(1)?;
         Ok(plan)
+    }
+
+    /// A scenario's, memory aside.
+    ///
+    /// # Errors
+    /// [`CliError`], also for variants that are the same to it.
+    pub(crate) fn of_scenario(
+        scenario: Of,
+        request: &Request,
+        variants: &Variants,
+        trace: &TraceSource,
+        by_stage: bool,
+    ) -> Result<Self, CliError> {
+        let all = scenarios(scenario, &request.fields, trace)?;
+        let variants = variants.of(request.compared);
+        let planned = |one| Planned::new(one, &variants, by_stage);
+        let plan = Self { all: all.into_iter().map(planned).collect(), main: false };
+        plan.distinct()?;
+        Ok(plan)
+    }
+
+    fn distinct(&self) -> Result<(), CliError> {
+        self.all.iter().try_for_each(|one| distinct(&one.variants, one.scenario.axes()))
+    }
+
+    /// Checks that memory is there for it so many times at once.
+    pub(crate) fn check_memory(&self, times: usize) -> Result<(), CliError> {
+        let all = || self.all.iter().map(|one| &*one.scenario);
+        Ok(check_memory((0..times).flat_map(|_| all()))?)
     }
 
     fn main_table(trace: &TraceSource, variants: &Variants) -> Result<Self, CliError> {
@@ -164,7 +194,9 @@ impl Plan {
         let families = variants.of(Compared::Families);
         let traces = scenarios(Of::Trace, &[], trace)?.into_iter();
         let traces = traces.map(|one| Planned::new(one, &families, true));
-        Ok(Self { all: classic.chain(mglru).chain(traces).collect(), main: true })
+        let plan = Self { all: classic.chain(mglru).chain(traces).collect(), main: true };
+        plan.distinct()?;
+        Ok(plan)
     }
 
     /// What the others are compared with.
@@ -202,25 +234,37 @@ impl Plan {
         Ok(left.iter().map(|(fields, text)| tables::generations(fields, text)).collect())
     }
 
-    /// Measures all of it, interleaved; for the main table, the floors too.
+    /// Measures all of it, as the command line says.
     pub(crate) fn measure(&self, common: &Common) -> Result<Vec<Record>, CliError> {
-        let seed = common.measuring.seed;
+        let bar = progress::bar("measuring");
+        let rounds = if self.main { Rounds::MAIN_TABLE } else { Rounds::DEFAULT };
+        let rounds = common.measuring.rounds_or(rounds);
+        let records = self.measured(common.measuring.seed, rounds, &mut progress::steps(&bar));
+        bar.finish_and_clear();
+        records.map_err(|error| failed(error, common.trace.as_deref()))
+    }
+
+    /// Measures all of it, interleaved; for the main table, the floors too.
+    ///
+    /// # Errors
+    /// [`ReplayError`] of a trace.
+    pub(crate) fn measured(
+        &self,
+        seed: u64,
+        rounds: Rounds,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Vec<Record>, ReplayError> {
         let mut arenas: Vec<Arena> = self.all.iter().map(|one| one.scenario.arena()).collect();
         let mut cells: Vec<Box<dyn Cell + '_>> = Vec::new();
         for (one, arena) in self.all.iter().zip(&mut arenas) {
             let cell =
                 one.scenario.cell(arena, &one.variants, How { seed, by_stage: one.by_stage });
-            cells.push(cell.map_err(|error| failed(error, common.trace.as_deref()))?);
+            cells.push(cell?);
         }
         if self.main {
             cells.push(Box::new(Floors::new(FLOOR_TABLES)));
         }
-        let bar = progress::bar("measuring");
-        let rounds = if self.main { Rounds::MAIN_TABLE } else { Rounds::DEFAULT };
-        let rounds = common.measuring.rounds_or(rounds);
-        let records = measure(&mut cells, rounds, &mut progress::steps(&bar));
-        bar.finish_and_clear();
-        Ok(records)
+        Ok(measure(&mut cells, rounds, progress))
     }
 }
 

@@ -16,6 +16,7 @@ use pageout_record::schema::{
     ConvertError, CsvError, Ground, InvalidRecord, MergeError, ReadError,
 };
 use pageout_report::ReportError;
+use pageout_sweep::{DirectoryError, PlanError, RunError, SpecError};
 use pageout_trace::oracle_general::OracleError;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{ImportError, RecordError, TraceError, WriteError};
@@ -194,6 +195,19 @@ pub(crate) enum CliError {
     Choices(#[from] ChoicesError),
     #[error(transparent)]
     MissedChoice(#[from] MissedChoice),
+    #[error("{}", path.display())]
+    Spec { path: PathBuf, source: SpecError },
+    #[error(transparent)]
+    SweepPlan(#[from] PlanError),
+    #[error(transparent)]
+    SweepDirectory(#[from] DirectoryError),
+    #[error(transparent)]
+    SweepRun(#[from] RunError),
+    #[error(
+        "of {cells} cells {left} are left and {failed} have failed: `pageout sweep run` goes on, \
+         --partial merges the others, if there are any"
+    )]
+    SweepIncomplete { cells: usize, failed: usize, left: usize },
     #[error("cannot write to standard output")]
     Stdout(#[source] io::Error),
 }
@@ -233,6 +247,7 @@ impl CliError {
         match self {
             Self::Lab(error) => Self::status_of_lab(error),
             Self::LabSeries { status, .. } => *status,
+            Self::SweepIncomplete { .. } => 1,
             _ => 2,
         }
     }

@@ -86,7 +86,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Run(args)) => run::run(&args)?,
         Some(Command::Scenarios(args)) => scenarios::scenarios(&args)?,
         Some(Command::Bench(args)) => bench::bench(&args)?,
-        Some(Command::Sweep(args)) => sweep::sweep(&args)?,
+        Some(Command::Sweep(args)) => return sweep::sweep(&args),
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,
         Some(Command::Report(args)) => report::report(&args)?,
         Some(Command::Records(args)) => records::records(&args)?,

@@ -25,10 +25,11 @@ const LAB: &str = "pageout-lab";
 const CALIBRATE: &str = "pageout-calibrate";
 const REPORT: &str = "pageout-report";
 const REPRODUCE: &str = "pageout-reproduce";
+const SWEEP: &str = "pageout-sweep";
 
 /// What a crate may name of the workspace. A crate without a row, as the binary, may name all but
 /// the exhibits.
-const WALLS: [(&str, &[&str]); 15] = [
+const WALLS: [(&str, &[&str]); 16] = [
     (PAGING, &[]),
     (CAPI, &[PAGING]),
     (RECLAIM, &[PAGING]),
@@ -38,6 +39,7 @@ const WALLS: [(&str, &[&str]); 15] = [
     (EXHIBITS, &[PAGING, RECLAIM]),
     (EXPERIMENT, &[PAGING, RECLAIM, RECORD]),
     (TRACE, &[EXPERIMENT]),
+    (SWEEP, &[EXPERIMENT, RECORD]),
     (CHECK, &[EXPERIMENT, PAGING, RECLAIM, RECORD]),
     (CALIBRATE, &[EXPERIMENT, MACHINE, RECORD]),
     (LAB, &[EXPERIMENT, RECORD]),
@@ -192,6 +194,7 @@ mod tests {
         assert!(may_depend(MODEL, HOST, false));
         assert!(!may_depend(CAPI, RECLAIM, false), "C gets young checks alone");
         assert!(!may_depend(LAB, PAGING, false), "a kernel is not the engine");
+        assert!(!may_depend(SWEEP, HOST, false), "a sweep knows no ground");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Runs the binary and judges how it ended.
 
-use pageout_record::schema::{Record, RecordSet};
+use pageout_record::schema::{Record, RecordFile, RecordSet};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -52,7 +52,7 @@ pub(crate) fn stdout(words: &str) -> String {
     assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
     let said = stderr(&output);
     let tells_how_far = |line: &&str| {
-        let works = ["measuring: ", "modelling: ", "replaying: ", "searching: "];
+        let works = ["measuring: ", "modelling: ", "replaying: ", "searching: ", "sweeping: "];
         works.iter().any(|work| line.starts_with(work)) && line.ends_with(" s")
     };
     let else_said: Vec<&str> = said.lines().filter(|line| !tells_how_far(line)).collect();
@@ -88,8 +88,15 @@ pub(crate) fn records(words: &str) -> RecordSet {
     read(&stdout(&format!("{words} --json")))
 }
 
-/// The records of a JSON text that a command wrote. It must be as the public schema says.
+/// The records of a JSON text that a command wrote, of one run.
 pub(crate) fn read(json: &str) -> RecordSet {
+    let mut file = read_file(json);
+    assert_eq!(file.sets.len(), 1, "one run");
+    file.sets.remove(0)
+}
+
+/// The same of several runs. The text must be as the public schema says.
+pub(crate) fn read_file(json: &str) -> RecordFile {
     static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
         let text = include_str!("../../../../docs/record.schema.json");
         let schema = serde_json::from_str(text).expect("the schema is JSON");
@@ -99,7 +106,7 @@ pub(crate) fn read(json: &str) -> RecordSet {
     if let Err(error) = SCHEMA.validate(&value) {
         panic!("at {}: {error}", error.instance_path());
     }
-    RecordSet::from_json(json).expect("what is written can be read")
+    RecordFile::from_json(json).expect("what is written can be read")
 }
 
 /// A counted figure of a record.

@@ -28,5 +28,6 @@ mod report;
 mod reproduce;
 mod script;
 mod series;
+mod sweep;
 mod thpscale;
 mod trace_model;

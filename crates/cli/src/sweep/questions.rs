@@ -1,6 +1,6 @@
-//! `sweep`: one question asked of many modelled machines.
+//! `sweep flush` and `sweep pageout`: one question asked of many modelled machines.
 
-use crate::args::{Question, SweepArgs};
+use super::args::QuestionArgs;
 use crate::error::CliError;
 use crate::model::platform_of;
 use crate::tables::comparison;
@@ -14,7 +14,16 @@ use pageout_model::sweep::{FlushSweep, Swept};
 use pageout_record::schema::RecordSet;
 use std::path::Path;
 
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
+pub(super) fn flush(args: &QuestionArgs) -> Result<(), CliError> {
+    ask(Swept::File, 16 << 20, args)
+}
+
+pub(super) fn pageout(args: &QuestionArgs) -> Result<(), CliError> {
+    ask(Swept::Anon, 1 << 20, args)
+}
+
+/// Asks it of so many bytes, where nobody says how many.
+fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
     let platforms = match &args.platform[..] {
         [] => Platform::names().map(platform_of).collect::<Result<_, _>>()?,
         named => named.iter().map(|one| platform_of(one)).collect::<Result<_, _>>()?,
@@ -26,10 +35,6 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CliError> {
     let processes = match &args.processes[..] {
         [] => FlushSweep::PROCESSES.to_vec(),
         given => given.to_vec(),
-    };
-    let (swept, bytes) = match args.what {
-        Question::Flush => (Swept::File, 16 << 20),
-        Question::Pageout => (Swept::Anon, 1 << 20),
     };
     let sweep = FlushSweep {
         swept,

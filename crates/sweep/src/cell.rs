@@ -1,0 +1,135 @@
+//! A cell: what is run and measured at once, as `pageout compare` does it.
+
+use pageout_experiment::fields::{FieldError, number};
+use pageout_experiment::scenarios::Scenario;
+use pageout_record::schema::Ground;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What may be swept over beside the fields of a scenario.
+pub const PARAMETERS: [&str; 4] = ["cores", "platform", "seed", "trace"];
+
+/// One scenario with its fields, under all variants of the sweep.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Where it runs.
+    pub ground: Ground,
+    /// Its fields, each with one value, or several with commas between.
+    pub fields: BTreeMap<String, String>,
+    /// The variants, the base first; those that are compared where none are named, if empty.
+    pub variants: Vec<String>,
+    /// The seed of everything chosen at random.
+    pub seed: u64,
+    /// Whether what is measured is kept. Nothing else depends on the machine.
+    pub times: bool,
+    /// Rounds of measuring, or runs with nominal prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u16>,
+    /// Draws of prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draws: Option<u32>,
+    /// Cores of a modelled machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u16>,
+    /// A modelled machine: a name or a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
+    /// The trace of scenario `trace`: a sample's name or a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+}
+
+/// Why a parameter was refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ParameterError {
+    /// A field, or its value.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// A field that the scenario does not have, nor has a sweep such a parameter.
+    #[error("{field}; swept over are also {}", PARAMETERS.join(", "))]
+    Unknown {
+        /// What is said of the field.
+        field: FieldError,
+    },
+    /// A number that is none, or out of bounds.
+    #[error("found `{found}`, expected {accepted}")]
+    Number {
+        /// What was given.
+        found: String,
+        /// What is taken.
+        accepted: &'static str,
+    },
+}
+
+impl Cell {
+    /// The values that a text gives a parameter, one by one.
+    ///
+    /// # Errors
+    /// [`ParameterError`].
+    pub(crate) fn values(
+        scenario: Scenario,
+        ground: Ground,
+        parameter: &str,
+        text: &str,
+    ) -> Result<Vec<String>, ParameterError> {
+        if PARAMETERS.contains(&parameter) {
+            return Ok(vec![text.to_owned()]);
+        }
+        scenario.values(ground, parameter, text).map_err(|error| match error {
+            FieldError::Unknown { .. } => ParameterError::Unknown { field: error },
+            error => error.into(),
+        })
+    }
+
+    /// Gives a parameter its value.
+    ///
+    /// # Errors
+    /// [`ParameterError::Number`].
+    pub(crate) fn set(&mut self, parameter: &str, value: &str) -> Result<(), ParameterError> {
+        let bad = |accepted| ParameterError::Number { found: value.to_owned(), accepted };
+        match parameter {
+            "seed" => {
+                self.seed =
+                    number(value).ok_or_else(|| bad("a whole number from 0 to 2^64 - 1"))?;
+            }
+            "cores" => {
+                let cores = number(value).filter(|cores| (1..=256).contains(cores));
+                self.cores = Some(cores.ok_or_else(|| bad("1 to 256"))?);
+            }
+            "platform" => self.platform = Some(value.to_owned()),
+            "trace" => self.trace = Some(value.to_owned()),
+            field => {
+                self.fields.insert(field.to_owned(), value.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Its fields as the command line takes them.
+    pub fn arguments(&self) -> Vec<String> {
+        self.fields.iter().map(|(field, value)| format!("{field}={value}")).collect()
+    }
+}
+
+/// What tells it from others of its sweep.
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scenario, fields, seed, cores, platform, trace, .. } = self;
+        f.write_str(scenario)?;
+        for (field, value) in fields {
+            write!(f, " {field}={value}")?;
+        }
+        let cores = cores.map(|cores| cores.to_string());
+        let all = [("trace", trace), ("platform", platform), ("cores", &cores)];
+        for (name, value) in all {
+            if let Some(value) = value {
+                write!(f, " {name}={value}")?;
+            }
+        }
+        write!(f, " seed={seed}")
+    }
+}

@@ -1,0 +1,25 @@
+//! Sweeps that resume: a file says which cells there are, shards of them run anywhere, and what
+//! they leave is merged in the order of the plan, whoever ran them and however often that ended.
+//!
+//! - [`Spec`]: the file, and the cells it comes to;
+//! - [`Plan`]: the cells with their ids, as they stand in the sweep's directory;
+//! - [`Directory`]: a file for each cell that is done, and for each that failed;
+//! - [`run`](run()): a shard of the cells;
+//! - [`Node`]: whether times may be taken here.
+#![forbid(unsafe_code)]
+
+mod cell;
+mod directory;
+mod node;
+mod plan;
+mod run;
+mod shard;
+mod spec;
+
+pub use cell::{Cell, PARAMETERS, ParameterError};
+pub use directory::{Directory, DirectoryError, Failed, Status};
+pub use node::{Node, NotExclusive};
+pub use plan::{CellId, Plan, PlanError, Planned, checksum};
+pub use run::{Outcome, RunError, Runner, run};
+pub use shard::Shard;
+pub use spec::{Problem, Spec, SpecError};

@@ -1,0 +1,188 @@
+//! Whether times may be taken on this machine now: only where nobody else computes.
+
+use std::fs;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::thread;
+use std::time::Duration;
+
+/// The share of the CPUs' time that others may take, in per cent.
+const OTHERS_PERCENT: u64 = 5;
+/// How long others are watched before anything is timed.
+const LOOK: Duration = Duration::from_secs(1);
+/// Fewer ticks than this tell nothing.
+const FEWEST_TICKS: u64 = 50;
+/// The name that one sweep of a machine holds while it takes times. The system frees it when the
+/// process ends, however that happens.
+const NAME: &str = "pageout-sweep-times";
+
+/// A machine that this process alone uses, as far as can be told, for as long as this value is
+/// there.
+#[derive(Debug)]
+pub struct Node {
+    _held: UnixListener,
+}
+
+/// Why times may not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum NotExclusive {
+    /// Another sweep takes times.
+    #[error("{NEEDED}: another sweep takes times here")]
+    Held,
+    /// Some CPUs are not for this process: affinity or a quota.
+    #[error("{NEEDED}: this process may use {here} of {there} CPUs")]
+    Cpus {
+        /// Those it may use.
+        here: usize,
+        /// Those there are.
+        there: usize,
+    },
+    /// Others compute.
+    #[error("{NEEDED}: others took {percent}% of the CPUs' time, more than {OTHERS_PERCENT}%")]
+    Others {
+        /// Of the time of all CPUs.
+        percent: u64,
+    },
+    /// It cannot be told.
+    #[error("{NEEDED}, and this cannot be told")]
+    Unknown(#[source] io::Error),
+}
+
+const NEEDED: &str = "cells that are timed need a machine of their own (or times = false)";
+
+/// Time of all CPUs so far, in ticks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Ticks {
+    /// In which they did anything.
+    busy: u64,
+    /// In which they did so for this process.
+    own: u64,
+    all: u64,
+}
+
+/// A span of time in which others are watched.
+#[derive(Debug)]
+pub struct Watch(Ticks);
+
+impl Node {
+    /// Takes the machine.
+    ///
+    /// # Errors
+    /// [`NotExclusive`].
+    pub fn take() -> Result<Self, NotExclusive> {
+        let name = SocketAddr::from_abstract_name(NAME).map_err(NotExclusive::Unknown)?;
+        let held = UnixListener::bind_addr(&name).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => NotExclusive::Held,
+            _ => NotExclusive::Unknown(error),
+        })?;
+        let here = thread::available_parallelism().map_err(NotExclusive::Unknown)?.get();
+        let stat = read("/proc/stat")?;
+        let there = cpus(&stat);
+        if here < there {
+            return Err(NotExclusive::Cpus { here, there });
+        }
+        let node = Self { _held: held };
+        let watch = node.watch()?;
+        thread::sleep(LOOK);
+        watch.end()?;
+        Ok(node)
+    }
+
+    /// Begins to watch others.
+    ///
+    /// # Errors
+    /// [`NotExclusive::Unknown`].
+    pub fn watch(&self) -> Result<Watch, NotExclusive> {
+        now().map(Watch)
+    }
+}
+
+impl Watch {
+    /// Judges what others did since.
+    ///
+    /// # Errors
+    /// [`NotExclusive::Others`].
+    pub fn end(self) -> Result<(), NotExclusive> {
+        match others(self.0, now()?) {
+            percent if percent > OTHERS_PERCENT => Err(NotExclusive::Others { percent }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What others took of the CPUs' time between two moments, in per cent.
+const fn others(from: Ticks, to: Ticks) -> u64 {
+    let all = to.all.saturating_sub(from.all);
+    let (busy, own) = (to.busy.saturating_sub(from.busy), to.own.saturating_sub(from.own));
+    if all < FEWEST_TICKS { 0 } else { 100 * busy.saturating_sub(own) / all }
+}
+
+fn now() -> Result<Ticks, NotExclusive> {
+    let unknown = || io::Error::new(io::ErrorKind::InvalidData, "/proc has no times of CPUs");
+    let ticks = ticks(&read("/proc/stat")?, &read("/proc/self/stat")?);
+    ticks.ok_or_else(|| NotExclusive::Unknown(unknown()))
+}
+
+fn read(path: &str) -> Result<String, NotExclusive> {
+    fs::read_to_string(path).map_err(NotExclusive::Unknown)
+}
+
+/// CPUs that run.
+fn cpus(stat: &str) -> usize {
+    let is_cpu = |line: &&str| {
+        let name = line.split(' ').next().unwrap_or("");
+        name.strip_prefix("cpu").is_some_and(|nr| nr.parse::<u32>().is_ok())
+    };
+    stat.lines().filter(is_cpu).count()
+}
+
+/// Ticks of all CPUs, and of this process, by the kernel's files.
+fn ticks(stat: &str, own: &str) -> Option<Ticks> {
+    // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user and nice.
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let times: Vec<u64> =
+        line.split_whitespace().take(8).map(|time| time.parse().ok()).collect::<Option<_>>()?;
+    let all = times.iter().sum();
+    let idle = times.get(3)? + times.get(4)?;
+    // After the name, which may hold anything but ends with the last bracket: user is the
+    // twelfth, system the thirteenth.
+    let (_, own) = own.rsplit_once(')')?;
+    let own: Vec<&str> = own.split_whitespace().collect();
+    let own = own.get(11)?.parse::<u64>().ok()? + own.get(12)?.parse::<u64>().ok()?;
+    Some(Ticks { busy: all - idle, own, all })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "cpu  100 10 50 800 20 5 10 5 0 0\ncpu0 50 5 25 400 10 2 5 2 0 0\n\
+        cpu1 50 5 25 400 10 3 5 3 0 0\nintr 12\n";
+
+    #[test]
+    fn times_are_read_as_the_kernel_writes_them() {
+        let own = "17 (a) b (c)) R 1 2 3 4 5 6 7 8 9 10 30 12 0 0 20";
+        assert_eq!(ticks(STAT, own), Some(Ticks { busy: 180, own: 42, all: 1000 }));
+        assert_eq!(cpus(STAT), 2);
+        assert_eq!(ticks("cpu  1 2\n", own), None);
+        assert_eq!(ticks(STAT, "17 (a"), None);
+    }
+
+    #[test]
+    fn others_are_what_is_not_ours() {
+        let from = Ticks { busy: 100, own: 10, all: 1000 };
+        let after = |busy, own, all| others(from, Ticks { busy, own, all });
+        assert_eq!(after(300, 210, 1200), 0, "all of it is ours");
+        assert_eq!(after(200, 10, 1200), 50, "half of the CPUs' time");
+        assert_eq!(after(300, 200, 1200), 5);
+        assert_eq!(after(110, 10, 1010), 0, "too short to tell");
+        assert_eq!(after(100, 60, 1200), 0, "ticks of two clocks may differ");
+    }
+
+    #[test]
+    fn this_machine_can_be_read() {
+        assert!(now().is_ok());
+        assert!(cpus(&fs::read_to_string("/proc/stat").expect("Linux has it")) > 0);
+    }
+}
