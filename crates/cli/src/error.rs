@@ -196,7 +196,7 @@ pub(crate) enum CliError {
     #[error(transparent)]
     MissedChoice(#[from] MissedChoice),
     #[error("{}", path.display())]
-    Spec { path: PathBuf, source: SpecError },
+    Spec { path: PathBuf, source: Box<SpecError> },
     #[error(transparent)]
     SweepPlan(#[from] PlanError),
     #[error(transparent)]

@@ -147,7 +147,7 @@ fn times(of: &Comparison) -> Vec<&Row> {
 fn telling<'r>(rows: &[&'r Row]) -> Option<Vec<&'r String>> {
     let first = rows.first()?;
     let differs =
-        |name: &&String| rows.iter().any(|row| row.fields.get(*name) != first.fields.get(*name));
+        |name: &&String| rows.iter().any(|row| row.fields.get(name) != first.fields.get(name));
     let mut names: Vec<&String> = rows.iter().flat_map(|row| row.fields.keys()).collect();
     names.sort();
     names.dedup();
@@ -157,7 +157,7 @@ fn telling<'r>(rows: &[&'r Row]) -> Option<Vec<&'r String>> {
 
 /// What these fields are in a row.
 fn label(row: &Row, names: &[&String]) -> Vec<String> {
-    names.iter().map(|name| row.fields.get(*name).cloned().unwrap_or_default()).collect()
+    names.iter().map(|name| row.fields.get(name).cloned().unwrap_or_default()).collect()
 }
 
 fn tenths(value: f64) -> f64 {

@@ -30,7 +30,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<ExitCode, CliError> {
 fn plan(args: &PlanArgs) -> Result<(), CliError> {
     let text = input::read_text(&args.spec, input::MAX_TEXT);
     let text = text.map_err(|source| CliError::Read { path: args.spec.clone(), source })?;
-    let refused = |source| CliError::Spec { path: args.spec.clone(), source };
+    let refused = |source| CliError::Spec { path: args.spec.clone(), source: Box::new(source) };
     let mut cells = Spec::read(&text).and_then(|spec| spec.cells()).map_err(refused)?;
     let bench = Bench::of(&mut cells)?;
     let mut refused = Vec::new();
