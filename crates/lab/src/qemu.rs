@@ -87,7 +87,8 @@ impl Machine<'_> {
         let smp = format!("{0},sockets={0}", self.cpus);
         command.extend(["-smp".into(), smp.into()]);
         command.extend(COMMON.map(Into::into));
-        let mut parameters = format!("console={console} quiet panic=-1");
+        // Up to warnings: under `quiet` nobody would see what WARN() and lockdep say.
+        let mut parameters = format!("console={console} loglevel=5 panic=-1");
         for parameter in self.parameters {
             parameters += &format!(" {parameter}");
         }
@@ -124,7 +125,7 @@ mod tests {
             -accel tcg,thread=single -rtc base=2020-01-01,clock=vm -seed 1 -display none \
             -monitor none -serial stdio -parallel none -no-reboot -nodefaults -no-user-config \
             -kernel /k/Image -initrd /r/initrd \
-            -append console=ttyAMA0 quiet panic=-1 young_flush=none";
+            -append console=ttyAMA0 loglevel=5 panic=-1 young_flush=none";
         assert_eq!(line(Config::Arm64_4K, Cpu::Max, 1 << 30, &parameters), expected);
     }
 
@@ -133,7 +134,7 @@ mod tests {
         let line = line(Config::X86_64, Cpu::Max, 1 << 30, &[]);
         assert!(line.starts_with("qemu-system-x86_64 -M q35 -cpu max -m 2560M "), "{line}");
         let end = "-append console=ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 \
-            noreplace-smp quiet panic=-1";
+            noreplace-smp loglevel=5 panic=-1";
         assert!(line.ends_with(end), "{line}");
     }
 
