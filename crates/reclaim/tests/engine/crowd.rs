@@ -129,6 +129,8 @@ fn crowd(lists: Lists) {
             }
         });
     });
+    // Whoever reclaims may have taken all while the last of those that use pages came to its end.
+    access(maps, env, &mut world.cpu, files[0], 0, top);
     all_is_accounted_for(maps, env, files, top);
 }
 
