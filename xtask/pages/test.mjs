@@ -30,6 +30,8 @@ const open = async (name, width, colorScheme) => {
     viewport: { width, height: 900 }, colorScheme, offline: true, reducedMotion: "reduce",
   });
   const page = await context.newPage();
+  // A long page takes a busy machine a while to paint.
+  page.setDefaultTimeout(120_000);
   const complaints = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
