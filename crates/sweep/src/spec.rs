@@ -368,8 +368,7 @@ fn combinations(table: &str, values: &Values) -> Result<u64, SpecError> {
 
 /// The combination of this number.
 fn nth(values: &Values, mut nr: u64) -> impl Iterator<Item = (&str, &str)> {
-    let mut all: Vec<_> = values.iter().rev().collect::<Vec<_>>();
-    let chosen = all.drain(..).map(|(parameter, values)| {
+    let chosen = values.iter().rev().map(|(parameter, values)| {
         let of = values.len() as u64;
         let value = &values[(nr % of) as usize];
         nr /= of;

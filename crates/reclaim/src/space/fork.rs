@@ -83,7 +83,9 @@ impl<W: World> Engine<'_, W> {
             let mut addr = range.start;
             while addr < range.end {
                 let (pte, nr) = self.share((from, vma), frame, addr..range.end)?;
-                self.set_child(target, addr, pte, nr);
+                if !pte.is_none() {
+                    self.set_entries(target, addr, pte, nr);
+                }
                 addr = after::<W::Format>(addr, nr);
             }
         }
@@ -194,24 +196,4 @@ fn take_back<W: World>(
 
 fn is_migration<F: Format>(pte: Pte) -> bool {
     matches!(F::entry(pte), Entry::Swap(SwapEntry { kind: SwapKind::Migration, .. }))
-}
-
-impl<W: World> Engine<'_, W> {
-    /// Sets what stands at `addr` in a table of the child.
-    fn set_child(&mut self, table: Pfn, addr: VirtAddr, pte: Pte, nr: usize) {
-        if pte.is_none() {
-            return;
-        }
-        self.cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(self.world, table);
-        match W::Format::is_present(pte) {
-            true => {
-                let i = W::Format::index(Level::Pte, addr);
-                set_ptes::<W::Format, _>(pt.table(), i, pte, nr);
-            }
-            false => set_absent(&pt, addr, pte),
-        }
-        drop(pt);
-        self.cpu.leave(Rank::PageTable);
-    }
 }

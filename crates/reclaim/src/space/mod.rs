@@ -12,6 +12,7 @@ mod locking;
 mod protect;
 mod remap;
 mod zap;
+use crate::Rank;
 use crate::engine::Engine;
 use crate::gather::flush_tlb_batched_pending;
 use crate::maps::{Maps, OutOfTable};
@@ -21,9 +22,10 @@ use crate::vma::VmaId;
 use crate::world::World;
 pub use advise::Advice;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
+use pageout_paging::contig::set_ptes;
 use pageout_paging::pte::SwapEntry;
 use pageout_paging::walk::{Descent, descend};
-use pageout_paging::{Env, Format, Level, LockedTable, Pte, Table, VirtAddr, VirtRange, tlb};
+use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
 
 /// Why a call that changes an address space was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -159,4 +161,20 @@ fn forget_lent<E: Env>(env: &E, mm: &Mm, addr: VirtAddr, entry: SwapEntry) {
 /// Stores an entry that maps nothing, over one that maps nothing.
 fn set_absent<W: World>(pt: &LockedTable<'_, W>, addr: VirtAddr, pte: Pte) {
     pt.table().set(W::Format::index(Level::Pte, addr), pte);
+}
+
+impl<W: World> Engine<'_, W> {
+    /// Stores `pte` at `addr` in a table whose entries there map nothing, and where it maps a page,
+    /// those of the pages after it: `nr` in all.
+    fn set_entries(&mut self, table: Pfn, addr: VirtAddr, pte: Pte, nr: usize) {
+        self.cpu.enter(Rank::PageTable);
+        let pt = LockedTable::lock(self.world, table);
+        if W::Format::is_present(pte) {
+            set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, addr), pte, nr);
+        } else {
+            set_absent(&pt, addr, pte);
+        }
+        drop(pt);
+        self.cpu.leave(Rank::PageTable);
+    }
 }

@@ -10,7 +10,7 @@ use crate::mm::{Mm, MmId};
 use crate::mmap::is_pages;
 use crate::vma::VmaId;
 use crate::world::World;
-use pageout_paging::contig::{get_and_clear_ptes, set_ptes};
+use pageout_paging::contig::get_and_clear_ptes;
 use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, make_table, spans};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
@@ -164,17 +164,7 @@ impl<W: World> Engine<'_, W> {
                     let made =
                         make_table(world, mm.root(), at, Level::Pte, &mut WorldTables(world));
                     let frame = made.expect("its table was made");
-                    self.cpu.enter(Rank::PageTable);
-                    let pt = LockedTable::lock(world, frame);
-                    match W::Format::is_present(pte) {
-                        true => {
-                            let i = W::Format::index(Level::Pte, at);
-                            set_ptes::<W::Format, _>(pt.table(), i, pte, nr);
-                        }
-                        false => set_absent(&pt, at, pte),
-                    }
-                    drop(pt);
-                    self.cpu.leave(Rank::PageTable);
+                    self.set_entries(frame, at, pte, nr);
                 }
                 addr = after::<W::Format>(addr, nr);
             }
