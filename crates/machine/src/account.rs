@@ -1,6 +1,6 @@
 //! Where the time went: by activity, by core, and counts.
 
-use crate::{StaleAccessHistogram, Time};
+use crate::{FabricLoad, StaleAccessHistogram, Time};
 use std::cell::Cell;
 
 /// Something that software does, by its number among the names of
@@ -267,6 +267,8 @@ pub struct Report {
     pub counts: Counts,
     /// Accesses that stale entries hid, over all cores.
     pub hidden: StaleAccessHistogram,
+    /// What cores sent each other over time.
+    pub load: FabricLoad,
     /// Bytes that the storage device read.
     pub read: u64,
     /// Bytes that it wrote.

@@ -21,6 +21,7 @@ pub mod tlb;
 
 pub use account::{Activity, CoreTimes, Counts, Report, Spent};
 pub use core_set::CoreId;
+pub use fabric::{Fabric, FabricLoad, Sent};
 pub use machine::{Machine, Setup};
 pub use sched::{Body, TaskId, TaskSpec};
 pub use stale_access::StaleAccessHistogram;

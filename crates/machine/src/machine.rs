@@ -3,7 +3,7 @@
 use crate::account::{Account, Counts, NodeId, Report};
 use crate::core::{Core, Mm};
 use crate::core_set::{CoreId, CoreSet};
-use crate::fabric::{Identifiers, Rounds, TRIM_EVERY};
+use crate::fabric::{Fabric, FabricLoad, Identifiers, Rounds, TRIM_EVERY, Traffic};
 use crate::lines::Lines;
 use crate::platform::{Invalidation, InvalidationPrices, Prices, Shape};
 use crate::sched::{Event, Queue, TaskId, TaskState};
@@ -67,6 +67,7 @@ pub struct Machine<'a, F: Format> {
     /// When the interconnect can begin another barrier (arm64).
     pub(crate) barrier_free: Cell<Time>,
     pub(crate) rounds: RefCell<Rounds>,
+    load: RefCell<FabricLoad>,
     pub(crate) locks: RefCell<crate::task::Locks>,
     pub(crate) storage: RefCell<Storage>,
     pub(crate) account: RefCell<Account>,
@@ -86,9 +87,13 @@ impl<'a, F: Format> Machine<'a, F> {
     /// # Panics
     /// If the prices are of another architecture than the shape, or the shape is none.
     pub fn new(setup: Setup, tables: HostTables<'a, F>) -> Self {
-        let slots = match (setup.shape.invalidation, setup.prices.invalidation) {
-            (Invalidation::Broadcast(_), InvalidationPrices::Broadcast(_)) => 0,
-            (Invalidation::Ipi(ipi), InvalidationPrices::Ipi(_)) => ipi.tag_slots,
+        let (fabric, slots) = match (setup.shape.invalidation, setup.prices.invalidation) {
+            (Invalidation::Broadcast(_), InvalidationPrices::Broadcast(_)) => {
+                (Fabric::Broadcast, 0)
+            }
+            (Invalidation::Ipi(ipi), InvalidationPrices::Ipi(_)) => {
+                (Fabric::Interrupts, ipi.tag_slots)
+            }
             _ => panic!("prices of the shape's architecture"),
         };
         let cores = 0..setup.shape.cores;
@@ -108,6 +113,7 @@ impl<'a, F: Format> Machine<'a, F> {
             identifiers: Identifiers::default(),
             barrier_free: Cell::default(),
             rounds: RefCell::default(),
+            load: RefCell::new(FabricLoad::new(fabric)),
             locks: RefCell::default(),
             storage: RefCell::new(Storage::new(setup.shape.storage)),
             account: RefCell::default(),
@@ -173,6 +179,11 @@ impl<'a, F: Format> Machine<'a, F> {
         self.user_horizon.set(self.user_horizon.get().min(time));
     }
 
+    /// Counts what a core sends to others at `time`.
+    pub(crate) fn sends(&self, time: Time, traffic: Traffic) {
+        self.load.borrow_mut().add(time, traffic);
+    }
+
     /// Makes an address space known.
     pub(crate) fn know(&self, asid: Asid, root: Pfn, now: Time) {
         let new = || Mm {
@@ -217,8 +228,9 @@ impl<'a, F: Format> Machine<'a, F> {
         }
         let tasks = Report::spent(&self.account.borrow());
         let cores = self.used().map(|core| core.times(end)).collect();
+        let load = self.load.borrow().clone().until(end);
         let storage = self.storage.borrow();
         let (read, written) = (storage.read, storage.written);
-        Report { end, counts, hidden, read, written, cores, tasks }
+        Report { end, counts, hidden, load, read, written, cores, tasks }
     }
 }

@@ -392,7 +392,7 @@ fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
     }
     metrics.extend(nominal[0].counted());
     metrics.extend(nominal[0].history.clone());
-    metrics.push(activity::metric(&nominal[0].report));
+    metrics.extend(activity::metrics(&nominal[0].report));
     metrics
 }
 

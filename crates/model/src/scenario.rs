@@ -117,7 +117,7 @@ pub trait Scenario: Sync {
         let of_each = each.iter().zip(outcomes.chunks(runs.len()));
         let metrics = |one: &Self, nominal: &[Self::Outcome], drawn: &[Self::Outcome]| {
             let mut metrics = one.metrics(nominal, drawn);
-            metrics.push(activity::metric(Self::report(&nominal[0])));
+            metrics.extend(activity::metrics(Self::report(&nominal[0])));
             metrics
         };
         let record = |((one, variant), outcomes): (&(&Self, Variant), &[Self::Outcome])| {

@@ -1,7 +1,7 @@
 //! Invalidations that hardware tells every core (arm64 TLBI and DSB).
 
 use super::range::operations;
-use super::{Machine, Message};
+use super::{Machine, Message, Traffic};
 use crate::Time;
 use crate::account::count;
 use crate::core::{Core, Doing};
@@ -30,6 +30,7 @@ impl<F: Format> Machine<'_, F> {
             let arrival = core.clock.get() + prices.propagation;
             in_flight.push_back(arrival);
             count(&core.tally.broadcasts);
+            self.sends(core.clock.get(), Traffic::Message);
             self.tell(arrival, Event::Arrive(Message { issuer: core.id, what }));
         }
     }
@@ -93,6 +94,7 @@ impl<F: Format> Machine<'_, F> {
             + prices.dsb_per_core * others
             + prices.dsb_per_outstanding * outstanding as u64;
         let begun = now.max(self.barrier_free.get());
+        self.sends(begun, Traffic::Wait);
         self.barrier_free.set(begun + prices.dsb_serial.min(price));
         core.barrier_done.set(devices.max(begun + price));
         if wait {

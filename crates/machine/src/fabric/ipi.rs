@@ -1,8 +1,8 @@
 //! Invalidations by interprocessor interrupts (x86, riscv), as Linux 7.3.4 does on x86:
 //! generations, sets of cores, lazy cores, tags.
 
-use super::Machine;
 use super::rounds::{Flush, Pending, Round, RoundId, Rounds, TRIM_EVERY};
+use super::{Machine, Traffic};
 use crate::Time;
 use crate::account::{count, count_by};
 use crate::core::{Core, Doing};
@@ -102,11 +102,13 @@ impl<F: Format> Machine<'_, F> {
         let left = others.len();
         let round = (left > 0).then(|| {
             count(&core.tally.rounds);
+            self.sends(core.clock.get(), Traffic::Wait);
             let round = Round { issuer: core.id, flushes: flushes.clone(), left, done: Time::ZERO };
             self.rounds.borrow_mut().begin(round)
         });
         for (target, round) in others.iter().zip(round.iter().cycle()) {
             core.spend(prices.ipi_send);
+            self.sends(core.clock.get(), Traffic::Message);
             let arrival = core.clock.get() + prices.ipi_latency;
             self.tell(arrival, Event::Interrupt(target, *round));
         }

@@ -3,11 +3,14 @@
 mod asid;
 mod broadcast;
 mod ipi;
+mod load;
 mod loaded;
 mod message;
 mod range;
 mod rounds;
 
+pub(crate) use load::Traffic;
+pub use load::{Fabric, FabricLoad, Sent};
 pub(crate) use loaded::{Identifiers, Loaded};
 pub(crate) use message::Message;
 pub(crate) use rounds::{Pending, RoundId, Rounds, TRIM_EVERY};

@@ -186,3 +186,39 @@ fn guests_are_asked_and_flushed_as_their_architecture_does() {
         }
     }
 }
+
+#[test]
+fn the_fabric_s_load_adds_up_to_what_is_counted() {
+    for (platform, names) in [
+        ("arm64-server-32-class", ["invalidations", "barriers"]),
+        ("x86-server-class", ["interrupts", "interrupt rounds"]),
+    ] {
+        let machine = model(platform, 4);
+        let platform = machine.platform.clone().expect("a platform");
+        let fields = ["order=0", "size=4MiB", "process=running"].map(str::to_owned);
+        let [scenario] = &ReclaimFile::parse(&fields, &machine).expect("fields")[..] else {
+            panic!("one scenario of {}", platform.name())
+        };
+        let done = scenario.run(&machine, Variant::BEFORE, machine.all_runs()[0]);
+        let report = ReclaimFile::report(&done);
+        let record = records("order=0 size=4MiB process=running", &[Variant::BEFORE], &machine);
+        let load = record[0].metrics.iter().find(|metric| metric.name == "fabric load");
+        let load = load.and_then(|metric| metric.series.as_deref()).expect("a series");
+
+        let counts = &report.counts;
+        let counted =
+            [counts.broadcasts.max(counts.interrupts), counts.barriers.max(counts.rounds)];
+        assert!(counted.iter().all(|count| *count > 50), "{counted:?}");
+        let widths: Vec<f64> = load
+            .at
+            .iter()
+            .scan(0.0, |before, at| Some(at - std::mem::replace(before, *at)))
+            .collect();
+        for ((line, name), counted) in load.lines.iter().zip(names).zip(counted) {
+            assert_eq!(line.name, name);
+            let rates = line.values.iter().map(|rate| rate.expect("a rate"));
+            let sum: f64 = rates.zip(&widths).map(|(rate, width)| rate * width).sum();
+            assert!((sum - counted as f64).abs() < 1e-3, "{name}: {sum} of {counted}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Of `access-patterns`.
 
 use super::machine::{
-    BARRIERS, BROADCASTS, BY_ACTIVITY, HIDDEN, HIDDEN_MAX, HIDDEN_P50, HIDDEN_P90, HIDDEN_P99,
+    BARRIERS, BROADCASTS, FIRST_RUN, HIDDEN, HIDDEN_MAX, HIDDEN_P50, HIDDEN_P90, HIDDEN_P99,
     INTERRUPTS,
 };
 use super::{EXAMINED, RECLAIMED, REFAULTS};
@@ -83,5 +83,5 @@ pub const ALL: [MetricSpec; 27] = [
 
 /// On ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
-    [&ALL[..], &[BY_ACTIVITY]].concat()
+    [&ALL[..], FIRST_RUN].concat()
 }

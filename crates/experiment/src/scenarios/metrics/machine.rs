@@ -55,10 +55,12 @@ metrics! {
 }
 
 metrics! {
-    /// Where time goes.
-    pub TIME = {
+    /// What the first run with nominal prices looked like.
+    pub FIRST_RUN = {
         /// the first run's time with nominal prices, as a tree of activities
         BY_ACTIVITY: "time by activity", "ns", Modelled, Neither;
+        /// what cores sent each other in the first run with nominal prices, over its time
+        FABRIC_LOAD: "fabric load", "per ms", Modelled, Neither;
     }
 }
 
@@ -84,5 +86,5 @@ pub const RECLAIM: [MetricSpec; 6] =
 pub fn between(per: &'static str) -> Vec<MetricSpec> {
     let counts = COUNTS.iter().chain([&HIDDEN]).map(|metric| metric.per(per));
     let hidden = [HIDDEN_P50, HIDDEN_P90, HIDDEN_P99, HIDDEN_LONGEST];
-    counts.chain([CORES_INTERRUPTED, BY_ACTIVITY]).chain(hidden).collect()
+    counts.chain([CORES_INTERRUPTED]).chain(FIRST_RUN.iter().copied()).chain(hidden).collect()
 }

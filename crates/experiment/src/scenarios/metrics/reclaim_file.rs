@@ -102,9 +102,9 @@ pub fn on_model() -> Vec<MetricSpec> {
         machine::HIDDEN,
         super::REFAULTS.per(""),
         super::RECLAIMED,
-        machine::BY_ACTIVITY,
     ];
-    [&[whole], MODELLED, &stages, &counted, &others, SECONDARY].concat()
+    let machine = machine::FIRST_RUN;
+    [&[whole], MODELLED, &stages, &counted, &others, machine, SECONDARY].concat()
 }
 
 /// Of `madv-free`.

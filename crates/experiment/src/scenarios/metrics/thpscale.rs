@@ -1,7 +1,7 @@
 //! Of `thpscale`.
 
 use super::machine::{
-    BARRIERS, BROADCASTS, BY_ACTIVITY, HIDDEN, HIDDEN_FOR, INTERRUPTS, MISSES, ROUNDS,
+    BARRIERS, BROADCASTS, FIRST_RUN, HIDDEN, HIDDEN_FOR, INTERRUPTS, MISSES, ROUNDS,
 };
 use crate::metrics::{MetricSpec, metrics};
 use pageout_reclaim::Counter;
@@ -61,5 +61,5 @@ const fn counter(counter: Counter, better: Better, about: &'static str) -> (Coun
 /// On ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
     let counters = COUNTERS.map(|(_, metric)| metric);
-    [TIMED, &counters, &MACHINE, HIDDEN_FOR, &[BY_ACTIVITY]].concat()
+    [TIMED, &counters, &MACHINE, HIDDEN_FOR, FIRST_RUN].concat()
 }

@@ -155,6 +155,7 @@ pub const HIDDEN_ACCESSES: MetricSpec = HIDDEN.per("simulated");
 
 /// On ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
-    let tlb = [HIDDEN_ACCESSES, L2_HITS, TLB_MISSES, machine::BY_ACTIVITY];
-    [TIMED, ACCESSES, &decisions()[..], HID_FOR, &tlb, &machine::RECLAIM].concat()
+    let tlb = [HIDDEN_ACCESSES, L2_HITS, TLB_MISSES];
+    let machine = [&machine::RECLAIM[..], machine::FIRST_RUN].concat();
+    [TIMED, ACCESSES, &decisions()[..], HID_FOR, &tlb, &machine].concat()
 }
