@@ -310,8 +310,11 @@ fn pictures_of_a_map_and_a_series() {
     ];
     let at = (0..50).map(f64::from).collect();
     let mut series = metric("generations", "pages", Basis::Counted, Vec::new());
-    series.series = Some(Series { x: Axis::new("time", "ms"), at, lines, stacked: false }.into());
-    let record = record(&[], &[], vec![map, series]);
+    let of = Series { x: Axis::new("time", "ms"), at, lines, stacked: false };
+    let mut shares = metric("by list", "pages", Basis::Counted, Vec::new());
+    shares.series = Some(Series { stacked: true, ..of.clone() }.into());
+    series.series = Some(of.into());
+    let record = record(&[], &[], vec![map, series, shares]);
     insta::assert_snapshot!(pictures([&record].into_iter(), 72));
 }
 

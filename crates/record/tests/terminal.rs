@@ -177,7 +177,7 @@ fn drawn() -> impl Strategy<Value = Record> {
     let lines = (1_usize..60, 1_usize..40).prop_flat_map(move |(places, lines)| {
         prop::collection::vec((name(), prop::collection::vec(cell(), places)), lines)
     });
-    (map, lines, kept(), name()).prop_map(|(rows, lines, kept, axis)| {
+    (map, lines, kept(), name(), any::<bool>()).prop_map(|(rows, lines, kept, axis, stacked)| {
         let edges = |ranges: usize| Edges {
             name: axis.clone(),
             unit: "ms".to_owned(),
@@ -189,7 +189,7 @@ fn drawn() -> impl Strategy<Value = Record> {
         let mut series = metric(&kept, Vec::new(), None);
         let at = (0..lines[0].1.len()).map(|place| place as f64).collect();
         let lines = lines.into_iter().map(|(name, values)| Line { name, values }).collect();
-        series.series = Some(Series { x: Axis::new(&axis, ""), at, lines, stacked: false }.into());
+        series.series = Some(Series { x: Axis::new(&axis, ""), at, lines, stacked }.into());
         Record {
             scenario: "sweep".to_owned(),
             ground: Ground::Host,

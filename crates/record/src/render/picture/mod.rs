@@ -102,6 +102,7 @@ fn plot_of(of: &Curve<'_>, titles: &[String]) -> Plot {
         logarithmic: of.is_logarithmic(),
         ticks: of.rows.iter().map(|(place, row)| (*place, cut(of.value(row), 12))).collect(),
         lines: lines.map(|(column, title)| (title.clone(), points(column))).collect(),
+        stacked: false,
         figure: Box::new(move |value| short(basis, value)),
     }
 }
@@ -115,11 +116,12 @@ fn along(title: String, metric: &Metric, of: &Series) -> Plot {
     let lines = of.lines.iter().take(Plot::LINES);
     let ends = [of.at.first(), of.at.last()].into_iter().flatten();
     Plot {
-        title: with_unit(&title, &metric.unit),
+        title: with_unit(&title, &metric.unit) + if of.stacked { ", stacked" } else { "" },
         axis: with_unit(&of.x.name, &of.x.unit),
         logarithmic: false,
         ticks: ends.map(|at| (*at, short(basis, *at))).collect(),
         lines: lines.map(|line| (line.name.clone(), points(&line.values))).collect(),
+        stacked: of.stacked,
         figure: Box::new(move |value| short(basis, value)),
     }
 }

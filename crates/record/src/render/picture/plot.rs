@@ -1,4 +1,4 @@
-//! Lines over an axis, by marks of characters.
+//! Lines over an axis, or shares one upon the other, by marks of characters.
 
 use super::text::{cut, width};
 
@@ -20,6 +20,8 @@ pub(super) struct Plot {
     pub(super) ticks: Vec<(f64, String)>,
     /// Names, each with places and values.
     pub(super) lines: Vec<(String, Vec<(f64, f64)>)>,
+    /// Whether lines are shares of a whole, from bottom to top.
+    pub(super) stacked: bool,
     /// How values are written, in a few characters.
     pub(super) figure: Box<dyn Fn(f64) -> String>,
 }
@@ -32,7 +34,9 @@ impl Plot {
     pub(super) fn draw(&self, columns: usize) -> Vec<String> {
         let points = || self.lines.iter().flat_map(|(_, points)| points.iter().copied());
         let mut text = vec![cut(&self.title, columns)];
-        let (low, high) = points().fold((0.0_f64, f64::MIN), |(l, h), (_, v)| (l.min(v), h.max(v)));
+        let sums = if self.stacked { self.sums() } else { Vec::new() };
+        let tops = points().chain(sums.iter().filter_map(|(at, sums)| Some((*at, *sums.last()?))));
+        let (low, high) = tops.fold((0.0_f64, f64::MIN), |(l, h), (_, v)| (l.min(v), h.max(v)));
         if points().next().is_none() {
             text.push("  nothing to draw".to_owned());
             return text;
@@ -47,24 +51,11 @@ impl Plot {
         let (first, last) = points()
             .fold((f64::MAX, f64::MIN), |(f, l), (at, _)| (f.min(scale(at)), l.max(scale(at))));
         let column = |at: f64| spread(scale(at), [first, last], across);
-        let row = |value: f64| ROWS - 1 - spread(value, [low, high], ROWS);
         let mut grid = vec![vec![' '; across]; ROWS];
-        for (_, points) in &self.lines {
-            for pair in points.windows(2) {
-                let [from, to] = [column(pair[0].0), column(pair[1].0)];
-                (from + 1..to).for_each(|between| {
-                    let share = (between - from) as f64 / (to - from) as f64;
-                    let value = pair[0].1 * (1.0 - share) + pair[1].1 * share;
-                    grid[row(value)][between] = '·';
-                });
-            }
-        }
-        for ((_, points), mark) in self.lines.iter().zip(MARKS) {
-            let mark = char::from(*mark);
-            for (at, value) in points {
-                let cell = &mut grid[row(*value)][column(*at)];
-                *cell = if [' ', '·', mark].contains(cell) { mark } else { SEVERAL };
-            }
+        if self.stacked {
+            fill(&mut grid, &sums, high, column);
+        } else {
+            self.connect(&mut grid, column, |value| ROWS - 1 - spread(value, [low, high], ROWS));
         }
         let several = grid.iter().flatten().any(|cell| *cell == SEVERAL);
         for (at, cells) in grid.iter().enumerate() {
@@ -83,6 +74,51 @@ impl Plot {
         ));
         text.extend(self.key(several, columns));
         text
+    }
+
+    /// At each place, in ascending order, what the lines up to each one add up to.
+    fn sums(&self) -> Vec<(f64, Vec<f64>)> {
+        let places = self.lines.iter().flat_map(|(_, points)| points).map(|(at, _)| *at);
+        let mut places: Vec<f64> = places.collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let of = |at: f64| {
+            let share = |points: &[(f64, f64)]| {
+                points.iter().find(|(place, _)| *place == at).map_or(0.0, |(_, value)| *value)
+            };
+            let add = |sum: &mut f64, (_, points): &(String, Vec<(f64, f64)>)| {
+                *sum += share(points);
+                Some(*sum)
+            };
+            self.lines.iter().scan(0.0, add).collect()
+        };
+        places.into_iter().map(|at| (at, of(at))).collect()
+    }
+
+    /// Marks every point, with dots from one to the next.
+    fn connect(
+        &self,
+        grid: &mut [Vec<char>],
+        column: impl Fn(f64) -> usize,
+        row: impl Fn(f64) -> usize,
+    ) {
+        for (_, points) in &self.lines {
+            for pair in points.windows(2) {
+                let [from, to] = [column(pair[0].0), column(pair[1].0)];
+                (from + 1..to).for_each(|between| {
+                    let share = (between - from) as f64 / (to - from) as f64;
+                    let value = pair[0].1 * (1.0 - share) + pair[1].1 * share;
+                    grid[row(value)][between] = '·';
+                });
+            }
+        }
+        for ((_, points), mark) in self.lines.iter().zip(MARKS) {
+            let mark = char::from(*mark);
+            for (at, value) in points {
+                let cell = &mut grid[row(*value)][column(*at)];
+                *cell = if [' ', '·', mark].contains(cell) { mark } else { SEVERAL };
+            }
+        }
     }
 
     /// The axis with a mark at each place that is named, and the names that there is room for.
@@ -116,6 +152,27 @@ impl Plot {
             }
         }
         key
+    }
+}
+
+/// Fills each column with the shares at its place, or at the last place before it.
+fn fill(
+    grid: &mut [Vec<char>],
+    sums: &[(f64, Vec<f64>)],
+    high: f64,
+    column: impl Fn(f64) -> usize,
+) {
+    let rows = grid.len();
+    let ends = sums.iter().skip(1).map(|(at, _)| column(*at)).chain([grid[0].len()]);
+    for ((at, sums), end) in sums.iter().zip(ends) {
+        let tops = sums.iter().map(|sum| spread(*sum, [0.0, high], rows + 1));
+        let mut filled = 0;
+        for (top, mark) in tops.zip(MARKS) {
+            for row in filled..top {
+                grid[rows - 1 - row][column(*at)..end].fill(char::from(*mark));
+            }
+            filled = filled.max(top);
+        }
     }
 }
 
