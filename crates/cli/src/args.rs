@@ -1,16 +1,24 @@
 //! The command line.
 
+use crate::completion;
 use crate::lab::args::LabArgs;
 use crate::options::{Common, Measuring, Output, Rows};
 use crate::scenario_list;
 use crate::sweep::args::SweepArgs;
 use crate::trace::args::TraceArgs;
 use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 use pageout_experiment::scenarios::Scenario;
 use pageout_record::compare::FailOn;
 use pageout_reproduce::Thread;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+const COMPLETIONS: &str = "\
+Shells that are told so run `pageout` to complete a word:
+  bash   echo 'source <(pageout completions bash)' >> ~/.bashrc
+  zsh    echo 'source <(pageout completions zsh)' >> ~/.zshrc
+  fish   pageout completions fish > ~/.config/fish/completions/pageout.fish";
 
 const MAIN_HELP: &str = "\
 Examples:
@@ -156,7 +164,8 @@ pub(crate) enum Command {
     Records(RecordsArgs),
     /// Search small worlds for schedules that break the engine, and find bugs put in
     Check(CheckArgs),
-    /// Print shell completions
+    /// Print shell completions, which know scenarios, fields and values too
+    #[command(after_help = COMPLETIONS)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -168,9 +177,10 @@ pub(crate) enum Command {
 pub(crate) struct CompareArgs {
     /// A scenario; the main table if left out. Or record files (NAME.json): what was measured
     /// before, here or elsewhere
+    #[arg(add = ArgValueCompleter::new(completion::scenarios))]
     pub scenario: Option<String>,
     /// The scenario's fields, or more record files
-    #[arg(value_name = "FIELD=VALUE")]
+    #[arg(value_name = "FIELD=VALUE", add = ArgValueCompleter::new(completion::fields))]
     pub fields: Vec<String>,
     /// The variant compared with, of record files the first one [default: young=per-entry, and for
     /// reclaim-file unmap=per-entry too]
@@ -225,9 +235,10 @@ impl FromStr for Labelled {
 #[command(after_help = scenario_names(), after_long_help = scenario_help())]
 pub(crate) struct RunArgs {
     /// A scenario
+    #[arg(add = ArgValueCompleter::new(completion::scenarios))]
     pub scenario: String,
     /// The scenario's fields
-    #[arg(value_name = "FIELD=VALUE")]
+    #[arg(value_name = "FIELD=VALUE", add = ArgValueCompleter::new(completion::fields))]
     pub fields: Vec<String>,
     /// The variant
     #[arg(long, default_value = "young=line")]
@@ -251,6 +262,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Parser)]
 pub(crate) struct ScenariosArgs {
     /// One scenario, with what its fields are and accept
+    #[arg(add = ArgValueCompleter::new(completion::scenarios))]
     pub scenario: Option<String>,
     /// Print all of them as the page docs/scenarios.md
     #[arg(long, conflicts_with = "scenario")]

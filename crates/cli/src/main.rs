@@ -7,6 +7,7 @@ mod calibrate;
 mod check;
 mod command_line;
 mod compare;
+mod completion;
 mod error;
 mod fail_on;
 mod files;
@@ -32,13 +33,21 @@ mod thpscale;
 mod trace;
 
 use args::{AloneArgs, Args, Command, CompareArgs};
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use error::CliError;
 use options::{Common, Rows, Shown};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    match completion::answered() {
+        Ok(true) => return ExitCode::SUCCESS,
+        Ok(false) => {}
+        Err(told) => {
+            refuse(&told);
+            return ExitCode::from(2);
+        }
+    }
     let done = match Args::try_parse() {
         Ok(args) => dispatch(args),
         Err(told) if told.use_stderr() => {
@@ -95,12 +104,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Lab(args)) => return lab::lab(&args),
-        Some(Command::Completions { shell }) => {
-            let mut script = Vec::new();
-            let name = env!("CARGO_PKG_NAME");
-            clap_complete::generate(shell, &mut Args::command(), name, &mut script);
-            output::print(&script)?;
-        }
+        Some(Command::Completions { shell }) => completion::print(shell)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,6 +14,8 @@ pub struct FieldHelp {
     pub about: String,
     /// What it accepts.
     pub accepted: String,
+    /// Its values where they are few; empty where they are many.
+    pub names: Vec<String>,
     /// What it is where nothing is given: several values with commas between, and nothing where
     /// that follows from other fields.
     pub default: String,
@@ -243,5 +245,11 @@ pub fn with_each<S: Clone, V: Clone>(all: &[S], values: &[V], set: fn(S, V) -> S
 pub fn help<K: Kind>(name: &'static str, about: &[&str], values: &[K::Value]) -> FieldHelp {
     let lines: Vec<_> = about.iter().map(|line| line.trim()).collect();
     let default: Vec<_> = values.iter().map(K::text).collect();
-    FieldHelp { name, about: lines.join(" "), accepted: K::accepted(), default: default.join(",") }
+    FieldHelp {
+        name,
+        about: lines.join(" "),
+        accepted: K::accepted(),
+        names: K::names(),
+        default: default.join(","),
+    }
 }

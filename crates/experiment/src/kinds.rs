@@ -19,6 +19,11 @@ pub trait Kind {
     /// A value as records write it, which [`Kind::read`] accepts.
     fn text(value: &Self::Value) -> String;
 
+    /// Its values where they are few, as texts; empty where they are many.
+    fn names() -> Vec<String> {
+        Vec::new()
+    }
+
     /// The values of a range in equal steps, of which the first is `first`; `None` where there are
     /// no ranges, or the ends are none of one.
     fn range(
@@ -147,6 +152,10 @@ impl Kind for Format {
         one_of(&FormatName::ALL.map(FormatName::name))
     }
 
+    fn names() -> Vec<String> {
+        FormatName::ALL.map(|format| format.name().to_owned()).to_vec()
+    }
+
     fn read(text: &str) -> Option<FormatName> {
         FormatName::ALL.into_iter().find(|format| format.name() == text)
     }
@@ -165,6 +174,10 @@ impl Kind for Order {
 
     fn accepted() -> String {
         "a number from 0 to 9, or pmd".to_owned()
+    }
+
+    fn names() -> Vec<String> {
+        (0..=9).map(OrderName::Number).chain([OrderName::Pmd]).map(|o| o.to_string()).collect()
     }
 
     fn read(text: &str) -> Option<OrderName> {
@@ -191,6 +204,10 @@ impl<T: Choice> Kind for T {
     fn accepted() -> String {
         let names: Vec<_> = T::NAMES.iter().map(|(name, _)| *name).collect();
         one_of(&names)
+    }
+
+    fn names() -> Vec<String> {
+        T::NAMES.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
 
     fn read(text: &str) -> Option<T> {
@@ -234,6 +251,22 @@ mod tests {
         assert_eq!(read, [None, Some(1), Some(8), None, None, None, None]);
         let read = ["4%", "5", "5%", "%", "101%"].map(Percent::<5, 100>::read);
         assert_eq!(read, [None, Some(5), Some(5), None, None]);
+    }
+
+    #[test]
+    fn every_name_is_a_value() {
+        fn holds<K: Kind>() {
+            assert!(!K::names().is_empty());
+            for name in K::names() {
+                let value = K::read(&name).unwrap_or_else(|| panic!("{name} is read"));
+                assert_eq!(K::text(&value), name);
+            }
+        }
+        holds::<Format>();
+        holds::<Order>();
+        holds::<MapAs>();
+        holds::<bool>();
+        assert_eq!(Size::names(), [""; 0]);
     }
 
     #[test]

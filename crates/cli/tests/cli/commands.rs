@@ -266,14 +266,53 @@ fn a_sample_and_a_file_of_one_name_are_told_apart_by_the_path() {
     assert_eq!(file, stdout("trace info cc1plus-list"));
 }
 
+/// What a shell is told when the last of these words is to be completed.
+fn completed(shell: &str, words: &[&str]) -> Vec<String> {
+    let mut asked = command("--");
+    asked.arg("pageout").args(words).env("COMPLETE", shell);
+    asked.env("_CLAP_COMPLETE_INDEX", words.len().to_string()).env("_CLAP_IFS", "\n");
+    let done = asked.output().expect("the binary runs");
+    assert!(done.status.success(), "{words:?}");
+    let told = String::from_utf8(done.stdout).expect("UTF-8");
+    // fish is told what a candidate is, after a tab.
+    told.lines().map(|line| line.split('\t').next().unwrap_or(line).to_owned()).collect()
+}
+
 #[test]
-fn completions_name_commands_and_options_for_every_shell() {
+fn shells_are_offered_commands_options_scenarios_fields_and_values() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = stdout(&format!("completions {shell}"));
-        for name in ["compare", "base", "record", "epoch"] {
-            assert!(script.contains(name), "{shell} knows {name}");
+        assert!(script.contains("COMPLETE") && script.contains("pageout"), "{shell}: {script}");
+    }
+    for shell in ["bash", "fish"] {
+        for (words, offered) in [
+            (&["comp"][..], &["compare", "completions"][..]),
+            (&["compare", "--fail"], &["--fail-on"]),
+            (&["run", "recl"], &["reclaim-file"]),
+            (&["scenarios", "fork"], &["fork-heavy"]),
+            (&["run", "fork-heavy", "rec"], &["reclaim="]),
+            (&["compare", "age-file", "format=x86"], &["format=x86-64"]),
+            (&["compare", "age-file", "order=0,p"], &["order=0,pmd"]),
+            (&["run", "reclaim-file", "order=0,m"], &["order=0,mixed"]),
+            (&["run", "reclaim-file", "order=4", "secondary=g"], &["secondary=guest"]),
+            (&["run", "thpscale", "swap="], &["swap=none", "swap=zram"]),
+            // bash takes the equals sign away.
+            (&["run", "thpscale", "swap", ""], &["none", "zram"]),
+            (&["run", "thpscale", "swap", "=", "z"], &["zram"]),
+            (&["run", "no-such-scenario", "o"], &[]),
+            (&["run", "age-file", "no-such-field="], &[]),
+        ] {
+            let mut told = completed(shell, words);
+            // Options may follow at any place.
+            told.retain(|word| {
+                words.last().is_some_and(|last| !last.is_empty()) || !word.starts_with('-')
+            });
+            assert_eq!(told, offered, "{shell}: {words:?}");
         }
     }
+    let orders = completed("bash", &["run", "age-file", "order=pmd,"]);
+    assert!(orders.contains(&"order=pmd,9".to_owned()), "{orders:?}");
+    assert!(!orders.contains(&"order=pmd,pmd".to_owned()), "a value is offered once: {orders:?}");
 }
 
 #[test]

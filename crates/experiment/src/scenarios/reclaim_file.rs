@@ -83,6 +83,10 @@ impl Kind for Orders {
         format!("{}, or mixed", Order::accepted())
     }
 
+    fn names() -> Vec<String> {
+        [Order::names(), vec![Self::Mixed.to_string()]].concat()
+    }
+
     fn read(text: &str) -> Option<Self> {
         if text == "mixed" { Some(Self::Mixed) } else { Order::read(text).map(Self::All) }
     }

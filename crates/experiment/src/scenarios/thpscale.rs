@@ -39,6 +39,11 @@ impl Kind for SlotFormat {
         "x86-64, arm64-4k or riscv64: huge pages of 2 MiB".to_owned()
     }
 
+    fn names() -> Vec<String> {
+        let all = crate::kinds::Format::names();
+        all.into_iter().filter(|name| Self::read(name).is_some()).collect()
+    }
+
     fn read(text: &str) -> Option<FormatName> {
         let huge = |format: FormatName| 1 << (format.page_shift() + u32::from(format.pmd_order()));
         crate::kinds::Format::read(text).filter(|format| huge(*format) == SLOT)

@@ -1,0 +1,98 @@
+//! What shells are offered: scenarios, their fields, and the fields' values. Commands and options
+//! are known from their declarations.
+
+use crate::args::Args;
+use crate::error::CliError;
+use crate::output;
+use clap::CommandFactory;
+use clap_complete::engine::CompletionCandidate;
+use clap_complete::env::Shells;
+use clap_complete::{CompleteEnv, Shell};
+use pageout_experiment::declare::FieldHelp;
+use pageout_experiment::scenarios::Scenario;
+use std::ffi::OsStr;
+
+/// The environment variable by which a shell asks; its value names the shell.
+const ASKED: &str = "COMPLETE";
+
+/// Whether this process was started by a shell that asks what may come next, and was told.
+pub(crate) fn answered() -> Result<bool, clap::Error> {
+    CompleteEnv::with_factory(Args::command)
+        .var(ASKED)
+        .try_complete(std::env::args_os(), std::env::current_dir().ok().as_deref())
+}
+
+/// `completions`: what makes a shell ask.
+pub(crate) fn print(shell: Shell) -> Result<(), CliError> {
+    let shell = shell.to_string();
+    let shells = Shells::builtins();
+    let known = shells.completer(&shell).expect("the library knows every shell of its own");
+    let name = env!("CARGO_PKG_NAME");
+    let mut script = Vec::new();
+    known.write_registration(ASKED, name, name, name, &mut script).expect("memory takes all");
+    output::print(&script)
+}
+
+/// Scenarios of a name that begins so.
+pub(crate) fn scenarios(current: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = current.to_string_lossy();
+    let named = Scenario::ALL.into_iter().filter(|one| one.name().starts_with(&*begun));
+    named.map(|one| about(CompletionCandidate::new(one.name()), one.about())).collect()
+}
+
+/// Fields of the scenario on the command line, or values of the one that is begun.
+pub(crate) fn fields(current: &OsStr) -> Vec<CompletionCandidate> {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some(at) = words.iter().position(|word| Scenario::named(word).is_some()) else {
+        return Vec::new();
+    };
+    let scenario = Scenario::named(&words[at]).expect("it was found by its name");
+    let known: Vec<FieldHelp> = scenario.forms().iter().flat_map(|form| form.given()).collect();
+    let begun = current.to_string_lossy();
+    let of = |name: &str| known.iter().filter(|field| field.name == name).collect::<Vec<_>>();
+    if let Some((name, value)) = begun.split_once('=') {
+        return values(&of(name), value, &format!("{name}="));
+    }
+    // bash takes `=` for the end of a word, and does not pass it on.
+    let before = words[at..].iter().rev().skip(1).find(|word| *word != "=");
+    match before.map(|name| of(name)).filter(|fields| !fields.is_empty()) {
+        Some(fields) => values(&fields, &begun, ""),
+        None => names(&known, &begun),
+    }
+}
+
+/// Fields of a name that begins so, each once.
+fn names(known: &[FieldHelp], begun: &str) -> Vec<CompletionCandidate> {
+    let mut candidates: Vec<CompletionCandidate> = Vec::new();
+    for field in known.iter().filter(|field| field.name.starts_with(begun)) {
+        let name = format!("{}=", field.name);
+        if candidates.iter().all(|candidate| candidate.get_value() != name.as_str()) {
+            candidates.push(about(CompletionCandidate::new(name), &field.about));
+        }
+    }
+    candidates
+}
+
+/// Values for the last place of a list, each once, behind what is there already.
+fn values(fields: &[&FieldHelp], list: &str, before: &str) -> Vec<CompletionCandidate> {
+    let start = list.rfind(',').map_or(0, |comma| comma + 1);
+    let (given, begun) = list.split_at(start);
+    let mut offered: Vec<&str> = Vec::new();
+    for field in fields {
+        let names = field.names.iter().map(String::as_str);
+        let few = if field.names.is_empty() { field.default.split(',') } else { "".split(',') };
+        for value in names.chain(few.filter(|value| !value.is_empty())) {
+            let used = given.split(',').any(|one| one == value);
+            if value.starts_with(begun) && !used && !offered.contains(&value) {
+                offered.push(value);
+            }
+        }
+    }
+    let candidate = |value: &str| CompletionCandidate::new(format!("{before}{given}{value}"));
+    offered.into_iter().map(candidate).collect()
+}
+
+fn about(candidate: CompletionCandidate, text: &str) -> CompletionCandidate {
+    candidate.help(Some(text.to_owned().into()))
+}
