@@ -16,7 +16,7 @@ use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{Getter, gather};
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::{Format as _, Level, Pfn, Pte, VirtAddr, pte, young};
+use pageout_paging::{Format as _, Level, Pfn, Pte, Run, VirtAddr, pte, young};
 
 use crate::ground::{Callbacks, Ground};
 use crate::types::{Batch, Error, Family, Flush, Format, LockedTable, Mmu, YoungCheck};
@@ -307,7 +307,7 @@ unsafe fn folio_pte_batch(
         if !F::is_present(first) {
             return Err(Error::Entry);
         }
-        let nr = folio_pte_batch_flags::<F, _>(table, i, &mut first, max_nr, flags);
+        let nr = folio_pte_batch_flags::<F, _>(table, Run { first: i, nr: max_nr }, &mut first, flags);
         Ok((nr as i32, first)) // at most the entries of a table
     })
 }

@@ -19,7 +19,9 @@ use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Prot, Riscv64, X86_64}
 use pageout_paging::table::HostTable;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{Family, YoungCheck};
-use pageout_paging::{Env, Format, Level, LockedTable, Mmu, Notifier, Pfn, Pte, Sound, VirtAddr};
+use pageout_paging::{
+    Env, Format, Level, LockedTable, Mmu, Notifier, Pfn, Pte, Run, Sound, VirtAddr,
+};
 
 const CASES: u64 = 1_000_000;
 const SEED: u64 = 18;
@@ -277,7 +279,8 @@ fn case_of<F: Format>(memory: &[AtomicU64], draw: &mut Draw) -> (String, Outcome
         5 if !F::is_present(gather::<F, _>(table, i)) => Error::Entry as i64,
         5 => {
             let mut pte = gather::<F, _>(table, i);
-            let nr = folio_pte_batch_flags::<F, _>(table, i, &mut pte, nr, batch_flags(flags));
+            let run = Run { first: i, nr };
+            let nr = folio_pte_batch_flags::<F, _>(table, run, &mut pte, batch_flags(flags));
             out.pte = pte.0;
             nr as i64
         }

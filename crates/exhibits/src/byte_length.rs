@@ -1,5 +1,4 @@
-use pageout_paging::{Format, Pte, Rules, contig};
-use std::ops::Range;
+use pageout_paging::{Format, Pte, Rules, Run, contig};
 
 /// Known: a byte length where a number of entries was meant.
 ///
@@ -11,17 +10,17 @@ use std::ops::Range;
 pub struct ByteLength;
 
 impl Rules for ByteLength {
-    fn widen<F: Format>(i: usize, nr: usize, first: Pte, last: Pte) -> Range<usize> {
+    fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
         let block_bytes = F::CONT_PTES << F::PAGE_SHIFT;
-        let mut start = i << F::PAGE_SHIFT;
-        let mut end = start + nr; // the first half of the bug: entries added to bytes
+        let mut start = run.first << F::PAGE_SHIFT;
+        let mut end = start + run.nr; // the first half of the bug: entries added to bytes
         if F::is_cont(last) {
             end = contig::align_up(end, block_bytes);
         }
         if F::is_cont(first) {
             start = contig::align_down(start, block_bytes);
         }
-        let index = start >> F::PAGE_SHIFT;
-        index..index + (end - start) // the second: bytes taken for entries
+        // The second: bytes taken for entries.
+        Run { first: start >> F::PAGE_SHIFT, nr: end - start }
     }
 }

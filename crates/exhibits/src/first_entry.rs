@@ -1,5 +1,4 @@
-use pageout_paging::{Format, Pte, Rules, contig};
-use std::ops::Range;
+use pageout_paging::{Format, Pte, Rules, Run, contig};
 
 /// Constructed: the first entry alone decides whether the run is contiguous.
 ///
@@ -12,11 +11,11 @@ use std::ops::Range;
 pub struct FirstEntryAlone;
 
 impl Rules for FirstEntryAlone {
-    fn widen<F: Format>(i: usize, nr: usize, first: Pte, _last: Pte) -> Range<usize> {
-        if F::is_cont(first) {
-            contig::align_down(i, F::CONT_PTES)..contig::align_up(i + nr, F::CONT_PTES)
-        } else {
-            i..i + nr
+    fn widen<F: Format>(run: Run, first: Pte, _last: Pte) -> Run {
+        if !F::is_cont(first) {
+            return run;
         }
+        let start = contig::align_down(run.first, F::CONT_PTES);
+        Run::between(start, contig::align_up(run.end(), F::CONT_PTES))
     }
 }

@@ -1,5 +1,4 @@
-use pageout_paging::{Format, Pte, Rules, Sound};
-use std::ops::Range;
+use pageout_paging::{Format, Pte, Rules, Run, Sound};
 
 /// Constructed: a contiguous block in which a run of several entries ends is checked only as far as
 /// the run goes.
@@ -13,8 +12,8 @@ use std::ops::Range;
 pub struct LastBlockCut;
 
 impl Rules for LastBlockCut {
-    fn widen<F: Format>(i: usize, nr: usize, first: Pte, last: Pte) -> Range<usize> {
-        let wide = Sound::widen::<F>(i, nr, first, last);
-        if nr == 1 { wide } else { wide.start..i + nr }
+    fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
+        let wide = Sound::widen::<F>(run, first, last);
+        if run.nr == 1 { wide } else { Run::between(wide.first, run.end()) }
     }
 }

@@ -1,5 +1,6 @@
 //! Floors: the least that a sound check does on this CPU, which is to read the entries, and one
-//! locked operation a young entry.
+//! locked operation a young entry. Kernels read words, since vector registers are their programs';
+//! who owns the registers may read with the widest loads there are.
 
 use pageout_experiment::clock::timed;
 use pageout_experiment::metrics::measured;
@@ -24,6 +25,19 @@ pub fn wide_read(entries: &mut [AtomicU64]) -> u64 {
 #[inline(always)]
 fn or_all(entries: &mut [AtomicU64]) -> u64 {
     entries.iter_mut().fold(0, |or, entry| or | *entry.get_mut())
+}
+
+/// Reads every entry by a load of its own, as kernels can, a line at a time; their or.
+#[inline(never)]
+pub fn scalar_read(entries: &[AtomicU64]) -> u64 {
+    let (lines, rest) = entries.as_chunks::<LINE>();
+    let all = lines.iter().fold(0, |or, line| or | or_words(line.each_ref()));
+    rest.iter().fold(all, |or, entry| or | entry.load(Relaxed))
+}
+
+#[inline(always)]
+fn or_words(line: [&AtomicU64; LINE]) -> u64 {
+    line.map(|entry| entry.load(Relaxed)).into_iter().fold(0, |or, entry| or | entry)
 }
 
 /// The vector loads that [`wide_read`] uses here, by name.
@@ -58,22 +72,37 @@ pub fn locked_operation_ns() -> f64 {
     ns as f64 / f64::from(OPERATIONS)
 }
 
-/// Nanoseconds an entry of [`wide_read`], the least of three: a floor is what is left when nothing
-/// disturbs.
+/// Nanoseconds an entry of [`wide_read`].
 pub fn wide_read_ns(entries: &mut [AtomicU64]) -> f64 {
-    let nr = entries.len() as f64;
+    let nr = entries.len();
+    least_ns(nr, || wide_read(entries))
+}
+
+/// Nanoseconds an entry of [`scalar_read`].
+pub fn scalar_read_ns(entries: &[AtomicU64]) -> f64 {
+    least_ns(entries.len(), || scalar_read(entries))
+}
+
+/// The least of three times, for each of `nr` entries: a floor is what is left when nothing
+/// disturbs.
+fn least_ns(nr: usize, mut read: impl FnMut() -> u64) -> f64 {
     let times = [(); 3].map(|()| {
-        let (or, ns) = timed(|| wide_read(entries));
+        let (or, ns) = timed(&mut read);
         black_box(or);
         ns
     });
-    times.into_iter().min().unwrap_or(0) as f64 / nr
+    times.into_iter().min().unwrap_or(0) as f64 / nr as f64
 }
 
 /// The record of [`wide_read_ns`] over so many bytes of tables, a sample a round.
 pub fn wide_read_record(bytes: usize, ns: &[f64]) -> Record {
     let floor = format!("{} read of {} MiB of tables", wide_read_name(), bytes >> 20);
     record(floor, "ns/entry", ns)
+}
+
+/// The record of [`scalar_read_ns`] over so many bytes of tables, a sample a round.
+pub fn scalar_read_record(bytes: usize, ns: &[f64]) -> Record {
+    record(format!("scalar read of {} MiB of tables", bytes >> 20), "ns/entry", ns)
 }
 
 /// The record of [`locked_operation_ns`], a sample a round.

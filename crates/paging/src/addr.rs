@@ -20,26 +20,31 @@ pub struct Order(u8);
 
 impl VirtAddr {
     /// The address `bytes` bytes from zero.
+    #[inline]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
     /// The address in bytes.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// The address `bytes` further.
+    #[inline]
     pub const fn add(self, bytes: u64) -> Self {
         Self(self.0.wrapping_add(bytes))
     }
 
     /// The next address at or above this one that is a multiple of 2^`shift` bytes.
+    #[inline]
     pub const fn align_up(self, shift: u32) -> Self {
         self.add((1 << shift) - 1).align_down(shift)
     }
 
     /// The last address at or below this one that is a multiple of 2^`shift` bytes.
+    #[inline]
     pub const fn align_down(self, shift: u32) -> Self {
         Self(self.0 >> shift << shift)
     }
@@ -47,21 +52,25 @@ impl VirtAddr {
 
 impl Pfn {
     /// Frame number `number`.
+    #[inline]
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
     /// The frame number.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// The frame `nr` frames further.
+    #[inline]
     pub const fn add(self, nr: u64) -> Self {
         Self(self.0.wrapping_add(nr))
     }
 
     /// Frames from `base` to this one; wraps to a large number when this one lies below.
+    #[inline]
     pub const fn offset_from(self, base: Self) -> u64 {
         self.0.wrapping_sub(base.0)
     }
@@ -72,16 +81,19 @@ impl Order {
     pub const MAX: Self = Self(30);
 
     /// Order `order`, or `None` above [`Order::MAX`].
+    #[inline]
     pub const fn new(order: u8) -> Option<Self> {
         if order <= Self::MAX.0 { Some(Self(order)) } else { None }
     }
 
     /// The order as a number.
+    #[inline]
     pub const fn get(self) -> u8 {
         self.0
     }
 
     /// Pages in a folio of this order.
+    #[inline]
     pub const fn nr_pages(self) -> usize {
         1 << self.0
     }

@@ -1,5 +1,6 @@
 //! Batch detection: how many entries are one run of one folio (the kernel's folio_pte_batch).
 
+use crate::Run;
 use crate::contig::{Getter, batch_hint};
 use crate::pte::{Format, Pte};
 use crate::table::Table;
@@ -52,23 +53,22 @@ pub fn ignore<F: Format>(pte: Pte, flags: BatchFlags) -> Pte {
     kept
 }
 
-/// Entries from `i` on, at most `max_nr`, that map consecutive frames from `pte`'s with equal
-/// attributes under `flags`; at least 1. Reads one entry of a contiguous block, by the getter of
-/// `flags`. `pte` is the caller's copy of entry `i`, read likewise, into which the merge flags
-/// merge.
+/// How many entries of `run`, from its first on, map consecutive frames with equal attributes under
+/// `flags`; at least 1. Reads one entry of a contiguous block, by the getter of `flags`. `pte` is
+/// the caller's copy of the first, read likewise, into which the merge flags merge.
 ///
-/// Precondition: `pte` is present, and `max_nr` ≥ 1 ends at the folio, the VMA and the table,
-/// whichever is first.
+/// Precondition: `pte` is present, and `run` is not empty and ends at the folio, the VMA and the
+/// table, whichever is first.
 #[inline]
 pub fn folio_pte_batch_flags<F: Format, T: Table>(
     table: T,
-    i: usize,
+    run: Run,
     pte: &mut Pte,
-    max_nr: usize,
     flags: BatchFlags,
 ) -> usize {
+    let Run { first: i, nr: max_nr } = run;
     debug_assert!(F::is_present(*pte), "a batch starts at a present entry, not {pte:?}");
-    debug_assert!(max_nr >= 1 && i + max_nr <= F::PTES, "{max_nr} entries from {i} lie in a table");
+    debug_assert!(max_nr >= 1 && run.end() <= F::PTES, "{run:?} lies in a table");
     let asks = flags.respect_dirty || flags.merge_young_dirty;
     debug_assert!(!asks || flags.read == Getter::Gathered, "young and dirty are of a whole block");
     let first = ignore::<F>(*pte, flags);
@@ -86,8 +86,8 @@ pub fn folio_pte_batch_flags<F: Format, T: Table>(
 
 /// [`folio_pte_batch_flags`] with no flag.
 #[inline]
-pub fn folio_pte_batch<F: Format, T: Table>(table: T, i: usize, pte: Pte, max_nr: usize) -> usize {
-    folio_pte_batch_flags::<F, T>(table, i, &mut { pte }, max_nr, BatchFlags::NONE)
+pub fn folio_pte_batch<F: Format, T: Table>(table: T, run: Run, pte: Pte) -> usize {
+    folio_pte_batch_flags::<F, T>(table, run, &mut { pte }, BatchFlags::NONE)
 }
 
 #[inline]
@@ -117,22 +117,21 @@ pub struct YoungRun {
 }
 
 /// [`folio_pte_batch`] eight entries at a time, and in the same pass the young bits of the batch
-/// cleared. `pte` is entry `i`, by either getter; the table's lock is held. Neither clears nor
-/// looks past the batch; prefetches the same lines of `ahead`.
+/// cleared. `pte` is the first of `run`, by either getter; the table's lock is held. Neither clears
+/// nor looks past the batch; prefetches the same lines of `ahead`.
 #[inline]
 pub fn batch_and_clear_young<F: Format, T: Table>(
     table: T,
     ahead: Option<T>,
-    i: usize,
+    run: Run,
     pte: Pte,
-    max_nr: usize,
 ) -> YoungRun {
     if F::is_valid(pte) {
-        return line::batch::<F, T>(table, ahead, i, pte, max_nr);
+        return line::batch::<F, T>(table, ahead, run, pte);
     }
     let merge = BatchFlags { merge_young_dirty: true, ..BatchFlags::NONE };
     let mut copy = pte;
-    let nr = folio_pte_batch_flags::<F, T>(table, i, &mut copy, max_nr, merge);
-    let young = line::test_and_clear_young(table, ahead, i..i + nr, F::YOUNG);
+    let nr = folio_pte_batch_flags::<F, T>(table, run, &mut copy, merge);
+    let young = line::test_and_clear_young(table, ahead, Run { nr, ..run }, F::YOUNG);
     YoungRun { nr, young, dirty: F::is_dirty(copy) }
 }

@@ -2,23 +2,28 @@
 
 use crate::mmu::Caps;
 use crate::pte::{Format, Level, Pte};
-use crate::{VirtAddr, contig};
+use crate::{Run, VirtAddr, contig};
 use core::ops::Range;
 
 /// The decisions on which paging and reclaim are right or wrong. The defaults are right.
 pub trait Rules {
-    /// The entries that a check of `nr` entries from index `i` must visit: those, and where the
-    /// first or the last is contiguous, its block to the edge (Linux 7.3.4, contpte young ops:
-    /// hardware may have set the bit in any entry of a block). Precondition: the entries are
-    /// present pages of one folio in one table, so blocks never straddle the table.
+    /// The entries that a check of `run` must visit: those, and where the first or the last is
+    /// contiguous, its block to the edge (Linux 7.3.4, contpte young ops: hardware may have set the
+    /// bit in any entry of a block). Precondition: the entries are present pages of one folio in
+    /// one table, so blocks never straddle the table.
     #[inline]
-    fn widen<F: Format>(i: usize, nr: usize, first: Pte, last: Pte) -> Range<usize> {
+    fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
         if F::CONT_SHIFT == 0 {
-            return i..i + nr;
+            return run;
         }
-        let start = if F::is_cont(first) { contig::align_down(i, F::CONT_PTES) } else { i };
-        let end = if F::is_cont(last) { contig::align_up(i + nr, F::CONT_PTES) } else { i + nr };
-        start..end
+        let Range { mut start, mut end } = run.indices();
+        if F::is_cont(first) {
+            start = contig::align_down(start, F::CONT_PTES);
+        }
+        if F::is_cont(last) {
+            end = contig::align_up(end, F::CONT_PTES);
+        }
+        Run::between(start, end)
     }
 
     /// How many entries from the one that maps `addr` a batch may be at most: to the end of the

@@ -10,6 +10,20 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 /// Entries in a cache line of 64 bytes.
 pub const LINE: usize = 8;
 
+/// What `f` makes of each place of a line, written out: left as a loop, which optimising for size
+/// does, it costs as much as the entries.
+#[inline(always)]
+pub(crate) fn each<R>(f: impl Fn(usize) -> R) -> [R; LINE] {
+    [f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)]
+}
+
+/// The places of a line that are set, as a bit mask.
+#[inline(always)]
+pub(crate) fn mask(set: [bool; LINE]) -> u32 {
+    let [a, b, c, d, e, f, g, h] = each(|k| u32::from(set[k]) << k);
+    ((a | b) | (c | d)) | ((e | f) | (g | h))
+}
+
 /// A `Copy` handle to one page table. Every access is one untorn operation on a 64-bit entry, and
 /// hardware or other agents may act between any two of them.
 ///
@@ -21,6 +35,17 @@ pub trait Table: Copy {
     fn load(self, i: usize) -> Pte;
     /// Reads the 64-byte line that holds entry `i`: eight separate untorn reads.
     fn line(self, i: usize) -> [u64; LINE];
+    /// The entries of the line that holds entry `i` in which any of `bits` is set, as a bit mask.
+    /// A line without one costs a read; one with is read again.
+    #[inline(always)] // once a line of the innermost loop
+    fn line_with(self, i: usize, bits: u64) -> u32 {
+        let [a, b, c, d, e, f, g, h] = self.line(i);
+        if ((a | b) | (c | d) | (e | f) | (g | h)) & bits == 0 {
+            return 0;
+        }
+        let line = self.line(i);
+        mask(each(|k| line[k] & bits != 0))
+    }
     /// Clears the one bit `bit` of entry `i` in one atomic operation; whether it was set.
     fn test_and_clear_bit(self, i: usize, bit: u64) -> bool;
     /// Clears `bits` of entry `i` in one atomic operation.
@@ -77,7 +102,7 @@ impl<F: Format> Table for HostTable<'_, F> {
     #[inline]
     fn line(self, i: usize) -> [u64; LINE] {
         let first = contig::align_down(i, LINE);
-        core::array::from_fn(|k| self.entry(first + k).load(Relaxed))
+        each(|k| self.entry(first + k).load(Relaxed))
     }
 
     #[inline]

@@ -14,7 +14,7 @@ use pageout_paging::pte::{
 };
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{Family, YoungCheck};
-use pageout_paging::{Env, Format, LockedTable, Pte, Rules, Sound, VirtAddr};
+use pageout_paging::{Env, Format, LockedTable, Pte, Rules, Run, Sound, VirtAddr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -63,7 +63,7 @@ impl Walk {
         let mut steps = Vec::new();
         let mut i = self.window.start;
         let secondary = self.secondary.is_some();
-        let mut candidates = check.candidates(&pt, self.window.clone(), secondary);
+        let mut candidates = check.candidates(&pt, Run::between(i, self.window.end), secondary);
         while let Some((at, pte)) = candidates.next_candidate() {
             assert!((i..self.window.end).contains(&at), "{at} from {i} in {self:#?}");
             i = at + 1;
@@ -216,7 +216,7 @@ fn read_of_foreign_blocks(family: Family, young: bool) -> [u64; 2] {
     let pt = LockedTable::lock(&env, FIRST_TABLE);
     [true, false].map(|passes| {
         let before = world.counts();
-        let mut candidates = check.candidates(&pt, 0..Arm64_4K::PTES, false);
+        let mut candidates = check.candidates(&pt, Run::between(0, Arm64_4K::PTES), false);
         while let Some((i, pte)) = candidates.next_candidate() {
             if passes {
                 candidates.pass(i, pte);

@@ -13,7 +13,7 @@ use pageout_paging::pte::{
     Arm64_4K, Arm64_16K, Arm64_64K, Level, Prot, Riscv64, SmallArm2, SmallArm4, SmallRiscv,
     SmallX86, SwapEntry, SwapKind, X86_64,
 };
-use pageout_paging::{Env, Format, Pte};
+use pageout_paging::{Env, Format, Pte, Run};
 
 /// All combinations of the five flags, with each getter that may be used. What is dirty is
 /// soft-dirty in formats that have it: where that is respected, blocks are compared as gathered.
@@ -68,7 +68,8 @@ fn check_batch<F: Decode>(world: &World<F>, entries: &[Pte], i: usize, max_nr: u
             Getter::Gathered => pte,
             Getter::Raw => F::clear_soft_dirty(F::mkclean(F::mkold(pte))),
         };
-        let nr = folio_pte_batch_flags::<F, _>(table, i, &mut copy, max_nr, flags);
+        let nr =
+            folio_pte_batch_flags::<F, _>(table, Run { first: i, nr: max_nr }, &mut copy, flags);
         let context = || format!("{entries:#?} from {i}, at most {max_nr}, {flags:?}");
         let expected = batch_len::<F>(entries, i, max_nr, flags);
         assert_eq!(nr, expected, "{}", context());
@@ -161,9 +162,9 @@ fn check_fused<F: Decode>(world: &World<F>, case: &Case) {
     let table = env.table(FIRST_TABLE);
     let (i, max_nr) = (case.run.start, case.run.len());
     let first = F::read(case.entries[i], i);
-    let plain = folio_pte_batch::<F, _>(table, i, first, max_nr);
-    let run = batch_and_clear_young::<F, _>(table, None, i, first, max_nr);
-    let YoungRun { nr, young, dirty } = run;
+    let run = Run { first: i, nr: max_nr };
+    let plain = folio_pte_batch::<F, _>(table, run, first);
+    let YoungRun { nr, young, dirty } = batch_and_clear_young::<F, _>(table, None, run, first);
     assert_eq!(nr, plain, "{case:#?}");
     let batch = &case.entries[i..i + nr];
     let any = batch.iter().any(|pte| F::bits(*pte).young);
@@ -285,7 +286,7 @@ fn a_swap_entry_with_the_contiguous_bit_is_never_contiguous() {
             assert_eq!((F::decode(swap, i), F::encode(swap)), (swap, swap));
         }
         let page = case.entries[3];
-        assert_eq!(folio_pte_batch::<F, _>(table, 3, page, 5), 1);
+        assert_eq!(folio_pte_batch::<F, _>(table, Run { first: 3, nr: 5 }, page), 1);
     }
     never::<Arm64_4K>();
     never::<Arm64_16K>();

@@ -19,7 +19,7 @@ use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{self, Getter};
 use pageout_paging::pte::{Moving, SwapEntry, SwapKind};
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
-use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Stage, Table, VirtAddr, tlb};
+use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Run, Stage, Table, VirtAddr, tlb};
 
 /// What [`Engine::try_to_unmap`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -262,8 +262,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             ..BatchFlags::NONE
         };
         let max_nr = max_batch::<W>(folio, vma.end(), addr, pte);
-        let i = W::Format::index(Level::Pte, addr);
-        folio_pte_batch_flags::<W::Format, _>(pt.table(), i, &mut pte, max_nr, flags)
+        let run = Run { first: W::Format::index(Level::Pte, addr), nr: max_nr };
+        folio_pte_batch_flags::<W::Format, _>(pt.table(), run, &mut pte, flags)
     }
 
     /// Whether a folio given up lazily may be thrown away: clean, and referred to by no one but the

@@ -11,21 +11,21 @@ use pageout_paging::batch::batch_and_clear_young;
 use pageout_paging::pte::{Arm64_4K, X86_64};
 use pageout_paging::table::HostTable;
 use pageout_paging::young::{batched, line, per_entry};
-use pageout_paging::{Format, Pte};
+use pageout_paging::{Format, Pte, Run};
 
 /// Defines the probes of one entry format.
 macro_rules! probes {
     ($format:ty, $per_entry:ident, $batched:ident, $line:ident, $fused:ident) => {
         /// One call an entry.
         #[inline(never)]
-        pub fn $per_entry(table: HostTable<'_, $format>, i: usize, nr: usize) -> bool {
-            per_entry::test_and_clear_young::<Ground<'_, $format>>(table, i, nr)
+        pub fn $per_entry(table: HostTable<'_, $format>, run: Run) -> bool {
+            per_entry::test_and_clear_young::<Ground<'_, $format>>(table, run)
         }
 
         /// One call a run, as merged.
         #[inline(never)]
-        pub fn $batched(table: HostTable<'_, $format>, i: usize, nr: usize) -> bool {
-            batched::test_and_clear_young::<Ground<'_, $format>>(table, i, nr)
+        pub fn $batched(table: HostTable<'_, $format>, run: Run) -> bool {
+            batched::test_and_clear_young::<Ground<'_, $format>>(table, run)
         }
 
         /// Eight entries a step, the next table prefetched.
@@ -33,23 +33,18 @@ macro_rules! probes {
         pub fn $line(
             table: HostTable<'_, $format>,
             ahead: Option<HostTable<'_, $format>>,
-            i: usize,
-            nr: usize,
+            run: Run,
         ) -> bool {
-            let run = i..i + nr;
             line::test_and_clear_young(table, ahead, run, <$format as Format>::YOUNG)
         }
 
         /// Eight entries a step, the batch found in the same pass.
         #[inline(never)]
-        pub fn $fused(
-            table: HostTable<'_, $format>,
-            i: usize,
-            pte: Pte,
-            max_nr: usize,
-        ) -> (usize, bool) {
-            let run = batch_and_clear_young::<$format, _>(table, None, i, pte, max_nr);
-            (run.nr, run.young)
+        pub fn $fused(table: HostTable<'_, $format>, run: Run, pte: Pte) -> (usize, bool) {
+            // Of pages that hardware reaches: what is done to others is a helper of its own.
+            let valid = Pte(pte.0 | <$format as Format>::VALID);
+            let found = batch_and_clear_young::<$format, _>(table, None, run, valid);
+            (found.nr, found.young)
         }
     };
 }

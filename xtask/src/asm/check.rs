@@ -12,11 +12,13 @@ pub(super) struct Demand {
     pub(super) name: &'static str,
     /// The only kind of atomic operation it may hold; it holds at least one.
     pub(super) atomic: Atomic,
+    /// Of one that changes young entries alone: the entries that a round of its loop looks at.
+    pub(super) at_once: Option<usize>,
 }
 
 /// Checks the function and those it calls; returns what is wrong.
 pub(super) fn check(listing: &Listing, isa: Isa, demand: Demand) -> Vec<String> {
-    let Some(symbol) = listing.keys().find(|symbol| is_named(symbol, demand.name)) else {
+    let Some(symbol) = symbol(listing, demand.name) else {
         return vec!["is not in the listing".to_owned()];
     };
     let mut wrong = Vec::new();
@@ -60,13 +62,14 @@ pub(super) fn check(listing: &Listing, isa: Isa, demand: Demand) -> Vec<String> 
     wrong
 }
 
-/// Whether a symbol (mangling v0: each name after its length) is that of the named function.
-fn is_named(symbol: &str, name: &str) -> bool {
-    symbol.ends_with(&format!("{}{name}", name.len()))
+/// The symbol of the named function (mangling v0: each name after its length).
+pub(super) fn symbol<'a>(listing: &'a Listing, name: &str) -> Option<&'a str> {
+    let named = format!("{}{name}", name.len());
+    listing.keys().map(String::as_str).find(|symbol| symbol.ends_with(&named))
 }
 
 /// The function and those of the listing that it calls, directly or not.
-fn reached<'a>(listing: &'a Listing, isa: Isa, symbol: &'a str) -> BTreeSet<&'a str> {
+pub(super) fn reached<'a>(listing: &'a Listing, isa: Isa, symbol: &'a str) -> BTreeSet<&'a str> {
     let mut seen = BTreeSet::new();
     let mut left = vec![symbol];
     while let Some(symbol) = left.pop() {
@@ -138,7 +141,7 @@ fn reaches(isa: Isa, function: &Function, from: usize, to: usize, avoiding: Opti
 }
 
 /// The instructions that may run right after the one at `index`, in the same function.
-fn successors(isa: Isa, function: &Function, index: usize) -> Vec<usize> {
+pub(super) fn successors(isa: Isa, function: &Function, index: usize) -> Vec<usize> {
     let after = (index + 1 < function.code.len()).then_some(index + 1);
     let label = |name: &str| function.labels.get(name).copied();
     match isa.next(&function.code[index]) {
@@ -154,7 +157,7 @@ mod tests {
     use super::super::listing::split;
     use super::*;
 
-    const CLEAR: Demand = Demand { name: "f", atomic: Atomic::Clear };
+    const CLEAR: Demand = Demand { name: "f", atomic: Atomic::Clear, at_once: None };
 
     /// Checks an x86 function `f` of these lines; other functions follow it.
     fn found(body: &str, others: &str) -> Vec<String> {

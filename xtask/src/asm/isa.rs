@@ -94,6 +94,23 @@ impl Isa {
         }
     }
 
+    /// Entries that it reads by loads of 64 bits, or by looking at a part of one: memory other than
+    /// the stack that it does not write.
+    pub(super) fn entries_read(self, instruction: &Instruction) -> usize {
+        let Instruction { mnemonic, operands } = instruction;
+        let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| mnemonic.starts_with(prefix));
+        match self {
+            Isa::X86 => {
+                let memory = operands.contains('(') && !operands.contains("(%rsp");
+                let no_read = starts(&["lea", "prefetch", "nop", "j", "call", "lock "]);
+                usize::from(memory && !no_read && !self.is_plain_store(instruction))
+            }
+            Isa::Arm64 if operands.contains("[sp") => 0,
+            Isa::Arm64 if starts(&["ldp"]) => 2,
+            Isa::Arm64 => usize::from(starts(&["ldr", "ldur"])),
+        }
+    }
+
     /// Where control goes after it.
     pub(super) fn next(self, instruction: &Instruction) -> Next<'_> {
         let mnemonic = instruction.mnemonic.as_str();
@@ -184,6 +201,29 @@ mod tests {
         ];
         for (isa, text) in others {
             assert!(!isa.is_plain_store(&parse(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn reads_of_entries_are_counted() {
+        let cases = [
+            (Isa::X86, "movq  (%rdi,%rcx,8), %rax", 1),
+            (Isa::X86, "orq  8(%rdi), %rax", 1),
+            (Isa::X86, "testb  $32, (%rdi)", 1),
+            (Isa::X86, "btq  $10, (%rdi)", 1),
+            (Isa::X86, "movq  8(%rsp), %rax", 0),
+            (Isa::X86, "movq  %rax, (%rdi)", 0),
+            (Isa::X86, "leaq  8(%rdi), %rax", 0),
+            (Isa::X86, "prefetchw  (%rdi)", 0),
+            (Isa::X86, "lock andq  $-33, (%rdi)", 0),
+            (Isa::Arm64, "ldr  x8, [x10, #8]", 1),
+            (Isa::Arm64, "ldp  x8, x9, [x10]", 2),
+            (Isa::Arm64, "ldp  x29, x30, [sp], #16", 0),
+            (Isa::Arm64, "str  x8, [x10]", 0),
+            (Isa::Arm64, "prfm  pstl1keep, [x10]", 0),
+        ];
+        for (isa, text, expected) in cases {
+            assert_eq!(isa.entries_read(&parse(text)), expected, "{text}");
         }
     }
 

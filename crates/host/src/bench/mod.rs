@@ -1,7 +1,7 @@
 //! Benchmarks: paths beside their floors and goals, as ratios inside one run.
 //!
 //! `bench young`: sweeps over page tables, in each family and with each share of entries young; the
-//! widest read of the same tables and one locked operation are timed in the same rounds.
+//! reads of the same tables and one locked operation are timed in the same rounds.
 
 mod aging;
 pub mod figures;
@@ -72,8 +72,13 @@ impl Times {
     fn records(&self, seed: u64) -> Vec<Record> {
         let mut records = Vec::new();
         for ((sweep, by), ns) in &self.sweeps {
-            if *by == By::WideRead {
-                records.push(floor::wide_read_record(sweep.table_bytes, ns));
+            let read = match by {
+                By::ScalarRead => Some(floor::scalar_read_record(sweep.table_bytes, ns)),
+                By::WideRead => Some(floor::wide_read_record(sweep.table_bytes, ns)),
+                By::Family(_) | By::Single => None,
+            };
+            if read.is_some() {
+                records.extend(read);
                 continue;
             }
             let mut variant = Variant::of(Family::PerEntry).labels(Axes::Aging);
@@ -99,6 +104,7 @@ impl By {
         match self {
             Self::Family(family) => family_name(family),
             Self::Single => "single call",
+            Self::ScalarRead => "scalar read",
             Self::WideRead => "wide read",
         }
     }

@@ -24,7 +24,9 @@ pub enum By {
     Family(Family),
     /// The helper for a single entry, called directly: as kernels' is.
     Single,
-    /// Nobody: the widest read of the same tables, in their place.
+    /// Nobody: a read of the same tables in their place, word by word as kernels can.
+    ScalarRead,
+    /// Nobody: the widest read of the same tables in their place.
     WideRead,
 }
 
@@ -84,12 +86,13 @@ impl Sweep {
     }
 
     /// Who checks in this sweep: every family; where a call checks one entry, the single helper;
-    /// where all that is left is to read old entries, also the widest read.
+    /// where all that is left is to read old entries, also the reads that are its floors.
     pub(super) fn ways(&self) -> Vec<By> {
         let single = (self.nr == 1).then_some(By::Single);
         let floor = self.reached == Reached::BySweep && self.nr > 1 && self.young_percent == 0;
-        let wide_read = (floor && self.format == FormatName::X86_64).then_some(By::WideRead);
-        Family::ALL.into_iter().map(By::Family).chain(single).chain(wide_read).collect()
+        let floor = floor && self.format == FormatName::X86_64;
+        let reads = [By::ScalarRead, By::WideRead].into_iter().filter(|_| floor);
+        Family::ALL.into_iter().map(By::Family).chain(single).chain(reads).collect()
     }
 
     pub(super) fn labels(&self) -> Labels {
@@ -119,6 +122,7 @@ impl Sweep {
         let family = match by {
             By::Family(family) => family,
             By::Single => Family::PerEntry,
+            By::ScalarRead => return tables.scalar_read_ns(),
             By::WideRead => return tables.wide_read_ns(),
         };
         let flush = self.format.flush_policy();

@@ -1,7 +1,7 @@
 //! Page tables that a sweep runs over, owned, so that they can also be read as plain memory.
 
 use crate::env::{FIRST_TABLE, HostEnv};
-use crate::floor::wide_read_ns;
+use crate::floor::{scalar_read_ns, wide_read_ns};
 use crate::frames::HostFrames;
 use pageout_experiment::formats::Arch;
 use pageout_paging::contig;
@@ -83,5 +83,10 @@ impl SweepTables {
     /// Nanoseconds an entry of the widest read of all the tables.
     pub(super) fn wide_read_ns(&mut self) -> f64 {
         wide_read_ns(&mut self.memory[self.skip..])
+    }
+
+    /// Nanoseconds an entry of a read of all the tables word by word.
+    pub(super) fn scalar_read_ns(&self) -> f64 {
+        scalar_read_ns(&self.memory[self.skip..])
     }
 }

@@ -6,8 +6,7 @@ use crate::batch::{BatchFlags, YoungRun, folio_pte_batch_flags};
 use crate::contig::{batch_hint, gather};
 use crate::env::{Env, LockedTable};
 use crate::pte::{Format, Level, Pte};
-use crate::{Rules, VirtAddr};
-use core::ops::Range;
+use crate::{Rules, Run, VirtAddr};
 
 /// The entries of one table that an aging walk has to check, in address order.
 ///
@@ -17,7 +16,7 @@ pub struct Candidates<'c, 'e, E: Env> {
     check: &'c YoungCheck<'e, E>,
     pt: &'c LockedTable<'e, E>,
     /// The entries that are left.
-    run: Range<usize>,
+    run: Run,
     secondary: bool,
     known: Option<Known>,
 }
@@ -27,22 +26,23 @@ impl<E: Env> Candidates<'_, '_, E> {
     /// family's getter reads it: whether its run is dirty, only the check tells.
     #[inline]
     pub fn next_candidate(&mut self) -> Option<(usize, Pte)> {
+        let (table, getter) = (self.pt.table(), self.check.family.getter());
         let found = if self.check.family == Family::Line && !self.secondary {
             let i = self.next_young()?;
-            (i, self.get(i))
+            (i, getter.get::<E::Format, _>(table, i))
         } else {
-            let is_candidate = |pte| E::Rules::is_candidate::<E::Format>(pte, self.secondary);
-            let mut read = self.run.clone().map(|i| (i, self.get(i)));
-            read.find(|(_, pte)| is_candidate(*pte))?
+            let secondary = self.secondary;
+            let mut read = self.run.indices().map(|i| (i, getter.get::<E::Format, _>(table, i)));
+            read.find(|(_, pte)| E::Rules::is_candidate::<E::Format>(*pte, secondary))?
         };
-        self.run.start = found.0 + 1;
+        self.go_on(found.0 + 1);
         Some(found)
     }
 
     /// Counts the `nr` entries from the last candidate on as visited: the next lies after them.
     #[inline]
     pub fn skip(&mut self, nr: usize) {
-        self.run.start += nr - 1;
+        self.go_on(self.run.first + nr - 1);
     }
 
     /// Passes candidate `i`, of a folio that is not the walk's concern. Kernels go on with the next
@@ -50,42 +50,44 @@ impl<E: Env> Candidates<'_, '_, E> {
     #[inline]
     pub fn pass(&mut self, i: usize, pte: Pte) {
         if self.check.family == Family::Line {
-            self.run.start = i + batch_hint::<E::Format>(i, pte);
+            self.go_on(i + batch_hint::<E::Format>(i, pte));
         }
+    }
+
+    /// Leaves what begins at index `i`, which may lie past the end.
+    #[inline]
+    fn go_on(&mut self, i: usize) {
+        let end = self.run.end();
+        self.run = Run::between(i.min(end), end);
     }
 
     #[inline]
     fn next_young(&mut self) -> Option<usize> {
         if let Some(known) = self.known {
-            let next = known.from(self.run.start);
+            let next = known.from(self.run.first);
             if next.is_some() {
                 return next;
             }
             self.known = None;
-            self.run.start = self.run.start.max(known.end());
+            self.go_on(self.run.first.max(known.end()));
         }
-        if self.run.is_empty() {
+        if self.run.nr == 0 {
             return None;
         }
-        let (i, known) = line::next_young::<E>(self.pt.table(), self.pt.ahead(), self.run.clone())?;
+        let (i, known) = line::next_young::<E>(self.pt.table(), self.pt.ahead(), self.run)?;
         self.known = known;
         Some(i)
-    }
-
-    #[inline]
-    fn get(&self, i: usize) -> Pte {
-        self.check.family.getter().get::<E::Format, _>(self.pt.table(), i)
     }
 }
 
 impl<'e, E: Env> YoungCheck<'e, E> {
-    /// What an aging walk has to check among the entries `run` (indices). `secondary`: the address
-    /// space has secondary MMUs, which leaves every present entry to check.
+    /// What an aging walk has to check in `run`. `secondary`: the address space has secondary MMUs,
+    /// which leaves every present entry to check.
     #[inline]
     pub fn candidates<'c>(
         &'c self,
         pt: &'c LockedTable<'e, E>,
-        run: Range<usize>,
+        run: Run,
         secondary: bool,
     ) -> Candidates<'c, 'e, E> {
         Candidates { check: self, pt, run, secondary, known: None }
@@ -123,13 +125,13 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         pte: Pte,
         max_nr: usize,
     ) -> YoungRun {
-        let i = E::Format::index(Level::Pte, addr);
+        let run = Run { first: E::Format::index(Level::Pte, addr), nr: max_nr };
         if self.family == Family::Line {
-            return line::check_batch::<E>(pt.table(), pt.ahead(), i, pte, max_nr);
+            return line::check_batch::<E>(pt.table(), pt.ahead(), run, pte);
         }
         let merge = BatchFlags { merge_young_dirty: true, ..BatchFlags::NONE };
         let mut copy = pte;
-        let nr = folio_pte_batch_flags::<E::Format, _>(pt.table(), i, &mut copy, max_nr, merge);
+        let nr = folio_pte_batch_flags::<E::Format, _>(pt.table(), run, &mut copy, merge);
         let young = self.test_and_clear_young_ptes(pt, addr, nr);
         YoungRun { nr, young, dirty: E::Format::is_dirty(copy) }
     }

@@ -1,6 +1,7 @@
 //! The single check: one entry, or the contiguous block it stands in.
 
 use super::widened;
+use crate::Run;
 use crate::env::Env;
 use crate::pte::{Format, YoungClear};
 use crate::table::Table;
@@ -22,7 +23,7 @@ pub fn test_and_clear_young<E: Env>(table: E::Table, i: usize) -> bool {
     if E::Format::CONT_SHIFT == 0 || !E::Format::is_cont(table.load(i)) {
         return test_and_clear_one::<E>(table, i);
     }
-    let block = widened::<E>(table, i, 1);
+    let block = widened::<E>(table, Run::one(i)).indices();
     block.fold(false, |young, k| young | test_and_clear_one::<E>(table, k))
 }
 

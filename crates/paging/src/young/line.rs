@@ -6,13 +6,12 @@
 //! and the plain loop of `batched` is as much faster.
 
 use super::widened;
-use crate::Rules;
 use crate::batch::{BatchFlags, YoungRun, batch_and_clear_young, ignore};
 use crate::contig::align_down;
 use crate::env::Env;
 use crate::pte::{Format, Pte};
-use crate::table::{LINE, Table};
-use core::ops::Range;
+use crate::table::{LINE, Table, each, mask};
+use crate::{Rules, Run};
 
 /// Clears the young bit of entry `i`, or of every entry of its contiguous block; whether any was
 /// set.
@@ -20,97 +19,93 @@ use core::ops::Range;
 pub fn test_and_clear_young_pte<E: Env>(table: E::Table, i: usize) -> bool {
     let pte = table.load(i);
     if E::Format::CONT_SHIFT > 0 && E::Format::is_cont(pte) {
-        return test_and_clear_young(table, None, widened::<E>(table, i, 1), E::Format::YOUNG);
+        let block = widened::<E>(table, Run::one(i));
+        return test_and_clear_young(table, None, block, E::Format::YOUNG);
     }
     E::Format::is_young(pte) && table.test_and_clear_bit(i, E::Format::YOUNG)
 }
 
-/// Clears the young bits of `nr` entries from index `i` on, and of whole blocks where the run
-/// begins or ends inside one; whether any was set.
+/// Clears the young bits of `run`, and of whole blocks where it begins or ends inside one; whether
+/// any was set.
 #[inline]
 pub fn test_and_clear_young_ptes<E: Env>(
     table: E::Table,
     ahead: Option<E::Table>,
-    i: usize,
-    nr: usize,
+    run: Run,
 ) -> bool {
-    test_and_clear_young(table, ahead, widened::<E>(table, i, nr), E::Format::YOUNG)
+    test_and_clear_young(table, ahead, widened::<E>(table, run), E::Format::YOUNG)
 }
 
 /// Clears `bit` in the entries of `run`; whether any was set. Prefetches the same lines of `ahead`.
 #[inline]
-pub fn test_and_clear_young<T: Table>(
-    table: T,
-    ahead: Option<T>,
-    run: Range<usize>,
-    bit: u64,
-) -> bool {
+pub fn test_and_clear_young<T: Table>(table: T, ahead: Option<T>, run: Run, bit: u64) -> bool {
     let mut young = false;
-    let mut base = align_down(run.start, LINE);
-    while base < run.end {
+    let mut base = align_down(run.first, LINE);
+    while base < run.end() {
         if let Some(ahead) = ahead {
             ahead.prefetch_write(base);
         }
-        // What an old line costs: this read. A young one is read again, from the cache.
-        if or(&table.line(base)) & bit != 0 {
-            young |= clear_in_line(table, base, within(&run, base), bit);
+        let set = table.line_with(base, bit);
+        if set != 0 {
+            young |= clear(table, base, set & within(run, base), bit);
         }
         base += LINE;
     }
     young
 }
 
-/// Finds the batch that begins at index `i` with the present entry `pte`, at most `max_nr`
-/// entries, and clears its young bits in the same pass; those too of the parts of contiguous blocks
-/// that stick out of it.
+/// Finds the batch with which `run` begins, its first entry being the present `pte`, and clears its
+/// young bits in the same pass; those too of the parts of contiguous blocks that stick out of it.
 #[inline]
 pub(crate) fn check_batch<E: Env>(
     table: E::Table,
     ahead: Option<E::Table>,
-    i: usize,
+    run: Run,
     pte: Pte,
-    max_nr: usize,
 ) -> YoungRun {
-    let mut run = batch_and_clear_young::<E::Format, _>(table, ahead, i, pte, max_nr);
-    let wide = widened::<E>(table, i, run.nr);
-    for edge in [wide.start..i, i + run.nr..wide.end] {
-        if !edge.is_empty() {
-            run.dirty |= edge.clone().any(|k| E::Format::is_dirty(table.load(k)));
-            run.young |= test_and_clear_young(table, None, edge, E::Format::YOUNG);
+    let mut found = batch_and_clear_young::<E::Format, _>(table, ahead, run, pte);
+    let batch = Run { nr: found.nr, ..run };
+    let wide = widened::<E>(table, batch);
+    if wide != batch {
+        let before = Run::between(wide.first, batch.first);
+        let after = Run::between(batch.end(), wide.end());
+        for edge in [before, after] {
+            found.dirty |= edge.indices().any(|k| E::Format::is_dirty(table.load(k)));
+            found.young |= test_and_clear_young(table, None, edge, E::Format::YOUNG);
         }
     }
-    run
+    found
 }
 
-/// Finds the batch that begins at index `i` with the valid entry `pte`, at most `max_nr` entries,
-/// and clears its young bits in the same pass.
+/// Finds the batch with which `run` begins, its first entry being the valid `pte`, and clears its
+/// young bits in the same pass.
 #[inline(always)] // so that a caller who does not ask whether it is dirty does not pay for it
 pub(crate) fn batch<F: Format, T: Table>(
     table: T,
     ahead: Option<T>,
-    i: usize,
+    run: Run,
     pte: Pte,
-    max_nr: usize,
 ) -> YoungRun {
-    let run = i..i + max_nr;
-    let before = F::STEP.wrapping_mul((i % LINE) as u64);
+    let before = F::STEP.wrapping_mul((run.first % LINE) as u64);
     let mut expected = ignore::<F>(pte, BatchFlags::NONE).0.wrapping_sub(before);
     let (mut young, mut dirty) = (false, false);
-    let mut base = align_down(i, LINE);
-    while base < run.end {
+    let mut base = align_down(run.first, LINE);
+    while base < run.end() {
         if let Some(ahead) = ahead {
             ahead.prefetch_write(base);
         }
-        let wanted = within(&run, base);
+        let wanted = within(run, base);
         let entries = table.line(base);
-        let odd = differences::<F>(&entries, base, expected).fold(0, |or, odd| or | odd);
+        let odd = or(&differences::<F>(&entries, base, expected));
         if odd != 0 || wanted != WHOLE {
-            let odd = mask(differences::<F>(&table.line(base), base, expected)) & wanted;
+            let odd = differences::<F>(&table.line(base), base, expected);
+            let odd = mask(each(|k| odd[k] != 0)) & wanted;
             let same = if odd == 0 { wanted } else { wanted & !(!0 << odd.trailing_zeros()) };
             young |= clear_in_line(table, base, same, F::YOUNG);
             dirty |= bits(&entries, F::is_dirty) & same != 0;
             if odd != 0 {
-                return YoungRun { nr: base + odd.trailing_zeros() as usize - i, young, dirty };
+                let end = base + odd.trailing_zeros() as usize;
+                return YoungRun { nr: end - run.first, young, dirty };
             }
         } else {
             if or(&entries) & F::YOUNG != 0 {
@@ -121,7 +116,7 @@ pub(crate) fn batch<F: Format, T: Table>(
         base += LINE;
         expected = expected.wrapping_add(F::STEP * LINE as u64);
     }
-    YoungRun { nr: max_nr, young, dirty }
+    YoungRun { nr: run.nr, young, dirty }
 }
 
 /// The candidates of an aging walk in a line without contiguous entries, found when one was.
@@ -153,24 +148,24 @@ impl Known {
 pub(crate) fn next_young<E: Env>(
     table: E::Table,
     ahead: Option<E::Table>,
-    run: Range<usize>,
+    run: Run,
 ) -> Option<(usize, Option<Known>)> {
-    let wide = widened::<E>(table, run.start, run.len());
-    let mut base = align_down(wide.start, LINE);
-    while base < wide.end {
+    let wide = widened::<E>(table, run);
+    let mut base = align_down(wide.first, LINE);
+    while base < wide.end() {
         if let Some(ahead) = ahead {
             ahead.prefetch_write(base);
         }
         if or(&table.line(base)) & E::Format::YOUNG != 0 {
             let entries = table.line(base);
             let candidate = |pte| E::Rules::is_candidate::<E::Format>(pte, false);
-            let bits = bits(&entries, candidate) & within(&wide, base);
+            let bits = bits(&entries, candidate) & within(wide, base);
             if bits != 0 {
                 let k = base + bits.trailing_zeros() as usize;
                 return Some(match bits_of_blocks::<E::Format>(&entries) {
                     0 => (k, Some(Known { base, bits })),
                     blocks if blocks >> (k - base) & 1 == 0 => (k, None),
-                    _ => (align_down(k, E::Format::CONT_PTES).max(run.start), None),
+                    _ => (align_down(k, E::Format::CONT_PTES).max(run.first), None),
                 });
             }
         }
@@ -190,47 +185,44 @@ const WHOLE: u32 = 0xff;
 
 /// The entries of the line at `base` that lie in `run`, as a bit mask.
 #[inline]
-fn within(run: &Range<usize>, base: usize) -> u32 {
-    let from = run.start.saturating_sub(base);
-    let to = (run.end - base).min(LINE);
+fn within(run: Run, base: usize) -> u32 {
+    let from = run.first.saturating_sub(base);
+    let to = (run.end() - base).min(LINE);
     (WHOLE >> (LINE - to)) & (WHOLE << from)
 }
 
 /// How each entry of the line at `base` differs from `expected` and the pages after it, but for
 /// what batches ignore.
-#[inline]
-fn differences<F: Format>(
-    entries: &[u64; LINE],
-    base: usize,
-    expected: u64,
-) -> impl Iterator<Item = u64> {
-    entries.iter().enumerate().map(move |(k, entry)| {
-        let kept = ignore::<F>(F::decode(Pte(*entry), base + k), BatchFlags::NONE);
+#[inline(always)]
+fn differences<F: Format>(entries: &[u64; LINE], base: usize, expected: u64) -> [u64; LINE] {
+    each(|k| {
+        let kept = ignore::<F>(F::decode(Pte(entries[k]), base + k), BatchFlags::NONE);
         kept.0 ^ expected.wrapping_add(F::STEP * k as u64)
     })
 }
 
-#[inline]
-fn or(entries: &[u64; LINE]) -> u64 {
-    entries.iter().fold(0, |or, entry| or | entry)
+#[inline(always)]
+fn or(words: &[u64; LINE]) -> u64 {
+    let [a, b, c, d, e, f, g, h] = *words;
+    a | b | c | d | e | f | g | h
 }
 
 /// A bit mask of the entries that are what is asked.
-#[inline]
+#[inline(always)]
 fn bits(entries: &[u64; LINE], is: impl Fn(Pte) -> bool) -> u32 {
-    mask(entries.iter().map(|entry| u64::from(is(Pte(*entry)))))
-}
-
-/// A bit mask of the words that are not zero.
-#[inline]
-fn mask(words: impl Iterator<Item = u64>) -> u32 {
-    words.zip(0..).fold(0, |mask, (word, k)| mask | u32::from(word != 0) << k)
+    mask(each(|k| is(Pte(entries[k]))))
 }
 
 /// Clears `bit` where it is set in the `wanted` entries of the line at `base`; whether any was.
 #[inline]
 fn clear_in_line<T: Table>(table: T, base: usize, wanted: u32, bit: u64) -> bool {
-    let mut set = mask(table.line(base).iter().map(|entry| entry & bit)) & wanted;
+    let entries = table.line(base);
+    clear(table, base, bits(&entries, |pte| pte.0 & bit != 0) & wanted, bit)
+}
+
+/// Clears `bit` in the entries `set` of the line at `base`, which have it; whether that is any.
+#[inline]
+fn clear<T: Table>(table: T, base: usize, mut set: u32, bit: u64) -> bool {
     let young = set != 0;
     while set != 0 {
         // Hardware may have changed other bits since the read; this one only software clears, under

@@ -22,8 +22,7 @@ use crate::env::{Env, LockedTable};
 use crate::mmu::Asid;
 use crate::pte::{Format, Level, Pte, YoungClear};
 use crate::tlb::{FlushPolicy, YoungFlush, flush_young};
-use crate::{Rules, Stage, Table, VirtAddr, VirtRange};
-use core::ops::Range;
+use crate::{Rules, Run, Stage, Table, VirtAddr, VirtRange};
 
 /// How the young bits of a run are checked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -228,15 +227,15 @@ impl<'e, E: Env> YoungCheck<'e, E> {
 
     #[inline]
     fn check_run(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, nr: usize) -> bool {
-        let i = E::Format::index(Level::Pte, addr);
-        debug_assert!(nr >= 1 && i + nr <= E::Format::PTES, "{nr} entries from {i} in one table");
+        let run = Run { first: E::Format::index(Level::Pte, addr), nr };
+        debug_assert!(nr >= 1 && run.end() <= E::Format::PTES, "{run:?} in one table");
         match self.family {
             // What was merged for x86 and riscv is the loop there was before: one piece of code.
-            _ if self.loops() => per_entry::test_and_clear_young::<E>(pt.table(), i, nr),
+            _ if self.loops() => per_entry::test_and_clear_young::<E>(pt.table(), run),
             Family::PerEntry | Family::Batched => {
-                batched::test_and_clear_young::<E>(pt.table(), i, nr)
+                batched::test_and_clear_young::<E>(pt.table(), run)
             }
-            Family::Line => line::test_and_clear_young_ptes::<E>(pt.table(), pt.ahead(), i, nr),
+            Family::Line => line::test_and_clear_young_ptes::<E>(pt.table(), pt.ahead(), run),
         }
     }
 
@@ -258,12 +257,12 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         pte: Pte,
         max_nr: usize,
     ) -> (usize, bool) {
-        let i = E::Format::index(Level::Pte, addr);
+        let run = Run { first: E::Format::index(Level::Pte, addr), nr: max_nr };
         if self.family != Family::Line {
-            let nr = folio_pte_batch::<E::Format, _>(pt.table(), i, pte, max_nr);
+            let nr = folio_pte_batch::<E::Format, _>(pt.table(), run, pte);
             return (nr, self.clear_flush_young_ptes(pt, addr, nr));
         }
-        let run = line::check_batch::<E>(pt.table(), None, i, pte, max_nr);
+        let run = line::check_batch::<E>(pt.table(), None, run, pte);
         if run.young {
             self.flush_run(pt, addr, run.nr);
         }
@@ -314,21 +313,21 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         if self.flush.pte == YoungFlush::None {
             return;
         }
-        let i = E::Format::index(Level::Pte, addr);
-        let wide = widened::<E>(pt.table(), i, nr);
-        let before = ((i - wide.start) as u64) << E::Format::PAGE_SHIFT;
+        let run = Run { first: E::Format::index(Level::Pte, addr), nr };
+        let wide = widened::<E>(pt.table(), run);
+        let before = ((run.first - wide.first) as u64) << E::Format::PAGE_SHIFT;
         let start = VirtAddr::new(addr.get() - before);
-        flush_young(self.env, self.flush.pte, self.asid, start, wide.len(), Level::Pte);
+        flush_young(self.env, self.flush.pte, self.asid, start, wide.nr, Level::Pte);
     }
 }
 
-/// The run from `i`, widened by the rules to the edges of contiguous blocks.
+/// The run, widened by the rules to the edges of contiguous blocks.
 #[inline]
-fn widened<E: Env>(table: E::Table, i: usize, nr: usize) -> Range<usize> {
+fn widened<E: Env>(table: E::Table, run: Run) -> Run {
     if E::Format::CONT_SHIFT == 0 {
-        return i..i + nr;
+        return run;
     }
-    let first = table.load(i);
-    let last = if nr == 1 { first } else { table.load(i + nr - 1) };
-    E::Rules::widen::<E::Format>(i, nr, first, last)
+    let first = table.load(run.first);
+    let last = if run.nr == 1 { first } else { table.load(run.end() - 1) };
+    E::Rules::widen::<E::Format>(run, first, last)
 }

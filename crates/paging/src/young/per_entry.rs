@@ -1,14 +1,14 @@
 //! One call an entry: the check before batching.
 
 use super::{YoungCheck, entry};
-use crate::VirtAddr;
 use crate::env::{Env, LockedTable};
 use crate::pte::{Format, Level};
+use crate::{Run, VirtAddr};
 
-/// Calls the single check `nr` times from index `i` on; whether any entry was young.
+/// Calls the single check for each entry of `run`; whether any was young.
 #[inline(never)] // inlined beside the single check, both become one loop, and one entry pays
-pub fn test_and_clear_young<E: Env>(table: E::Table, i: usize, nr: usize) -> bool {
-    (i..i + nr).fold(false, |young, k| young | entry::test_and_clear_young::<E>(table, k))
+pub fn test_and_clear_young<E: Env>(table: E::Table, run: Run) -> bool {
+    run.indices().fold(false, |young, k| young | entry::test_and_clear_young::<E>(table, k))
 }
 
 /// Calls the single clear-flush `nr` times from `addr` on; each flushes its page, or its contiguous

@@ -8,7 +8,7 @@ use crate::memcg::MemcgId;
 use crate::referenced::max_batch;
 use crate::vma::VmFlags;
 use pageout_paging::young::YoungCheck;
-use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Rules, VirtRange, table};
+use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Rules, Run, VirtRange, table};
 
 /// Whether a table is worth walking: on average, each of its cache lines looked at holds a young
 /// entry (Linux 7.3.4, `suitable_to_scan`). Both are entries.
@@ -46,7 +46,7 @@ impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
         mut used: impl FnMut(FolioId, &Folio, bool),
     ) -> usize {
         let first = E::Format::index(Level::Pte, range.start);
-        let run = first..first + entries::<E::Format>(range);
+        let run = Run { first, nr: entries::<E::Format>(range) };
         let mut candidates = self.check.candidates(pt, run, self.secondary);
         let (mut young, mut last) = (0, None);
         while let Some((k, pte)) = candidates.next_candidate() {

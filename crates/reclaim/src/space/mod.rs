@@ -25,7 +25,9 @@ use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::set_ptes;
 use pageout_paging::pte::SwapEntry;
 use pageout_paging::walk::{Descent, descend};
-use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
+use pageout_paging::{
+    Env, Format, Level, LockedTable, Pfn, Pte, Run, Table, VirtAddr, VirtRange, tlb,
+};
 
 /// Why a call that changes an address space was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -83,13 +85,13 @@ pub(crate) fn run<E: Env>(
     let Some(folio) = maps.folio_of(pfn).map(|id| maps.folio(id)) else {
         return 1;
     };
-    let i = E::Format::index(Level::Pte, addr);
+    let first = E::Format::index(Level::Pte, addr);
     let in_folio = folio.nr_pages() - pfn.offset_from(folio.pfn()) as usize;
-    let in_table = E::Format::PTES - i;
-    let max_nr = in_folio.min(in_table).min(pages::<E::Format>(&(addr..end)));
-    match max_nr {
+    let in_table = E::Format::PTES - first;
+    let nr = in_folio.min(in_table).min(pages::<E::Format>(&(addr..end)));
+    match nr {
         1 => 1,
-        _ => folio_pte_batch_flags::<E::Format, _>(pt.table(), i, pte, max_nr, flags),
+        _ => folio_pte_batch_flags::<E::Format, _>(pt.table(), Run { first, nr }, pte, flags),
     }
 }
 

@@ -3,19 +3,18 @@
 use crate::env::{CountedTable, MmuLog, TestEnv};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{
-    Env, Format, Level, Notifier, Order, Pfn, Pte, Rules, Sound, Stage, VirtAddr,
+    Env, Format, Level, Notifier, Order, Pfn, Pte, Rules, Run, Sound, Stage, VirtAddr,
 };
 use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
-use std::ops::Range;
 
 /// A contiguous block in which a run of several entries ends is checked as far as the run goes.
 pub(crate) struct LastBlockCut;
 
 impl Rules for LastBlockCut {
-    fn widen<F: Format>(i: usize, nr: usize, first: Pte, last: Pte) -> Range<usize> {
-        let wide = Sound::widen::<F>(i, nr, first, last);
-        if nr == 1 { wide } else { wide.start..i + nr }
+    fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
+        let wide = Sound::widen::<F>(run, first, last);
+        if run.nr == 1 { wide } else { Run::between(wide.first, run.end()) }
     }
 }
 

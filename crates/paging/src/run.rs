@@ -1,0 +1,38 @@
+//! A run of entries: indices in one table.
+
+use core::ops::Range;
+
+/// Entries of one table that follow one another: `nr` from index `first` on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Run {
+    /// Index of the first.
+    pub first: usize,
+    /// How many.
+    pub nr: usize,
+}
+
+impl Run {
+    /// The one entry `i`.
+    #[inline]
+    pub const fn one(i: usize) -> Self {
+        Self { first: i, nr: 1 }
+    }
+
+    /// The entries from `start` up to, not including, `end`, which does not lie before.
+    #[inline]
+    pub const fn between(start: usize, end: usize) -> Self {
+        Self { first: start, nr: end - start }
+    }
+
+    /// The index after the last.
+    #[inline]
+    pub const fn end(self) -> usize {
+        self.first + self.nr
+    }
+
+    /// The indices, in order.
+    #[inline]
+    pub const fn indices(self) -> Range<usize> {
+        self.first..self.end()
+    }
+}
