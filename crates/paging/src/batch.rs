@@ -85,6 +85,23 @@ pub fn folio_pte_batch_flags<F: Format, T: Table>(
 }
 
 /// [`folio_pte_batch_flags`] with no flag.
+///
+/// ```
+/// use core::sync::atomic::AtomicU64;
+/// use pageout_paging::batch::folio_pte_batch;
+/// use pageout_paging::contig::set_ptes;
+/// use pageout_paging::pte::{Format, Level, Prot, X86_64};
+/// use pageout_paging::table::{HostTable, Table};
+/// use pageout_paging::{Pfn, Run};
+///
+/// let memory = [const { AtomicU64::new(0) }; 512];
+/// let table = HostTable::<X86_64>::new(&memory).expect("512 entries");
+/// set_ptes::<X86_64, _>(table, 3, X86_64::leaf(Level::Pte, Pfn::new(40), Prot::READ), 4);
+///
+/// // Of at most eight pages of a folio, four follow one another here.
+/// let most = Run { first: 3, nr: 8 };
+/// assert_eq!(folio_pte_batch::<X86_64, _>(table, most, table.load(3)), 4);
+/// ```
 #[inline]
 pub fn folio_pte_batch<F: Format, T: Table>(table: T, run: Run, pte: Pte) -> usize {
     folio_pte_batch_flags::<F, T>(table, run, &mut { pte }, BatchFlags::NONE)
@@ -119,6 +136,27 @@ pub struct YoungRun {
 /// [`folio_pte_batch`] eight entries at a time, and in the same pass the young bits of the batch
 /// cleared. `pte` is the first of `run`, by either getter; the table's lock is held. Neither clears
 /// nor looks past the batch; prefetches the same lines of `ahead`.
+///
+/// ```
+/// use core::sync::atomic::AtomicU64;
+/// use pageout_paging::batch::{YoungRun, batch_and_clear_young};
+/// use pageout_paging::contig::set_ptes;
+/// use pageout_paging::pte::{Format, Level, Prot, X86_64};
+/// use pageout_paging::table::{HostTable, Table};
+/// use pageout_paging::{Pfn, Run};
+///
+/// let memory = [const { AtomicU64::new(0) }; 512];
+/// let table = HostTable::<X86_64>::new(&memory).expect("512 entries");
+/// let leaf = X86_64::mkyoung(X86_64::leaf(Level::Pte, Pfn::new(40), Prot::READ));
+/// set_ptes::<X86_64, _>(table, 3, leaf, 4);
+///
+/// let check = || {
+///     let most = Run { first: 3, nr: 8 };
+///     batch_and_clear_young::<X86_64, _>(table, None, most, table.load(3))
+/// };
+/// assert_eq!(check(), YoungRun { nr: 4, young: true, dirty: false });
+/// assert_eq!(check(), YoungRun { nr: 4, young: false, dirty: false });
+/// ```
 #[inline]
 pub fn batch_and_clear_young<F: Format, T: Table>(
     table: T,

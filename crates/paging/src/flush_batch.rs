@@ -10,6 +10,18 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire};
 ///
 /// Bits 0 to 14 number the last deferral, 16 to 30 the last flushed. As in kernels, a flush that
 /// took as long as 16,383 deferrals might take the numbers begun anew for those it saw.
+///
+/// ```
+/// use pageout_paging::FlushBatch;
+///
+/// let batch = FlushBatch::new();
+/// assert_eq!(batch.pending(), None);
+/// batch.note_deferral();
+/// let pending = batch.pending().expect("one was just put off");
+/// // Here the address space is flushed.
+/// batch.mark_flushed(pending);
+/// assert_eq!(batch.pending(), None);
+/// ```
 #[derive(Debug, Default)]
 pub struct FlushBatch(AtomicU32);
 

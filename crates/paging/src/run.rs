@@ -3,6 +3,14 @@
 use core::ops::Range;
 
 /// Entries of one table that follow one another: `nr` from index `first` on.
+///
+/// ```
+/// use pageout_paging::Run;
+///
+/// let run = Run { first: 8, nr: 4 };
+/// assert_eq!(run, Run::between(8, 12));
+/// assert!(run.indices().eq([8, 9, 10, 11]));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Run {
     /// Index of the first.

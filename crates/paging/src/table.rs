@@ -139,6 +139,18 @@ impl<F: Format> Table for HostTable<'_, F> {
 }
 
 /// Page-table frames in one run of ordinary memory: frame `base + k` is the k-th table.
+///
+/// ```
+/// use core::sync::atomic::AtomicU64;
+/// use pageout_paging::Pfn;
+/// use pageout_paging::pte::{Format, Level, Prot, X86_64};
+/// use pageout_paging::table::{HostTables, Table};
+///
+/// let memory = [const { AtomicU64::new(0) }; 1024];
+/// let tables = HostTables::<X86_64>::new(&memory, Pfn::new(100));
+/// tables.table(Pfn::new(101)).set(0, X86_64::leaf(Level::Pte, Pfn::new(7), Prot::READ));
+/// assert_eq!(X86_64::pfn(tables.load(tables.slot(Pfn::new(101), 0))), Pfn::new(7));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct HostTables<'a, F> {
     memory: &'a [AtomicU64],

@@ -12,6 +12,23 @@ use core::ops::Range;
 /// contiguous bit on each whole block aligned in both address and frame (Linux 7.3.4,
 /// contpte_set_ptes). A single entry is never contiguous. Precondition: the entries are not
 /// present, lie in the table, and map pages of one folio in one VMA.
+///
+/// ```
+/// use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// use pageout_paging::Pfn;
+/// use pageout_paging::contig::{gather, set_ptes};
+/// use pageout_paging::pte::{Arm64_4K, Format, Level, Prot};
+/// use pageout_paging::table::{HostTable, Table};
+///
+/// let memory = [const { AtomicU64::new(0) }; 512];
+/// let table = HostTable::<Arm64_4K>::new(&memory).expect("512 entries");
+/// set_ptes::<Arm64_4K, _>(table, 16, Arm64_4K::leaf(Level::Pte, Pfn::new(64), Prot::READ), 16);
+/// assert!(Arm64_4K::is_cont(table.load(20)), "a block of 16, aligned");
+///
+/// // Hardware notes the use of any page of the block in one entry, and a reader gathers it.
+/// memory[20].fetch_or(Arm64_4K::YOUNG, Relaxed);
+/// assert!(Arm64_4K::is_young(gather::<Arm64_4K, _>(table, 31)));
+/// ```
 pub fn set_ptes<F: Format, T: Table>(table: T, i: usize, pte: Pte, nr: usize) {
     let base = F::mknoncont(pte);
     let mut k = 0;

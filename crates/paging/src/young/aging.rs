@@ -98,7 +98,8 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     /// test_and_clear_young_ptes_notify after folio_pte_batch_flags): the next entry to look at is
     /// the one after it. Per entry, that is the entry itself, or its contiguous block.
     ///
-    /// Precondition: `max_nr` ≥ 1 is at most what [`Rules::max_batch`] says.
+    /// Precondition: `max_nr` ≥ 1 ends at the folio, the VMA or window, and the table, whichever is
+    /// first.
     #[inline(always)] // one entry is to cost what the single check costs
     pub fn walk_young_run(
         &self,
