@@ -307,7 +307,8 @@ unsafe fn folio_pte_batch(
         if !F::is_present(first) {
             return Err(Error::Entry);
         }
-        let nr = folio_pte_batch_flags::<F, _>(table, Run { first: i, nr: max_nr }, &mut first, flags);
+        let run = Run { first: i, nr: max_nr };
+        let nr = folio_pte_batch_flags::<F, _>(table, run, &mut first, flags);
         Ok((nr as i32, first)) // at most the entries of a table
     })
 }

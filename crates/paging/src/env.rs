@@ -10,9 +10,10 @@ use crate::{Pfn, mmu::Asid};
 
 /// A ground the engine stands on: host memory, a modelled machine, a kernel.
 ///
-/// `examples/hypervisor.rs` has one, and calls with it what takes one: young checks, spans of ranges,
-/// tables made. It is `Copy`-cheap to consult and holds no policy. The engine has no conditional
-/// compilation for any ground: everything a ground does differently is behind this trait.
+/// `examples/hypervisor.rs` has one, and calls with it what takes one: young checks, walks, and
+/// what makes tables. It is `Copy`-cheap to consult and holds no policy. The engine has no
+/// conditional compilation for any ground: everything a ground does differently is behind this
+/// trait.
 pub trait Env {
     /// The entry format of the tables.
     type Format: Format;
