@@ -5,7 +5,9 @@
 use pageout_experiment::clock::timed;
 use pageout_experiment::metrics::measured;
 use pageout_experiment::rounds::Cell;
-use pageout_paging::table::LINE;
+use pageout_paging::Format;
+use pageout_paging::pte::X86_64;
+use pageout_paging::table::{HostTable, LINE, Table};
 use pageout_record::schema::{Ground, Labels, Record};
 use pulp::Arch;
 use std::hint::black_box;
@@ -27,17 +29,21 @@ fn or_all(entries: &mut [AtomicU64]) -> u64 {
     entries.iter_mut().fold(0, |or, entry| or | *entry.get_mut())
 }
 
-/// Reads every entry by a load of its own, as kernels can, a line at a time; their or.
+/// Reads every entry of whole tables by a load of its own, as kernels can; their or. The next table
+/// is prefetched, without which it takes longer.
 #[inline(never)]
 pub fn scalar_read(entries: &[AtomicU64]) -> u64 {
-    let (lines, rest) = entries.as_chunks::<LINE>();
-    let all = lines.iter().fold(0, |or, line| or | or_words(line.each_ref()));
-    rest.iter().fold(all, |or, entry| or | entry.load(Relaxed))
-}
-
-#[inline(always)]
-fn or_words(line: [&AtomicU64; LINE]) -> u64 {
-    line.map(|entry| entry.load(Relaxed)).into_iter().fold(0, |or, entry| or | entry)
+    let tables = entries.chunks_exact(X86_64::PTES).filter_map(HostTable::<X86_64>::new);
+    let mut tables = tables.peekable();
+    let mut all = 0;
+    while let Some(table) = tables.next() {
+        let ahead = tables.peek().copied().unwrap_or(table);
+        for i in (0..X86_64::PTES).step_by(LINE) {
+            ahead.prefetch_write(i);
+            all |= table.line(i).into_iter().fold(0, |or, entry| or | entry);
+        }
+    }
+    all
 }
 
 /// The vector loads that [`wide_read`] uses here, by name.
