@@ -22,8 +22,12 @@ const TARGETS: [&str; 4] = [
 
 /// Programs that tests run, and their Debian packages: what records the page traces of real
 /// programs, what lints the script for real machines, what patches kernels.
-const TEST_PROGRAMS: [(&str, &str); 3] =
-    [("valgrind", "valgrind"), ("shellcheck", "shellcheck"), ("patch", "patch")];
+const TEST_PROGRAMS: [(&str, &str); 4] = [
+    ("valgrind", "valgrind"),
+    ("qemu-x86_64", "qemu-user"),
+    ("shellcheck", "shellcheck"),
+    ("patch", "patch"),
+];
 
 /// Programs that look at pages in a browser, and their Debian packages.
 const PAGE_PROGRAMS: [(&str, &str); 3] =

@@ -120,8 +120,11 @@ pub(crate) enum CliError {
     Import { input: String, source: ImportError },
     #[error("{input}")]
     ImportOracle { input: String, source: OracleError },
-    #[error("--filter is for lackey's text: of oracleGeneral nothing is left out")]
-    NothingLeftOut,
+    #[error("{option} is not for --from {from}: {}", match *option {
+        "--filter" => "nothing is left out of it",
+        _ => "its records say where an epoch ends",
+    })]
+    Density { option: &'static str, from: String },
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error("cannot open {}", path.display())]

@@ -147,7 +147,7 @@ impl Curve {
             seed: 0,
             fields: labels([
                 ("trace", self.source.name().to_owned()),
-                ("crc32", self.source.crc32()),
+                ("sha256", self.source.sha256()),
                 (LIMIT, MemoryLimit::text(&limit)),
             ]),
             variant: labels([(AXIS, Policy::text(&policy))]),

@@ -181,7 +181,7 @@ impl Replay {
             ("order", self.order.to_string()),
             ("trace", self.source.name().to_owned()),
             what,
-            ("crc32", self.source.crc32()),
+            ("sha256", self.source.sha256()),
         ])
     }
 }

@@ -123,6 +123,7 @@ fn trace(events: impl FnOnce(FileId, FileId) -> Vec<Event>) -> TraceSource {
         epoch_references: LENGTH,
         filter: FilterShape::EVERY_PAGE,
         mappings: true,
+        sampled: false,
         command: Vec::new(),
         architecture: "unknown".to_owned(),
         tool: "test".to_owned(),

@@ -172,7 +172,7 @@ impl MemcgTrace {
     fn labels(&self, model: &Model) -> Labels {
         let mut labels = Declared::labels(&self.scenario);
         labels.insert("trace".to_owned(), self.source.name().to_owned());
-        labels.insert("crc32".to_owned(), self.source.crc32());
+        labels.insert("sha256".to_owned(), self.source.sha256());
         labels.extend(model.labels(&self.platform));
         labels
     }

@@ -61,11 +61,24 @@ impl<W: Write> Epochs<W> {
         self.writer.write(&Event::Access { page, store, after })
     }
 
-    /// Counts a reference whose accesses are noted, and ends the epoch if it is the last.
-    pub(crate) fn count(&mut self) -> Result<(), WriteError> {
-        self.references += 1;
-        self.in_epoch += 1;
+    /// How many references are left of this epoch.
+    pub(crate) fn left(&self) -> u64 {
+        self.epoch_references - self.in_epoch
+    }
+
+    /// Counts references of this epoch whose accesses are noted, and ends the epoch after the last.
+    pub(crate) fn count(&mut self, references: u64) -> Result<(), WriteError> {
+        self.references += references;
+        self.in_epoch += references;
         if self.in_epoch == self.epoch_references { self.end_epoch() } else { Ok(()) }
+    }
+
+    /// Ends an epoch that has had a part of its references alone, or none, as if the others had
+    /// accessed nothing.
+    pub(crate) fn fill(&mut self) -> Result<(), WriteError> {
+        self.references += self.left();
+        self.in_epoch = self.epoch_references;
+        self.end_epoch()
     }
 
     /// Writes a mapping event; pages are accessed anew from then on.

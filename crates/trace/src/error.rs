@@ -91,6 +91,15 @@ pub enum TraceError {
         /// The CRC-32 of the file.
         computed: u32,
     },
+    /// It has samples where all accesses are needed.
+    #[error(
+        "a sampled trace ({tool}): it lacks most accesses of the program, and this needs them all; \
+         `trace info` takes it"
+    )]
+    Sampled {
+        /// What the trace was made by and of.
+        tool: String,
+    },
     /// Bytes follow the end of the trace.
     #[error("bytes follow the end of the trace at byte {offset}")]
     Trailing {

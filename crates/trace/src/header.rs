@@ -20,6 +20,9 @@ pub struct Header {
     pub filter: FilterShape,
     /// Mappings and their changes are in the trace; without them, all pages are anonymous.
     pub mappings: bool,
+    /// Accesses are samples of the program's, so that most are missing; references are not known
+    /// then, and an epoch is so many samples, or a snapshot of the sampler's.
+    pub sampled: bool,
     /// The traced command and its arguments; empty where unknown.
     pub command: Vec<String>,
     /// The architecture it ran on, as Rust and `uname -m` mostly call it; `unknown` where unknown.

@@ -274,14 +274,22 @@ impl fmt::Display for Info {
         row(f, "ended", &ending(totals.ending))?;
         row(f, "recorded", &format!("by {}, on {}", header.tool, header.architecture))?;
         row(f, "page size", &format!("{} KiB", (1_u64 << header.page_shift) >> 10))?;
-        row(f, "references", &format!("{references} (instructions, loads, stores)"))?;
-        let length = grouped(header.epoch_references);
-        row(f, "epochs", &format!("{epochs} of {length} references"))?;
-        row(f, "footprint", &format!("{:.2} MiB: {distinct} pages", self.footprint_mib()))?;
-        let FilterShape { sets, ways, window } = header.filter;
-        row(f, "accesses", &format!("{accesses}: 1 in {:.1} references", self.references_each()))?;
-        let left_out = format!("those on which a TLB of {sets} x {ways} or {window} entries hits");
-        row(f, "left out", &left_out)?;
+        let footprint = format!("{:.2} MiB: {distinct} pages", self.footprint_mib());
+        if header.sampled {
+            row(f, "epochs", &epochs)?;
+            row(f, "footprint", &footprint)?;
+            row(f, "accesses", &format!("{accesses} samples; how many there were is not known"))?;
+        } else {
+            row(f, "references", &format!("{references} (instructions, loads, stores)"))?;
+            let length = grouped(header.epoch_references);
+            row(f, "epochs", &format!("{epochs} of {length} references"))?;
+            row(f, "footprint", &footprint)?;
+            let each = self.references_each();
+            row(f, "accesses", &format!("{accesses}: 1 in {each:.1} references"))?;
+            let FilterShape { sets, ways, window } = header.filter;
+            let by = format!("those on which a TLB of {sets} x {ways} or {window} entries hits");
+            row(f, "left out", &by)?;
+        }
         let size = self.compressed_bytes as f64 / 1024.0;
         let each = self.bytes_per_access();
         row(f, "size", &format!("{size:.1} KiB: {each:.2} bytes an access"))?;

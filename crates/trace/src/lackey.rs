@@ -1,65 +1,25 @@
 //! The lines of `valgrind --tool=lackey --trace-mem=yes`.
 
-use super::event::Page;
+use super::reference::{Reference, decimal, hexadecimal};
 
 /// What an error message says of acceptable lines.
 pub(crate) const ACCEPTED: &str = "`I  ADDRESS,SIZE`, ` L ADDRESS,SIZE`, ` S ADDRESS,SIZE` or \
-     ` M ADDRESS,SIZE`, with the address in hexadecimal and a size of 1 to 4096 bytes";
+     ` M ADDRESS,SIZE`, with the address in hexadecimal and a size of 1 to 4096 bytes, and \
+     Valgrind's own lines";
 
-/// The widest access accepted, in bytes: no instruction touches more than two pages.
-const MAX_SIZE: u64 = 4096;
-
-/// One instruction fetched, or one load, store or modify of data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reference {
-    address: u64,
-    size: u64,
-    /// `S` and `M` lines; `M` loads as well.
-    pub(crate) store: bool,
-    /// An `I` line.
-    pub(crate) fetch: bool,
-}
-
-impl Reference {
-    /// Reads a line, if it is a reference.
-    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
-        let (kind, rest) = line.split_at_checked(3)?;
-        let (store, fetch) = match kind {
-            b"I  " => (false, true),
-            b" L " => (false, false),
-            b" S " | b" M " => (true, false),
-            _ => return None,
-        };
-        let comma = rest.iter().position(|byte| *byte == b',')?;
-        let address = hexadecimal(&rest[..comma])?;
-        let size = decimal(&rest[comma + 1..]).filter(|size| (1..=MAX_SIZE).contains(size))?;
-        Some(Self { address, size, store, fetch })
-    }
-
-    /// The page of the first byte, and that of the last where it is another.
-    pub(crate) fn pages(&self, page_shift: u8) -> (Page, Option<Page>) {
-        let first = Page::of_address(self.address, page_shift);
-        let last = Page::of_address(self.address.saturating_add(self.size - 1), page_shift);
-        (first, Some(last).filter(|last| *last != first))
-    }
-}
-
-fn hexadecimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 16 {
-        return None;
-    }
-    digits.iter().try_fold(0, |number, digit| {
-        Some(number << 4 | u64::from(char::from(*digit).to_digit(16)?))
-    })
-}
-
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 4 {
-        return None;
-    }
-    digits.iter().try_fold(0, |number, digit| {
-        Some(number * 10 + u64::from(char::from(*digit).to_digit(10)?))
-    })
+/// Reads a line, if it is a reference.
+pub(crate) fn reference(line: &[u8]) -> Option<Reference> {
+    let (kind, rest) = line.split_at_checked(3)?;
+    let (store, fetch) = match kind {
+        b"I  " => (false, true),
+        b" L " => (false, false),
+        // A modify loads as well.
+        b" S " | b" M " => (true, false),
+        _ => return None,
+    };
+    let comma = rest.iter().position(|byte| *byte == b',')?;
+    let (address, size) = (hexadecimal(&rest[..comma])?, decimal(&rest[comma + 1..])?);
+    Reference::new(address, size, store, fetch)
 }
 
 /// Whether Valgrind itself wrote the line: `==PID==`, `--PID--`, `**PID**`, or a system call,
@@ -69,6 +29,21 @@ pub(crate) fn is_noise(line: &[u8]) -> bool {
         .iter()
         .any(|start| line.starts_with(start))
         || line.is_empty()
+}
+
+/// The command in a line such as `==4776== Command: ls -l`; Valgrind does not quote arguments.
+pub(crate) fn command(line: &[u8]) -> Vec<String> {
+    let line = String::from_utf8_lossy(line);
+    let command = line.split_once("== Command: ").map(|(_, command)| command);
+    command.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+/// The first line that Valgrind writes of a program. Where the program replaces another one, it
+/// follows on what was begun of the call's line.
+pub(crate) fn is_greeting(line: &[u8]) -> bool {
+    let by = line.strip_suffix(b"== Lackey, an example Valgrind tool").unwrap_or_default();
+    let digits = by.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && by[..by.len() - digits].ends_with(b"==")
 }
 
 #[cfg(test)]
@@ -84,20 +59,20 @@ mod tests {
             (b" M 04033e06,1", (true, false)),
         ];
         for (line, expected) in kinds {
-            let found = Reference::parse(line).map(|reference| (reference.store, reference.fetch));
+            let found = reference(line).map(|reference| (reference.store, reference.fetch));
             assert_eq!(found, Some(expected));
         }
     }
 
     #[test]
-    fn an_access_over_a_page_boundary_touches_both() {
-        let pages = |line: &[u8]| {
-            let (first, last) = Reference::parse(line).expect("a reference").pages(12);
-            (first.number(), last.map(Page::number))
-        };
-        assert_eq!(pages(b" L 1fff,1"), (1, None));
-        assert_eq!(pages(b" L 1fff,2"), (1, Some(2)));
-        assert_eq!(pages(b" S ffffffffffffffff,8"), ((1 << 52) - 1, None));
+    fn valgrind_greets_once_a_program() {
+        let greeting = "==3601== Lackey, an example Valgrind tool";
+        let replaces =
+            format!("SYSCALL[3601,1](59) sys_execve ( 0x4(/bin/ls), 0x5, 0x6 ){greeting}");
+        assert!([greeting, &replaces].iter().all(|line| is_greeting(line.as_bytes())));
+        for line in ["", "==", "==3601== Command: a", &greeting[1..], &greeting[..40]] {
+            assert!(!is_greeting(line.as_bytes()), "{line}");
+        }
     }
 
     #[test]
@@ -120,7 +95,7 @@ mod tests {
             "I  12,4,4",
         ];
         for line in others {
-            assert_eq!(Reference::parse(line.as_bytes()), None, "{line:?}");
+            assert_eq!(reference(line.as_bytes()), None, "{line:?}");
         }
     }
 }

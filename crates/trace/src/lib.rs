@@ -1,5 +1,5 @@
-//! Page traces of real programs: recorded under Valgrind, imported from its logs, read by the
-//! simulator.
+//! Page traces of real programs: recorded under Valgrind or QEMU, imported from other tools, read
+//! by the simulator.
 //!
 //! A trace says which pages a program used, in what order, whether it stored to them, and how its
 //! mappings changed. Left out are references on which every LRU TLB hits that is not smaller than
@@ -32,6 +32,7 @@ mod places;
 mod process;
 mod read;
 mod record;
+mod reference;
 pub mod reference_string;
 pub mod replacement;
 mod rules;
@@ -46,11 +47,11 @@ pub use error::{Fault, TraceError, WriteError};
 pub use event::{Event, FileId, Kind, Mapping, PAGE_LIMIT, Page, PageRange, Permissions};
 pub use filter::{FilterShape, MAX_FILTER};
 pub use header::{DEFAULT_EPOCH_REFERENCES, Ending, Header, MAX_EPOCH_REFERENCES, Totals};
-pub use import::{ImportError, ImportOptions, import};
+pub use import::{Format, ImportError, ImportOptions, Refusal, import};
 pub use info::{AreaInfo, Changes, Info, Spread};
 pub use output::OutputFile;
 pub use read::TraceReader;
-pub use record::{RecordError, RecordOptions, Summary, record};
+pub use record::{RecordError, RecordOptions, Recorder, Summary, record};
 pub use write::TraceWriter;
 
 /// log2 of the page size of traces made here, in bytes. Kernels with larger pages map multiples.

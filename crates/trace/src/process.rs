@@ -1,4 +1,4 @@
-//! What `/proc` tells of the process that runs the program under Valgrind.
+//! What `/proc` tells of the process that runs the program under a recorder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl ProcFs {
 impl Process for ProcFs {
     fn regions(&mut self) -> Vec<Region> {
         let maps = fs::read(self.root.join("maps")).unwrap_or_default();
-        String::from_utf8_lossy(&maps).lines().filter_map(region).collect()
+        regions(&String::from_utf8_lossy(&maps))
     }
 
     fn tool(&mut self) -> String {
@@ -59,6 +59,11 @@ impl Process for ProcFs {
         let canonical = fs::canonicalize(whole).unwrap_or_else(|_| path.into());
         canonical.to_string_lossy().into_owned()
     }
+}
+
+/// The regions in the text of `/proc/PID/maps`.
+pub(crate) fn regions(maps: &str) -> Vec<Region> {
+    maps.lines().filter_map(region).collect()
 }
 
 fn region(line: &str) -> Option<Region> {

@@ -297,7 +297,8 @@ fn read_header(stream: &mut impl Take) -> Result<Header, Broken> {
     let page_shift = stream.take_byte()?;
     let epoch_references = stream.take_number()?;
     let filter = take_filter(stream)?;
-    let mappings = stream.take_code("mappings flag", 1)? == 1;
+    let flags = stream.take_code("flags of what was recorded", 0b11)?;
+    let (mappings, sampled) = (flags & 1 != 0, flags & 2 != 0);
     let architecture = stream.take_string()?;
     let tool = stream.take_string()?;
     let arguments = stream.take_number()?;
@@ -314,7 +315,16 @@ fn read_header(stream: &mut impl Take) -> Result<Header, Broken> {
         }
         command.push(argument);
     }
-    Ok(Header { page_shift, epoch_references, filter, mappings, command, architecture, tool })
+    Ok(Header {
+        page_shift,
+        epoch_references,
+        filter,
+        mappings,
+        sampled,
+        command,
+        architecture,
+        tool,
+    })
 }
 
 fn take_filter(stream: &mut impl Take) -> Result<FilterShape, Broken> {

@@ -283,6 +283,7 @@ pub(crate) mod tests {
             epoch_references: 1,
             filter: FilterShape::EVERY_PAGE,
             mappings: true,
+            sampled: false,
             command: Vec::new(),
             architecture: "unknown".to_owned(),
             tool: "test".to_owned(),

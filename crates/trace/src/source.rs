@@ -1,7 +1,8 @@
 //! Where a trace comes from: a file, or a sample that is part of this program.
 
-use crate::{Info, TraceError, TraceReader};
+use crate::{Header, Info, TraceError, TraceReader};
 use pageout_experiment::this_machine;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -67,19 +68,21 @@ impl TraceSource {
         Ok(Self { name: name.to_string_lossy().into_owned(), bytes })
     }
 
-    /// Checksum of its content: files of one name need not be one trace.
-    pub fn crc32(&self) -> String {
-        // A trace ends with this checksum; over both, it would be the same for every trace.
-        let content = self.bytes.len().saturating_sub(size_of::<u32>());
-        format!("{:08x}", crc32fast::hash(&self.bytes[..content]))
+    /// SHA-256 of its bytes, in hexadecimal: files of one name need not be one trace.
+    pub fn sha256(&self) -> String {
+        Sha256::digest(&self.bytes).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Reads it from the beginning.
+    /// Reads it from the beginning, as what has all accesses that matter to a replay.
     ///
     /// # Errors
-    /// [`TraceError`].
+    /// [`TraceError::Sampled`] if it has samples alone; others of the reader's.
     pub fn open(&self) -> Result<TraceReader<&[u8]>, TraceError> {
-        TraceReader::new(&*self.bytes)
+        let reader = TraceReader::new(&*self.bytes)?;
+        match reader.header() {
+            Header { sampled: true, tool, .. } => Err(TraceError::Sampled { tool: tool.clone() }),
+            _ => Ok(reader),
+        }
     }
 
     /// What it holds.
@@ -87,7 +90,7 @@ impl TraceSource {
     /// # Errors
     /// [`TraceError`].
     pub fn info(&self) -> Result<Info, TraceError> {
-        Info::read(self.open()?, self.bytes.len() as u64)
+        Info::read(TraceReader::new(&*self.bytes)?, self.bytes.len() as u64)
     }
 
     /// What records call it: the file's name.
@@ -113,7 +116,7 @@ impl fmt::Debug for TraceSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ImportOptions, import};
+    use crate::{Format, ImportOptions, import};
 
     #[test]
     fn a_trace_outlives_its_file() {
@@ -127,16 +130,32 @@ mod tests {
         assert_eq!(source.info().expect("it is in memory"), sample);
     }
 
-    #[test]
-    fn different_traces_have_different_checksums() {
+    fn made(log: &str, options: &ImportOptions) -> TraceSource {
         let directory = tempfile::tempdir().expect("a directory");
-        let trace = |name: &str, log: &str| {
-            let path = directory.path().join(name);
-            import(log.as_bytes(), &path, &ImportOptions::default(), &mut |_| {}).expect("a log");
-            TraceSource::read(&path).expect("a trace").crc32()
-        };
-        let one = trace("one.pgt", " L 1000,8\n");
-        assert_eq!(one, trace("again.pgt", " L 1000,8\n"));
-        assert_ne!(one, trace("other.pgt", " L 2000,8\n"));
+        let path = directory.path().join("a.pgt");
+        import(log.as_bytes(), &path, options, &mut |_| {}).expect("a log");
+        TraceSource::read(&path).expect("a trace")
+    }
+
+    #[test]
+    fn a_trace_is_known_by_its_bytes() {
+        let one = |log| made(log, &ImportOptions::default()).sha256();
+        assert_eq!(one(" L 1000,8\n"), one(" L 1000,8\n"));
+        assert_ne!(one(" L 1000,8\n"), one(" L 2000,8\n"));
+        // By sha256sum.
+        let sample = TraceSource::sample("cc1plus-list").expect("a sample");
+        assert_eq!(
+            sample.sha256(),
+            "cc34a86f3f01fe2c65f7f5e22e18ea20218270f6fa76e4f52f6d2987d7c08527"
+        );
+    }
+
+    #[test]
+    fn samples_of_accesses_are_told_of_and_not_replayed() {
+        let options = ImportOptions { format: Format::PerfScript, ..ImportOptions::default() };
+        let sampled = made("1 mem-loads: 1000\n", &options);
+        assert!(sampled.info().expect("a trace").header.sampled);
+        let error = sampled.open().expect_err("it is sampled").to_string();
+        assert!(error.contains("from perf script") && error.contains("trace info"), "{error}");
     }
 }

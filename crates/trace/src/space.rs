@@ -6,7 +6,7 @@ use std::io::Write;
 use super::PAGE_SHIFT;
 use super::epochs::Epochs;
 use super::error::WriteError;
-use super::event::{Event, Kind, Mapping, Page, PageRange, Permissions};
+use super::event::{Event, Kind, Mapping, PAGE_LIMIT, Page, PageRange, Permissions};
 use super::process::{Process, Region};
 use super::syscall::Call;
 
@@ -57,8 +57,10 @@ impl<P: Process> Space<P> {
         self.unknown_pages
     }
 
-    /// Maps what is mapped before the first instruction: the program and its loader.
+    /// Maps what is mapped before the first instruction of a program: itself and its loader. Of the
+    /// program that it replaces, nothing stays but open files.
     pub(crate) fn begin<W: Write>(&mut self, epochs: &mut Epochs<W>) -> Result<(), WriteError> {
+        self.forget(epochs)?;
         let tool = self.process.tool();
         for region in self.process.regions() {
             if region.path.is_empty() {
@@ -68,6 +70,26 @@ impl<P: Process> Space<P> {
             }
         }
         Ok(())
+    }
+
+    /// Takes note of what is mapped before the first instruction, where it is not known which of it
+    /// is the program's: what it uses is.
+    pub(crate) fn find<W: Write>(
+        &mut self,
+        regions: Vec<Region>,
+        epochs: &mut Epochs<W>,
+    ) -> Result<(), WriteError> {
+        self.forget(epochs)?;
+        self.found = regions;
+        self.found.retain(|region| !region.path.starts_with('['));
+        Ok(())
+    }
+
+    fn forget<W: Write>(&mut self, epochs: &mut Epochs<W>) -> Result<(), WriteError> {
+        let everything = PageRange::new(0, PAGE_LIMIT).expect("page numbers are below the limit");
+        (self.heap_end, self.stack, self.lookups) = (None, None, 0);
+        self.found.clear();
+        clear(everything, epochs)
     }
 
     /// Applies a system call. Calls with absurd arguments change nothing.
@@ -393,6 +415,7 @@ mod tests {
                 epoch_references: 1000,
                 filter: FilterShape::DEFAULT,
                 mappings: true,
+                sampled: false,
                 command: Vec::new(),
                 architecture: String::new(),
                 tool: String::new(),
@@ -451,6 +474,25 @@ mod tests {
         let grown = [program, data, (190, 202, Kind::Stack)];
         assert_eq!(harness.after_fault(190, false), grown);
         assert_eq!(harness.after_fault(195, false), grown);
+    }
+
+    #[test]
+    fn a_program_that_replaces_another_finds_nothing_of_it() {
+        let mut harness = Harness::new(vec![region(10, 12, "/bin/sh"), region(200, 202, "")]);
+        harness.after(Call::Open { path: "/etc/list".to_owned(), fd: 5 });
+        harness.after(Call::Break { end: 0x4_0000 });
+        harness.after(Call::Break { end: 0x4_2000 });
+        harness.after_fault(201, false);
+        harness.space.process = Fixed(vec![region(11, 14, "/bin/ls"), region(300, 302, "")]);
+        harness.space.begin(&mut harness.epochs).expect("begins");
+        let id = harness.epochs.writer().file("/bin/ls").expect("a file");
+        let program = (11, 14, Kind::File { file: id, offset: 0 });
+        assert_eq!(harness.areas(), [program]);
+        assert_eq!(harness.after_fault(301, false), [program, (300, 302, Kind::Stack)]);
+        assert_eq!(harness.after(Call::Break { end: 0x5_0000 }).len(), 2, "a heap of its own");
+        let list = harness.epochs.writer().file("/etc/list").expect("a file");
+        let mapped = harness.after(map(400, 1, 0x2));
+        assert_eq!(mapped[2], (400, 401, Kind::File { file: list, offset: 2 }));
     }
 
     #[test]
@@ -521,12 +563,12 @@ mod tests {
             if !epochs.drops(page(number), store) {
                 epochs.access(page(number), store).expect("an access");
             }
-            epochs.count().expect("counts");
+            epochs.count(1).expect("counts");
         }
         harness.after(Call::Unmap { address: 17 << 12, length: 4096 });
         assert!(!harness.epochs.drops(page(16), false));
         harness.epochs.access(page(16), false).expect("an access");
-        harness.epochs.count().expect("counts");
+        harness.epochs.count(1).expect("counts");
         harness.after(Call::Advise { address: 19 << 12, length: 4096, advice: MADV_DONTNEED });
         harness.after(Call::Protect { address: 16 << 12, length: 100, protection: 1 });
         let writer = harness.epochs.into_writer().expect("ends");

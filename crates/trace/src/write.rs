@@ -170,6 +170,11 @@ impl<W: Write> TraceWriter<W> {
         Ok((output.into_inner(), totals))
     }
 
+    /// Different pages accessed so far.
+    pub(crate) fn distinct_pages(&self) -> u64 {
+        self.places.distinct_pages()
+    }
+
     pub(crate) fn areas(&self) -> &Areas {
         self.rules.areas()
     }
@@ -227,7 +232,7 @@ fn header_bytes(header: &Header) -> Vec<u8> {
     for number in [sets, ways, window] {
         put_number(&mut bytes, number.into());
     }
-    bytes.push(header.mappings.into());
+    bytes.push(u8::from(header.mappings) | u8::from(header.sampled) << 1);
     put_string(&mut bytes, &header.architecture);
     put_string(&mut bytes, &header.tool);
     put_number(&mut bytes, header.command.len() as u64);

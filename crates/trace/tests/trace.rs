@@ -17,6 +17,7 @@ fn header(mappings: bool) -> Header {
         epoch_references: EPOCH,
         filter: FilterShape::DEFAULT,
         mappings,
+        sampled: false,
         command: vec!["sort".to_owned(), "--key=1".to_owned(), "ä b".to_owned()],
         architecture: "x86_64".to_owned(),
         tool: "test".to_owned(),

@@ -60,7 +60,7 @@ impl Bench {
         }
         if !self.traces.contains_key(name) {
             let source = source_of(Some(Path::new(name)))?;
-            self.inputs.insert(format!("trace {name}"), source.crc32());
+            self.inputs.insert(format!("trace {name}"), source.sha256());
             self.traces.insert(name.clone(), source);
         }
         Ok(())

@@ -7,7 +7,9 @@ use pageout_experiment::fields::FieldError;
 use pageout_experiment::kinds::Kind;
 use pageout_experiment::scenarios::MemoryLimit;
 use pageout_host::curve::Policy;
-use pageout_trace::{DEFAULT_EPOCH_REFERENCES, FilterShape, MAX_EPOCH_REFERENCES};
+use pageout_trace::{
+    DEFAULT_EPOCH_REFERENCES, FilterShape, Format, MAX_EPOCH_REFERENCES, Recorder,
+};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -17,16 +19,32 @@ pub(crate) struct TraceArgs {
     pub command: TraceCommand,
 }
 
+const RECORD_HELP: &str = "\
+valgrind follows a program that replaces itself, as scripts do that end with exec. qemu is faster:
+it compiles a plugin with gcc for QEMU's user mode, takes programs of x86-64 on x86-64 that are no
+scripts, and ends where the program replaces itself. Neither traces child processes.
+
+Examples:
+  pageout trace record --output ls.pgt -- ls -l /usr/bin
+  pageout trace record --recorder qemu --output sort.pgt -- sort /usr/share/dict/words";
+
 const IMPORT_HELP: &str = "\
-Of oracleGeneral each record is a reference, a load, and each object a page, whatever its size.
-Nothing is left out of it, so it takes no --filter.
+perf-script takes what `perf script -F pid,event,addr` or `-F pid,event,addr,data_src` prints of
+memory samples. damon takes DAMON's records, as `perf script` prints damon:damon_aggregated, or
+`damo report raw`. Both are samples: the trace says so, and what needs all accesses refuses it.
+champsim takes decompressed records of 64 bytes. drmemtrace takes the text of its tool view. Of
+oracleGeneral each record is a reference, a load, and each object a page, whatever its size. Of
+samples and of oracleGeneral nothing is left out, so they take no --filter. A snapshot of DAMON's is
+an epoch, so that it takes no --epoch.
 
 Examples:
   valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null |
     pageout trace import --output ls.pgt -
   pageout trace import --from oracle-general cache.oracleGeneral --output cache.pgt
   zstd -dc cache.oracleGeneral.zst |
-    pageout trace import --from oracle-general --output cache.pgt -";
+    pageout trace import --from oracle-general --output cache.pgt -
+  perf script -F pid,event,addr,data_src | pageout trace import --from perf-script --output a.pgt -
+  xz -dc 600.champsimtrace.xz | pageout trace import --from champsim --output 600.pgt -";
 
 const EXPORT_HELP: &str = "\
 A record for each access that the trace has: pages by their numbers in the order of their first use,
@@ -37,25 +55,27 @@ Example:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Trace a program's pages with Valgrind's lackey (its first process only)
-    #[command(after_help = "Example:\n  pageout trace record --output ls.pgt -- ls -l /usr/bin")]
+    /// Trace a program's pages as it runs under Valgrind or QEMU (one process)
+    #[command(after_help = RECORD_HELP)]
     Record {
         /// The trace to write
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
+        /// Under what the program runs
+        #[arg(long, value_name = "RECORDER", value_enum, default_value_t = RecordWith::Valgrind)]
+        recorder: RecordWith,
         #[command(flatten)]
         density: Density,
         /// The command and its arguments
         #[arg(last = true, required = true, value_name = "CMD")]
         command: Vec<std::ffi::OsString>,
     },
-    /// Make a trace of lackey's text (valgrind --tool=lackey --trace-mem=yes), or of a cache's
-    /// trace
+    /// Make a trace of what another tool recorded: perf, DAMON, ChampSim, drmemtrace and others
     #[command(after_help = IMPORT_HELP)]
     Import {
         /// The file, or - for standard input
         input: PathBuf,
-        /// What it is: lackey's text, or libCacheSim's format of cache traces, uncompressed
+        /// What it is
         #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ImportFrom::Lackey)]
         from: ImportFrom,
         /// The trace to write
@@ -158,22 +178,73 @@ fn listed<K: Kind>(text: &str) -> Result<Vec<K::Value>, String> {
     })
 }
 
+/// Recorders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum RecordWith {
+    Valgrind,
+    Qemu,
+}
+
+impl RecordWith {
+    pub(crate) fn recorder(self) -> Recorder {
+        match self {
+            Self::Valgrind => Recorder::Valgrind,
+            Self::Qemu => Recorder::Qemu,
+        }
+    }
+}
+
 /// Formats that are imported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ImportFrom {
     Lackey,
+    PerfScript,
+    Damon,
+    Champsim,
+    Drmemtrace,
     OracleGeneral,
+}
+
+impl ImportFrom {
+    /// What it is of one program's accesses; a cache's trace is another thing.
+    pub(crate) fn format(self) -> Option<Format> {
+        match self {
+            Self::Lackey => Some(Format::Lackey),
+            Self::PerfScript => Some(Format::PerfScript),
+            Self::Damon => Some(Format::Damon),
+            Self::Champsim => Some(Format::Champsim),
+            Self::Drmemtrace => Some(Format::Drmemtrace),
+            Self::OracleGeneral => None,
+        }
+    }
 }
 
 #[derive(Debug, Parser)]
 pub(crate) struct Density {
     /// References an epoch (instructions, loads and stores); young bits are exact at its end
+    /// [default: 100000]
     #[arg(long = "epoch", value_name = "REFERENCES",
-        default_value_t = DEFAULT_EPOCH_REFERENCES,
         value_parser = clap::value_parser!(u64).range(1..=MAX_EPOCH_REFERENCES))]
-    pub references: u64,
+    references: Option<u64>,
     /// Leave out what a TLB of so many sets x ways, or of so many entries in one set, hits on
     /// [default: 16x4,32]
     #[arg(long, value_name = "SETSxWAYS,ENTRIES", value_parser = FilterShape::parse)]
     pub filter: Option<FilterShape>,
+}
+
+impl Density {
+    /// References an epoch.
+    pub(crate) fn references(&self) -> u64 {
+        self.references.unwrap_or(DEFAULT_EPOCH_REFERENCES)
+    }
+
+    /// The first option that was given of those that have no meaning for what is imported.
+    pub(crate) fn meaningless(&self, from: ImportFrom) -> Option<&'static str> {
+        let nothing_left_out = from.format().is_none_or(Format::is_sampled);
+        let has_epochs = from.format().is_some_and(Format::has_epochs);
+        if nothing_left_out && self.filter.is_some() {
+            return Some("--filter");
+        }
+        (has_epochs && self.references.is_some()).then_some("--epoch")
+    }
 }

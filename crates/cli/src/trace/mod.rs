@@ -5,14 +5,15 @@ mod curve;
 
 use crate::error::CliError;
 use crate::{output, progress};
-use args::{Density, ImportFrom, TraceArgs, TraceCommand};
+use args::{Density, ImportFrom, RecordWith, TraceArgs, TraceCommand};
+use clap::ValueEnum;
 use pageout_experiment::this_machine;
 use pageout_host::residency::ReplayError;
 use pageout_trace::decoded::Decoded;
 use pageout_trace::oracle_general::{self, OracleOptions};
 use pageout_trace::source::TraceSource;
 use pageout_trace::{
-    self, Ending, ImportOptions, Info, RecordOptions, Summary, Totals, TraceError,
+    self, Ending, Format, ImportOptions, Info, RecordOptions, Summary, Totals, TraceError,
 };
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -22,7 +23,9 @@ use std::process::ExitCode;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
     match &args.command {
-        TraceCommand::Record { output, density, command } => record(output, density, command),
+        TraceCommand::Record { output, recorder, density, command } => {
+            record(output, *recorder, density, command)
+        }
         TraceCommand::Import { input, from, output, density } => {
             import(input, *from, output, density)
         }
@@ -30,7 +33,10 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
         TraceCommand::Curve(args) => curve::curve(args),
         TraceCommand::Info { trace } => {
             let text = match trace {
-                Some(path) => info(&source_of(Some(path))?, path)?.to_string(),
+                Some(path) => {
+                    let source = source_of(Some(path))?;
+                    format!("{:<16}{}\n{}", "sha256", source.sha256(), info(&source, path)?)
+                }
                 None => samples()?,
             };
             output::print_text(&text)?;
@@ -99,9 +105,14 @@ fn export(trace: &Path, output: &Path) -> Result<ExitCode, CliError> {
 }
 
 /// Records; the exit status is 0 however the program ended, which the summary says.
-fn record(output: &Path, density: &Density, command: &[OsString]) -> Result<ExitCode, CliError> {
-    let mut options = RecordOptions::new(command.to_vec(), output.to_owned());
-    options.epoch_references = density.references;
+fn record(
+    output: &Path,
+    recorder: RecordWith,
+    density: &Density,
+    command: &[OsString],
+) -> Result<ExitCode, CliError> {
+    let mut options = RecordOptions::new(recorder.recorder(), command.to_vec(), output.to_owned());
+    options.epoch_references = density.references();
     options.filter = density.filter.unwrap_or(options.filter);
     let counter = progress::counter("recording");
     let done = pageout_trace::record(&options, &mut progress::references(&counter));
@@ -115,14 +126,15 @@ fn summary(output: &Path, done: &Summary) -> String {
         Ending::Exited(0) => "exited".to_owned(),
         Ending::Exited(status) => format!("exited with status {status}"),
         Ending::Signalled(signal) => format!("was ended by signal {signal}"),
-        Ending::Replaced => "replaced itself with another program, which is not traced".to_owned(),
+        Ending::Replaced => "replaced itself with another program, not traced".to_owned(),
         Ending::Unknown => "ended".to_owned(),
     };
     let mut text = format!("{}; the program {ending}", written(output, &done.totals));
     for (what, nr) in [
+        ("replaced by another program, which is traced", done.replacements),
         ("child processes, not traced", done.children),
         ("pages of no known mapping", done.unknown_pages),
-        ("lines of Valgrind's not understood", done.skipped_lines),
+        ("lines of the recorder's not understood", done.skipped_lines),
     ] {
         if nr > 0 {
             text += &format!("; {what}: {nr}");
@@ -147,8 +159,9 @@ fn import(
     output: &Path,
     density: &Density,
 ) -> Result<ExitCode, CliError> {
-    if from == ImportFrom::OracleGeneral && density.filter.is_some() {
-        return Err(CliError::NothingLeftOut);
+    if let Some(option) = density.meaningless(from) {
+        let from = from.to_possible_value().expect("no value is hidden").get_name().to_owned();
+        return Err(CliError::Density { option, from });
     }
     let open = |source| CliError::Open { path: input.to_owned(), source };
     let (name, length, bytes): (_, _, Box<dyn BufRead>) = if input.as_os_str() == "-" {
@@ -162,24 +175,31 @@ fn import(
     output::check(&[Some(output)], &[is_file])?;
     let counter = progress::counter("importing");
     let progress = &mut progress::references(&counter);
-    let done = match from {
-        ImportFrom::Lackey => {
+    let (epoch_references, available) = (density.references(), this_machine::available_memory());
+    let done = match from.format() {
+        Some(format) => {
             let mut options =
-                ImportOptions { epoch_references: density.references, ..ImportOptions::default() };
+                ImportOptions { format, epoch_references, available, ..ImportOptions::default() };
             options.filter = density.filter.unwrap_or(options.filter);
             let done = pageout_trace::import(bytes, output, &options, progress);
             done.map_err(|source| CliError::Import { input: name, source })
         }
-        ImportFrom::OracleGeneral => {
-            let available = this_machine::available_memory();
-            let epoch_references = density.references;
+        None => {
             let options = OracleOptions { epoch_references, length, available };
             let done = oracle_general::import(bytes, output, &options, progress);
             done.map_err(|source| CliError::ImportOracle { input: name, source })
         }
     };
     counter.finish_and_clear();
-    let written = written(output, &done?);
+    let done = done?;
+    let written = match from.format().is_some_and(Format::is_sampled) {
+        true => {
+            let Totals { accesses, epochs, distinct_pages, .. } = done;
+            let output = output.display();
+            format!("{output}: samples {accesses}, epochs {epochs}, pages {distinct_pages}")
+        }
+        false => written(output, &done),
+    };
     output::say(&format!("{written}; no mappings, all pages anonymous"));
     Ok(ExitCode::SUCCESS)
 }

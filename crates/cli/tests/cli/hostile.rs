@@ -34,6 +34,7 @@ fn a_trace_cannot_tell_the_terminal_what_to_do() {
         epoch_references: 100,
         filter: FilterShape::DEFAULT,
         mappings: false,
+        sampled: false,
         command: vec![CLEARS_SCREEN.to_owned(), "x".to_owned()],
         architecture: CLEARS_SCREEN.to_owned(),
         tool: CLEARS_SCREEN.to_owned(),

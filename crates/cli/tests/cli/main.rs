@@ -30,4 +30,5 @@ mod script;
 mod series;
 mod sweep;
 mod thpscale;
+mod trace_formats;
 mod trace_model;

@@ -97,6 +97,7 @@ pub fn import(
         epoch_references: options.epoch_references,
         filter: FilterShape::EVERY_PAGE,
         mappings: false,
+        sampled: false,
         command: Vec::new(),
         architecture: "unknown".to_owned(),
         tool: concat!("pageout ", env!("CARGO_PKG_VERSION"), ", from oracleGeneral").to_owned(),
@@ -112,7 +113,7 @@ pub fn import(
             return Err(OracleError::TooManyObjects { most });
         }
         epochs.access(Page::new(page).expect("there are fewer records than pages"), false)?;
-        epochs.count()?;
+        epochs.count(1)?;
         if epochs.references().is_multiple_of(PROGRESS_REFERENCES) {
             progress(epochs.references());
         }

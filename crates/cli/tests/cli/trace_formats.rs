@@ -1,0 +1,110 @@
+//! `trace import` of what other tools recorded, and what sampled traces are good for.
+
+use crate::common::{assert_refused, command, refused, run_with_input, stderr, stdout};
+use tempfile::tempdir;
+
+const SAMPLES: &str = "\
+10710 cpu/mem-loads,ldlat=30/P: 559fdf9825c0
+10710 cpu/mem-stores/P: 7ffff4d98289
+10710 cpu/mem-loads,ldlat=30/P: 559fdf982000
+";
+const DAMON: &str = "\
+kdamond.0 4 [027] 7.84: damon:damon_aggregated: target_id=0 nr_regions=2 65536-77824: 4 10
+kdamond.0 4 [027] 7.84: damon:damon_aggregated: target_id=0 nr_regions=2 77824-81920: 0 10
+";
+const VIEW: &str = "\
+ 1 1: 5 ifetch  5 byte(s) @ 0x0000000000404a7e non-branch
+ 2 1: 5 write   8 byte(s) @ 0x00007fdf64e2adc8 by PC 0x0000000000404a7e
+";
+
+/// Every format, through the binary: references or samples, epochs, pages.
+#[test]
+fn each_format_is_imported() {
+    let directory = tempdir().expect("a directory");
+    let instruction: Vec<u8> = [0x40_1000_u64, 1, 0, 0x6000, 0x5000, 0, 0, 0]
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    let champsim = directory.path().join("champsimtrace");
+    std::fs::write(&champsim, instruction).expect("a file");
+    let champsim = champsim.display().to_string();
+    for (from, input, file, told) in [
+        ("lackey", "I  1000,4\n S 2000,8\n", "-", "references 2, epochs 1, pages 2"),
+        ("perf-script", SAMPLES, "-", "samples 3, epochs 1, pages 2"),
+        ("damon", DAMON, "-", "samples 3, epochs 1, pages 3"),
+        ("drmemtrace", VIEW, "-", "references 2, epochs 1, pages 2"),
+        ("champsim", "", &champsim, "references 3, epochs 1, pages 3"),
+    ] {
+        let trace = directory.path().join(format!("{from}.pgt"));
+        let words = format!("trace import --from {from} --output {} {file}", trace.display());
+        let done = run_with_input(&words, input);
+        assert!(done.status.success(), "{from}: {}", stderr(&done));
+        assert!(stderr(&done).contains(told), "{from}: {}", stderr(&done));
+        let info = stdout(&format!("trace info {}", trace.display()));
+        let by = info.lines().find(|line| line.starts_with("recorded")).expect("a tool");
+        assert!(by.contains(", from "), "{by}");
+    }
+}
+
+/// Whatever needs all accesses says that they are not there.
+#[test]
+fn samples_are_no_accesses_to_replay() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("sampled.pgt");
+    let trace = trace.display();
+    let made = run_with_input(&format!("trace import --from damon --output {trace} -"), DAMON);
+    assert!(made.status.success(), "{}", stderr(&made));
+    let info = stdout(&format!("trace info {trace}"));
+    assert!(info.contains("3 samples") && info.contains("3 pages"), "{info}");
+    let out = directory.path().join("out");
+    for words in [
+        format!("trace curve {trace}"),
+        format!("trace export {trace} --output {}", out.display()),
+        format!("run trace --trace {trace}"),
+        format!("run trace limit=50% --trace {trace}"),
+        format!("compare trace --trace {trace}"),
+        format!("run trace --ground model --trace {trace}"),
+    ] {
+        refused(&words, &["sampled.pgt", "a sampled trace", "from DAMON", "trace info"]);
+    }
+    assert!(!out.exists());
+}
+
+#[test]
+fn options_without_a_meaning_are_refused() {
+    for (from, option) in [
+        ("perf-script", "--filter 16x4,32"),
+        ("damon", "--filter 16x4,32"),
+        ("oracle-general", "--filter 16x4,32"),
+        ("damon", "--epoch 100"),
+    ] {
+        let words = format!("trace import --from {from} {option} --output /dev/full -");
+        let name = option.split(' ').next().expect("a name");
+        refused(&words, &[name, from]);
+    }
+}
+
+/// No input names a size that anything is reserved for, and none is read without end.
+#[test]
+fn hostile_inputs_are_refused() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("a.pgt");
+    let claim = DAMON.replace("nr_regions=2", "nr_regions=1152921504606846976");
+    let space = DAMON.replace("77824: 4", "1152921504606846976: 4");
+    for (from, input, parts) in [
+        ("damon", claim.as_str(), ["1152921504606846976 regions", "after 2"]),
+        ("damon", &space, ["line 1", "accepted are"]),
+        ("perf-script", "1 a: 10000\n2 a: 10000\n", ["process 2", "process 1"]),
+        ("drmemtrace", "hello\n", ["line 1: found `hello`", "drrun -t drmemtrace"]),
+        ("champsim", "hello", ["byte 0: the input ends within", "64 bytes"]),
+    ] {
+        let words = format!("trace import --from {from} --output {} -", trace.display());
+        assert_refused(&run_with_input(&words, input), &parts);
+    }
+    for from in ["lackey", "perf-script", "damon", "drmemtrace", "champsim"] {
+        let mut import = command(&format!("trace import --from {from} --output"));
+        let done = import.arg(&trace).arg("/dev/zero").output().expect("it runs");
+        assert_refused(&done, &["/dev/zero"]);
+    }
+    assert!(!trace.exists());
+}

@@ -1,0 +1,152 @@
+//! What to record, what was recorded, and why nothing was.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use crate::error::WriteError;
+use crate::filter::FilterShape;
+use crate::header::{DEFAULT_EPOCH_REFERENCES, Totals};
+
+/// Under what a program is recorded, a closed set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Recorder {
+    /// Valgrind's tool lackey.
+    Valgrind,
+    /// A plugin of QEMU's user mode, faster and with less in the trace (`docs/trace-format.md`).
+    Qemu,
+}
+
+impl Recorder {
+    /// The program that is run unless another one is named.
+    const fn program(self) -> &'static str {
+        match self {
+            Self::Valgrind => "valgrind",
+            Self::Qemu => "qemu-x86_64",
+        }
+    }
+
+    /// The package that has it, in Debian.
+    const fn package(self) -> &'static str {
+        match self {
+            Self::Valgrind => "valgrind",
+            Self::Qemu => "qemu-user",
+        }
+    }
+
+    /// What messages call it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Valgrind => "Valgrind",
+            Self::Qemu => "QEMU",
+        }
+    }
+}
+
+/// What to record, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RecordOptions {
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
+    /// The trace to write.
+    pub output: PathBuf,
+    /// The epoch length, in references.
+    pub epoch_references: u64,
+    /// Which references may be left out.
+    pub filter: FilterShape,
+    /// Under what.
+    pub recorder: Recorder,
+    /// The program of that recorder's to run.
+    pub program: PathBuf,
+}
+
+impl RecordOptions {
+    /// Records `command` into `output` with the default epoch length and filter.
+    pub fn new(recorder: Recorder, command: Vec<OsString>, output: PathBuf) -> Self {
+        Self {
+            command,
+            output,
+            epoch_references: DEFAULT_EPOCH_REFERENCES,
+            filter: FilterShape::DEFAULT,
+            recorder,
+            program: PathBuf::from(recorder.program()),
+        }
+    }
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Summary {
+    /// The trace's totals; how the program ended is among them.
+    pub totals: Totals,
+    /// Pages used that nothing was seen to map; [`Kind::Unknown`](crate::Kind::Unknown) in the
+    /// trace.
+    pub unknown_pages: u64,
+    /// Child processes begun. They are not in the trace.
+    pub children: u64,
+    /// How often the program was replaced by another one (`execve`), which the trace goes on with.
+    pub replacements: u64,
+    /// Lines of the recorder's that were not understood.
+    pub skipped_lines: u64,
+}
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// No command was given.
+    #[error("no command to record")]
+    NoCommand,
+    /// The recorder is not there.
+    #[error("cannot find `{}`: install the package `{}`", program.display(), recorder.package())]
+    NoRecorder {
+        /// Which.
+        recorder: Recorder,
+        /// What was looked for.
+        program: PathBuf,
+    },
+    /// A program does not run.
+    #[error("cannot run `{}`", program.display())]
+    Run {
+        /// What was run.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Valgrind does not say where its tool is.
+    #[error("`{}` does not say which program its tool lackey is", valgrind.display())]
+    NoTool {
+        /// What was asked.
+        valgrind: PathBuf,
+    },
+    /// The plugin cannot be compiled.
+    #[error("the compiler gcc does not make the plugin for QEMU: {said}")]
+    Compile {
+        /// What it said.
+        said: String,
+    },
+    /// This machine's programs cannot be recorded with QEMU.
+    #[error("--recorder qemu is for programs of x86-64 on x86-64, and this is {found}")]
+    Architecture {
+        /// What this machine is.
+        found: &'static str,
+    },
+    /// What the recorder is started with cannot be made.
+    #[error("cannot write to the directory for temporary files")]
+    Temporary(#[source] io::Error),
+    /// The recorder ran, but the program did not.
+    #[error("`{command}` did not start under {}: {reason}", recorder.name())]
+    NotStarted {
+        /// Which.
+        recorder: Recorder,
+        /// The command's first word.
+        command: String,
+        /// What its exit status means.
+        reason: String,
+    },
+    /// What the recorder tells cannot be read.
+    #[error("reading what the recorder tells failed")]
+    Log(#[source] io::Error),
+    /// The trace cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}

@@ -1,0 +1,240 @@
+//! Records under QEMU's user mode with a plugin, whose words `files/record.c` tells.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, BufReader, PipeReader, PipeWriter, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use command_fds::{CommandFdExt, FdMapping};
+use pageout_experiment::bound::bound;
+use shared_child::SharedChild;
+use tempfile::TempDir;
+
+use super::launch::LOG_FD;
+use super::options::{RecordError, RecordOptions, Recorder};
+use super::recording::Recording;
+use super::valgrind::beside;
+use crate::PROGRESS_REFERENCES;
+use crate::epochs::Epochs;
+use crate::error::WriteError;
+use crate::event::Page;
+use crate::output::OutputFile;
+use crate::process::regions;
+use crate::syscall::Call;
+
+/// The plugin's source and its header.
+const SOURCES: [(&str, &str); 2] = [
+    ("record.c", include_str!("../../files/record.c")),
+    ("plugin-api.h", include_str!("../../../lab/files/plugin/plugin-api.h")),
+];
+const COMPILER: &str = "gcc";
+/// The word that ends all, though a background child may still hold the pipe open.
+const END: u64 = 0b1011;
+/// More text than this at once is nothing that the plugin writes.
+const MAX_TEXT: u64 = 1 << 20;
+const BUFFER: usize = 64 << 10;
+
+/// QEMU with the plugin, which goes when this is dropped.
+pub(super) struct Qemu {
+    program: PathBuf,
+    version: String,
+    directory: TempDir,
+}
+
+impl Qemu {
+    /// Asks QEMU who it is, and compiles the plugin.
+    pub(super) fn prepare(program: &Path) -> Result<Self, RecordError> {
+        if env::consts::ARCH != "x86_64" {
+            return Err(RecordError::Architecture { found: env::consts::ARCH });
+        }
+        let run = Command::new(program).arg("--version").output();
+        let output = run.map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => {
+                RecordError::NoRecorder { recorder: Recorder::Qemu, program: program.to_owned() }
+            }
+            _ => RecordError::Run { program: program.to_owned(), source },
+        })?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let version = said.split_whitespace().nth(2).unwrap_or("of unknown version").to_owned();
+        let directory = tempfile::Builder::new().prefix("pageout-").tempdir();
+        let directory = directory.map_err(RecordError::Temporary)?;
+        compile(directory.path())?;
+        Ok(Self { program: program.to_owned(), version, directory })
+    }
+
+    fn start(&self, command: &[OsString], told: PipeWriter) -> Result<SharedChild, RecordError> {
+        // QEMU was there when it was asked for its version: what may be missing is setpriv.
+        let fail = |source| RecordError::Run { program: "setpriv".into(), source };
+        let mut plugin = OsString::from("file=");
+        // A comma in a value is doubled.
+        let path = self.directory.path().join("record.so");
+        plugin.push(path.to_string_lossy().replace(',', ",,"));
+        plugin.push(format!(",fd={LOG_FD}"));
+        let mut qemu = bound("KILL", &self.program);
+        // The processor with all that QEMU knows: libraries choose their loops by it.
+        qemu.args(["-cpu", "max", "-plugin"]).arg(plugin);
+        let (first, rest) = command.split_first().expect("there is a command");
+        qemu.arg("-0").arg(first).arg(found(first)).args(rest);
+        let mapping = FdMapping { parent_fd: told.into(), child_fd: LOG_FD };
+        qemu.fd_mappings(vec![mapping]).map_err(|error| fail(io::Error::other(error)))?;
+        SharedChild::spawn(&mut qemu).map_err(fail)
+    }
+}
+
+fn compile(directory: &Path) -> Result<(), RecordError> {
+    for (name, text) in SOURCES {
+        fs::write(directory.join(name), text).map_err(RecordError::Temporary)?;
+    }
+    let output = Command::new(COMPILER)
+        .current_dir(directory)
+        .args(["-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o", "record.so", "record.c"])
+        .output()
+        .map_err(|source| RecordError::Run { program: COMPILER.into(), source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(RecordError::Compile { said })
+}
+
+/// The program of that name, which QEMU does not look for.
+fn found(name: &OsStr) -> PathBuf {
+    let given = Path::new(name);
+    if name.as_encoded_bytes().contains(&b'/') {
+        return given.to_owned();
+    }
+    let is_executable = |path: &PathBuf| {
+        fs::metadata(path)
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    let places = env::var_os("PATH").unwrap_or_default();
+    let places = env::split_paths(&places).map(|place| place.join(name));
+    places.into_iter().find(is_executable).unwrap_or_else(|| given.to_owned())
+}
+
+/// Runs the command to its end; what was recorded of it, and how it ended.
+pub(super) fn record(
+    qemu: &Qemu,
+    begin: impl FnOnce(&str) -> Result<Epochs<OutputFile>, WriteError>,
+    options: &RecordOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(Recording, ExitStatus), RecordError> {
+    let epochs = begin(&format!("QEMU {} with a plugin", qemu.version))?;
+    let (told, mut end) = io::pipe().map_err(RecordError::Log)?;
+    let child = qemu.start(&options.command, end.try_clone().map_err(RecordError::Log)?)?;
+    let mut recording = Recording::new(child.id(), epochs);
+    // Where nobody reads any more, nobody needs the end.
+    let end = move || drop(end.write_all(&END.to_ne_bytes()));
+    let status = beside(&child, end, || read(&mut recording, told, progress))?;
+    Ok((recording, status))
+}
+
+/// Turns the plugin's words into a trace.
+fn read(
+    recording: &mut Recording,
+    told: PipeReader,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), RecordError> {
+    let mut words = Words(BufReader::with_capacity(BUFFER, told));
+    let mut shown = 0;
+    // What the next reference touches besides, and the file that the next call is about.
+    let (mut also, mut file) = (None, None);
+    loop {
+        let word = words.next()?;
+        match word & 3 {
+            0 => {
+                let page = Page::new(word >> 20).ok_or_else(misunderstood)?;
+                let (store, fetch) = (word & 4 != 0, word & 8 != 0);
+                match word >> 4 & 0xffff {
+                    0 => also = Some(page),
+                    times => {
+                        if let Some(also) = also.take() {
+                            recording.access(also, store, fetch)?;
+                        }
+                        recording.run(page, store, fetch, times)?;
+                    }
+                }
+                if recording.references() - shown >= PROGRESS_REFERENCES {
+                    shown = recording.references();
+                    progress(shown);
+                }
+            }
+            1 => {
+                let (result, arguments) = (words.next()?, words.arguments()?);
+                let call = call(word >> 2, result, arguments).ok_or_else(misunderstood)?;
+                if let (Call::Map { fd, .. }, Some(path)) = (&call, file.take()) {
+                    recording.call(Call::Open { path, fd: *fd })?;
+                }
+                recording.call(call)?;
+            }
+            2 => {
+                let text = words.text(word >> 3)?;
+                match word & 4 {
+                    0 => recording.find(regions(&text))?,
+                    _ => file = Some(text),
+                }
+            }
+            _ if word == END => return Ok(()),
+            _ if word & 4 != 0 => recording.call(Call::Child)?,
+            _ => recording.call(Call::Replace)?,
+        }
+    }
+}
+
+fn misunderstood() -> RecordError {
+    RecordError::Log(io::Error::other("the plugin's words are not those of this program"))
+}
+
+/// A call of x86-64 Linux, by its number there.
+fn call(number: u64, result: u64, arguments: [u64; 6]) -> Option<Call> {
+    let [first, second, third, fourth, fifth, sixth] = arguments;
+    let (address, length) = (first, second);
+    Some(match number {
+        9 => {
+            let (protection, flags, fd, offset) = (third, fourth, fifth, sixth);
+            Call::Map { address: result, length, protection, flags, fd, offset }
+        }
+        10 | 329 => Call::Protect { address, length, protection: third },
+        11 => Call::Unmap { address, length },
+        12 => Call::Break { end: result },
+        25 => {
+            let (old, old_length, new_length, flags) = (first, second, third, fourth);
+            Call::Remap { old, old_length, new: result, new_length, flags }
+        }
+        28 => Call::Advise { address, length, advice: third },
+        _ => return None,
+    })
+}
+
+/// The plugin's words, one after the other.
+struct Words(BufReader<PipeReader>);
+
+impl Words {
+    fn next(&mut self) -> Result<u64, RecordError> {
+        let mut word = [0; 8];
+        self.0.read_exact(&mut word).map_err(RecordError::Log)?;
+        Ok(u64::from_ne_bytes(word))
+    }
+
+    fn arguments(&mut self) -> Result<[u64; 6], RecordError> {
+        let mut arguments = [0; 6];
+        for argument in &mut arguments {
+            *argument = self.next()?;
+        }
+        Ok(arguments)
+    }
+
+    /// So many bytes, and those that fill the last word.
+    fn text(&mut self, length: u64) -> Result<String, RecordError> {
+        if length > MAX_TEXT {
+            return Err(misunderstood());
+        }
+        let mut text = vec![0; length.next_multiple_of(8) as usize];
+        self.0.read_exact(&mut text).map_err(RecordError::Log)?;
+        text.truncate(length as usize);
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}

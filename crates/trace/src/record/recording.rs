@@ -1,0 +1,127 @@
+//! The trace of a program that runs, as what is told of it comes.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use super::options::{RecordError, Summary};
+use crate::PAGE_SHIFT;
+use crate::epochs::Epochs;
+use crate::error::WriteError;
+use crate::event::Page;
+use crate::header::Ending;
+use crate::output::OutputFile;
+use crate::process::{ProcFs, Region};
+use crate::reference::Reference;
+use crate::space::Space;
+use crate::syscall::Call;
+
+/// What was recorded so far.
+pub(super) struct Recording {
+    epochs: Epochs<OutputFile>,
+    space: Space<ProcFs>,
+    children: u64,
+    replacements: u64,
+    skipped_lines: u64,
+    /// The last thing told was a request to be replaced.
+    replaced: bool,
+}
+
+impl Recording {
+    pub(super) fn new(pid: u32, epochs: Epochs<OutputFile>) -> Self {
+        Self {
+            epochs,
+            space: Space::new(ProcFs::new(pid)),
+            children: 0,
+            replacements: 0,
+            skipped_lines: 0,
+            replaced: false,
+        }
+    }
+
+    /// References so far.
+    pub(super) fn references(&self) -> u64 {
+        self.epochs.references()
+    }
+
+    /// A program is loaded and has not run yet: the first, or one that replaces it.
+    pub(super) fn begin(&mut self) -> Result<(), WriteError> {
+        self.replacements += u64::from(self.references() > 0);
+        self.space.begin(&mut self.epochs)
+    }
+
+    /// The program has not run yet, and of this memory what it uses is its own.
+    pub(super) fn find(&mut self, regions: Vec<Region>) -> Result<(), WriteError> {
+        self.space.find(regions, &mut self.epochs)
+    }
+
+    pub(super) fn reference(&mut self, reference: Reference) -> Result<(), WriteError> {
+        let (first, last) = reference.pages(PAGE_SHIFT);
+        for page in [Some(first), last].into_iter().flatten() {
+            self.access(page, reference.store, reference.fetch)?;
+        }
+        self.replaced = false;
+        self.epochs.count(1)
+    }
+
+    /// An access of the present reference.
+    pub(super) fn access(
+        &mut self,
+        page: Page,
+        store: bool,
+        fetch: bool,
+    ) -> Result<(), WriteError> {
+        if self.epochs.drops(page, store) {
+            return Ok(());
+        }
+        self.space.fault(page, fetch, &mut self.epochs)?;
+        self.epochs.access(page, store)
+    }
+
+    /// So many references to one page, one after the other.
+    pub(super) fn run(
+        &mut self,
+        page: Page,
+        store: bool,
+        fetch: bool,
+        times: u64,
+    ) -> Result<(), WriteError> {
+        let mut left = times;
+        while left > 0 {
+            // The filter drops all of an epoch but the first.
+            self.access(page, store, fetch)?;
+            let now = left.min(self.epochs.left());
+            self.epochs.count(now)?;
+            left -= now;
+        }
+        self.replaced = false;
+        Ok(())
+    }
+
+    pub(super) fn call(&mut self, call: Call) -> Result<(), WriteError> {
+        match call {
+            Call::Child => self.children += 1,
+            Call::Replace => self.replaced = true,
+            call => return self.space.call(call, &mut self.epochs),
+        }
+        Ok(())
+    }
+
+    /// Something that was told was not understood.
+    pub(super) fn skip(&mut self) {
+        self.skipped_lines += 1;
+    }
+
+    pub(super) fn finish(self, status: ExitStatus) -> Result<Summary, RecordError> {
+        let byte = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
+        let ending = match (status.code(), status.signal()) {
+            _ if self.replaced => Ending::Replaced,
+            (Some(code), _) => Ending::Exited(byte(code)),
+            (None, Some(signal)) => Ending::Signalled(byte(signal)),
+            (None, None) => Ending::Unknown,
+        };
+        let totals = self.epochs.into_writer()?.commit(ending)?;
+        let Self { children, replacements, skipped_lines, .. } = self;
+        let unknown_pages = self.space.unknown_pages();
+        Ok(Summary { totals, unknown_pages, children, replacements, skipped_lines })
+    }
+}

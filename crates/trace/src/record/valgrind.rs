@@ -1,0 +1,113 @@
+//! Records under Valgrind's lackey, from the lines that it logs.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::process::ExitStatus;
+use std::thread;
+use std::time::Duration;
+
+use shared_child::SharedChild;
+
+use super::launch::Launch;
+use super::options::{RecordError, RecordOptions};
+use super::recording::Recording;
+use crate::PROGRESS_REFERENCES;
+use crate::epochs::Epochs;
+use crate::error::WriteError;
+use crate::lackey::{is_greeting, is_noise, reference};
+use crate::lines::Lines;
+use crate::output::OutputFile;
+use crate::syscall::Calls;
+
+/// How much of the log is read at once, in bytes: as much as a pipe holds.
+const LOG_BUFFER: usize = 64 << 10;
+/// How long a pipe that is not full is left to fill.
+const PATIENCE: Duration = Duration::from_micros(300);
+/// A line that no log has. It ends the log when the program has ended, though a background child
+/// may still hold the pipe open.
+const END: &[u8] = b"\x17end";
+
+/// Runs the command to its end; what was recorded of it, and how it ended.
+pub(super) fn record(
+    launch: Launch,
+    begin: impl FnOnce(&str) -> Result<Epochs<OutputFile>, WriteError>,
+    options: &RecordOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(Recording, ExitStatus), RecordError> {
+    let epochs = begin(&format!("{} lackey", launch.version()))?;
+    let (log, log_end) = launch.log().map_err(RecordError::Log)?;
+    let child = launch.start(&options.command)?;
+    let mut recording = Recording::new(child.id(), epochs);
+    let status = beside(&child, || end(log_end), || read(&mut recording, log, progress))?;
+    Ok((recording, status))
+}
+
+/// Reads what is told of a child while it runs, and has `end` end that when the child has ended.
+pub(super) fn beside(
+    child: &SharedChild,
+    end: impl FnOnce() + Send,
+    read: impl FnOnce() -> Result<(), RecordError>,
+) -> Result<ExitStatus, RecordError> {
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let status = child.wait();
+            end();
+            status
+        });
+        let read = read();
+        if read.is_err() {
+            // The waiter gives its result though the program is gone already.
+            let _ = child.kill();
+        }
+        let waited = waiter.join().unwrap_or_else(|_| Err(io::Error::other("waiting failed")));
+        read.and_then(|()| waited.map_err(RecordError::Log))
+    })
+}
+
+/// Lets the pipe fill between reads. Valgrind writes line by line, and a write that wakes a
+/// reader costs several that do not.
+struct Unhurried(File);
+
+impl Read for Unhurried {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(out)?;
+        if read < out.len() / 2 {
+            thread::sleep(PATIENCE);
+        }
+        Ok(read)
+    }
+}
+
+fn end(mut log_end: File) {
+    // Where nobody reads any more, nobody needs the end.
+    let _ = log_end.write_all(&[b"\n", END, b"\n"].concat());
+}
+
+/// Turns the log into a trace, line by line.
+fn read(
+    recording: &mut Recording,
+    log: File,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), RecordError> {
+    let mut lines = Lines::new(BufReader::with_capacity(LOG_BUFFER, Unhurried(log)));
+    let mut calls = Calls::default();
+    while let Some(line) = lines.next().map_err(RecordError::Log)? {
+        if line == END {
+            break;
+        }
+        if let Some(reference) = reference(line) {
+            recording.reference(reference)?;
+            if recording.references().is_multiple_of(PROGRESS_REFERENCES) {
+                progress(recording.references());
+            }
+        } else if is_greeting(line) {
+            calls = Calls::default();
+            recording.begin()?;
+        } else if let Some(call) = calls.line(line) {
+            recording.call(call)?;
+        } else if !is_noise(line) {
+            recording.skip();
+        }
+    }
+    Ok(())
+}
