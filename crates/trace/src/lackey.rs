@@ -5,7 +5,7 @@ use super::reference::{Reference, decimal, hexadecimal};
 /// What an error message says of acceptable lines.
 pub(crate) const ACCEPTED: &str = "`I  ADDRESS,SIZE`, ` L ADDRESS,SIZE`, ` S ADDRESS,SIZE` or \
      ` M ADDRESS,SIZE`, with the address in hexadecimal and a size of 1 to 4096 bytes, and \
-     Valgrind's own lines";
+     Valgrind's own lines (--tool=lackey --trace-mem=yes)";
 
 /// Reads a line, if it is a reference.
 pub(crate) fn reference(line: &[u8]) -> Option<Reference> {

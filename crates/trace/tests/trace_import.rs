@@ -97,7 +97,8 @@ fn a_bad_line_is_named_and_nothing_is_written() {
     let error = import_log(log, &output.path, 100).expect_err("a bad line").to_string();
     let expected = "line 2: found ` X 12,4`; accepted are `I  ADDRESS,SIZE`, ` L ADDRESS,SIZE`, \
                     ` S ADDRESS,SIZE` or ` M ADDRESS,SIZE`, with the address in hexadecimal and a \
-                    size of 1 to 4096 bytes, and Valgrind's own lines";
+                    size of 1 to 4096 bytes, and Valgrind's own lines \
+                    (--tool=lackey --trace-mem=yes)";
     assert_eq!(error, expected);
     assert!(!output.path.exists());
 }

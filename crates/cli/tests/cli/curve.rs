@@ -152,7 +152,7 @@ fn a_cache_s_trace_is_imported_and_keeps_its_order() {
         records.iter().map(|record| *record.last_chunk().expect("20 of 24")).collect()
     };
     assert!(objects(&first) == objects(&again), "the same records");
-    refused(&format!("{import} --filter 16x4,32"), &["--filter", "oracleGeneral"]);
+    refused(&format!("{import} --filter 16x4,32"), &["--filter", "oracle-general"]);
 }
 
 /// A file without end, or with more records than a trace can have, takes neither time nor memory.

@@ -43,7 +43,7 @@ pub enum ImportError {
         accepted: &'static str,
     },
     /// The input holds no reference.
-    #[error("no access of a program in it; accepted are {accepted}")]
+    #[error("no reference in it; accepted are {accepted}")]
     Empty {
         /// What the format has.
         accepted: &'static str,
