@@ -128,7 +128,7 @@ impl<E: Env> Engine<'_, E> {
             costs = costs.map(|cost| cost / 2);
         }
         lruvec.cost.iter().zip(costs).for_each(|(of, cost)| of.count.store(cost, Relaxed));
-        self.unlock_lruvec(guard);
+        drop(guard);
         costs
     }
 }

@@ -5,11 +5,11 @@
 //! consecutive buckets, and their shadows in consecutive entries, so that a sweep reads memory in
 //! order. A file remembers which orders its folios ever had: a look-up asks for each of them.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioId};
 use crate::lock::WriteGuard;
 use crate::maps::{Maps, NONE};
+use crate::rank::{Rank, Ranked};
 use crate::rmap::MappingId;
 use crate::workingset::Shadow;
 use core::num::NonZeroU64;
@@ -76,21 +76,13 @@ impl Key {
 }
 
 /// The lock of the file index and the swap cache, held.
-pub(crate) struct Locked<'a>(#[expect(dead_code, reason = "held, not read")] WriteGuard<'a>);
+pub(crate) type Locked<'e> = Ranked<'e, WriteGuard<'e>>;
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Takes the lock of the file index and the swap cache.
     #[inline]
-    pub(crate) fn lock_index(&mut self) -> Locked<'e> {
-        self.cpu.enter(Rank::Index);
-        Locked(self.maps.index.write(|| self.world.relax()))
-    }
-
-    /// Gives it up.
-    #[inline]
-    pub(crate) fn unlock_index(&mut self, locked: Locked<'_>) {
-        drop(locked);
-        self.cpu.leave(Rank::Index);
+    pub(crate) fn lock_index(&self) -> Locked<'e> {
+        self.lock_write(Rank::Index, &self.maps.index)
     }
 }
 
@@ -103,7 +95,7 @@ impl<E: Env> Engine<'_, E> {
         let found =
             orders.into_iter().find_map(|order| lookup(maps, Key::at(mapping, index, order)));
         let found = found.filter(|id| maps.folio(*id).try_get());
-        self.unlock_index(locked);
+        drop(locked);
         found
     }
 
@@ -135,7 +127,7 @@ impl<E: Env> Engine<'_, E> {
             folio.get(1);
             Ok(shadow)
         };
-        self.unlock_index(locked);
+        drop(locked);
         done
     }
 
@@ -147,7 +139,7 @@ impl<E: Env> Engine<'_, E> {
     pub fn filemap_remove_folio(&mut self, id: FolioId) {
         let locked = self.lock_index();
         unlink(self.maps, &locked, id, None);
-        self.unlock_index(locked);
+        drop(locked);
     }
 }
 

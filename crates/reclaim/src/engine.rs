@@ -1,7 +1,8 @@
 //! The handle through which everything is called.
 
-use crate::cpu::CpuCtx;
+use crate::cpu::{CpuCtx, CpuState};
 use crate::maps::Maps;
+use crate::rank::HeldRanks;
 use crate::tuning::Tuning;
 use pageout_paging::Env;
 
@@ -15,7 +16,9 @@ use pageout_paging::Env;
 pub struct Engine<'e, E> {
     pub(crate) maps: &'e Maps<'e>,
     pub(crate) world: &'e E,
-    pub(crate) cpu: &'e mut CpuCtx,
+    pub(crate) cpu: &'e mut CpuState,
+    /// Apart from the rest of the CPU's context, since guards refer to it.
+    pub(crate) ranks: &'e HeldRanks,
     pub(crate) tuning: Tuning,
 }
 
@@ -36,6 +39,7 @@ impl<'m> Maps<'m> {
         cpu: &'e mut CpuCtx,
         tuning: Tuning,
     ) -> Engine<'e, E> {
-        Engine { maps: self, world, cpu, tuning }
+        let CpuCtx { state, ranks } = cpu;
+        Engine { maps: self, world, cpu: state, ranks, tuning }
     }
 }

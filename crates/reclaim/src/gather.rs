@@ -4,6 +4,7 @@
 //! flush, so none can be freed or written too early. All of a gather happens on one CPU: a barrier
 //! completes what that CPU issued.
 
+use crate::CpuCtx;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::list::FolioList;
@@ -11,7 +12,6 @@ use crate::maps::Maps;
 use crate::mm::Mm;
 use crate::tuning::{ShootdownWhen, Tuning};
 use crate::world::{Submitted, World};
-use crate::{CpuCtx, Rank};
 use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
@@ -217,12 +217,11 @@ impl<W: World> Engine<'_, W> {
     /// free_folio_and_swap_cache).
     pub fn release(&mut self, id: FolioId, refs: u32) {
         let folio = self.maps.folio(id);
-        if folio.flags().contains(FolioFlags::SWAPCACHE) && folio.mapcount() == 0 {
-            self.cpu.enter(Rank::Folio);
-            if let Some(guard) = folio.try_lock() {
-                self.try_to_free_swap(&guard);
-            }
-            self.cpu.leave(Rank::Folio);
+        if folio.flags().contains(FolioFlags::SWAPCACHE)
+            && folio.mapcount() == 0
+            && let Some(guard) = self.try_lock_folio(id)
+        {
+            self.try_to_free_swap(&guard);
         }
         if folio.put(refs) {
             self.free_folio(id);

@@ -1,6 +1,5 @@
 //! The tree of cgroups: its shape, and walks over it.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::LruFlags;
 use crate::list::FolioList;
@@ -10,6 +9,7 @@ use crate::lruvec::LruList;
 use crate::maps::{Maps, OutOfTable, TableKind};
 use crate::memcg::{Memcg, MemcgId};
 use crate::mglru::MAX_NR_ZONES;
+use crate::rank::{Rank, Ranked};
 use crate::world::World;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use pageout_paging::Env;
@@ -52,15 +52,8 @@ impl Maps<'_> {
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Keeps the tree as it is while it is walked.
-    pub(crate) fn lock_tree(&mut self) -> ReadGuard<'e> {
-        self.cpu.enter(Rank::Memcgs);
-        self.maps.tree.lock.read(|| self.world.relax())
-    }
-
-    #[inline]
-    pub(crate) fn unlock_tree(&mut self, guard: ReadGuard<'_>) {
-        drop(guard);
-        self.cpu.leave(Rank::Memcgs);
+    pub(crate) fn lock_tree(&self) -> Ranked<'e, ReadGuard<'e>> {
+        self.lock_read(Rank::Memcgs, &self.maps.tree.lock)
     }
 }
 
@@ -71,8 +64,7 @@ impl<W: World> Engine<'_, W> {
     /// [`OutOfTable`] if there are as many as fit.
     pub fn add_memcg(&mut self, parent: MemcgId) -> Result<MemcgId, OutOfTable> {
         let (maps, world) = (self.maps, self.world);
-        self.cpu.enter(Rank::Memcgs);
-        let guard = maps.tree.lock.write(|| world.relax());
+        let guard = self.lock_write(Rank::Memcgs, &maps.tree.lock);
         let added = link(&maps.tree.free);
         if let Some(id) = added {
             let (memcg, above) = (maps.memcg(id), maps.memcg(parent));
@@ -88,7 +80,6 @@ impl<W: World> Engine<'_, W> {
             self.memcg_lru_add(id);
         }
         drop(guard);
-        self.cpu.leave(Rank::Memcgs);
         added.ok_or(OutOfTable(TableKind::Memcgs))
     }
 
@@ -102,8 +93,7 @@ impl<W: World> Engine<'_, W> {
         if id == MemcgId::ROOT {
             return Err(MemcgBusy::Root);
         }
-        self.cpu.enter(Rank::Memcgs);
-        let guard = maps.tree.lock.write(|| self.world.relax());
+        let guard = self.lock_write(Rank::Memcgs, &maps.tree.lock);
         let removed = match link(&maps.memcg(id).child) {
             Some(_) => Err(MemcgBusy::HasChildren),
             None if !maps.memcg(id).mm_list.is_empty() => Err(MemcgBusy::HasProcesses),
@@ -117,7 +107,6 @@ impl<W: World> Engine<'_, W> {
             }
         };
         drop(guard);
-        self.cpu.leave(Rank::Memcgs);
         removed
     }
 }
@@ -163,7 +152,7 @@ impl<W: World> Engine<'_, W> {
                 if !folio.lru().contains(LruFlags::LRU) {
                     maps.move_charge(folio, from, to);
                 }
-                self.unlock_lruvec(guard);
+                drop(guard);
             }
             self.world.relax();
         }

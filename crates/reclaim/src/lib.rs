@@ -15,7 +15,7 @@
 //! | for | modules | start at |
 //! |---|---|---|
 //! | the handle | `engine`, `tuning` | [`Maps::on`], [`Tuning::cheapest`] |
-//! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock` | [`Maps::new`] |
+//! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock`, `rank` | [`Maps::new`] |
 //! | what it stands on | `world`, `notifier` | [`World`] |
 //! | address spaces | `mmap`, `space`, `map` | [`Engine::mmap`], [`Engine::fork`] |
 //! | page faults | `fault` | [`Engine::handle_fault`] |
@@ -43,6 +43,7 @@ mod fault;
 mod folio;
 mod free;
 mod gather;
+mod guards;
 mod hierarchy;
 mod list;
 mod lock;
@@ -59,6 +60,7 @@ mod mmap;
 mod notifier;
 mod pages;
 mod protection;
+mod rank;
 mod recency;
 mod reclaim;
 mod referenced;
@@ -80,7 +82,7 @@ mod writeback;
 pub use cache::{Exists, ShadowEntry};
 pub use charge::OutOfMemory;
 pub use compaction::Compacted;
-pub use cpu::{CpuCtx, Events, Rank};
+pub use cpu::{CpuCtx, Events};
 pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use engine::Engine;
 pub use errno::Errno;

@@ -60,7 +60,7 @@ impl<E: Env> Engine<'_, E> {
             }
         }
         maps.lru_link(&guard, id);
-        self.unlock_lruvec(guard);
+        drop(guard);
     }
 
     /// Takes a folio that no one can find any more off the list it may be on.
@@ -73,7 +73,7 @@ impl<E: Env> Engine<'_, E> {
         }
         let guard = self.lock_lruvec_of(folio);
         maps.lru_unlink(&guard, id);
-        self.unlock_lruvec(guard);
+        drop(guard);
     }
 
     /// Takes folios from the tail of a list, with a reference to each, until `nr_to_scan` pages
@@ -113,7 +113,7 @@ impl<E: Env> Engine<'_, E> {
         if seen.taken > 0 {
             maps.resize(&guard, list, &left);
         }
-        self.unlock_lruvec(guard);
+        drop(guard);
         seen
     }
 
@@ -126,7 +126,7 @@ impl<E: Env> Engine<'_, E> {
         if taken {
             maps.lru_unlink(&guard, id);
         }
-        self.unlock_lruvec(guard);
+        drop(guard);
         taken
     }
 }
@@ -169,7 +169,7 @@ impl<W: World> Engine<'_, W> {
             if active > 0 {
                 maps.age_nonresident(guard.memcg, active);
             }
-            self.unlock_lruvec(guard);
+            drop(guard);
         }
         self.free_folios(dead);
     }
@@ -197,7 +197,7 @@ impl<E: Env> Engine<'_, E> {
             maps.lru_link(&guard, id);
             maps.memcg(guard.memcg).vmstat.add(counter, folio.nr_pages() as u64);
         }
-        self.unlock_lruvec(guard);
+        drop(guard);
         moves
     }
 
@@ -259,7 +259,7 @@ impl<E: Env> Engine<'_, E> {
             maps.lru_link_tail(&guard, id);
             maps.memcg(guard.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
         }
-        self.unlock_lruvec(guard);
+        drop(guard);
     }
 
     /// Notes an access that leaves no young bit: the first sets `REFERENCED`, the next makes the

@@ -1,6 +1,5 @@
 //! The LRU lists of one cgroup on one node, and the numbers reclaim balances them by.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::Ends;
@@ -9,6 +8,7 @@ use crate::maps::Maps;
 use crate::memcg::MemcgId;
 use crate::mglru::generation::{End, kind_of};
 use crate::mglru::{LruGen, MAX_NR_ZONES, gen_from_seq};
+use crate::rank::{Rank, Ranked};
 use crate::scan::ANON;
 use core::ops::RangeToInclusive;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -142,7 +142,7 @@ pub(crate) struct LruGuard<'a> {
     pub(crate) memcg: MemcgId,
     /// What can be evicted joins a generation, rather than a classic list.
     pub(crate) generations: bool,
-    _lock: WriteGuard<'a>,
+    _lock: Ranked<'a, WriteGuard<'a>>,
 }
 
 impl Maps<'_> {
@@ -165,10 +165,9 @@ impl Maps<'_> {
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Locks the lists of one cgroup.
-    pub(crate) fn lock_lruvec(&mut self, memcg: MemcgId) -> LruGuard<'e> {
+    pub(crate) fn lock_lruvec(&self, memcg: MemcgId) -> LruGuard<'e> {
         let maps = self.maps;
-        self.cpu.enter(Rank::Lru);
-        let lock = maps.memcg(memcg).lruvec.lock.write(|| self.world.relax());
+        let lock = self.lock_write(Rank::Lru, &maps.memcg(memcg).lruvec.lock);
         let in_use = maps.lru_gen(memcg).enabled.load(Relaxed);
         let generations = E::Rules::joins_generation(in_use, maps.lru_gen_switching());
         LruGuard { memcg, generations, _lock: lock }
@@ -176,20 +175,14 @@ impl<'e, E: Env> Engine<'e, E> {
 
     /// Locks the lists the folio is on or would be put on. While the lock is held it stays charged
     /// to the same cgroup.
-    pub(crate) fn lock_lruvec_of(&mut self, folio: &Folio) -> LruGuard<'e> {
+    pub(crate) fn lock_lruvec_of(&self, folio: &Folio) -> LruGuard<'e> {
         loop {
             let guard = self.lock_lruvec(folio.memcg());
             if folio.memcg() == guard.memcg {
                 return guard;
             }
-            self.unlock_lruvec(guard);
+            drop(guard);
         }
-    }
-
-    #[inline]
-    pub(crate) fn unlock_lruvec(&mut self, guard: LruGuard<'_>) {
-        drop(guard);
-        self.cpu.leave(Rank::Lru);
     }
 }
 

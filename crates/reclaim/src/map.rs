@@ -1,16 +1,14 @@
 //! Installing a folio's entries in an address space, and taking them out.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioId};
+use crate::rank::Rank;
 use crate::space::run;
 use crate::vma::{VmFlags, VmaId};
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig;
 use pageout_paging::pte::Prot;
-use pageout_paging::walk::{
-    self, Descent, Hit, LockWhen, MappedWalk, Match, RmapTarget, TableFrames,
-};
+use pageout_paging::walk::{self, Descent, Hit, LockWhen, Match, RmapTarget, TableFrames};
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
 
 /// By what entries a folio is mapped.
@@ -79,13 +77,11 @@ impl<E: Env> Engine<'_, E> {
             none: false,
         };
         let first = folio.pfn().add(skipped as u64);
-        self.cpu.enter(Rank::PageTable);
-        let done = match map_as {
+        let _rank = self.ranks.enter(Rank::PageTable);
+        match map_as {
             MapAs::Ptes => map_ptes(env, root, range, first, prot, folio, frames),
             MapAs::PmdLeaf => map_pmd(env, root, &range, prot, folio, frames),
-        };
-        self.cpu.leave(Rank::PageTable);
-        done
+        }
     }
 }
 
@@ -168,7 +164,6 @@ impl<E: Env> Engine<'_, E> {
             return zapped;
         };
         let mm = maps.mm(vma.mm());
-        self.cpu.enter(Rank::PageTable);
         let target = RmapTarget {
             root: mm.root(),
             range: range.clone(),
@@ -178,7 +173,7 @@ impl<E: Env> Engine<'_, E> {
             lock: LockWhen::Always,
             getter: contig::Getter::Gathered,
         };
-        let mut walk = MappedWalk::new(env, target);
+        let mut walk = self.walk_mapped(target);
         while let Some(hit) = walk.next_hit() {
             let pt = walk.locked();
             let (addr, level, nr, was) = match hit {
@@ -197,8 +192,6 @@ impl<E: Env> Engine<'_, E> {
             folio.remove_mappings(nr as u32);
             walk.skip(nr);
         }
-        drop(walk);
-        self.cpu.leave(Rank::PageTable);
         zapped
     }
 }

@@ -1,6 +1,5 @@
 //! The engine's tables: folios, frames, VMAs, address spaces and mappings in the caller's memory.
 
-use crate::Rank;
 use crate::cache::ShadowEntry;
 use crate::compaction::CompactionState;
 use crate::engine::Engine;
@@ -11,6 +10,7 @@ use crate::mglru::memcg_lru::MemcgLru;
 use crate::mglru::switch::LruGenState;
 use crate::mglru::{BloomFilter, MAX_NR_ZONES};
 use crate::mm::{Mm, MmId};
+use crate::rank::Rank;
 use crate::rmap::{Mapping, MappingId, MappingKind};
 use crate::swap::Slot;
 use crate::vma::{Vma, VmaId};
@@ -435,14 +435,11 @@ impl<E: Env> Engine<'_, E> {
     /// Makes folios' entries free, under one hold of the lock.
     pub(crate) fn put_folios(&mut self, folios: impl Iterator<Item = FolioId>) {
         let maps = self.maps;
-        self.cpu.enter(Rank::FreeList);
-        let guard = maps.free.lock.write(|| self.world.relax());
+        let _guard = self.lock_write(Rank::FreeList, &maps.free.lock);
         for id in folios {
             maps.folio(id).mapping.store(maps.free.folios.load(Relaxed), Relaxed);
             maps.free.folios.store(id.0, Relaxed);
         }
-        drop(guard);
-        self.cpu.leave(Rank::FreeList);
     }
 }
 
@@ -550,26 +547,20 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes the first entry of a free list, whose links `next` finds.
-    fn take<'a>(&mut self, head: &AtomicU32, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
-        self.cpu.enter(Rank::FreeList);
-        let guard = self.maps.free.lock.write(|| self.world.relax());
+    fn take<'a>(&self, head: &AtomicU32, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
+        let _guard = self.lock_write(Rank::FreeList, &self.maps.free.lock);
         let id = head.load(Relaxed);
         if id != NONE {
             head.store(next(id as usize).load(Relaxed), Relaxed);
         }
-        drop(guard);
-        self.cpu.leave(Rank::FreeList);
         (id != NONE).then_some(id)
     }
 
     /// Gives an entry back to its free list.
-    fn put(&mut self, head: &AtomicU32, link: &AtomicU32, id: u32) {
-        self.cpu.enter(Rank::FreeList);
-        let guard = self.maps.free.lock.write(|| self.world.relax());
+    fn put(&self, head: &AtomicU32, link: &AtomicU32, id: u32) {
+        let _guard = self.lock_write(Rank::FreeList, &self.maps.free.lock);
         link.store(head.load(Relaxed), Relaxed);
         head.store(id, Relaxed);
-        drop(guard);
-        self.cpu.leave(Rank::FreeList);
     }
 }
 

@@ -1,10 +1,10 @@
 //! The VMAs of an address space: found, added, removed, split and merged.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::lock::WriteGuard;
 use crate::maps::{Maps, NONE, OutOfTable};
 use crate::mm::Mm;
+use crate::rank::{Rank, Ranked};
 use crate::vma::{NewVma, Vma, VmaId};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use pageout_paging::{Env, Format, VirtAddr, VirtRange};
@@ -29,7 +29,7 @@ pub(crate) fn is_pages<F: Format>(range: &VirtRange) -> bool {
     range.start < range.end && aligned(range.start) && aligned(range.end)
 }
 
-impl<E: Env> Engine<'_, E> {
+impl<'e, E: Env> Engine<'e, E> {
     /// Adds a VMA. Nothing is mapped yet.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl<E: Env> Engine<'_, E> {
         let mm = self.maps.mm(new.mm);
         let guard = self.lock_mmap(mm);
         let made = self.add_vma(new);
-        self.unlock_mmap(guard);
+        drop(guard);
         made
     }
 
@@ -68,19 +68,12 @@ impl<E: Env> Engine<'_, E> {
         let mm = maps.mm(maps.vma(id).mm());
         let guard = self.lock_mmap(mm);
         self.remove_vma(id);
-        self.unlock_mmap(guard);
+        drop(guard);
     }
 
     /// Takes the mmap lock for writing.
-    pub(crate) fn lock_mmap<'a>(&mut self, mm: &'a Mm) -> WriteGuard<'a> {
-        self.cpu.enter(Rank::Mmap);
-        mm.lock.write(|| self.world.relax())
-    }
-
-    /// Gives it up.
-    pub(crate) fn unlock_mmap(&mut self, guard: WriteGuard<'_>) {
-        drop(guard);
-        self.cpu.leave(Rank::Mmap);
+    pub(crate) fn lock_mmap(&self, mm: &'e Mm) -> Ranked<'e, WriteGuard<'e>> {
+        self.lock_write(Rank::Mmap, &mm.lock)
     }
 }
 
@@ -122,7 +115,7 @@ impl<E: Env> Engine<'_, E> {
         maps.insert_by_address(id);
         let guards = self.lock_rmaps(vma);
         maps.rmap_insert(id);
-        self.unlock_rmaps(guards);
+        drop(guards);
     }
 }
 
@@ -156,7 +149,7 @@ impl<E: Env> Engine<'_, E> {
         maps.remove_by_address(id);
         let guards = self.lock_rmaps(maps.vma(id));
         maps.rmap_remove(id);
-        self.unlock_rmaps(guards);
+        drop(guards);
         self.put_vma(id);
     }
 
@@ -176,7 +169,7 @@ impl<E: Env> Engine<'_, E> {
         maps.vma(upper).init_like(vma, vma.mm(), &(addr..vma.end()), pgoff);
         vma.set_range(&(vma.start()..addr), vma.pgoff());
         maps.rmap_insert(upper);
-        self.unlock_rmaps(guards);
+        drop(guards);
         maps.insert_by_address(upper);
         Ok(())
     }
@@ -227,7 +220,7 @@ impl<E: Env> Engine<'_, E> {
         let guards = self.lock_rmaps(next);
         maps.rmap_remove(upper);
         lower.set_range(&(lower.start()..next.end()), lower.pgoff());
-        self.unlock_rmaps(guards);
+        drop(guards);
         self.put_vma(upper);
         true
     }

@@ -138,7 +138,7 @@ impl<W: World> Engine<'_, W> {
         if !by_memcg_lru || maps.lru_gen_switching() {
             self.shrink_subtree(sc);
         }
-        self.unlock_tree(tree);
+        drop(tree);
     }
 }
 
@@ -305,7 +305,7 @@ impl<W: World> Engine<'_, W> {
         for id in maps.subtree(MemcgId::ROOT) {
             self.shrink_active_list(id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
         }
-        self.unlock_tree(tree);
+        drop(tree);
     }
 
     /// Remembers how many refaults there were, so that the next reclaim sees whether there were
@@ -320,7 +320,7 @@ impl<W: World> Engine<'_, W> {
         for kind in [ANON, FILE] {
             maps.memcg(top).lruvec.refaults[kind].store(refaults[kind], Relaxed);
         }
-        self.unlock_tree(tree);
+        drop(tree);
     }
 }
 

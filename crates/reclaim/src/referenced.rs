@@ -1,9 +1,9 @@
 //! `folio_referenced`: was a folio used since it was last asked, and by how many VMAs?
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
 use crate::memcg::MemcgId;
+use crate::rank::Rank;
 use crate::vma::{VmFlags, Vma};
 use core::ops::ControlFlow;
 use core::ptr;
@@ -78,17 +78,11 @@ impl<E: Env> Engine<'_, E> {
         if held.is_some() {
             return self.ask_vmas(folio, target);
         }
-        self.cpu.enter(Rank::Folio);
-        let guard = folio.try_lock();
-        let found = if guard.is_some() {
-            self.ask_vmas(folio, target)
-        } else {
+        let Some(_guard) = self.try_lock_folio(id) else {
             self.cpu.events.folio_lock_failed += 1;
-            Referenced::vmas(1)
+            return Referenced::vmas(1);
         };
-        drop(guard);
-        self.cpu.leave(Rank::Folio);
-        found
+        self.ask_vmas(folio, target)
     }
 }
 
@@ -106,9 +100,7 @@ impl<'e, E: Env> Engine<'e, E> {
     fn ask_vmas(&mut self, folio: &Folio, target: Option<MemcgId>) -> Referenced {
         let maps = self.maps;
         let mapping = maps.mapping(folio.mapping());
-        self.cpu.enter(Rank::Rmap);
-        let Some(guard) = mapping.lock.try_read() else {
-            self.cpu.leave(Rank::Rmap);
+        let Some(_guard) = self.try_lock_read(Rank::Rmap, &mapping.lock) else {
             self.cpu.events.rmap_lock_failed += 1;
             return Referenced { refs: Refs::Unknown, vm_flags: VmFlags::empty() };
         };
@@ -122,8 +114,6 @@ impl<'e, E: Env> Engine<'e, E> {
                 break;
             }
         }
-        drop(guard);
-        self.cpu.leave(Rank::Rmap);
         Referenced { refs: refs.unwrap_or(Refs::Vmas(scan.vmas)), vm_flags: scan.vm_flags }
     }
 
@@ -158,8 +148,7 @@ impl<'e, E: Env> Engine<'e, E> {
             getter: family.getter(),
         };
         let check = YoungCheck { env, family, flush, asid: mm.asid() };
-        self.cpu.enter(Rank::PageTable);
-        let mut walk = MappedWalk::new(env, target);
+        let mut walk = self.walk_mapped(target);
         let found = if vma.flags().contains(VmFlags::LOCKED) {
             see_locked(&mut walk, folio, scan)
         } else if mm.is_exiting() && is_private_anon(folio) {
@@ -172,7 +161,6 @@ impl<'e, E: Env> Engine<'e, E> {
             ControlFlow::Continue(self.clear_young(&mut walk, &check, &query, scan))
         };
         drop(walk);
-        self.cpu.leave(Rank::PageTable);
         let mut referenced = found?;
         if referenced {
             folio.update_flags(FolioFlags::empty(), FolioFlags::IDLE);

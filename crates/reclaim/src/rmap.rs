@@ -1,10 +1,10 @@
 //! Reverse maps: from a mapping's pages to the VMAs that map them.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
 use crate::lock::{Lock, WriteGuard};
 use crate::maps::{Maps, NONE};
+use crate::rank::{Rank, Ranked};
 use crate::vma::{Vma, VmaId};
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use pageout_paging::{Env, Order};
@@ -87,8 +87,8 @@ impl Mapping {
 /// The locks of the reverse maps of one VMA, held.
 #[derive(Debug)]
 pub(crate) struct RmapGuards<'m> {
-    _file: Option<WriteGuard<'m>>,
-    _anon: Option<WriteGuard<'m>>,
+    _file: Option<Ranked<'m, WriteGuard<'m>>>,
+    _anon: Option<Ranked<'m, WriteGuard<'m>>>,
 }
 
 impl<'m> Maps<'m> {
@@ -103,20 +103,12 @@ impl<'m> Maps<'m> {
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Takes the locks of the VMA's reverse maps for writing, the file's first.
-    pub(crate) fn lock_rmaps(&mut self, vma: &Vma) -> RmapGuards<'e> {
-        let mut take = |rank, id: Option<MappingId>| {
-            self.cpu.enter(rank);
-            id.map(|id| self.maps.mapping(id).lock.write(|| self.world.relax()))
+    pub(crate) fn lock_rmaps(&self, vma: &Vma) -> RmapGuards<'e> {
+        let take = |rank, id: Option<MappingId>| {
+            id.map(|id| self.lock_write(rank, &self.maps.mapping(id).lock))
         };
         let file = take(Rank::Rmap, vma.file());
         RmapGuards { _file: file, _anon: take(Rank::RmapOfAnon, vma.anon()) }
-    }
-
-    /// Gives them up.
-    pub(crate) fn unlock_rmaps(&mut self, guards: RmapGuards<'_>) {
-        drop(guards);
-        self.cpu.leave(Rank::RmapOfAnon);
-        self.cpu.leave(Rank::Rmap);
     }
 }
 

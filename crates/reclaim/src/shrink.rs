@@ -8,13 +8,14 @@ use crate::list::FolioList;
 use crate::lru::Isolate;
 use crate::lruvec::LruList;
 use crate::memcg::MemcgId;
+use crate::rank::Rank;
 use crate::recency::Recency;
 use crate::referenced::Refs;
 use crate::scan::ScanControl;
 use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Submitted, World};
-use crate::{Rank, cache, swap};
+use crate::{cache, swap};
 use pageout_paging::{Rules, Stage};
 
 /// What [`shrink_folio_list`] met, in pages (the kernel's `struct reclaim_stat`).
@@ -92,7 +93,7 @@ impl<W: World> Shrink<'_, '_, W> {
     fn round(&mut self, list: &mut FolioList) {
         let mut held = [(FolioId(0), 0); ROUND];
         let mut nr = 0;
-        self.engine.cpu.enter(Rank::Folio);
+        let _rank = self.engine.ranks.enter(Rank::Folio);
         while nr < ROUND
             && let Some(id) = list.pop(self.engine.maps)
         {
@@ -109,7 +110,6 @@ impl<W: World> Shrink<'_, '_, W> {
             let fate = self.end(guard, *id, *refs);
             self.sort(*id, fate);
         }
-        self.engine.cpu.leave(Rank::Folio);
     }
 
     fn begin(&mut self, id: FolioId) -> Begun {
@@ -305,7 +305,7 @@ impl<W: World> Shrink<'_, '_, W> {
                 cache::unlink(maps, &locked, id, shadow);
             }
         }
-        self.engine.unlock_index(locked);
+        drop(locked);
         frozen
     }
 

@@ -27,7 +27,7 @@ impl<E: Env> Engine<'_, E> {
     pub fn counter(&mut self, memcg: MemcgId, counter: Counter) -> u64 {
         let tree = self.lock_tree();
         let sum = self.maps.sum(memcg, counter);
-        self.unlock_tree(tree);
+        drop(tree);
         sum
     }
 }
@@ -52,7 +52,7 @@ impl<E: Env> Engine<'_, E> {
     pub fn memory_stat(&mut self, memcg: MemcgId, out: &mut impl fmt::Write) -> fmt::Result {
         let tree = self.lock_tree();
         let done = self.maps.write_memory_stat(memcg, E::Format::PAGE_SHIFT, out);
-        self.unlock_tree(tree);
+        drop(tree);
         done
     }
 }

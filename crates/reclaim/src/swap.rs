@@ -114,7 +114,7 @@ impl<E: Env> Engine<'_, E> {
             folio.get(1);
             guard.set(FolioFlags::SWAPCACHE | FolioFlags::DIRTY);
         }
-        self.unlock_index(locked);
+        drop(locked);
         first.is_some()
     }
 }
@@ -145,7 +145,7 @@ impl<E: Env> Engine<'_, E> {
                 slot.entries.store(slot.entries.load(Relaxed) + 1, Relaxed);
             }
         }
-        self.unlock_index(locked);
+        drop(locked);
         room
     }
 
@@ -161,7 +161,7 @@ impl<E: Env> Engine<'_, E> {
                 maps.release_slot(slot);
             }
         }
-        self.unlock_index(locked);
+        drop(locked);
     }
 
     /// The folio that the swap cache has for a slot, with a reference that the caller gives up. Its
@@ -171,7 +171,7 @@ impl<E: Env> Engine<'_, E> {
         let locked = self.lock_index();
         let id = maps.slots[slot.0 as usize].folio.load(Relaxed);
         let found = (id != NONE && maps.folio(FolioId(id)).try_get()).then_some(FolioId(id));
-        self.unlock_index(locked);
+        drop(locked);
         found
     }
 
@@ -205,7 +205,7 @@ impl<E: Env> Engine<'_, E> {
         } else {
             Err(Exists)
         };
-        self.unlock_index(locked);
+        drop(locked);
         done
     }
 
@@ -228,7 +228,7 @@ impl<E: Env> Engine<'_, E> {
             unlink(maps, &locked, guard, None);
             guard.set(FolioFlags::DIRTY);
         }
-        self.unlock_index(locked);
+        drop(locked);
         if free {
             let last = folio.put(1);
             debug_assert!(!last, "the caller holds a reference");

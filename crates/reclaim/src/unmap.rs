@@ -1,11 +1,11 @@
 //! `try_to_unmap`: takes out every entry that maps a folio, in the fewest operations that are
 //! sound, and leaves behind what says where the content went.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::gather::Gather;
 use crate::mm::Mm;
+use crate::rank::Rank;
 use crate::referenced::{maps_whole, max_batch};
 use crate::space::pages;
 use crate::tuning::{ShootdownWhen, UnmapBy};
@@ -18,7 +18,7 @@ use core::sync::atomic::fence;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{self, Getter};
 use pageout_paging::pte::{Moving, SwapEntry, SwapKind};
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
+use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
 use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Run, Stage, Table, VirtAddr, tlb};
 
 /// What [`Engine::try_to_unmap`] did.
@@ -71,15 +71,13 @@ impl<W: World> Engine<'_, W> {
         };
         let mut refs = 0;
         world.enter(Stage::Unmap);
-        self.cpu.enter(Rank::Rmap);
-        if let Some(lock) = maps.mapping(folio.mapping()).lock.try_read() {
+        let lock = &maps.mapping(folio.mapping()).lock;
+        if let Some(_lock) = self.try_lock_read(Rank::Rmap, lock) {
             let unmap = Unmap { engine: self, guard, leaves, gather, refs: 0, cleared: false };
             refs = unmap.all();
-            drop(lock);
         } else {
             self.cpu.events.rmap_lock_failed += 1;
         }
-        self.cpu.leave(Rank::Rmap);
         Unmapped { all: folio.mapcount() == 0, refs }
     }
 
@@ -95,12 +93,9 @@ impl<W: World> Engine<'_, W> {
         let (maps, world) = (self.maps, self.world);
         let folio = guard.folio();
         world.enter(Stage::Unmap);
-        self.cpu.enter(Rank::Rmap);
-        let lock = maps.mapping(folio.mapping()).lock.read(|| world.relax());
+        let _lock = self.lock_read(Rank::Rmap, &maps.mapping(folio.mapping()).lock);
         let leaves = Leaves::Migration;
         let refs = Unmap { engine: self, guard, leaves, gather, refs: 0, cleared: false }.all();
-        drop(lock);
-        self.cpu.leave(Rank::Rmap);
         Unmapped { all: folio.mapcount() == 0, refs }
     }
 }
@@ -149,8 +144,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             lock,
             getter: Getter::Raw,
         };
-        self.engine.cpu.enter(Rank::PageTable);
-        let mut walk = MappedWalk::new(self.engine.world, target);
+        let mut walk = self.engine.walk_mapped(target);
         let (mut done, mut kept) = (ControlFlow::Continue(()), 0);
         while let Some(hit) = walk.next_hit() {
             // What is locked into memory may move there. It stays marked, though munlock of another
@@ -188,7 +182,6 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             tlb::forget_secondary(self.engine.world, mm.asid(), start, nr, Level::Pte);
         }
         drop(walk);
-        self.engine.cpu.leave(Rank::PageTable);
         done
     }
 

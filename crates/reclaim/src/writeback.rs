@@ -1,16 +1,16 @@
 //! Transfers between folios and what backs them: how they start, and what their end means.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::maps::Maps;
 use crate::mm::Mm;
+use crate::rank::Rank;
 use crate::recency::Recency;
 use crate::vma::Vma;
 use crate::world::{Io, Place, Submitted, World};
 use pageout_paging::contig::{Getter, get_and_clear_ptes, set_ptes};
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
-use pageout_paging::{Env, Format, Level, LockedTable, VirtAddr, tlb};
+use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
+use pageout_paging::{Format, Level, LockedTable, VirtAddr, tlb};
 
 impl Maps<'_> {
     /// The transfer that would fill or save the folio.
@@ -53,14 +53,12 @@ impl<W: World> Engine<'_, W> {
     /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written, or a
     /// PMD leaf maps it, which would have to be split: then it stays as it is.
     pub fn write_back(&mut self, id: FolioId) -> Option<Submitted> {
-        self.cpu.enter(Rank::Folio);
         let guard = self.lock_folio(id);
         let busy = FolioFlags::WRITEBACK | FolioFlags::READING;
         let ready =
             !guard.folio().flags().intersects(busy) && self.make_clean(&guard) && guard.is_dirty();
         let submitted = ready.then(|| self.maps.start_write(self.world, &guard, id));
         drop(guard);
-        self.cpu.leave(Rank::Folio);
         submitted
     }
 
@@ -70,15 +68,11 @@ impl<W: World> Engine<'_, W> {
         let maps = self.maps;
         let folio = guard.folio();
         let past = folio.index() + folio.nr_pages() as u64;
-        self.cpu.enter(Rank::Rmap);
         let mapping = maps.mapping(folio.mapping());
-        let lock = mapping.lock.read(|| self.world.relax());
+        let _lock = self.lock_read(Rank::Rmap, &mapping.lock);
         let mut vmas = maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
         // Private entries of a file's pages never permit stores.
-        let all = vmas.all(|vma| vma.is_private() || self.make_clean_in(guard, vma));
-        drop(lock);
-        self.cpu.leave(Rank::Rmap);
-        all
+        vmas.all(|vma| vma.is_private() || self.make_clean_in(guard, vma))
     }
 
     fn make_clean_in(&mut self, guard: &FolioGuard<'_>, vma: &Vma) -> bool {
@@ -97,8 +91,7 @@ impl<W: World> Engine<'_, W> {
             lock: LockWhen::Always,
             getter: Getter::Raw,
         };
-        self.cpu.enter(Rank::PageTable);
-        let mut walk = MappedWalk::new(world, target);
+        let mut walk = self.walk_mapped(target);
         let mut all = true;
         while let Some(hit) = walk.next_hit() {
             match hit {
@@ -114,7 +107,6 @@ impl<W: World> Engine<'_, W> {
             }
         }
         drop(walk);
-        self.cpu.leave(Rank::PageTable);
         all
     }
 
@@ -122,11 +114,9 @@ impl<W: World> Engine<'_, W> {
     /// A folio that reclaim is waiting for moves to where it is taken next, unless it is dirty
     /// again (Linux 7.3.4, folio_end_writeback).
     pub fn write_done(&mut self, id: FolioId, ok: bool) {
-        self.cpu.enter(Rank::Folio);
         let guard = self.lock_folio(id);
         let awaited = end_write(&guard, ok) && !guard.is_dirty();
         drop(guard);
-        self.cpu.leave(Rank::Folio);
         if awaited {
             self.rotate(id);
         }
@@ -135,27 +125,12 @@ impl<W: World> Engine<'_, W> {
 
     /// A read of a folio marked `READING`, with a reference for that, has ended, well or not.
     pub fn read_done(&mut self, id: FolioId, ok: bool) {
-        self.cpu.enter(Rank::Folio);
         let guard = self.lock_folio(id);
         let was = guard.test_and_clear(FolioFlags::READING);
         assert!(!was.is_empty(), "a read that ends was going on");
         guard.set(if ok { FolioFlags::UPTODATE } else { FolioFlags::ERROR });
         drop(guard);
-        self.cpu.leave(Rank::Folio);
         self.release(id, 1);
-    }
-}
-
-impl<'e, E: Env> Engine<'e, E> {
-    /// The folio's lock, waited for: whoever holds it does so briefly.
-    pub(crate) fn lock_folio(&self, id: FolioId) -> FolioGuard<'e> {
-        let folio = self.maps.folio(id);
-        loop {
-            if let Some(guard) = folio.try_lock() {
-                return guard;
-            }
-            self.world.relax();
-        }
     }
 }
 

@@ -23,9 +23,9 @@ impl<'a, F: Arch> Shared<'_, 'a, F> {
                 task.block("memory that runs low");
                 continue;
             }
-            let asked = cpu.events.wakeup_flusher;
+            let asked = cpu.events().wakeup_flusher;
             let met = self.kernel.on(task, |env| maps.on(env, &mut cpu, self.tuning).balance());
-            if cpu.events.wakeup_flusher > asked {
+            if cpu.events().wakeup_flusher > asked {
                 self.flush.set(true);
                 Self::wake(task, &self.tasks.flusher);
             }

@@ -27,7 +27,7 @@ impl<W: World> At<'_, '_, W> {
             folio.add_mappings(nr as u32);
             set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, start), pte, nr);
         }
-        self.unlock(pt);
+        drop(pt);
         if mapped {
             self.engine.lru_add(id);
         }

@@ -25,7 +25,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             let folio = frames(self.engine.maps.folio(id));
             set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &folio);
         }
-        self.unlock(pt);
+        drop(pt);
     }
 
     /// The window around the page: aligned, inside the VMA and the table.
@@ -64,7 +64,7 @@ impl<'e, W: World> At<'_, 'e, W> {
                     self.map_present(&pt, *id, *start, window.end);
                 }
             }
-            self.unlock(pt);
+            drop(pt);
             for (id, _) in found.iter().flatten() {
                 self.release(*id, 1);
             }

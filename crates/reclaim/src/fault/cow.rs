@@ -1,7 +1,6 @@
 //! Copy on write: a store to a page that others may see.
 
-use super::{At, MINOR, Outcome};
-use crate::Rank;
+use super::{At, Locked, MINOR, Outcome};
 use crate::folio::{FolioFlags, FolioId};
 use crate::world::World;
 use pageout_paging::contig::{AccessFlags, get_and_clear_ptes, set_ptes};
@@ -13,7 +12,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     pub(super) fn copy_on_write(
         &mut self,
         table: Pfn,
-        pt: LockedTable<'e, W>,
+        pt: Locked<'e, W>,
         pte: Pte,
         id: FolioId,
     ) -> Outcome {
@@ -23,7 +22,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             return self.grant(pt, AccessFlags::YoungDirtyWrite);
         }
         folio.get(1); // the entry's own keeps it in being until here
-        self.unlock(pt);
+        drop(pt);
         let outcome = if anon && folio.nr_pages() == 1 && self.is_alone(id) {
             self.reuse(table, pte)
         } else {
@@ -38,19 +37,15 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// holds its lock, counts as someone else: a copy is never wrong.
     fn is_alone(&mut self, id: FolioId) -> bool {
         let folio = self.engine.maps.folio(id);
-        self.engine.cpu.enter(Rank::Folio);
-        let guard = folio.try_lock();
+        let guard = self.engine.try_lock_folio(id);
         let uncached = guard.as_ref().is_some_and(|guard| self.engine.try_to_free_swap(guard));
-        let alone = uncached && folio.refs() == 2;
-        drop(guard);
-        self.engine.cpu.leave(Rank::Folio);
-        alone
+        uncached && folio.refs() == 2
     }
 
     fn reuse(&mut self, table: Pfn, pte: Pte) -> Outcome {
         let pt = self.lock(table);
         if !self.still_maps(&pt, W::Format::pfn(pte)) {
-            self.unlock(pt);
+            drop(pt);
             return MINOR;
         }
         self.engine.maps.set_anon_exclusive(W::Format::pfn(pte), 1, true);
@@ -94,8 +89,8 @@ impl<'e, W: World> At<'_, 'e, W> {
             let pte = W::Format::mkdirty(self.new_pte(folio.pfn(), true));
             set_ptes::<W::Format, _>(pt.table(), self.entry_index(), pte, 1);
         }
-        self.unlock(pt);
-        self.unlock_folio(lock);
+        drop(pt);
+        drop(lock);
         if unchanged {
             self.engine.lru_add(id);
             if instead.is_some() {

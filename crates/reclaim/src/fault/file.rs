@@ -1,8 +1,8 @@
 //! The first access to a page of a file: found in its index, or read.
 
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
-use crate::Rank;
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
+use crate::rank::Ranked;
 use crate::rmap::MappingId;
 use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
@@ -28,7 +28,7 @@ impl<'e, W: World> At<'_, 'e, W> {
                 Access::Write => self.map_written(table, id, pfn),
                 Access::Read | Access::Exec => self.map_around(table, id, pfn),
             }
-            self.unlock_folio(lock);
+            drop(lock);
             MINOR
         };
         self.release(id, 1);
@@ -37,15 +37,9 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     /// The lock of a file's folio that is to be mapped or copied: what is owed for its entries is
     /// complete then.
-    pub(super) fn lock_folio(&mut self, id: FolioId) -> Option<FolioGuard<'e>> {
-        self.engine.cpu.enter(Rank::Folio);
+    pub(super) fn lock_folio(&self, id: FolioId) -> Option<Ranked<'e, FolioGuard<'e>>> {
         let locks = <W::Rules as Rules>::faults_lock_folios();
         locks.then(|| self.engine.lock_folio(id))
-    }
-
-    pub(super) fn unlock_folio(&mut self, lock: Option<FolioGuard<'e>>) {
-        drop(lock);
-        self.engine.cpu.leave(Rank::Folio);
     }
 
     fn place_of(&self, id: FolioId) -> Place {
@@ -63,7 +57,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             let pte = W::Format::mkdirty(self.new_pte(pfn, true));
             set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &frames(folio));
         }
-        self.unlock(pt);
+        drop(pt);
     }
 
     /// Makes a folio for the page, the largest of the file's order that lies in what the VMA maps
@@ -100,12 +94,10 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// Puts a new folio, which no one else knows, into its file's index, about to be read; false if
     /// a page of it is there.
     fn insert(&mut self, id: FolioId) -> bool {
-        self.engine.cpu.enter(Rank::Folio);
-        let guard = self.engine.maps.folio(id).try_lock().expect("no one else knows the folio");
+        let guard = self.engine.try_lock_folio(id).expect("no one else knows the folio");
         guard.set(FolioFlags::READING);
         let added = self.engine.filemap_add_folio(id);
         drop(guard);
-        self.engine.cpu.leave(Rank::Folio);
         let Ok(shadow) = added else {
             return false;
         };
@@ -159,7 +151,6 @@ impl<'e, W: World> At<'_, 'e, W> {
         if folio.flags().contains(FolioFlags::UPTODATE) {
             return Ok((id, FaultKind::Minor));
         }
-        self.engine.cpu.enter(Rank::Folio);
         let guard = self.engine.lock_folio(id);
         let idle = !folio.flags().intersects(FolioFlags::READING | FolioFlags::UPTODATE);
         if idle {
@@ -167,7 +158,6 @@ impl<'e, W: World> At<'_, 'e, W> {
             guard.set(FolioFlags::READING);
         }
         drop(guard);
-        self.engine.cpu.leave(Rank::Folio);
         if idle {
             return self.submit_read(id, place);
         }

@@ -14,13 +14,14 @@ mod cow;
 mod file;
 mod present;
 mod swapin;
+use crate::FolioId;
 use crate::engine::Engine;
 use crate::mm::{Mm, MmId};
+use crate::rank::{Rank, Ranked};
 use crate::rmap::{MappingId, MappingKind};
 use crate::vma::{VmFlags, Vma, VmaId};
 use crate::vmstat::Counter;
 use crate::world::World;
-use crate::{FolioId, Rank};
 use core::sync::atomic::Ordering::Relaxed;
 pub(crate) use file::frames;
 use pageout_paging::contig::gather;
@@ -76,6 +77,9 @@ type Outcome = Result<FaultKind, Fault>;
 
 const MINOR: Outcome = Ok(FaultKind::Minor);
 
+/// The lock of a page table, held.
+type Locked<'e, W> = Ranked<'e, LockedTable<'e, W>>;
+
 /// One fault being handled.
 struct At<'a, 'e, W: World> {
     engine: &'a mut Engine<'e, W>,
@@ -94,11 +98,10 @@ impl<W: World> Engine<'_, W> {
     /// I/O. On [`Fault::Done`] the access may fault again: what the entry said has changed
     /// meanwhile, or a second fault makes the copy that the first could not.
     pub fn handle_fault(&mut self, mm: MmId, addr: VirtAddr, access: Access) -> Fault {
-        let (maps, world) = (self.maps, self.world);
+        let maps = self.maps;
         let mm = maps.mm(mm);
         let addr = addr.align_down(W::Format::PAGE_SHIFT);
-        self.cpu.enter(Rank::Mmap);
-        let guard = mm.lock.read(|| world.relax());
+        let guard = self.lock_read(Rank::Mmap, &mm.lock);
         let found = maps.find_vma(mm, addr).filter(|id| permits(maps.vma(*id).flags(), access));
         let outcome = match found {
             Some(id) => {
@@ -112,7 +115,6 @@ impl<W: World> Engine<'_, W> {
             None => Err(Fault::BadAddress),
         };
         drop(guard);
-        self.cpu.leave(Rank::Mmap);
         maps.memcg(mm.memcg()).vmstat.add(Counter::Pgfault, 1);
         match outcome {
             Ok(kind) => Fault::Done(kind),
@@ -171,14 +173,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         if self.marker.is_some() { W::Format::mkuffd_wp(pte) } else { pte }
     }
 
-    fn lock(&mut self, table: Pfn) -> LockedTable<'e, W> {
-        self.engine.cpu.enter(Rank::PageTable);
-        LockedTable::lock(self.engine.world, table)
-    }
-
-    fn unlock(&mut self, pt: LockedTable<'e, W>) {
-        drop(pt);
-        self.engine.cpu.leave(Rank::PageTable);
+    fn lock(&self, table: Pfn) -> Locked<'e, W> {
+        self.engine.lock_table(table)
     }
 
     /// The page's entry, young and dirty gathered over its block.
@@ -207,7 +203,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         if W::Format::is_valid(pte) {
             return self.present_fault(table, pt, pte);
         }
-        self.unlock(pt);
+        drop(pt);
         match W::Format::entry(pte) {
             Entry::None => self.vacant_fault(table),
             // Its VMA permits the access now, so an mprotect is about to change the entry.
@@ -246,7 +242,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         if let Some(mapping) = self.vma.anon() {
             return Ok(mapping);
         }
-        let (maps, world) = (self.engine.maps, self.engine.world);
+        let maps = self.engine.maps;
         let mapping = match self.mm.anon() {
             Some(mapping) => mapping,
             None => {
@@ -261,14 +257,12 @@ impl<'e, W: World> At<'_, 'e, W> {
                 mapping
             }
         };
-        self.engine.cpu.enter(Rank::Rmap);
-        let guard = maps.mapping(mapping).lock.write(|| world.relax());
+        let guard = self.engine.lock_write(Rank::Rmap, &maps.mapping(mapping).lock);
         if self.vma.anon().is_none() {
             self.vma.set_anon(mapping);
             maps.rmap_insert_in(mapping, self.id);
         }
         drop(guard);
-        self.engine.cpu.leave(Rank::Rmap);
         Ok(mapping)
     }
 }

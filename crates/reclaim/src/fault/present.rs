@@ -1,20 +1,15 @@
 //! Faults on entries that map a page: access flags that software sets, and stores to what may not
 //! be written yet.
 
-use super::{Access, At, Fault, MINOR, Outcome};
+use super::{Access, At, Fault, Locked, MINOR, Outcome};
 use crate::world::World;
 use pageout_paging::contig::{AccessFlags, set_access_flags};
 use pageout_paging::mmu::Invalidate;
-use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Pte, Table};
+use pageout_paging::{Format, Level, Mmu, Pfn, Pte, Table};
 
 impl<'e, W: World> At<'_, 'e, W> {
     /// The entry in `pt`, the locked table in frame `table`, maps a page.
-    pub(super) fn present_fault(
-        &mut self,
-        table: Pfn,
-        pt: LockedTable<'e, W>,
-        pte: Pte,
-    ) -> Outcome {
+    pub(super) fn present_fault(&mut self, table: Pfn, pt: Locked<'e, W>, pte: Pte) -> Outcome {
         if self.access != Access::Write {
             return self.grant(pt, AccessFlags::Young);
         }
@@ -22,11 +17,11 @@ impl<'e, W: World> At<'_, 'e, W> {
             return self.grant(pt, AccessFlags::YoungDirty);
         }
         if W::Format::is_uffd_wp(pte) {
-            self.unlock(pt);
+            drop(pt);
             return Err(Fault::WriteProtected);
         }
         let Some(id) = self.engine.maps.folio_of(W::Format::pfn(pte)) else {
-            self.unlock(pt);
+            drop(pt);
             return Err(Fault::Unsupported);
         };
         if self.vma.is_private() {
@@ -38,13 +33,13 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     /// Lets the entry permit the access and notes it there. An entry that did already was cached
     /// by this CPU as it was before.
-    pub(super) fn grant(&mut self, pt: LockedTable<'e, W>, flags: AccessFlags) -> Outcome {
+    pub(super) fn grant(&mut self, pt: Locked<'e, W>, flags: AccessFlags) -> Outcome {
         let (asid, start) = (self.asid(), self.addr);
         if !set_access_flags(self.engine.world, &pt, asid, start, flags) {
             let stale = Invalidate::Range { asid, start, nr: 1, level: Level::Pte };
             self.engine.world.mmu().invalidate_local(stale);
         }
-        self.unlock(pt);
+        drop(pt);
         MINOR
     }
 
@@ -71,7 +66,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         let start = self.addr.align_down(W::Format::shift(Level::Pmd));
         let (asid, level) = (self.asid(), Level::Pmd);
         self.engine.world.mmu().invalidate_local(Invalidate::Range { asid, start, nr: 1, level });
-        self.unlock(pt);
+        drop(pt);
         outcome
     }
 }

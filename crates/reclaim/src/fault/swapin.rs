@@ -2,7 +2,6 @@
 
 use super::file::frames;
 use super::{Access, At, Fault, FaultKind, Outcome};
-use crate::Rank;
 use crate::folio::{FolioFlags, FolioId};
 use crate::swap::SwapSlot;
 use crate::world::{Place, World};
@@ -18,7 +17,6 @@ impl<W: World> At<'_, '_, W> {
             Some(id) => self.await_content(id, Place::Swap(self.engine.maps.folio(id).swap()))?,
             None => self.swap_in(slot)?,
         };
-        self.engine.cpu.enter(Rank::Folio);
         let guard = self.engine.lock_folio(id);
         let folio = self.engine.maps.folio(id);
         let page = u64::from(slot.0).wrapping_sub(u64::from(folio.swap().0));
@@ -31,7 +29,6 @@ impl<W: World> At<'_, '_, W> {
             }
         }
         drop(guard);
-        self.engine.cpu.leave(Rank::Folio);
         self.release(id, 1);
         Ok(kind)
     }
@@ -65,7 +62,7 @@ impl<W: World> At<'_, '_, W> {
             folio.add_mappings(1);
             set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &frames(folio));
         }
-        self.unlock(pt);
+        drop(pt);
         unchanged
     }
 
@@ -74,12 +71,10 @@ impl<W: World> At<'_, '_, W> {
         let mapping = self.anon_mapping()?;
         let memcg = self.engine.maps.slot_memcg(slot);
         let id = self.new_folio(Order::default(), memcg, mapping, self.index())?;
-        self.engine.cpu.enter(Rank::Folio);
-        let guard = self.engine.maps.folio(id).try_lock().expect("no one else knows the folio");
+        let guard = self.engine.try_lock_folio(id).expect("no one else knows the folio");
         guard.set(FolioFlags::READING);
         let added = self.engine.swap_cache_add_folio(&guard, id, slot);
         drop(guard);
-        self.engine.cpu.leave(Rank::Folio);
         let Ok(shadow) = added else {
             // Another fault was first, or the entry is gone: the access finds what is there now.
             self.release(id, 1);

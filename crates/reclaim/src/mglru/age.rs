@@ -240,7 +240,7 @@ mod tests {
             for (opened, walked) in [(0, false), (1, walks)] {
                 maps.on(world, cpu, TUNING).try_to_shrink_lruvec(id, &mut sc);
                 assert_eq!(maps.lru_gen(id).max_seq(), 3 + opened);
-                assert_eq!(cpu.walk.is_some(), walked, "{caps:?}");
+                assert_eq!(cpu.state.walk.is_some(), walked, "{caps:?}");
             }
         }
     }

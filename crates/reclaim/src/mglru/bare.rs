@@ -202,12 +202,12 @@ impl Ground {
     /// The same, in the generation of a sequence number.
     pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioId {
         let id = self.folio(kind, zone, order, MemcgId::ROOT);
-        let mut engine = self.engine();
+        let engine = self.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(MemcgId::ROOT));
         let youngest = maps.lru_gen(MemcgId::ROOT).max_seq();
         let list = maps.lru_place_aged(&guard, id, youngest - seq);
         maps.resize(&guard, list, &maps.in_zones(maps.folio(id)));
-        engine.unlock_lruvec(guard);
+        drop(guard);
         id
     }
 

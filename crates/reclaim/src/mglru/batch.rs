@@ -98,6 +98,6 @@ impl<E: Env> Engine<'_, E> {
         let deltas = mem::take(&mut walk.nr_pages);
         let guard = self.lock_lruvec(walk.memcg);
         self.maps.lru_gen_add_sizes(&guard, &deltas);
-        self.unlock_lruvec(guard);
+        drop(guard);
     }
 }

@@ -212,7 +212,7 @@ impl<W: World> Engine<'_, W> {
         if scanned > 0 {
             maps.try_to_inc_min_seq(&guard, swappiness);
         }
-        self.unlock_lruvec(guard);
+        drop(guard);
         world.enter(Stage::Other);
         self.shrink_isolated(memcg, isolated, sc);
         scanned

@@ -6,11 +6,11 @@
 //! Kernels have two more moves, to the head of a bin for soft limits and to the oldest generation
 //! for removed cgroups; here there are no soft limits, and a removed cgroup has nothing left.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::lock::Lock;
 use crate::maps::Maps;
 use crate::memcg::{Memcg, MemcgId};
+use crate::rank::Rank;
 use core::array;
 use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
@@ -203,14 +203,10 @@ impl MemcgLru {
 
 impl<E: Env> Engine<'_, E> {
     /// Works on the order of cgroups under its lock.
-    fn with_memcg_lru<T>(&mut self, work: impl FnOnce(&MemcgLru, &[Memcg]) -> T) -> T {
+    fn with_memcg_lru<T>(&self, work: impl FnOnce(&MemcgLru, &[Memcg]) -> T) -> T {
         let maps = self.maps;
-        self.cpu.enter(Rank::MemcgLru);
-        let guard = maps.memcg_lru.lock.write(|| self.world.relax());
-        let done = work(&maps.memcg_lru, maps.memcgs);
-        drop(guard);
-        self.cpu.leave(Rank::MemcgLru);
-        done
+        let _guard = self.lock_write(Rank::MemcgLru, &maps.memcg_lru.lock);
+        work(&maps.memcg_lru, maps.memcgs)
     }
 }
 

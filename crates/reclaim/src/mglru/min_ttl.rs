@@ -40,7 +40,7 @@ impl<W: World> Engine<'_, W> {
             maps.calculate_protection(MemcgId::ROOT, id);
             found || maps.is_reclaimable(id, sc, now, ttl)
         });
-        self.unlock_tree(tree);
+        drop(tree);
         if !reclaimable {
             self.cpu.events.out_of_memory += 1;
         }

@@ -7,12 +7,12 @@
 use super::batch::MmWalk;
 use super::bloom::{BloomFilter, PmdEntry};
 use super::{MIN_NR_GENS, MmStats};
-use crate::Rank;
 use crate::engine::Engine;
 use crate::lock::{Lock, WriteGuard};
 use crate::maps::{Maps, NONE};
 use crate::memcg::MemcgId;
 use crate::mm::MmId;
+use crate::rank::{Rank, Ranked};
 use core::mem;
 use core::sync::atomic::{
     AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed,
@@ -110,14 +110,8 @@ impl MmList {
 }
 
 impl<'e, E: Env> Engine<'e, E> {
-    fn lock_mm_list(&mut self, memcg: MemcgId) -> WriteGuard<'e> {
-        self.cpu.enter(Rank::MmList);
-        self.maps.memcg(memcg).mm_list.lock.write(|| self.world.relax())
-    }
-
-    fn unlock_mm_list(&mut self, guard: WriteGuard<'_>) {
-        drop(guard);
-        self.cpu.leave(Rank::MmList);
+    fn lock_mm_list(&self, memcg: MemcgId) -> Ranked<'e, WriteGuard<'e>> {
+        self.lock_write(Rank::MmList, &self.maps.memcg(memcg).mm_list.lock)
     }
 
     /// Moves a process to another cgroup. What it was charged stays where it is.
@@ -158,7 +152,7 @@ impl<E: Env> Engine<'_, E> {
         mm.walked.next.store(NONE, Relaxed);
         maps.link_after(list, last).store(id.0, Relaxed);
         let _ = list.newcomer.compare_exchange(NONE, id.0, Relaxed, Relaxed);
-        self.unlock_mm_list(guard);
+        drop(guard);
     }
 
     /// Takes an address space off the list it may be on (Linux 7.3.4, `lru_gen_del_mm`).
@@ -179,7 +173,7 @@ impl<E: Env> Engine<'_, E> {
             NONE => list.last.store(prev, Relaxed),
             next => maps.mm(MmId(next)).walked.prev.store(prev, Relaxed),
         }
-        self.unlock_mm_list(guard);
+        drop(guard);
     }
 
     /// Takes an address space that is about to end off its list, and waits for walks to leave it.
@@ -211,7 +205,7 @@ impl<E: Env> Engine<'_, E> {
         if walked.is_some() || next == Next::Open {
             list.add_stats(mem::take(&mut walk.stats));
         }
-        self.unlock_mm_list(guard);
+        drop(guard);
         if begins && matches!(next, Next::Mm(_)) {
             self.reset_filter(walk.memcg, walk.seq + 1);
         }
@@ -264,7 +258,7 @@ impl<E: Env> Engine<'_, E> {
             list.newcomer.store(ALL, Relaxed);
             list.seq.store(list.seq() + 1, Relaxed);
         }
-        self.unlock_mm_list(guard);
+        drop(guard);
         opens
     }
 }

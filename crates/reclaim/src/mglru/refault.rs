@@ -139,7 +139,7 @@ mod tests {
             let mut ground = Ground::new(5);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             let child = maps.on(world, cpu, TUNING).add_memcg(ROOT).expect("room");
-            cpu.in_fault = in_fault;
+            cpu.state.in_fault = in_fault;
             let [old, recent, late] = [(); 3].map(|()| ground.folio(FILE, 0, 1, child));
             let elsewhere = ground.folio(FILE, 0, 1, ROOT);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
@@ -180,7 +180,7 @@ mod tests {
                 maps.folio(old).note_use(set, Recency::NONE);
             }
             let shadow = maps.workingset_eviction(maps.folio(old), None);
-            cpu.in_fault = in_fault;
+            cpu.state.in_fault = in_fault;
             for id in [new, locked] {
                 maps.on(world, cpu, TUNING).workingset_refault(id, shadow);
             }

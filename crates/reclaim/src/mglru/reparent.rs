@@ -46,7 +46,7 @@ impl<W: World> Engine<'_, W> {
             }
         }
         let youngest = gen_from_seq(lrugen.max_seq());
-        self.unlock_lruvec(guard);
+        drop(guard);
         let generation = found?.expect("a folio on a generation's list is in one");
         Some(((youngest + MAX_NR_GENS - generation) % MAX_NR_GENS) as u64)
     }
@@ -83,11 +83,11 @@ mod tests {
                 for _ in 0..if *age == 3 { 40 } else { 10 } {
                     let id = ground.folio(FILE, 0, 0, child);
                     let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-                    let mut engine = maps.on(world, cpu, TUNING);
+                    let engine = maps.on(world, cpu, TUNING);
                     let guard = engine.lock_lruvec(child);
                     let list = maps.lru_place_aged(&guard, id, *age);
                     maps.resize(&guard, list, &maps.in_zones(maps.folio(id)));
-                    engine.unlock_lruvec(guard);
+                    drop(guard);
                     ids.push(id);
                 }
             }

@@ -72,7 +72,7 @@ impl<W: World> Engine<'_, W> {
             let now = world.now_ms();
             let guard = self.lock_lruvec(memcg);
             let opened = self.maps.try_to_open(&guard, seq, swappiness, now);
-            self.unlock_lruvec(guard);
+            drop(guard);
             if let Some(opened) = opened {
                 return opened;
             }

@@ -77,7 +77,7 @@ impl<W: World> Engine<'_, W> {
                 world.relax();
             }
         }
-        self.unlock_tree(tree);
+        drop(tree);
         state.switching.store(false, Relaxed);
     }
 
@@ -92,7 +92,7 @@ impl<W: World> Engine<'_, W> {
                 true => maps.fill_one(&guard),
                 false => maps.drain_one(&guard),
             });
-            self.unlock_lruvec(guard);
+            drop(guard);
             if !left {
                 return;
             }

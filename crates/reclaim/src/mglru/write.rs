@@ -63,7 +63,7 @@ impl<W: World> Engine<'_, W> {
                 done
             }
         };
-        self.unlock_tree(tree);
+        drop(tree);
         done
     }
 

@@ -13,13 +13,13 @@
 
 mod restore;
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
 use crate::gather::Gather;
 use crate::list::FolioList;
 use crate::maps::{Maps, NONE};
 use crate::memcg::MemcgId;
+use crate::rank::Rank;
 use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -112,7 +112,7 @@ impl<W: World> Engine<'_, W> {
         let mut settled = FolioList::default();
         let mut batch = [const { None }; BATCH];
         let mut gather = Gather::new(self);
-        self.cpu.enter(Rank::Folio);
+        let rank = self.ranks.enter(Rank::Folio);
         let mut migration = Migration { engine: self, targets };
         for slot in &mut batch {
             let Some(id) = isolated.pop(maps) else {
@@ -134,7 +134,7 @@ impl<W: World> Engine<'_, W> {
                 false => done.failed += nr,
             }
         }
-        self.cpu.leave(Rank::Folio);
+        drop(rank);
         gather.finish(self);
         self.putback(&mut settled);
         let vmstat = &maps.memcg(MemcgId::ROOT).vmstat;

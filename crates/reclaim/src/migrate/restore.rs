@@ -1,13 +1,13 @@
 //! Entries for what has moved, or stayed after all.
 
-use crate::Rank;
 use crate::engine::Engine;
 use crate::fault::{frames, prot_of};
 use crate::folio::{FolioFlags, FolioGuard};
+use crate::rank::Rank;
 use crate::vma::{VmFlags, Vma};
 use pageout_paging::contig::{Getter, set_pte};
 use pageout_paging::pte::{Entry, SwapEntry};
-use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
+use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, VirtAddr};
 
 impl<E: Env> Engine<'_, E> {
@@ -16,19 +16,16 @@ impl<E: Env> Engine<'_, E> {
     /// that are whole again are contiguous. Whether a VMA that is locked into memory has one of
     /// them (Linux 7.3.4, remove_migration_ptes).
     pub(super) fn remove_migration_ptes(&mut self, guard: &FolioGuard<'_>, from: Pfn) -> bool {
-        let (maps, env) = (self.maps, self.world);
+        let maps = self.maps;
         let folio = guard.folio();
         let mapping = maps.mapping(folio.mapping());
         let past = folio.index() + folio.nr_pages() as u64;
-        self.cpu.enter(Rank::Rmap);
-        let lock = mapping.lock.read(|| env.relax());
+        let _lock = self.lock_read(Rank::Rmap, &mapping.lock);
         let mut restore = Restore { engine: self, guard, from };
         let mut locked = false;
         for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
             locked |= restore.one(vma);
         }
-        drop(lock);
-        self.cpu.leave(Rank::Rmap);
         locked
     }
 }
@@ -56,8 +53,7 @@ impl<E: Env> Restore<'_, '_, E> {
             getter: Getter::Raw,
         };
         let mut locked = false;
-        self.engine.cpu.enter(Rank::PageTable);
-        let mut walk = MappedWalk::new(self.engine.world, target);
+        let mut walk = self.engine.walk_mapped(target);
         while let Some(hit) = walk.next_hit() {
             let Hit::Pte(addr, pte) = hit else {
                 unreachable!("only present entries are leaves");
@@ -70,8 +66,6 @@ impl<E: Env> Restore<'_, '_, E> {
             locked |= vma.flags().contains(VmFlags::LOCKED);
             self.entry(walk.locked(), vma, addr, entry);
         }
-        drop(walk);
-        self.engine.cpu.leave(Rank::PageTable);
         locked
     }
 

@@ -2,7 +2,6 @@
 
 use super::protect::{KEEP_WRITE, replace};
 use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
 use crate::list::FolioList;
@@ -16,7 +15,7 @@ use crate::vma::{VmFlags, Vma};
 use crate::world::World;
 use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, spans};
-use pageout_paging::{Format, LockedTable, Pfn, Pte, VirtAddr, VirtRange};
+use pageout_paging::{Format, Pfn, Pte, VirtAddr, VirtRange};
 
 /// Advice (the kernel's `MADV_…`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,7 +66,7 @@ impl<W: World> Engine<'_, W> {
             Ok(()) => self.advise(mm, range, (advice, self.tuning)),
             Err(error) => Err(error),
         };
-        self.unlock_mmap(guard);
+        drop(guard);
         done
     }
 
@@ -162,12 +161,10 @@ impl<W: World> Engine<'_, W> {
             if !is_mapped_once(folio) {
                 return;
             }
-            engine.cpu.enter(Rank::Folio);
-            if let Some(guard) = folio.try_lock() {
+            if let Some(guard) = engine.try_lock_folio(id) {
                 guard.test_and_clear(FolioFlags::YOUNG);
                 folio.note_use(Recency::NONE, Recency::REFERENCED);
             }
-            engine.cpu.leave(Rank::Folio);
             if folio.lru().contains(LruFlags::ACTIVE) {
                 folio.note_use(Recency::WORKINGSET, Recency::NONE);
             }
@@ -190,15 +187,13 @@ impl<W: World> Engine<'_, W> {
 
     fn give_up(&mut self, id: FolioId) {
         let folio = self.maps.folio(id);
-        self.cpu.enter(Rank::Folio);
-        if let Some(guard) = folio.try_lock()
+        if let Some(guard) = self.try_lock_folio(id)
             && is_mapped_once(folio)
             && self.try_to_free_swap(&guard)
         {
             guard.forget_dirty();
             self.lazyfree(&guard, id);
         }
-        self.cpu.leave(Rank::Folio);
     }
 }
 
@@ -223,8 +218,7 @@ impl<W: World> Engine<'_, W> {
             let Span::Ptes { frame, range, .. } = span else {
                 continue;
             };
-            self.cpu.enter(Rank::PageTable);
-            let pt = LockedTable::lock(world, frame);
+            let pt = self.lock_table(frame);
             flush_tlb_batched_pending(world, mm);
             let mut addr = range.start;
             while addr < range.end {
@@ -244,7 +238,6 @@ impl<W: World> Engine<'_, W> {
                 addr = after::<W::Format>(addr, nr);
             }
             drop(pt);
-            self.cpu.leave(Rank::PageTable);
         }
     }
 
@@ -266,8 +259,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Takes out the entry at `addr` if it names a slot.
     fn take_swapped(&mut self, frame: Pfn, addr: VirtAddr) -> Option<SwapSlot> {
-        self.cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(self.world, frame);
+        let pt = self.lock_table(frame);
         let slot = match W::Format::entry(read(&pt, addr)) {
             Entry::Swap(entry) => SwapSlot::named_by(entry),
             _ => None,
@@ -276,7 +268,6 @@ impl<W: World> Engine<'_, W> {
             set_absent(&pt, addr, Pte::NONE);
         }
         drop(pt);
-        self.cpu.leave(Rank::PageTable);
         slot
     }
 }

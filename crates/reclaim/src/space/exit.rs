@@ -26,7 +26,7 @@ impl<W: World> Engine<'_, W> {
                 self.remove_mapping(mapping);
             }
         }
-        self.unlock_mmap(guard);
+        drop(guard);
         self.remove_mm(id);
     }
 }

@@ -1,7 +1,6 @@
 //! Fork: a child that shares its parent's pages until either writes.
 
 use super::{SpaceError, after, flush_mm, flush_tlb_batched_pending, read, run, set_absent};
-use crate::Rank;
 use crate::engine::Engine;
 use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
@@ -46,7 +45,7 @@ impl<W: World> Engine<'_, W> {
         let copied = self.copy_vmas(from, child);
         // Whoever could write to a page both have now has to fault.
         flush_mm(self.world, from);
-        self.unlock_mmap(guard);
+        drop(guard);
         if let Err(error) = copied {
             self.exit_mm(child);
             return Err(error);
@@ -104,9 +103,8 @@ impl<W: World> Engine<'_, W> {
     ) -> Result<(Pte, usize), SpaceError> {
         let world = self.world;
         let addr = range.start;
-        self.cpu.enter(Rank::PageTable);
         let (pt, pte) = loop {
-            let pt = LockedTable::lock(world, frame);
+            let pt = self.lock_table(frame);
             let pte = read(&pt, addr);
             if !is_migration::<W::Format>(pte) {
                 break (pt, pte);
@@ -125,7 +123,6 @@ impl<W: World> Engine<'_, W> {
             Entry::Swap(entry) => self.share_swapped(&pt, addr, entry),
         };
         drop(pt);
-        self.cpu.leave(Rank::PageTable);
         shared
     }
 

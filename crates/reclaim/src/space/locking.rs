@@ -1,7 +1,6 @@
 //! mlock and munlock.
 
 use super::{SpaceError, after, read, run};
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioId, LruFlags};
 use crate::list::FolioList;
@@ -10,7 +9,7 @@ use crate::vma::{VmFlags, VmaId};
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::walk::{Span, spans};
-use pageout_paging::{Format, LockedTable, VirtRange};
+use pageout_paging::{Format, VirtRange};
 
 impl<W: World> Engine<'_, W> {
     /// Locks a range into memory: what is there now, at once, and what comes, when reclaim finds it
@@ -43,7 +42,7 @@ impl<W: World> Engine<'_, W> {
             maps.each_vma(mm, range, |id| self.lock_vma(mm, id, locked));
             self.merge_range(mm, range);
         }
-        self.unlock_mmap(guard);
+        drop(guard);
         begun
     }
 
@@ -61,14 +60,12 @@ impl<W: World> Engine<'_, W> {
     fn lock_folio_in_memory(&mut self, id: FolioId, locked: bool) {
         let maps = self.maps;
         let folio = maps.folio(id);
-        self.cpu.enter(Rank::Folio);
         let guard = self.lock_folio(id);
         match locked {
             true => guard.set(FolioFlags::MLOCKED),
             false => _ = guard.test_and_clear(FolioFlags::MLOCKED),
         }
         drop(guard);
-        self.cpu.leave(Rank::Folio);
         if self.isolate_one(id) {
             match locked {
                 true => folio.update_lru(LruFlags::UNEVICTABLE, LruFlags::ACTIVE),
@@ -98,8 +95,7 @@ impl<W: World> Engine<'_, W> {
             };
             let mut addr = range.start;
             while addr < range.end {
-                self.cpu.enter(Rank::PageTable);
-                let pt = LockedTable::lock(world, frame);
+                let pt = self.lock_table(frame);
                 let mut pte = read(&pt, addr);
                 let present = W::Format::is_present(pte);
                 let found = present.then(|| maps.folio_of(W::Format::pfn(pte))).flatten();
@@ -112,7 +108,6 @@ impl<W: World> Engine<'_, W> {
                     maps.folio(id).get(1);
                 }
                 drop(pt);
-                self.cpu.leave(Rank::PageTable);
                 if let Some(id) = whole {
                     work(self, id);
                     self.release(id, 1);

@@ -12,7 +12,6 @@ mod locking;
 mod protect;
 mod remap;
 mod zap;
-use crate::Rank;
 use crate::engine::Engine;
 use crate::gather::flush_tlb_batched_pending;
 use crate::maps::{Maps, OutOfTable};
@@ -169,14 +168,12 @@ impl<W: World> Engine<'_, W> {
     /// Stores `pte` at `addr` in a table whose entries there map nothing, and where it maps a page,
     /// those of the pages after it: `nr` in all.
     fn set_entries(&mut self, table: Pfn, addr: VirtAddr, pte: Pte, nr: usize) {
-        self.cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(self.world, table);
+        let pt = self.lock_table(table);
         if W::Format::is_present(pte) {
             set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, addr), pte, nr);
         } else {
             set_absent(&pt, addr, pte);
         }
         drop(pt);
-        self.cpu.leave(Rank::PageTable);
     }
 }

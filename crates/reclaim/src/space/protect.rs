@@ -1,7 +1,6 @@
 //! Changing what entries permit: mprotect, and userfaultfd's write protection.
 
 use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
-use crate::Rank;
 use crate::engine::Engine;
 use crate::fault::prot_of;
 use crate::mm::{Mm, MmId};
@@ -99,7 +98,7 @@ impl<W: World> Engine<'_, W> {
             });
             self.merge_range(mm, range);
         }
-        self.unlock_mmap(guard);
+        drop(guard);
         begun
     }
 }
@@ -127,8 +126,7 @@ impl<W: World> Engine<'_, W> {
             let Span::Ptes { frame, range, .. } = span else {
                 unreachable!("the caller has refused PMD leaves");
             };
-            self.cpu.enter(Rank::PageTable);
-            let pt = LockedTable::lock(world, frame);
+            let pt = self.lock_table(frame);
             flush_tlb_batched_pending(world, mm);
             let mut addr = range.start;
             while addr < range.end {
@@ -136,7 +134,6 @@ impl<W: World> Engine<'_, W> {
                 addr = self.rewrite_run(mm, &pt, at, change);
             }
             drop(pt);
-            self.cpu.leave(Rank::PageTable);
         }
     }
 

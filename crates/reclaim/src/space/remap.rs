@@ -2,7 +2,6 @@
 
 use super::protect::KEEP_WRITE;
 use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
-use crate::Rank;
 use crate::engine::Engine;
 use crate::fault::WorldTables;
 use crate::maps::Maps;
@@ -13,7 +12,7 @@ use crate::world::World;
 use pageout_paging::contig::get_and_clear_ptes;
 use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, make_table, spans};
-use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
+use pageout_paging::{Format, Level, Pfn, Pte, VirtAddr, VirtRange, tlb};
 
 impl<W: World> Engine<'_, W> {
     /// Moves what is mapped in `old`, a part of one VMA, to `new`, or shrinks or grows it where it
@@ -33,7 +32,7 @@ impl<W: World> Engine<'_, W> {
         } else {
             self.relocate(mm, old, new)
         };
-        self.unlock_mmap(guard);
+        drop(guard);
         done
     }
 }
@@ -69,7 +68,7 @@ impl<W: World> Engine<'_, W> {
             }
             let guards = self.lock_rmaps(vma);
             vma.set_range(&(vma.start()..end), vma.pgoff());
-            self.unlock_rmaps(guards);
+            drop(guards);
         }
         Ok(())
     }
@@ -101,7 +100,7 @@ impl<W: World> Engine<'_, W> {
         // moves between.
         let guards = self.lock_rmaps(vma);
         self.move_entries(mm, &moved, new.start);
-        self.unlock_rmaps(guards);
+        drop(guards);
         // What did not fit goes.
         self.remove_range(mm, old);
         self.merge_range(mm, new);
@@ -176,8 +175,7 @@ impl<W: World> Engine<'_, W> {
     fn take_entries(&mut self, mm: &Mm, frame: Pfn, range: VirtRange) -> (Pte, usize) {
         let world = self.world;
         let addr = range.start;
-        self.cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(world, frame);
+        let pt = self.lock_table(frame);
         flush_tlb_batched_pending(world, mm);
         let mut pte = read(&pt, addr);
         let taken = match W::Format::entry(pte) {
@@ -197,7 +195,6 @@ impl<W: World> Engine<'_, W> {
             }
         };
         drop(pt);
-        self.cpu.leave(Rank::PageTable);
         taken
     }
 }

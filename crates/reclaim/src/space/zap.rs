@@ -1,7 +1,6 @@
 //! Taking everything out of a range: munmap, MADV_DONTNEED, exit.
 
 use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
-use crate::Rank;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioId};
 use crate::mm::{Mm, MmId};
@@ -42,7 +41,7 @@ impl<W: World> Engine<'_, W> {
         if begun.is_ok() {
             self.remove_range(mm, range);
         }
-        self.unlock_mmap(guard);
+        drop(guard);
         begun
     }
 
@@ -78,8 +77,7 @@ impl<W: World> Engine<'_, W> {
         let (maps, world) = (self.maps, self.world);
         let mut batch = Batch::default();
         let mut addr = range.start;
-        self.cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(world, frame);
+        let pt = self.lock_table(frame);
         flush_tlb_batched_pending(world, mm);
         while addr < range.end && batch.nr < BATCH {
             addr = self.take_out(&pt, mm, addr..range.end, &mut batch);
@@ -97,7 +95,6 @@ impl<W: World> Engine<'_, W> {
             maps.folio(*id).take_mappings(*nr);
         }
         drop(pt);
-        self.cpu.leave(Rank::PageTable);
         for (id, nr, was) in batch.runs.into_iter().flatten() {
             let file = !maps.folio(id).flags().contains(FolioFlags::ANON);
             if file && W::Format::is_young(was) && !vma.flags().intersects(VmFlags::NO_RECENCY) {
@@ -153,8 +150,7 @@ impl<W: World> Engine<'_, W> {
     /// Takes out a PMD leaf, which lies in the range as a whole.
     fn zap_leaf(&mut self, mm: &Mm, frame: Pfn, addr: VirtAddr) {
         let (maps, world) = (self.maps, self.world);
-        self.cpu.enter(Rank::PageTable);
-        let pt = LockedTable::lock(world, frame);
+        let pt = self.lock_table(frame);
         flush_tlb_batched_pending(world, mm);
         let was = pt.table().swap(W::Format::index(Level::Pmd, addr), Pte::NONE);
         tlb::forget(world, mm.asid(), addr, 1, Level::Pmd);
@@ -166,7 +162,6 @@ impl<W: World> Engine<'_, W> {
             folio.take_mappings(1);
         }
         drop(pt);
-        self.cpu.leave(Rank::PageTable);
         if let Some(id) = folio {
             self.release(id, 1);
         }
@@ -181,11 +176,9 @@ impl<W: World> Engine<'_, W> {
             return;
         }
         if let Some(id) = self.swap_cache_get_folio(slot) {
-            self.cpu.enter(Rank::Folio);
-            if let Some(guard) = maps.folio(id).try_lock() {
+            if let Some(guard) = self.try_lock_folio(id) {
                 self.try_to_free_swap(&guard);
             }
-            self.cpu.leave(Rank::Folio);
             self.release(id, 1);
         }
     }

@@ -36,7 +36,7 @@ fn an_unmapped_folio_has_no_reference_even_if_locked<F: Format>(family: Family) 
     let _held = world.maps.folio(folio).try_lock();
     let nothing = found(Refs::Vmas(0), VmFlags::empty());
     assert_eq!(world.referenced(folio, family), nothing);
-    assert_eq!(world.cpu.events, Events::default());
+    assert_eq!(world.cpu.events(), Events::default());
     assert!(!world.walked(mm));
 }
 
@@ -47,12 +47,12 @@ fn a_folio_locked_by_another_counts_as_referenced_once<F: Format>(family: Family
     let held = world.maps.folio(folio).try_lock();
     let once = found(Refs::Vmas(1), VmFlags::empty());
     assert_eq!(world.referenced(folio, family), once);
-    assert_eq!(world.cpu.events.folio_lock_failed, 1);
+    assert_eq!(world.cpu.events().folio_lock_failed, 1);
     assert!(!world.walked(mm));
     drop(held);
     let seen = found(Refs::Vmas(1), VmFlags::READ);
     assert_eq!(world.referenced(folio, family), seen);
-    assert_eq!(world.cpu.events.folio_lock_failed, 1);
+    assert_eq!(world.cpu.events().folio_lock_failed, 1);
 }
 
 fn a_caller_that_holds_the_folio_is_answered<F: Format>(family: Family) {
@@ -66,7 +66,7 @@ fn a_caller_that_holds_the_folio_is_answered<F: Format>(family: Family) {
         None,
     );
     assert_eq!(seen, found(Refs::Vmas(1), VmFlags::READ));
-    assert_eq!(world.cpu.events, Events::default());
+    assert_eq!(world.cpu.events(), Events::default());
     assert_eq!(world.young(mm, 4..6), []);
     assert!(world.maps.folio(folio).try_lock().is_none(), "still the caller's");
     drop(held);
@@ -79,12 +79,12 @@ fn a_reverse_map_being_written_leaves_the_answer_unknown<F: Format>(family: Fami
     let unknown = found(Refs::Unknown, VmFlags::empty());
     let writer = world.maps.mapping(file).lock().try_write();
     assert_eq!(world.referenced(folio, family), unknown);
-    assert_eq!(world.cpu.events.rmap_lock_failed, 1);
+    assert_eq!(world.cpu.events().rmap_lock_failed, 1);
     assert!(!world.walked(mm));
     drop(writer);
     let reader = world.maps.mapping(file).lock().try_read();
     assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
-    assert_eq!(world.cpu.events.rmap_lock_failed, 1);
+    assert_eq!(world.cpu.events().rmap_lock_failed, 1);
     drop(reader);
 }
 

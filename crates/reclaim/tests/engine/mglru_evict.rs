@@ -268,7 +268,7 @@ fn dirty_pages_of_files_wait_for_their_flushers() {
             assert!(world.maps.folio(*id).recency().contains(Recency::RECLAIM));
         }
         assert!(world.env.ground.transfers().is_empty(), "reclaim writes none itself");
-        assert!(world.cpu.events.wakeup_flusher > 0, "so the flushers are told");
+        assert!(world.cpu.events().wakeup_flusher > 0, "so the flushers are told");
         let [scanned, activated, rotated] =
             [Counter::PgscanDirect, Counter::Pgactivate, Counter::PgrotateFile]
                 .map(|of| counter(world, group, of));
@@ -287,7 +287,7 @@ fn flushers_are_left_alone_while_there_is_anything_clean() {
         let some = folios.iter().skip(2).step_by(4);
         some.for_each(|id| world.flag(*id, FolioFlags::DIRTY));
         assert!(reclaim(world, group, 32, None, tuning) >= 32);
-        assert_eq!(world.cpu.events.wakeup_flusher, 0);
+        assert_eq!(world.cpu.events().wakeup_flusher, 0);
     });
 }
 
@@ -395,17 +395,17 @@ fn memory_in_use_is_kept_for_its_time_to_live() {
         // (now, whether nothing is old enough)
         for (now, young) in [(0, true), (1000, true), (1001, false)] {
             world.env.ground.now_ms.store(now, Relaxed);
-            let before = world.cpu.events.out_of_memory;
+            let before = world.cpu.events().out_of_memory;
             world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
             world.tuned(tuning).balance();
-            let said = world.cpu.events.out_of_memory - before;
+            let said = world.cpu.events().out_of_memory - before;
             assert_eq!(said > 0, young, "at {now}");
         }
         world.maps.set_min_ttl_ms(0);
-        let before = world.cpu.events.out_of_memory;
+        let before = world.cpu.events().out_of_memory;
         world.env.ground.now_ms.store(0, Relaxed);
         world.tuned(tuning).balance();
-        assert_eq!(world.cpu.events.out_of_memory, before, "0 is off");
+        assert_eq!(world.cpu.events().out_of_memory, before, "0 is off");
     });
 }
 

@@ -71,7 +71,7 @@ fn any_single_process_makes_a_shared_folio_young<F: Format>(family: Family) {
         }
         let half = processes.div_ceil(2) as u32;
         assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(half));
-        assert_eq!(world.cpu.events, Default::default());
+        assert_eq!(world.cpu.events(), Default::default());
     }
 }
 

@@ -185,7 +185,7 @@ fn what_cannot_be_written_stays_dirty<F: Format>(family: Family) {
         assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
         assert!(world.flags(id).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
         assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
-        assert_eq!(world.cpu.events.wakeup_flusher, 0, "flushers have no part in swap");
+        assert_eq!(world.cpu.events().wakeup_flusher, 0, "flushers have no part in swap");
         *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
         assert_eq!(reclaim(&mut world, tuning(family, how)), 2);
         assert_eq!(used(&world), 0);

@@ -27,12 +27,12 @@ fn reclaim<F: Format>(world: &Parts<'_, '_, F>, family: Family, rounds: usize) -
     let mut found = Found::default();
     for _ in 0..rounds {
         for folio in world.folios {
-            let contended = cpu.events.folio_lock_failed;
+            let contended = cpu.events().folio_lock_failed;
             let answer = world
                 .maps
                 .on(world.env, cpu, Tuning { aging: aging(family), ..tuning() })
                 .folio_referenced(*folio, None, None);
-            let guessed = cpu.events.folio_lock_failed > contended;
+            let guessed = cpu.events().folio_lock_failed > contended;
             match answer.refs {
                 Refs::Vmas(1) if guessed => assert_eq!(answer.vm_flags, VmFlags::empty()),
                 Refs::Vmas(nr) => {
@@ -45,7 +45,7 @@ fn reclaim<F: Format>(world: &Parts<'_, '_, F>, family: Family, rounds: usize) -
             }
         }
     }
-    assert_eq!(cpu.events.rmap_lock_failed, found.unknown);
+    assert_eq!(cpu.events().rmap_lock_failed, found.unknown);
     found
 }
 

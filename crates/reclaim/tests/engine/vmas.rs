@@ -71,7 +71,7 @@ fn vmas_without_recency_are_skipped<F: Format>(family: Family) {
         assert_eq!(world.young(skipped, 0..4), [2], "its young bits stay");
         assert_eq!(world.secondary(skipped).asked(), []);
         assert!(!world.flags(folio).contains(FolioFlags::MLOCKED));
-        assert_eq!(world.cpu.events.vma_skipped, 1);
+        assert_eq!(world.cpu.events().vma_skipped, 1);
     }
 }
 
@@ -96,7 +96,7 @@ fn vmas_beside_the_folio_are_not_asked<F: Format>(family: Family) {
     world.forget();
     assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
     assert_eq!(world.young(mm, 0..8), [3], "the other folio's");
-    assert_eq!(world.cpu.events.vma_skipped, 0);
+    assert_eq!(world.cpu.events().vma_skipped, 0);
     assert!(around.iter().all(|mm| !world.walked(*mm)));
 }
 
@@ -134,7 +134,7 @@ fn an_exiting_process_leaves_its_own_memory_unknown<F: Format>(family: Family) {
     let found = world.referenced(folio, family);
     assert_eq!((found.refs, found.vm_flags), (Refs::Unknown, VmFlags::empty()));
     assert_eq!(world.young(mm, 0..4), [0]);
-    assert_eq!(world.cpu.events.rmap_lock_failed, 0);
+    assert_eq!(world.cpu.events().rmap_lock_failed, 0);
 }
 
 fn an_exiting_process_answers_for_what_others_may_use<F: Format>(family: Family) {

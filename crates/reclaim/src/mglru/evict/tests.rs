@@ -97,7 +97,7 @@ fn meet(ground: &mut Ground, met: Met) -> FolioId {
     let word = recency(met.refs, met.workingset).in_generation(Some(generation));
     let _ = folio.update_recency(|_| Some(word));
     folio.update_flags(met.flags, FolioFlags::empty());
-    let mut engine = ground.engine();
+    let engine = ground.engine();
     let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
     if met.promoted {
         let mut sizes = PerGeneration::default();
@@ -106,7 +106,7 @@ fn meet(ground: &mut Ground, met: Met) -> FolioId {
         sizes[generation][kind][zone] += nr;
         maps.lru_gen_add_sizes(&guard, &sizes);
     }
-    engine.unlock_lruvec(guard);
+    drop(guard);
     id
 }
 
@@ -136,12 +136,12 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
         let sc = ScanControl { reclaim_idx: 1, ..control() };
         let id = meet(&mut ground, met);
         let folio = ground.maps.folio(id);
-        let mut engine = ground.engine();
+        let engine = ground.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
         let mut sizes = PerGeneration::default();
         let moved = maps.sort_folio(&guard, id, &sc, met.tier_idx, &mut sizes);
         maps.lru_gen_add_sizes(&guard, &sizes);
-        engine.unlock_lruvec(guard);
+        drop(guard);
         let lrugen = ground.maps.lru_gen(ROOT);
         let found = match (folio.recency().generation(), folio.listed_in()) {
             (Some(_), Some(0)) => Sorted::Stays,
@@ -174,11 +174,11 @@ fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioId> {
 
 /// Scans a type with all tiers open: what that did, and the folios isolated, first to last.
 fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioId>) {
-    let mut engine = ground.engine();
+    let engine = ground.engine();
     let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
     let mut out = FolioList::default();
     let scan = maps.scan_folios(&guard, sc, nr, kind, &mut out);
-    engine.unlock_lruvec(guard);
+    drop(guard);
     ground.check(ROOT);
     (scan, core::iter::from_fn(|| out.pop(&ground.maps)).collect())
 }
@@ -274,12 +274,12 @@ fn two_generations_are_left_alone() {
         ground.folio_in(seq, ANON, 0, 0);
     });
     ground.maps.lru_gen(ROOT).min_seq[ANON].store(2, Relaxed);
-    let mut engine = ground.engine();
+    let engine = ground.engine();
     let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
     let mut out = FolioList::default();
     let seen = maps.scan_folios(&guard, &control(), 100, ANON, &mut out);
     assert_eq!((seen.scanned, out.len), (0, 0));
-    engine.unlock_lruvec(guard);
+    drop(guard);
 }
 
 #[test]
@@ -313,12 +313,12 @@ fn isolation_forgets_uses_that_no_first_one_marks() {
         let id = ground.folio_in(0, ANON, 0, 0);
         let folio = ground.maps.folio(id);
         let _ = folio.update_recency(|_| Some(word.in_generation(Some(0))));
-        let mut engine = ground.engine();
+        let engine = ground.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
         let from = maps.isolate_folio(&guard, id);
         assert_eq!(from, Some(0), "the generation");
         assert_eq!(folio.recency(), left, "{word:?}");
-        engine.unlock_lruvec(guard);
+        drop(guard);
     }
 }
 
@@ -334,11 +334,11 @@ fn the_other_type_is_tried_when_the_first_has_nothing_at_all() {
             }
             ground.folio_in(0, ANON, 0, 0);
             let sc = ScanControl { priority, ..control() };
-            let mut engine = ground.engine();
+            let engine = ground.engine();
             let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
             let mut out = Isolated::default();
             let scanned = maps.isolate_folios(&guard, &sc, 20, 60, &mut out);
-            engine.unlock_lruvec(guard);
+            drop(guard);
             let taken = (out.nr, out.folios.len as u64);
             assert_eq!(taken, if other { (1, 1) } else { (0, 0) }, "{priority} {files}");
             assert_eq!(out.kind, if other { ANON } else { FILE });

@@ -88,7 +88,7 @@ struct Model {
 impl Model {
     fn new() -> Self {
         let mut ground = Ground::new(FOLIOS);
-        ground.cpu.walk = Some(MmWalk::default());
+        ground.cpu.state.walk = Some(MmWalk::default());
         let memcgs = vec![(MemcgId::ROOT, MemcgId::ROOT)];
         Self { ground, memcgs, folios: Vec::new(), made: 0 }
     }
@@ -118,17 +118,17 @@ impl Model {
 
     fn hand_in(&mut self) {
         let Ground { maps, world, cpu, .. } = &mut self.ground;
-        let memcg = cpu.walk.as_ref().expect("there is one").memcg;
+        let memcg = cpu.state.walk.as_ref().expect("there is one").memcg;
         maps.on(world, cpu, TUNING).reset_batch_size(memcg);
     }
 
     fn young(&mut self, id: FolioId, memcg: MemcgId) {
-        if self.ground.cpu.walk.as_ref().is_some_and(|walk| walk.memcg != memcg) {
+        if self.ground.cpu.state.walk.as_ref().is_some_and(|walk| walk.memcg != memcg) {
             self.hand_in();
         }
         let (maps, folio) = (&self.ground.maps, self.ground.maps.folio(id));
         let youngest = gen_from_seq(maps.lru_gen(memcg).max_seq());
-        let walk = self.ground.cpu.walk.as_mut().expect("there is one");
+        let walk = self.ground.cpu.state.walk.as_mut().expect("there is one");
         walk.memcg = memcg;
         if let Some(from) = folio_update_gen(folio, youngest, VmFlags::EXEC) {
             let nr = folio.nr_pages() as i64;
@@ -186,7 +186,7 @@ impl Model {
     fn apply(&mut self, step: &Step) {
         match *step {
             Step::Add { kind, zone, order, memcg, flags, in_fault } => {
-                self.ground.cpu.in_fault = in_fault;
+                self.ground.cpu.state.in_fault = in_fault;
                 self.add(kind, zone, order, self.memcg(memcg), flags);
             }
             Step::HandIn => self.hand_in(),
@@ -199,10 +199,10 @@ impl Model {
             Step::GiveUp(at, swappiness) => {
                 let id = self.memcg(at);
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
-                let mut engine = maps.on(world, cpu, TUNING);
+                let engine = maps.on(world, cpu, TUNING);
                 let guard = engine.lock_lruvec(id);
                 maps.try_to_inc_min_seq(&guard, swappiness);
-                engine.unlock_lruvec(guard);
+                drop(guard);
             }
             Step::Switch => {
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
@@ -259,7 +259,7 @@ proptest! {
         let mut model = Model::new();
         for step in &steps {
             model.apply(step);
-            if model.ground.cpu.walk.as_ref().is_some_and(|walk| walk.batched == 0) {
+            if model.ground.cpu.state.walk.as_ref().is_some_and(|walk| walk.batched == 0) {
                 model.check();
             }
         }

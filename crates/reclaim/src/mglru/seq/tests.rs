@@ -88,10 +88,10 @@ fn what_a_generation_gives_up_counts_as_protected_and_loses_its_uses() {
         })
         .collect();
     let cold = ground.folio_in(1, FILE, 0, 0);
-    let mut engine = ground.engine();
+    let engine = ground.engine();
     let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
     assert!(maps.inc_min_seq(&guard, FILE, 60));
-    engine.unlock_lruvec(guard);
+    drop(guard);
     let averages = &ground.maps.lru_gen(ROOT).avg_total[FILE];
     let found = averages.each_ref().map(|n| n.load(Relaxed));
     assert_eq!(found, [4, 2, 2, 2], "pages, and half of them: the last was not protected");
@@ -114,7 +114,7 @@ fn a_folio_that_a_walk_moved_goes_to_the_list_of_its_generation() {
         let [moved, left] = [(); 2].map(|()| ground.folio_in(0, ANON, 1, 1));
         let word = Recency::WORKINGSET.union(Recency::REFERENCED).in_generation(Some(to));
         let _ = ground.maps.folio(moved).update_recency(|_| Some(word));
-        let mut engine = ground.engine();
+        let engine = ground.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
         let before = maps.lru_gen(ROOT).counted(0, ANON);
         let mut sizes = PerGeneration::default();
@@ -125,7 +125,7 @@ fn a_folio_that_a_walk_moved_goes_to_the_list_of_its_generation() {
         maps.lru_gen_add_sizes(&guard, &sizes);
         let after = maps.lru_gen(ROOT).counted(0, ANON);
         assert_eq!(after.iter().sum::<i64>(), before.iter().sum::<i64>() - 2);
-        engine.unlock_lruvec(guard);
+        drop(guard);
     }
 }
 
@@ -163,10 +163,10 @@ fn oldest_generations_that_list_nothing_are_given_up() {
                 ground.folio_in(seq, kind, seq % 3, 0);
             }
         }
-        let mut engine = ground.engine();
+        let engine = ground.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
         maps.try_to_inc_min_seq(&guard, swappiness);
-        engine.unlock_lruvec(guard);
+        drop(guard);
         // The first generation that lists something, or the last that may be the oldest.
         let first = |kind: usize| (from[kind]..2).find(|seq| has(kind, *seq)).unwrap_or(2);
         let wanted = match swappiness {

@@ -1,0 +1,66 @@
+//! How the engine takes locks: each with its rank.
+
+use crate::engine::Engine;
+use crate::folio::{FolioGuard, FolioId};
+use crate::lock::{Lock, ReadGuard, WriteGuard};
+use crate::rank::{Rank, Ranked};
+use pageout_paging::walk::{MappedWalk, RmapTarget};
+use pageout_paging::{Env, LockedTable, Pfn};
+
+impl<'e, E: Env> Engine<'e, E> {
+    /// Takes a lock to read.
+    #[inline]
+    pub(crate) fn lock_read(&self, rank: Rank, lock: &'e Lock) -> Ranked<'e, ReadGuard<'e>> {
+        let rank = self.ranks.enter(rank);
+        rank.with(lock.read(|| self.world.relax()))
+    }
+
+    /// Takes a lock to write.
+    #[inline]
+    pub(crate) fn lock_write(&self, rank: Rank, lock: &'e Lock) -> Ranked<'e, WriteGuard<'e>> {
+        let rank = self.ranks.enter(rank);
+        rank.with(lock.write(|| self.world.relax()))
+    }
+
+    /// Takes a lock to read, unless a writer holds it.
+    #[inline]
+    pub(crate) fn try_lock_read(
+        &self,
+        rank: Rank,
+        lock: &'e Lock,
+    ) -> Option<Ranked<'e, ReadGuard<'e>>> {
+        let rank = self.ranks.enter(rank);
+        lock.try_read().map(|guard| rank.with(guard))
+    }
+
+    /// Takes a folio's lock: whoever holds it does so briefly.
+    pub(crate) fn lock_folio(&self, id: FolioId) -> Ranked<'e, FolioGuard<'e>> {
+        loop {
+            if let Some(guard) = self.try_lock_folio(id) {
+                return guard;
+            }
+            self.world.relax();
+        }
+    }
+
+    /// Takes a folio's lock if it is free.
+    #[inline]
+    pub(crate) fn try_lock_folio(&self, id: FolioId) -> Option<Ranked<'e, FolioGuard<'e>>> {
+        let rank = self.ranks.enter(Rank::Folio);
+        self.maps.folio(id).try_lock().map(|guard| rank.with(guard))
+    }
+
+    /// Takes the lock of the page table in `frame`.
+    #[inline]
+    pub(crate) fn lock_table(&self, frame: Pfn) -> Ranked<'e, LockedTable<'e, E>> {
+        let rank = self.ranks.enter(Rank::PageTable);
+        rank.with(LockedTable::lock(self.world, frame))
+    }
+
+    /// Walks what maps a folio, which takes the locks of page tables.
+    #[inline]
+    pub(crate) fn walk_mapped(&self, target: RmapTarget) -> Ranked<'e, MappedWalk<'e, E>> {
+        let rank = self.ranks.enter(Rank::PageTable);
+        rank.with(MappedWalk::new(self.world, target))
+    }
+}

@@ -1,0 +1,153 @@
+//! The order of locks, and guards that hold a CPU to it in debug builds.
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+/// Locks in the order they may be taken; see docs/lock-order.md.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rank {
+    /// An address space's mmap lock.
+    Mmap,
+    /// The tree of cgroups, for as long as one pass of reclaim walks it.
+    Memcgs,
+    /// The list of a cgroup's address spaces.
+    MmList,
+    /// A folio's lock.
+    Folio,
+    /// A mapping's reverse map.
+    Rmap,
+    /// The reverse map of a VMA's anonymous pages, while its file's is held too.
+    RmapOfAnon,
+    /// A page table's lock.
+    PageTable,
+    /// The file index and the swap cache.
+    Index,
+    /// The LRU lists of one cgroup.
+    Lru,
+    /// The order in which reclaim of the whole machine visits cgroups.
+    MemcgLru,
+    /// A free list: innermost, held for a few stores.
+    FreeList,
+}
+
+/// The ranks of the locks that a CPU holds: one bit a [`Rank`], in debug builds.
+#[derive(Debug, Default)]
+pub(crate) struct HeldRanks(Cell<u16>);
+
+impl HeldRanks {
+    /// Whether none is held.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// Holds a rank, of which a lock is about to be taken or tried.
+    ///
+    /// # Panics
+    /// In debug builds, if a lock of this rank or a later one is held.
+    #[inline]
+    pub(crate) fn enter(&self, rank: Rank) -> HeldRank<'_> {
+        if cfg!(debug_assertions) {
+            let (held, bit) = (self.0.get(), 1 << rank as u16);
+            assert!(held < bit, "lock order: {rank:?} after {held:#b}");
+            self.0.set(held | bit);
+        }
+        HeldRank {
+            #[cfg(debug_assertions)]
+            rank,
+            #[cfg(debug_assertions)]
+            of: self,
+            _of: PhantomData,
+        }
+    }
+}
+
+/// A rank, held until this is dropped.
+#[derive(Debug)]
+#[must_use = "the rank is left when this is dropped"]
+pub(crate) struct HeldRank<'e> {
+    #[cfg(debug_assertions)]
+    rank: Rank,
+    #[cfg(debug_assertions)]
+    of: &'e HeldRanks,
+    _of: PhantomData<&'e HeldRanks>,
+}
+
+#[cfg(debug_assertions)]
+impl Drop for HeldRank<'_> {
+    fn drop(&mut self) {
+        self.of.0.set(self.of.0.get() & !(1 << self.rank as u16));
+    }
+}
+
+impl<'e> HeldRank<'e> {
+    /// The guard of a lock of this rank, which gives up the rank too.
+    #[inline]
+    pub(crate) fn with<G>(self, guard: G) -> Ranked<'e, G> {
+        Ranked { guard, _rank: self }
+    }
+}
+
+/// What holds a lock, and the lock's rank. Dropped, it gives up both.
+#[derive(Debug)]
+#[must_use = "the lock is released when this is dropped"]
+pub(crate) struct Ranked<'e, G> {
+    // In this order: the lock is given up before its rank is.
+    guard: G,
+    _rank: HeldRank<'e>,
+}
+
+impl<G> Deref for Ranked<'_, G> {
+    type Target = G;
+
+    #[inline]
+    fn deref(&self) -> &G {
+        &self.guard
+    }
+}
+
+impl<G> DerefMut for Ranked<'_, G> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut G {
+        &mut self.guard
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_taken_in_order_are_accepted() {
+        let ranks = HeldRanks::default();
+        let _folio = ranks.enter(Rank::Folio);
+        let _rmap = ranks.enter(Rank::Rmap);
+        drop(ranks.enter(Rank::PageTable));
+        let _again = ranks.enter(Rank::PageTable);
+    }
+
+    #[test]
+    fn a_rank_that_is_dropped_is_left() {
+        let ranks = HeldRanks::default();
+        drop((ranks.enter(Rank::Mmap), ranks.enter(Rank::FreeList)));
+        assert!(ranks.is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "lock order")]
+    #[cfg(debug_assertions)]
+    fn a_second_lock_of_one_rank_panics() {
+        let ranks = HeldRanks::default();
+        let _first = ranks.enter(Rank::PageTable);
+        let _second = ranks.enter(Rank::PageTable);
+    }
+
+    #[test]
+    #[should_panic(expected = "lock order")]
+    #[cfg(debug_assertions)]
+    fn a_folio_lock_inside_the_rmap_lock_panics() {
+        let ranks = HeldRanks::default();
+        let _rmap = ranks.enter(Rank::Rmap);
+        let _folio = ranks.enter(Rank::Folio);
+    }
+}
