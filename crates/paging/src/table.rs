@@ -5,7 +5,11 @@
 use crate::pte::{Format, Pte};
 use crate::{Pfn, contig};
 use core::marker::PhantomData;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
+
+mod area;
+pub use area::Area;
 
 /// Entries in a cache line of 64 bytes.
 pub const LINE: usize = 8;
@@ -239,6 +243,7 @@ impl<'a, F: Format> HostTables<'a, F> {
 #[derive(Clone, Copy, Debug)]
 pub struct DirectMap<F> {
     base: *const AtomicU64,
+    first: Pfn,
     frames: u64,
     format: PhantomData<F>,
 }
@@ -250,13 +255,15 @@ unsafe impl<F> Send for DirectMap<F> {}
 unsafe impl<F> Sync for DirectMap<F> {}
 
 impl<F: Format> DirectMap<F> {
-    /// The direct map at `base` of `frames` page frames, from frame 0 up.
+    /// The direct map of `frames`, the first of which is at `base`.
     ///
     /// # Safety
     /// For as long as any copy of the map or of a table made from it is used, `base` is aligned to
-    /// the page size and `frames` pages from it are mapped, readable and writable.
-    pub const unsafe fn new(base: *mut u8, frames: u64) -> Self {
-        Self { base: base.cast(), frames, format: PhantomData }
+    /// the page size and as many pages from it as there are frames are mapped, readable and
+    /// writable.
+    pub const unsafe fn new(base: *mut u8, frames: Range<Pfn>) -> Self {
+        let nr = frames.end.get().saturating_sub(frames.start.get());
+        Self { base: base.cast(), first: frames.start, frames: nr, format: PhantomData }
     }
 
     /// The table in `frame`.
@@ -269,8 +276,9 @@ impl<F: Format> DirectMap<F> {
     /// If the frame lies outside the map.
     #[inline]
     pub unsafe fn table(&self, frame: Pfn) -> HostTable<'static, F> {
-        assert!(frame.get() < self.frames, "a table frame lies in the direct map");
-        let first = frame.get() as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
+        let number = frame.offset_from(self.first);
+        assert!(number < self.frames, "a table frame lies in the direct map");
+        let first = number as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
         // SAFETY: the frame lies in the map, so `new`'s caller vouches for PTES entries (at most a
         // page) that are mapped, aligned and live; this call's, that atomics alone touch them.
         let entries = unsafe { core::slice::from_raw_parts(self.base.add(first), F::PTES) };

@@ -1,26 +1,25 @@
 //! An operating system that links the engine: two processes share a file, and reclaim asks which of
 //! its folios were used.
 //!
-//! All but `main` and `table` uses `core` alone, as a kernel would; the engine's memory is arrays
-//! whose lengths the limits give.
+//! All but `main` and `table` uses `core` alone, as a kernel would; the engine's memory is an array
+//! of bytes whose length the limits give.
 //!
 //! ```text
 //! cargo run -p pageout-reclaim --example embed
 //! ```
 
 use core::array::from_fn;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::Arm64_4K;
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table, VirtAddr};
-use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    CpuCtx, Engine, Folio, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, Mapping,
-    MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot,
-    Tuning, VmFlags, Vma, WriteGuard, folio_check_references,
+    CpuCtx, Engine, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, MappingKind, Maps, Memory,
+    Mm, MmId, NewFolio, NewVma, Refs, Tuning, VmFlags, WriteGuard, folio_check_references,
 };
 
 /// Pages of a folio: one contiguous block.
@@ -34,14 +33,14 @@ const TABLES: usize = 2 * 4;
 /// Where both processes map the file.
 const START: VirtAddr = VirtAddr::new(1 << 30);
 
-const SIZES: Sizes = Sizes::for_limits(&Limits {
+const LIMITS: Limits = Limits {
     frames: FOLIOS << ORDER,
     folios: FOLIOS,
     vmas: 2,
     mms: 2,
     mappings: 1,
     ..Limits::NOTHING
-});
+};
 
 /// How this system checks young bits.
 const TUNING: Tuning = Tuning::cheapest(FlushPolicy::ARM64);
@@ -166,18 +165,8 @@ const USES: [[&[u64]; 2]; 2] = [[&[1, 2], &[2, 3]], [&[1], &[]]];
 pub(crate) fn run() -> ([Round; 2], u32) {
     let tables: Vec<_> = (0..TABLES * Arm64_4K::PTES).map(|_| AtomicU64::new(0)).collect();
     let locks: [Lock; TABLES] = from_fn(|_| Lock::default());
-    let memory = Memory {
-        frames: &mut from_fn::<_, { SIZES.frames }, _>(|_| AtomicU32::new(0)),
-        folios: &mut from_fn::<_, { SIZES.folios }, _>(|_| Folio::default()),
-        vmas: &mut from_fn::<_, { SIZES.vmas }, _>(|_| Vma::default()),
-        mms: &mut from_fn::<_, { SIZES.mms }, _>(|_| Mm::default()),
-        mappings: &mut from_fn::<_, { SIZES.mappings }, _>(|_| Mapping::default()),
-        pages: &mut from_fn::<_, { SIZES.pages }, _>(|_| AtomicU8::new(0)),
-        memcgs: &mut from_fn::<_, { SIZES.memcgs }, _>(|_| Memcg::default()),
-        shadows: &mut from_fn::<_, { SIZES.shadows }, _>(|_| ShadowEntry::default()),
-        slots: &mut from_fn::<_, { SIZES.slots }, _>(|_| Slot::default()),
-        filters: &mut from_fn::<_, { SIZES.filters }, _>(|_| BloomFilter::default()),
-    };
+    let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
+    let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");
     let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
     let tables = HostTables::new(&tables, FIRST_TABLE);
     let os = Os { tables, locks: &locks, tlbs: Tlbs::default() };
@@ -197,7 +186,8 @@ pub(crate) fn run() -> ([Round; 2], u32) {
 
 pub(crate) fn main() {
     let ([one, two], invalidated) = run();
-    println!("engine memory: {} bytes for {FOLIOS} folios of {} pages", SIZES.bytes(), 1 << ORDER);
+    let bytes = Memory::bytes_for(&LIMITS);
+    println!("engine memory: {bytes} bytes for {FOLIOS} folios of {} pages", 1 << ORDER);
     println!("folio  {:<16}  round 2", "round 1");
     for (k, (one, two)) in one.iter().zip(&two).enumerate() {
         println!("{k:>5}  {:<16}  {}", cell(one), cell(two));

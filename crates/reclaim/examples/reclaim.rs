@@ -8,7 +8,7 @@
 //! administrators ask, and from the disk's interrupt. He gets page faults, copy on write, fork,
 //! swap, limits, reclaim by whoever needs room, in the background and on demand, generations and
 //! the commands of `lru_gen`, and the kernel's counters. The engine allocates nothing: [`run`]
-//! hands it arrays.
+//! hands it an array of bytes.
 //!
 //! ```text
 //! cargo run -p pageout-reclaim --example reclaim
@@ -18,18 +18,17 @@
 mod machine;
 
 use core::array::from_fn;
+use core::mem::MaybeUninit;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use core::sync::atomic::AtomicU64;
 use machine::{CPUS, Disk, FRAMES, Machine, TABLES, Word, address};
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::Riscv64;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Format, Order, Pfn};
-use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Access, Counter, CpuCtx, Engine, Errno, Fault, Folio, FolioFlags, Frames, Gather, Limits, Lock,
-    Mapping, MappingId, MappingKind, Maps, Memcg, MemcgId, Memory, Mm, MmId, NewVma, ShadowEntry,
-    Sizes, Slot, Tuning, VmFlags, Vma,
+    Access, Counter, CpuCtx, Engine, Errno, Fault, FolioFlags, Frames, Gather, Limits, Lock,
+    MappingId, MappingKind, Maps, MemcgId, Memory, MmId, NewVma, Tuning, VmFlags,
 };
 use std::collections::HashMap;
 
@@ -42,7 +41,7 @@ const LIMIT: u64 = 40;
 const SLOTS: usize = 3 * 24 + 64;
 
 /// How much the engine is to manage.
-const SIZES: Sizes = Sizes::for_limits(&Limits {
+const LIMITS: Limits = Limits {
     frames: FRAMES,
     folios: FRAMES,
     vmas: 6,
@@ -52,7 +51,7 @@ const SIZES: Sizes = Sizes::for_limits(&Limits {
     shadows: FRAMES,
     slots: SLOTS,
     filters: 4,
-});
+};
 
 /// How this system checks young bits and takes entries out: in batches, TLBs told once a batch.
 const TUNING: Tuning = Tuning::cheapest(FlushPolicy::RISCV);
@@ -329,18 +328,8 @@ fn scenario(os: &mut Os<'_, '_>) -> Outcome {
 pub(crate) fn run() -> Outcome {
     let entries: Vec<_> = (0..TABLES * Riscv64::PTES).map(|_| AtomicU64::new(0)).collect();
     let locks: [Lock; TABLES] = from_fn(|_| Lock::default());
-    let memory = Memory {
-        frames: &mut from_fn::<_, { SIZES.frames }, _>(|_| AtomicU32::new(0)),
-        folios: &mut from_fn::<_, { SIZES.folios }, _>(|_| Folio::default()),
-        vmas: &mut from_fn::<_, { SIZES.vmas }, _>(|_| Vma::default()),
-        mms: &mut from_fn::<_, { SIZES.mms }, _>(|_| Mm::default()),
-        mappings: &mut from_fn::<_, { SIZES.mappings }, _>(|_| Mapping::default()),
-        pages: &mut from_fn::<_, { SIZES.pages }, _>(|_| AtomicU8::new(0)),
-        memcgs: &mut from_fn::<_, { SIZES.memcgs }, _>(|_| Memcg::default()),
-        shadows: &mut from_fn::<_, { SIZES.shadows }, _>(|_| ShadowEntry::default()),
-        slots: &mut from_fn::<_, { SIZES.slots }, _>(|_| Slot::default()),
-        filters: &mut from_fn::<_, { SIZES.filters }, _>(|_| BloomFilter::default()),
-    };
+    let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
+    let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");
     let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
     let disk = Disk::new((FILE.end - FILE.start) as usize, SLOTS);
     let machine = Machine::new(&entries, &locks, disk);
@@ -362,7 +351,7 @@ const SHOWN: [&str; 9] = [
 
 pub(crate) fn main() {
     let Outcome { loads, reclaimed, free, interrupts, evicted, generations, stat } = run();
-    println!("engine memory: {} bytes for {FRAMES} frames", SIZES.bytes());
+    println!("engine memory: {} bytes for {FRAMES} frames", Memory::bytes_for(&LIMITS));
     println!("memory.reclaim of 16 pages got {reclaimed}; the background left {free} frames free");
     println!("{interrupts} interrupts told the other CPU to forget translations");
     let shown = |line: &&str| SHOWN.iter().any(|name| line.split(' ').next() == Some(name));

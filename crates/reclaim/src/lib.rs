@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
 //! ## Where to begin
-//! The engine allocates nothing: [`Maps`] works in slices that the caller sizes with
-//! [`Sizes::for_limits`]. [`Maps::on`] makes the handle of the CPU that calls, [`Engine`], of these
+//! The engine allocates nothing: [`Maps`] works in tables that [`Memory::carve`] cuts from bytes of
+//! the caller's, as many as [`Limits`] take. [`Maps::on`] makes the handle of the CPU that calls, [`Engine`], of these
 //! tables, what they stand on, the CPU's [`CpuCtx`] and a [`Tuning`]; operations are its methods.
 //! Everything they change is atomic or under a lock of the order ARCHITECTURE.md lists. None waits
 //! for storage.
@@ -15,7 +15,7 @@
 //! | for | modules | start at |
 //! |---|---|---|
 //! | the handle | `engine`, `tuning` | [`Maps::on`], [`Tuning::cheapest`] |
-//! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock`, `rank` | [`Maps::new`] |
+//! | the engine's tables | `memory`, `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock`, `rank` | [`Memory::carve`], [`Maps::new`] |
 //! | what it stands on | `world`, `notifier` | [`World`] |
 //! | address spaces | `mmap`, `space`, `map` | [`Engine::mmap`], [`Engine::fork`] |
 //! | page faults | `fault` | [`Engine::handle_fault`] |
@@ -52,6 +52,7 @@ mod lruvec;
 mod map;
 mod maps;
 mod memcg;
+mod memory;
 mod memory_reclaim;
 pub mod mglru;
 mod migrate;
@@ -93,8 +94,9 @@ pub use hierarchy::MemcgBusy;
 pub use lock::{Lock, ReadGuard, WriteGuard};
 pub use lruvec::LruList;
 pub use map::{MapAs, MapError, Zapped};
-pub use maps::{Limits, Maps, Memory, MemoryError, NewFolio, OutOfTable, Sizes, TableKind};
+pub use maps::{Maps, NewFolio};
 pub use memcg::{Memcg, MemcgId};
+pub use memory::{Limits, Memory, MemoryError, OutOfTable, Sizes, TableKind};
 pub use memory_reclaim::ReclaimRequest;
 pub use migrate::{Migrated, Targets};
 pub use mm::{Mm, MmId};

@@ -2,7 +2,8 @@
 
 use crate::engine::Engine;
 use crate::lock::WriteGuard;
-use crate::maps::{Maps, NONE, OutOfTable};
+use crate::maps::{Maps, NONE};
+use crate::memory::OutOfTable;
 use crate::mm::Mm;
 use crate::rank::{Rank, Ranked};
 use crate::vma::{NewVma, Vma, VmaId};

@@ -1,9 +1,13 @@
 //! Tables in ordinary memory: each operation, and the walls around each handle.
 
-use super::{DirectMap, HostTable, HostTables, LINE, Table};
+use super::{Area, DirectMap, HostTable, HostTables, LINE, Table};
 use crate::pte::{Arm64_4K, Pte, SmallX86, X86_64};
 use crate::{Format, Pfn};
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// First frame of the direct maps.
+const FIRST: Pfn = Pfn::new(0x8_0000);
 
 fn zeroed<const N: usize>() -> [AtomicU64; N] {
     [const { AtomicU64::new(0) }; N]
@@ -94,21 +98,21 @@ impl<const N: usize> Frames<N> {
     }
 
     /// The table in `frame`, by way of a direct map of all the frames.
-    fn table<F: Format>(&'static self, frame: u64) -> HostTable<'static, F> {
+    fn table<F: Format>(&'static self, frame: Pfn) -> HostTable<'static, F> {
         let base = core::ptr::from_ref(self).cast_mut().cast();
         // SAFETY: the frames are a static, aligned to a page, and the map is told how many.
-        let map = unsafe { DirectMap::<F>::new(base, N as u64) };
+        let map = unsafe { DirectMap::<F>::new(base, FIRST..FIRST.add(N as u64)) };
         // SAFETY: they are atomics, so nothing touches them in another way.
-        unsafe { map.table(Pfn::new(frame)) }
+        unsafe { map.table(frame) }
     }
 }
 
 #[test]
 fn the_direct_map_reaches_each_frame() {
     static MEMORY: Frames<3> = Frames::new();
-    operations(MEMORY.table::<Arm64_4K>(2), 511);
+    operations(MEMORY.table::<Arm64_4K>(FIRST.add(2)), 511);
     assert_eq!(MEMORY.0[2][511].load(Relaxed), 7);
-    MEMORY.table::<Arm64_4K>(1).set(0, Pte(5));
+    MEMORY.table::<Arm64_4K>(FIRST.add(1)).set(0, Pte(5));
     assert_eq!(MEMORY.0[1][0].load(Relaxed), 5);
 }
 
@@ -116,13 +120,58 @@ fn the_direct_map_reaches_each_frame() {
 #[test]
 fn a_small_table_fills_the_start_of_its_frame() {
     static MEMORY: Frames<2> = Frames::new();
-    operations(MEMORY.table::<SmallX86>(1), 7);
+    operations(MEMORY.table::<SmallX86>(FIRST.add(1)), 7);
     assert_eq!(MEMORY.0[1][7].load(Relaxed), 7);
 }
 
 #[test]
 #[should_panic(expected = "a table frame lies in the direct map")]
-fn a_frame_outside_the_direct_map_is_refused() {
+fn a_frame_past_the_direct_map_is_refused() {
     static MEMORY: Frames<1> = Frames::new();
-    MEMORY.table::<X86_64>(1);
+    MEMORY.table::<X86_64>(FIRST.add(1));
+}
+
+#[test]
+#[should_panic(expected = "a table frame lies in the direct map")]
+fn a_frame_below_the_direct_map_is_refused() {
+    static MEMORY: Frames<1> = Frames::new();
+    MEMORY.table::<X86_64>(Pfn::new(FIRST.get() - 1));
+}
+
+/// A type with padding, whose default is no pattern of zeros.
+#[derive(Debug, PartialEq)]
+#[repr(align(16))]
+struct Padded(u32, u8);
+
+impl Default for Padded {
+    fn default() -> Self {
+        Self(7, 9)
+    }
+}
+
+#[test]
+fn an_area_gives_aligned_slices_of_defaults_wherever_it_begins() {
+    for offset in 0..17 {
+        let mut bytes = [const { MaybeUninit::uninit() }; 17 + 16 + 3 * 16 + 2 * 8];
+        let mut area = Area::new(&mut bytes[offset..]);
+        let padded = area.take::<Padded>(3).expect("room for three");
+        let atomics = area.take::<AtomicU64>(2).expect("and for two");
+        padded[1] = Padded(1, 2);
+        atomics[1].store(3, Relaxed);
+        assert_eq!(padded, [Padded(7, 9), Padded(1, 2), Padded(7, 9)]);
+        assert_eq!(atomics.iter().map(|atomic| atomic.load(Relaxed)).sum::<u64>(), 3);
+    }
+}
+
+#[test]
+fn an_area_too_short_is_left_as_it_is() {
+    let mut bytes = [const { MaybeUninit::uninit() }; 16];
+    let mut area = Area::new(&mut bytes);
+    assert!(area.take::<u8>(17).is_none());
+    assert!(area.take::<u64>(usize::MAX).is_none());
+    assert_eq!(area.take::<u8>(15).map(|slice| slice.len()), Some(15));
+    assert!(area.take::<u16>(1).is_none(), "one byte is left");
+    assert_eq!(area.take::<Padded>(0), Some(&mut [][..]));
+    assert_eq!(area.take::<u8>(1), Some(&mut [0][..]));
+    assert!(area.take::<u8>(1).is_none());
 }

@@ -5,8 +5,9 @@ extern crate std;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioId};
 use crate::lruvec::LruList;
-use crate::maps::{Limits, Maps, Memory, NewFolio, Sizes};
+use crate::maps::{Maps, NewFolio};
 use crate::memcg::MemcgId;
+use crate::memory::{Limits, Memory};
 use crate::referenced::Aging;
 use crate::rmap::{MappingId, MappingKind};
 use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
@@ -107,10 +108,6 @@ impl World for Bare {
     }
 }
 
-fn leak<T: Default>(len: usize) -> &'static mut [T] {
-    Box::leak((0..len).map(|_| T::default()).collect())
-}
-
 /// Maps of up to `folios` folios and five cgroups, in three zones, with generations in use, and one
 /// mapping of each type.
 pub(crate) struct Ground {
@@ -145,25 +142,10 @@ impl Ground {
     pub(crate) fn of_order(folios: usize, max_order: u8) -> Self {
         let max_pages = 1 << max_order;
         let zone = folios as u64 * max_pages;
-        let sizes = Sizes::for_limits(&Limits {
-            frames: 3 * zone as usize,
-            folios,
-            mappings: 2,
-            memcgs: 4,
-            ..Limits::NOTHING
-        });
-        let memory = Memory {
-            frames: leak(sizes.frames),
-            pages: leak(sizes.pages),
-            folios: leak(sizes.folios),
-            vmas: leak(0),
-            mms: leak(0),
-            mappings: leak(sizes.mappings),
-            memcgs: leak(sizes.memcgs),
-            shadows: leak(0),
-            slots: leak(0),
-            filters: leak(0),
-        };
+        let limits =
+            Limits { frames: 3 * zone as usize, folios, mappings: 2, memcgs: 4, ..Limits::NOTHING };
+        let bytes = Box::leak(Box::new_uninit_slice(Memory::bytes_for(&limits)));
+        let memory = Memory::carve(bytes, &limits).expect("room for all");
         let maps = Maps::new(memory, Pfn::new(0)).expect("small tables");
         let (world, mut cpu) = (Bare::default(), CpuCtx::new());
         maps.set_zone_start(1, Pfn::new(zone));

@@ -10,17 +10,16 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
-use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Aging, CpuCtx, Engine, Folio, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError,
-    Mapping, MappingId, MappingKind, Maps, Memcg, Memory, Mm, MmId, NewFolio, NewVma, OutOfTable,
-    Referenced, ShadowEntry, ShootdownWhen, Sizes, Slot, SpaceError, Thp, Tuning, UnmapBy,
-    Unmapping, VmFlags, Vma, VmaId, Zapped,
+    Aging, CpuCtx, Engine, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, MappingId,
+    MappingKind, Maps, Memory, MmId, NewFolio, NewVma, OutOfTable, Referenced, ShootdownWhen,
+    SpaceError, Thp, Tuning, UnmapBy, Unmapping, VmFlags, VmaId, Zapped,
 };
 use std::iter::repeat_with;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Room for anything a test makes but the largest.
 pub(crate) const LIMITS: Limits =
@@ -37,16 +36,8 @@ pub(crate) struct Arena {
     counts: Vec<TableCounts>,
     secondaries: Vec<Secondary>,
     mmu: MmuLog,
-    frames: Vec<AtomicU32>,
-    folios: Vec<Folio>,
-    vmas: Vec<Vma>,
-    mms: Vec<Mm>,
-    mappings: Vec<Mapping>,
-    pages: Vec<AtomicU8>,
-    memcgs: Vec<Memcg>,
-    shadows: Vec<ShadowEntry>,
-    slots: Vec<Slot>,
-    filters: Vec<BloomFilter>,
+    engine: Box<[MaybeUninit<u8>]>,
+    limits: Limits,
     supply: Tables,
     ground: Ground,
 }
@@ -57,42 +48,22 @@ fn filled<T: Default>(len: usize) -> Vec<T> {
 
 impl Arena {
     pub(crate) fn new<F: Format>(limits: &Limits) -> Self {
-        let sizes = Sizes::for_limits(limits);
-        let tables = TABLES * (sizes.mms + 1);
+        let tables = TABLES * (limits.mms + 1);
         Self {
             tables: filled(tables * F::PTES),
             locks: filled(tables),
             counts: filled(tables),
-            secondaries: filled(sizes.mms),
+            secondaries: filled(limits.mms),
             mmu: MmuLog { tlbs: Mutex::new(Tlbs::new::<F>()), ..MmuLog::default() },
-            frames: filled(sizes.frames),
-            folios: filled(sizes.folios),
-            vmas: filled(sizes.vmas),
-            mms: filled(sizes.mms),
-            mappings: filled(sizes.mappings),
-            pages: filled(sizes.pages),
-            memcgs: filled(sizes.memcgs),
-            shadows: filled(sizes.shadows),
-            slots: filled(sizes.slots),
-            filters: filled(sizes.filters),
+            engine: Box::new_uninit_slice(Memory::bytes_for(limits)),
+            limits: *limits,
             supply: Tables::default(),
-            ground: Ground::new(sizes.frames),
+            ground: Ground::new(limits.frames),
         }
     }
 
     pub(crate) fn world<F: Format>(&mut self) -> World<'_, F> {
-        let memory = Memory {
-            frames: &mut self.frames,
-            folios: &mut self.folios,
-            vmas: &mut self.vmas,
-            mms: &mut self.mms,
-            mappings: &mut self.mappings,
-            pages: &mut self.pages,
-            memcgs: &mut self.memcgs,
-            shadows: &mut self.shadows,
-            slots: &mut self.slots,
-            filters: &mut self.filters,
-        };
+        let memory = Memory::carve(&mut self.engine, &self.limits).expect("room for all");
         World {
             maps: Maps::new(memory, Pfn::new(0)).expect("small tables"),
             env: TestEnv {

@@ -1,0 +1,271 @@
+//! The caller's memory: how much an engine takes, and the tables it works in.
+
+use crate::cache::ShadowEntry;
+use crate::folio::Folio;
+use crate::memcg::Memcg;
+use crate::mglru::BloomFilter;
+use crate::mm::Mm;
+use crate::rmap::Mapping;
+use crate::swap::Slot;
+use crate::vma::Vma;
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU8, AtomicU32};
+use pageout_paging::table::Area;
+
+/// How much an engine is to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Page frames managed.
+    pub frames: usize,
+    /// Folios alive at once.
+    pub folios: usize,
+    /// VMAs at once.
+    pub vmas: usize,
+    /// Address spaces at once.
+    pub mms: usize,
+    /// Mappings (files, anonymous areas) at once.
+    pub mappings: usize,
+    /// Cgroups at once, besides the root.
+    pub memcgs: usize,
+    /// Shadows of evicted pages of files remembered at once.
+    pub shadows: usize,
+    /// Swap slots.
+    pub slots: usize,
+    /// Bloom filters of page-table walks: two for each cgroup of which the multi-generational LRU
+    /// ages address spaces. Where one is missing, walks enter every table.
+    pub filters: usize,
+}
+
+impl Limits {
+    /// Room for nothing: what a struct update starts from.
+    pub const NOTHING: Self = Self {
+        frames: 0,
+        folios: 0,
+        vmas: 0,
+        mms: 0,
+        mappings: 0,
+        memcgs: 0,
+        shadows: 0,
+        slots: 0,
+        filters: 0,
+    };
+}
+
+/// Lengths of the slices that [`Memory`] takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sizes {
+    /// Length of [`Memory::frames`]: 4 bytes a page.
+    pub frames: usize,
+    /// Length of [`Memory::pages`]: 1 byte a page.
+    pub pages: usize,
+    /// Length of [`Memory::folios`]: 64 bytes a folio.
+    pub folios: usize,
+    /// Length of [`Memory::vmas`]: 56 bytes a VMA.
+    pub vmas: usize,
+    /// Length of [`Memory::mms`]: 64 bytes an address space.
+    pub mms: usize,
+    /// Length of [`Memory::mappings`]: 20 bytes a mapping.
+    pub mappings: usize,
+    /// Length of [`Memory::memcgs`], the root included.
+    pub memcgs: usize,
+    /// Length of [`Memory::shadows`]: 24 bytes a shadow.
+    pub shadows: usize,
+    /// Length of [`Memory::slots`]: 24 bytes a swap slot.
+    pub slots: usize,
+    /// Length of [`Memory::filters`]: 4 KiB a filter.
+    pub filters: usize,
+}
+
+const _: () = assert!(size_of::<Folio>() <= 64, "at most 64 bytes a folio");
+
+const _: () = assert!(size_of::<AtomicU32>() + size_of::<AtomicU8>() <= 6, "6 bytes a page");
+
+impl Sizes {
+    /// What `limits` need.
+    pub const fn for_limits(limits: &Limits) -> Self {
+        Self {
+            frames: limits.frames,
+            pages: limits.frames,
+            folios: limits.folios,
+            vmas: limits.vmas,
+            mms: limits.mms,
+            mappings: limits.mappings,
+            memcgs: limits.memcgs + 1,
+            shadows: limits.shadows,
+            slots: limits.slots,
+            filters: limits.filters,
+        }
+    }
+
+    /// Bytes in all.
+    pub const fn bytes(&self) -> usize {
+        self.frames * size_of::<AtomicU32>()
+            + self.pages * size_of::<AtomicU8>()
+            + self.folios * size_of::<Folio>()
+            + self.vmas * size_of::<Vma>()
+            + self.mms * size_of::<Mm>()
+            + self.mappings * size_of::<Mapping>()
+            + self.memcgs * size_of::<Memcg>()
+            + self.shadows * size_of::<ShadowEntry>()
+            + self.slots * size_of::<Slot>()
+            + self.filters * size_of::<BloomFilter>()
+    }
+}
+
+/// The caller's memory. Contents are overwritten. [`Memory::carve`] makes it of one run of bytes.
+#[derive(Debug)]
+pub struct Memory<'m> {
+    /// Folio of each frame.
+    pub frames: &'m mut [AtomicU32],
+    /// State of each anonymous page.
+    pub pages: &'m mut [AtomicU8],
+    /// Folios.
+    pub folios: &'m mut [Folio],
+    /// VMAs.
+    pub vmas: &'m mut [Vma],
+    /// Address spaces.
+    pub mms: &'m mut [Mm],
+    /// Mappings.
+    pub mappings: &'m mut [Mapping],
+    /// Cgroups.
+    pub memcgs: &'m mut [Memcg],
+    /// Shadows of evicted pages of files.
+    pub shadows: &'m mut [ShadowEntry],
+    /// Swap slots.
+    pub slots: &'m mut [Slot],
+    /// Bloom filters.
+    pub filters: &'m mut [BloomFilter],
+}
+
+/// Of the entries of each table, in the order in which they are cut.
+const ALIGNMENTS: [usize; 10] = [
+    align_of::<Folio>(),
+    align_of::<Memcg>(),
+    align_of::<Mm>(),
+    align_of::<ShadowEntry>(),
+    align_of::<Slot>(),
+    align_of::<BloomFilter>(),
+    align_of::<Vma>(),
+    align_of::<Mapping>(),
+    align_of::<AtomicU32>(),
+    align_of::<AtomicU8>(),
+];
+
+// So nothing is lost between two tables.
+const _: () = {
+    let mut k = 1;
+    while k < ALIGNMENTS.len() {
+        assert!(ALIGNMENTS[k - 1] >= ALIGNMENTS[k], "the largest alignment comes first");
+        k += 1;
+    }
+};
+
+impl<'m> Memory<'m> {
+    /// Bytes that [`Memory::carve`] needs for `limits`, wherever they begin.
+    pub const fn bytes_for(limits: &Limits) -> usize {
+        Sizes::for_limits(limits).bytes() + (ALIGNMENTS[0] - 1)
+    }
+
+    /// All the tables that `limits` need, in one run of bytes: a static, what a boot loader left,
+    /// or what an allocator gave.
+    ///
+    /// ```
+    /// use core::mem::MaybeUninit;
+    /// use pageout_paging::Pfn;
+    /// use pageout_reclaim::{Limits, Maps, Memory};
+    ///
+    /// const LIMITS: Limits = Limits { frames: 1024, folios: 256, mms: 8, ..Limits::NOTHING };
+    /// let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
+    /// let maps = Maps::new(Memory::carve(&mut bytes, &LIMITS)?, Pfn::new(0))?;
+    /// # Ok::<(), pageout_reclaim::MemoryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`MemoryError::TooShort`] if they do not fit.
+    pub fn carve(bytes: &'m mut [MaybeUninit<u8>], limits: &Limits) -> Result<Self, MemoryError> {
+        let sizes = Sizes::for_limits(limits);
+        let short = MemoryError::TooShort { found: bytes.len(), needed: Self::bytes_for(limits) };
+        let mut area = Area::new(bytes);
+        Self::cut(&mut area, &sizes).ok_or(short)
+    }
+
+    /// The tables in the order of [`ALIGNMENTS`].
+    fn cut(area: &mut Area<'m>, sizes: &Sizes) -> Option<Self> {
+        Some(Self {
+            folios: area.take(sizes.folios)?,
+            memcgs: area.take(sizes.memcgs)?,
+            mms: area.take(sizes.mms)?,
+            shadows: area.take(sizes.shadows)?,
+            slots: area.take(sizes.slots)?,
+            filters: area.take(sizes.filters)?,
+            vmas: area.take(sizes.vmas)?,
+            mappings: area.take(sizes.mappings)?,
+            frames: area.take(sizes.frames)?,
+            pages: area.take(sizes.pages)?,
+        })
+    }
+}
+
+/// What the engine cannot work in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// A slice has more entries than can be numbered: 2^32 − 1, of cgroups 2^16 − 1.
+    #[error("the table of {0} is too long to number its entries")]
+    TooLong(TableKind),
+    /// The tables that the limits ask for do not fit into the bytes given.
+    #[error("the engine's tables take {needed} bytes, and {found} were given")]
+    TooShort {
+        /// Bytes given.
+        found: usize,
+        /// Bytes that are enough.
+        needed: usize,
+    },
+    /// There is no room for the root cgroup.
+    #[error("the table of cgroups has no room for the root")]
+    NoRoot,
+}
+
+/// One of the caller's tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableKind {
+    /// [`Memory::frames`].
+    Frames,
+    /// [`Memory::folios`].
+    Folios,
+    /// [`Memory::vmas`].
+    Vmas,
+    /// [`Memory::mms`].
+    Mms,
+    /// [`Memory::mappings`].
+    Mappings,
+    /// [`Memory::memcgs`].
+    Memcgs,
+    /// [`Memory::shadows`].
+    Shadows,
+    /// [`Memory::slots`].
+    Slots,
+    /// [`Memory::filters`].
+    Filters,
+}
+
+impl fmt::Display for TableKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Frames => "frames",
+            Self::Folios => "folios",
+            Self::Vmas => "VMAs",
+            Self::Mms => "address spaces",
+            Self::Mappings => "mappings",
+            Self::Memcgs => "cgroups",
+            Self::Shadows => "shadows",
+            Self::Slots => "swap slots",
+            Self::Filters => "Bloom filters",
+        })
+    }
+}
+
+/// One of the caller's tables is full, or a frame lies outside of it (ENOMEM).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no room in the table of {0}")]
+pub struct OutOfTable(pub TableKind);
