@@ -145,7 +145,7 @@ impl<'e, 'm> Os<'e, 'm> {
                 // The page is being read. A kernel runs someone else meanwhile.
                 Fault::Pending(_) => assert!(self.disk_interrupt() > 0, "someone reads it"),
                 // What could go waits for the disk. If nothing does, someone has to be killed.
-                Fault::OutOfMemory => {
+                Fault::OutOfMemory(_) => {
                     self.flush_file();
                     assert!(self.disk_interrupt() > 0, "out of memory");
                 }

@@ -5,6 +5,7 @@ use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::list::FolioList;
 use crate::maps::Maps;
 use crate::memcg::{Memcg, MemcgId};
+use crate::memory::OutOfMemory;
 use crate::reclaim::ReclaimOptions;
 use crate::scan::Agent;
 use crate::vmstat::Counter;
@@ -19,18 +20,13 @@ pub(crate) const MAX_RECLAIM_RETRIES: u32 = 16;
 /// Folios of more pages are not worth insisting on (2^`PAGE_ALLOC_COSTLY_ORDER`).
 const COSTLY: u64 = 8;
 
-/// A cgroup's limit leaves no room, and reclaim made none (ENOMEM; where a kernel would kill).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no room below the limit of the cgroup")]
-pub struct OutOfMemory;
-
 impl<W: World> Engine<'_, W> {
     /// Charges a folio to a cgroup and all above. Where one is at its limit, reclaims from it,
     /// again and again as long as that frees something or retries are left (Linux 7.3.4,
     /// `try_charge_memcg`; without its per-CPU stock).
     ///
     /// # Errors
-    /// [`OutOfMemory`]; nothing is charged then.
+    /// [`OutOfMemory::Limit`]; nothing is charged then.
     ///
     /// # Panics
     /// In debug builds, if the folio is charged.
@@ -51,7 +47,7 @@ impl<W: World> Engine<'_, W> {
             }
             if retries == 0 {
                 maps.memcg(full).vmstat.add(Counter::EventOom, 1);
-                return Err(OutOfMemory);
+                return Err(OutOfMemory::Limit(full));
             }
             retries -= 1;
         }

@@ -2,20 +2,21 @@
 //!
 //! ## Where to begin
 //! The engine allocates nothing: [`Maps`] works in tables that [`Memory::carve`] cuts from bytes of
-//! the caller's, as many as [`Limits`] take. [`Maps::on`] makes the handle of the CPU that calls, [`Engine`], of these
-//! tables, what they stand on, the CPU's [`CpuCtx`] and a [`Tuning`]; operations are its methods.
-//! Everything they change is atomic or under a lock of the order ARCHITECTURE.md lists. None waits
-//! for storage.
+//! the caller's, as many as [`Limits`] take. [`Maps::on`] makes the handle of the CPU that calls,
+//! [`Engine`], of these tables, what they stand on, the CPU's [`CpuCtx`] and a [`Tuning`];
+//! operations are its methods. Everything they change is atomic or under a lock, and locks are
+//! taken in one order. None waits for storage.
 //!
 //! What they stand on is a [`pageout_paging::Env`] (page tables, TLBs), and where frames or storage
 //! are needed a [`World`], which adds [`Frames`] and [`Backing`].
-//! `examples/reclaim.rs` is an operating system that supplies one, `examples/embed.rs` one that
-//! only asks which folios were used.
+//! `examples/kernel.rs` is the least that supplies one, `examples/reclaim.rs` a larger operating
+//! system, `examples/embed.rs` one that only asks which folios were used.
 //!
 //! | for | modules | start at |
 //! |---|---|---|
 //! | the handle | `engine`, `tuning` | [`Maps::on`], [`Tuning::cheapest`] |
-//! | the engine's tables | `memory`, `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock`, `rank` | [`Memory::carve`], [`Maps::new`] |
+//! | the caller's memory | `memory` | [`Memory::carve`] |
+//! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock` | [`Maps::new`] |
 //! | what it stands on | `world`, `notifier` | [`World`] |
 //! | address spaces | `mmap`, `space`, `map` | [`Engine::mmap`], [`Engine::fork`] |
 //! | page faults | `fault` | [`Engine::handle_fault`] |
@@ -81,7 +82,6 @@ mod world;
 mod writeback;
 
 pub use cache::{Exists, ShadowEntry};
-pub use charge::OutOfMemory;
 pub use compaction::Compacted;
 pub use cpu::{CpuCtx, Events};
 pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
@@ -96,7 +96,7 @@ pub use lruvec::LruList;
 pub use map::{MapAs, MapError, Zapped};
 pub use maps::{Maps, NewFolio};
 pub use memcg::{Memcg, MemcgId};
-pub use memory::{Limits, Memory, MemoryError, OutOfTable, Sizes, TableKind};
+pub use memory::{Limits, Memory, MemoryError, OutOfMemory, OutOfTable, Sizes, TableKind};
 pub use memory_reclaim::ReclaimRequest;
 pub use migrate::{Migrated, Targets};
 pub use mm::{Mm, MmId};

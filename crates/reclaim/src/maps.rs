@@ -189,7 +189,12 @@ impl<E: Env> Engine<'_, E> {
         Ok(id)
     }
 
-    /// Frees a mapping that no VMA maps and no folio names.
+    /// Frees a mapping that no VMA maps. Its number may be another's from then on, so the pages of
+    /// a file have left the index before. Folios of an anonymous one that reclaim still holds, or
+    /// of which a write goes on, are mapped by no entry, and are asked for no reverse map.
+    ///
+    /// # Panics
+    /// If a VMA maps it, or an address space keeps its private copies there.
     pub fn remove_mapping(&mut self, id: MappingId) {
         let maps = self.maps;
         let mapping = maps.mapping(id);
@@ -242,6 +247,17 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl<'m> Maps<'m> {
+    /// Whether a VMA, the private copies of an address space, or a folio still name a mapping. It
+    /// looks at every frame, and is for the end of a file or of anonymous memory that processes
+    /// shared.
+    pub fn mapping_is_used(&self, id: MappingId) -> bool {
+        let mapping = self.mapping(id);
+        let folios = self.frames.iter().map(|frame| frame.load(Acquire)).filter(|id| *id != NONE);
+        mapping.head.load(Relaxed) != NONE
+            || mapping.users.load(Relaxed) > 0
+            || folios.into_iter().any(|folio| self.folio(FolioId(folio)).mapping() == id)
+    }
+
     /// Makes the folio's frames belong to no folio.
     #[inline]
     pub(crate) fn forget_frames(&self, folio: &Folio) {

@@ -2,7 +2,7 @@
 
 use crate::cache::ShadowEntry;
 use crate::folio::Folio;
-use crate::memcg::Memcg;
+use crate::memcg::{Memcg, MemcgId};
 use crate::mglru::BloomFilter;
 use crate::mm::Mm;
 use crate::rmap::Mapping;
@@ -269,3 +269,24 @@ impl fmt::Display for TableKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no room in the table of {0}")]
 pub struct OutOfTable(pub TableKind);
+
+/// What ran out (ENOMEM), after reclaim where that can help.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum OutOfMemory {
+    /// No frame is free for a page. Where nothing goes on that will free one, kernels end a
+    /// process.
+    #[error("no frame is free")]
+    Frames,
+    /// [`Frames::alloc_table`](crate::Frames::alloc_table) gave no frame.
+    #[error("no frame for a page table")]
+    PageTables,
+    /// One of the engine's tables is full.
+    #[error(transparent)]
+    Table(#[from] OutOfTable),
+    /// This cgroup is at its limit. Kernels end one of its processes then.
+    #[error("cgroup {} is at its limit", .0.0)]
+    Limit(MemcgId),
+    /// As many entries name a swap slot as can be counted.
+    #[error("as many entries name a swap slot as can be counted")]
+    SlotEntries,
+}

@@ -233,7 +233,7 @@ impl<'a, F: Arch> Program<'a, F> {
         match fault {
             Fault::Done(_) => Ok(None),
             Fault::Pending(folio) => Ok(Some(folio)),
-            Fault::OutOfMemory => Err(ReplayError::OutOfMemory {
+            Fault::OutOfMemory(_) => Err(ReplayError::OutOfMemory {
                 limit: self.maps.memcg(self.memcg).max(),
                 page: addr.get() >> F::PAGE_SHIFT,
             }),

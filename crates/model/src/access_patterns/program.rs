@@ -207,7 +207,7 @@ impl<'p, 'r, 'a, F: Arch> Program<'p, 'r, 'a, F> {
                     }
                     kernel.end_transfers(env, &setup.ground.maps, &mut self.cpu);
                 }
-                Fault::OutOfMemory => self.wait_for_memory(env),
+                Fault::OutOfMemory(_) => self.wait_for_memory(env),
                 failed => panic!("an access to page {page} cannot be resolved: {failed:?}"),
             }
         });

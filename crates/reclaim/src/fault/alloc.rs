@@ -4,6 +4,7 @@ use super::{At, Fault};
 use crate::folio::{FolioFlags, FolioId};
 use crate::maps::NewFolio;
 use crate::memcg::MemcgId;
+use crate::memory::OutOfMemory;
 use crate::rmap::MappingId;
 use crate::world::World;
 use pageout_paging::{Order, Pfn};
@@ -39,13 +40,13 @@ impl<W: World> At<'_, '_, W> {
     ) -> Result<FolioId, Fault> {
         let flags = FolioFlags::empty();
         let new = NewFolio { pfn, order, mapping, index, flags };
-        let Ok(id) = self.engine.add_folio(new) else {
+        let id = self.engine.add_folio(new).map_err(|full| {
             self.engine.world.free(pfn, order);
-            return Err(Fault::OutOfMemory);
-        };
-        if self.engine.charge(id, memcg).is_err() {
+            Fault::OutOfMemory(full.into())
+        })?;
+        if let Err(full) = self.engine.charge(id, memcg) {
             self.release(id, 1);
-            return Err(Fault::OutOfMemory);
+            return Err(Fault::OutOfMemory(full));
         }
         Ok(id)
     }
@@ -61,6 +62,6 @@ impl<W: World> At<'_, '_, W> {
                 break;
             }
         }
-        Err(Fault::OutOfMemory)
+        Err(Fault::OutOfMemory(OutOfMemory::Frames))
     }
 }

@@ -69,12 +69,11 @@ impl<'e, W: World> At<'_, 'e, W> {
             let size = Order::new(order).expect("no larger than the file's order");
             let first = index >> order << order;
             let mapped = first >= self.vma.pgoff() && first + size.nr_pages() as u64 <= past;
-            let fits = order == 0 || mapped;
-            let made = match fits {
-                true => self.new_folio(size, self.mm.memcg(), file, first),
-                false => Err(Fault::OutOfMemory),
-            };
-            match made {
+            if order > 0 && !mapped {
+                order -= 1;
+                continue;
+            }
+            match self.new_folio(size, self.mm.memcg(), file, first) {
                 Ok(id) => match self.insert(id) {
                     true => return self.submit_read(id, self.place_of(id)),
                     false if order > 0 => self.release(id, 1),

@@ -14,8 +14,10 @@ mod cow;
 mod file;
 mod present;
 mod swapin;
-use crate::FolioId;
 use crate::engine::Engine;
+use crate::folio::{FolioFlags, FolioId};
+use crate::maps::Maps;
+use crate::memory::OutOfMemory;
 use crate::mm::{Mm, MmId};
 use crate::rank::{Rank, Ranked};
 use crate::rmap::{MappingId, MappingKind};
@@ -57,14 +59,15 @@ pub enum Fault {
     /// The access is to be tried again.
     Done(FaultKind),
     /// This folio is being read: the access is to be tried again when
-    /// [`Engine::read_done`](crate::Engine::read_done) was told of its end.
+    /// [`Engine::read_done`](crate::Engine::read_done) was told of its end. Until then
+    /// [`Maps::read_is_pending`](crate::Maps::read_is_pending) says so.
     Pending(FolioId),
     /// No VMA, or one that forbids the access (SIGSEGV).
     BadAddress,
     /// userfaultfd write-protects the page: who registered it is to be told.
     WriteProtected,
-    /// No frame, no room in a table, or a cgroup at its limit, after reclaim (VM_FAULT_OOM).
-    OutOfMemory,
+    /// This ran out, and reclaim made no room (VM_FAULT_OOM).
+    OutOfMemory(OutOfMemory),
     /// The page could not be read (SIGBUS).
     IoError,
     /// An entry that faults do not handle: device memory, poisoned pages, pages without a folio,
@@ -120,6 +123,15 @@ impl<W: World> Engine<'_, W> {
             Ok(kind) => Fault::Done(kind),
             Err(fault) => fault,
         }
+    }
+}
+
+impl Maps<'_> {
+    /// Whether the read that [`Fault::Pending`] named still goes on. A task that is to sleep queues
+    /// itself first and asks then, and whoever calls [`Engine::read_done`] wakes the queue after
+    /// it: so no end is missed. The number may be another folio's by now, and its read end later.
+    pub fn read_is_pending(&self, id: FolioId) -> bool {
+        self.folio(id).flags().contains(FolioFlags::READING)
     }
 }
 
@@ -195,7 +207,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             Descent::Absent(_) => {
                 let frames = &mut WorldTables(self.engine.world);
                 let made = walk::make_table(self.engine.world, root, self.addr, Level::Pte, frames);
-                made.ok_or(Fault::OutOfMemory)?
+                made.ok_or(Fault::OutOfMemory(OutOfMemory::PageTables))?
             }
         };
         let pt = self.lock(table);
@@ -247,7 +259,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             Some(mapping) => mapping,
             None => {
                 let made = self.engine.add_mapping(MappingKind::Anon);
-                let made = made.map_err(|_| Fault::OutOfMemory)?;
+                let made = made.map_err(|full| Fault::OutOfMemory(full.into()))?;
                 let mapping = self.mm.propose_anon(made);
                 if mapping == made {
                     maps.mapping(made).users.store(1, Relaxed);

@@ -4,6 +4,7 @@ use super::{SpaceError, after, flush_mm, flush_tlb_batched_pending, read, run, s
 use crate::engine::Engine;
 use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
+use crate::memory::OutOfMemory;
 use crate::mm::{Mm, MmId};
 use crate::swap::SwapSlot;
 use crate::vma::Vma;
@@ -34,7 +35,7 @@ impl<W: World> Engine<'_, W> {
     /// store may fault.
     pub fn fork(&mut self, parent: MmId, root: Pfn, asid: Asid) -> Result<MmId, SpaceError> {
         let maps = self.maps;
-        let child = self.take_mm(root, asid).map_err(SpaceError::OutOfTable)?;
+        let child = self.take_mm(root, asid)?;
         let (from, to) = (maps.mm(parent), maps.mm(child));
         to.inherit_fault_around(from);
         if let Some(mapping) = from.anon() {
@@ -60,7 +61,7 @@ impl<W: World> Engine<'_, W> {
         let maps = self.maps;
         for id in maps.vma_ids(from) {
             let vma = maps.vma(id);
-            let copy = self.take_vma().map_err(SpaceError::OutOfTable)?;
+            let copy = self.take_vma()?;
             maps.vma(copy).init_like(vma, child, &vma.range(), vma.pgoff());
             self.list_vma(copy);
             if vma.anon().is_some() {
@@ -78,7 +79,7 @@ impl<W: World> Engine<'_, W> {
             };
             let tables = &mut WorldTables(world);
             let made = make_table(world, child.root(), range.start, Level::Pte, tables);
-            let target = made.ok_or(SpaceError::OutOfMemory)?;
+            let target = made.ok_or(SpaceError::OutOfMemory(OutOfMemory::PageTables))?;
             let mut addr = range.start;
             while addr < range.end {
                 let (pte, nr) = self.share((from, vma), frame, addr..range.end)?;
@@ -160,7 +161,7 @@ impl<W: World> Engine<'_, W> {
         let shared = W::Format::swap(SwapEntry { exclusive: false, ..entry });
         if let Some(slot) = SwapSlot::named_by(entry) {
             if !self.swap_dup_entries(slot, 1) {
-                return Err(SpaceError::OutOfMemory);
+                return Err(SpaceError::OutOfMemory(OutOfMemory::SlotEntries));
             }
             set_absent(pt, addr, shared);
         } else if let Some(id) = entry.lent().and_then(|pfn| maps.folio_of(pfn)) {

@@ -15,7 +15,7 @@ mod zap;
 use crate::engine::Engine;
 use crate::gather::flush_tlb_batched_pending;
 use crate::maps::Maps;
-use crate::memory::OutOfTable;
+use crate::memory::{OutOfMemory, OutOfTable};
 use crate::mm::Mm;
 use crate::mmap::is_pages;
 use crate::vma::VmaId;
@@ -41,16 +41,19 @@ pub enum SpaceError {
     /// A VMA is in the way (EEXIST).
     #[error("a VMA is in the way")]
     Overlap,
-    /// One of the caller's tables is full (ENOMEM).
+    /// This ran out (ENOMEM).
     #[error(transparent)]
-    OutOfTable(OutOfTable),
-    /// No frame for a page table, or a swap slot named by too many entries (ENOMEM).
-    #[error("no frame for a page table")]
-    OutOfMemory,
+    OutOfMemory(OutOfMemory),
     /// An edge of the range lies inside a PMD leaf, which would have to be split; or the call does
     /// not work on leaves.
     #[error("PMD leaves are neither split nor moved")]
     PmdLeaf,
+}
+
+impl From<OutOfTable> for SpaceError {
+    fn from(full: OutOfTable) -> Self {
+        Self::OutOfMemory(full.into())
+    }
 }
 
 /// Makes every TLB and secondary MMU forget the address space.
@@ -119,7 +122,7 @@ impl<W: World> Engine<'_, W> {
         if cuts_leaf(self.world, mm, range) {
             return Err(SpaceError::PmdLeaf);
         }
-        self.split_range(mm, range).map_err(SpaceError::OutOfTable)
+        Ok(self.split_range(mm, range)?)
     }
 }
 

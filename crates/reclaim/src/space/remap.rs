@@ -5,6 +5,7 @@ use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run
 use crate::engine::Engine;
 use crate::fault::WorldTables;
 use crate::maps::Maps;
+use crate::memory::OutOfMemory;
 use crate::mm::{Mm, MmId};
 use crate::mmap::is_pages;
 use crate::vma::VmaId;
@@ -87,10 +88,10 @@ impl<W: World> Engine<'_, W> {
         // All that can fail comes first.
         let moved = old.start..after::<W::Format>(old.start, pages_moved::<W>(old, new));
         make_tables(world, mm, &moved, new.start)?;
-        let target = self.take_vma().map_err(SpaceError::OutOfTable)?;
+        let target = self.take_vma()?;
         if let Err(full) = self.split_range(mm, old) {
             self.put_vma(target);
-            return Err(SpaceError::OutOfTable(full));
+            return Err(full.into());
         }
         let source = maps.find_vma(mm, old.start).expect("just found");
         let vma = maps.vma(source);
@@ -133,7 +134,7 @@ fn make_tables<W: World>(
         for from in [part.start, last] {
             let at = moved(from, range.start, to);
             let made = make_table(world, mm.root(), at, Level::Pte, &mut WorldTables(world));
-            made.ok_or(SpaceError::OutOfMemory)?;
+            made.ok_or(SpaceError::OutOfMemory(OutOfMemory::PageTables))?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::ground::{Answer, Ground};
 use crate::world::Arena;
 use pageout_paging::Format;
 use pageout_paging::young::Family;
-use pageout_reclaim::{Advice, FolioFlags, Limits, LruFlags, SpaceError, VmFlags};
+use pageout_reclaim::{Advice, FolioFlags, Limits, LruFlags, OutOfMemory, SpaceError, VmFlags};
 
 fn what_is_not_needed_is_zeros_next_time<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
@@ -183,7 +183,7 @@ fn hints_split_and_merge_vmas<F: Format>(_: Family) {
         assert_eq!(world.advise(mm, 2..5, Advice::Sequential), Ok(()));
         assert_eq!(world.maps.vma(vma).end(), crate::world::page::<F>(2));
         let refused = world.advise(mm, 6..7, Advice::Random);
-        assert!(matches!(refused, Err(SpaceError::OutOfTable(_))));
+        assert!(matches!(refused, Err(SpaceError::OutOfMemory(OutOfMemory::Table(_)))));
         assert_eq!(world.advise(mm, 0..8, Advice::Normal), Ok(()));
         assert_eq!(world.maps.vma(vma).end(), crate::world::page::<F>(8));
     }

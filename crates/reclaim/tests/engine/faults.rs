@@ -3,11 +3,12 @@
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
 use crate::ground::{Answer, Ground};
-use crate::world::Arena;
+use crate::world::{Arena, World};
 use pageout_paging::Format;
 use pageout_paging::young::Family;
 use pageout_reclaim::{
-    Access, Counter, Fault, FaultKind, FolioFlags, Frames, Limits, MemcgId, VmFlags,
+    Access, Counter, Fault, FaultKind, FolioFlags, Frames, Limits, MemcgId, MmId, OutOfMemory,
+    OutOfTable, TableKind, VmFlags,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -61,8 +62,9 @@ fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: Family) 
         panic!("the read is late");
     };
     assert_eq!(world.fault(mm, 3, Access::Read), Fault::Pending(folio), "the same folio");
-    assert!(world.flags(folio).contains(FolioFlags::READING));
+    assert!(world.maps.read_is_pending(folio));
     assert_eq!(world.finish_io(false), 1);
+    assert!(!world.maps.read_is_pending(folio));
     *world.env.ground.answer.lock().unwrap() = Answer::Failure;
     assert_eq!(world.fault(mm, 1, Access::Read), Fault::IoError);
     assert!(world.flags(folio).contains(FolioFlags::ERROR));
@@ -217,13 +219,43 @@ fn where_nothing_can_be_reclaimed_memory_is_out<F: Format>(_: Family) {
     let mm = world.process();
     world.anon_at(mm, 0..9, 1);
     world.fill(mm, 0..8, 10);
-    assert_eq!(world.store(0, mm, 8, 1), Err(Fault::OutOfMemory));
+    assert_eq!(world.store(0, mm, 8, 1), Err(Fault::OutOfMemory(OutOfMemory::Frames)));
     world.holds(mm, 0..8, 10);
     world.exit(mm);
     assert_eq!(world.env.free_pages(), limits.frames);
 }
 
+/// The first fault, of nine pages of anonymous memory, that could not be resolved.
+fn first_failure<F: Format>(
+    limits: &Limits,
+    prepare: impl FnOnce(&mut World<'_, F>, MmId),
+) -> Option<Fault> {
+    let mut arena = Arena::new::<F>(&Limits { slots: 0, ..*limits });
+    let mut world = arena.world::<F>();
+    let mm = world.process();
+    world.anon_at(mm, 0..9, 0);
+    prepare(&mut world, mm);
+    (0..9).find_map(|number| world.store(0, mm, number, 1).err())
+}
+
+fn a_fault_says_what_ran_out<F: Format>(_: Family) {
+    let out_of = |what| Some(Fault::OutOfMemory(what));
+    let folios = first_failure::<F>(&Limits { folios: 4, ..ROOM }, |_, _| {});
+    assert_eq!(folios, out_of(OutOfTable(TableKind::Folios).into()));
+    let mut group = MemcgId::ROOT;
+    let limit = first_failure::<F>(&ROOM, |world, mm| {
+        group = world.engine().add_memcg(MemcgId::ROOT).expect("room for a cgroup");
+        world.maps.memcg(group).set_max(4);
+        world.engine().set_memcg(mm, group);
+    });
+    assert_eq!(limit, out_of(OutOfMemory::Limit(group)));
+    let tables = first_failure::<F>(&ROOM, |world, _| world.tables.left.set(Some(0)));
+    assert_eq!(tables, out_of(OutOfMemory::PageTables));
+    assert_eq!(first_failure::<F>(&ROOM, |_, _| {}), None);
+}
+
 on_every_format!(
+    a_fault_says_what_ran_out,
     more_than_memory_holds_goes_to_swap_and_comes_back,
     a_file_larger_than_memory_is_read_again,
     where_nothing_can_be_reclaimed_memory_is_out,

@@ -5,7 +5,7 @@ use crate::formats::on_every_format;
 use crate::world::{Arena, pages};
 use pageout_paging::Format;
 use pageout_paging::young::Family;
-use pageout_reclaim::{Limits, SpaceError, VmFlags};
+use pageout_reclaim::{Limits, OutOfMemory, SpaceError, VmFlags};
 
 fn grandchildren_share_and_copy<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
@@ -65,7 +65,7 @@ fn without_room_there_is_no_child_and_the_parent_goes_on<F: Format>(_: Family) {
         world.tables.left.set(None);
         match child {
             Ok(child) => world.exit(child),
-            Err(error) => assert_eq!(error, SpaceError::OutOfMemory),
+            Err(error) => assert_eq!(error, SpaceError::OutOfMemory(OutOfMemory::PageTables)),
         }
         assert_eq!(child.is_ok(), left >= 5, "two, and one a table of entries");
         assert_eq!(world.tables.in_use(), tables);
@@ -85,7 +85,7 @@ fn without_a_vma_there_is_no_child<F: Format>(_: Family) {
     world.anon_at(parent, 0..2, 0);
     world.anon_at(parent, 2..4, 0);
     world.fill(parent, 0..4, 10);
-    assert!(matches!(world.try_fork(parent), Err(SpaceError::OutOfTable(_))));
+    assert!(matches!(world.try_fork(parent), Err(SpaceError::OutOfMemory(OutOfMemory::Table(_)))));
     world.fill(parent, 0..4, 20);
     world.holds(parent, 0..4, 20);
     let range = pages::<F>(0..1);
@@ -94,7 +94,42 @@ fn without_a_vma_there_is_no_child<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
+fn anonymous_memory_that_was_shared_ends_with_the_last_process<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let parent = world.process();
+    let anon = world.anon_at(parent, 0..4, 1);
+    assert!(world.maps.mapping_is_used(anon), "a VMA maps it");
+    world.fill(parent, 0..4, 10);
+    let child = world.fork(parent);
+    let kept = world.folio_at(child, 0);
+    world.exit(parent);
+    world.holds(child, 0..4, 10);
+    let page = world.maps.folio(kept).pfn();
+    assert!(world.maps.mapping_is_used(anon), "the child maps it");
+    world.exit(child);
+    assert_eq!(world.maps.folio_of(page), None);
+    assert!(!world.maps.mapping_is_used(anon));
+    world.engine().remove_mapping(anon);
+}
+
+fn a_files_mapping_is_used_until_its_pages_left_the_index<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file());
+    world.vma(mm, 0..2, VmFlags::READ, file, 0);
+    assert!(world.load(0, mm, 1).is_ok());
+    world.exit(mm);
+    assert!(world.maps.mapping_is_used(file), "a page is in memory");
+    let folio = world.engine().filemap_get_folio(file, 1).expect("that page");
+    world.engine().filemap_remove_folio(folio);
+    world.engine().release(folio, 2);
+    assert!(!world.maps.mapping_is_used(file));
+}
+
 on_every_format!(
+    anonymous_memory_that_was_shared_ends_with_the_last_process,
+    a_files_mapping_is_used_until_its_pages_left_the_index,
     grandchildren_share_and_copy,
     copies_of_files_pages_are_inherited,
     without_room_there_is_no_child_and_the_parent_goes_on,

@@ -185,7 +185,7 @@ fn a_charge_that_reclaim_cannot_help_fails_and_charges_nothing() {
         assert!(found.is_some());
     }
     let free = world.env.free_pages();
-    assert_eq!(try_read(&mut world, file, 8, group), Err(OutOfMemory));
+    assert_eq!(try_read(&mut world, file, 8, group), Err(OutOfMemory::Limit(above)));
     assert_eq!((usage(&world, group), usage(&world, MemcgId::ROOT)), (8, 8));
     assert_eq!(world.env.free_pages(), free);
     assert_eq!(counter(&mut world, above, Counter::EventOom), 1);

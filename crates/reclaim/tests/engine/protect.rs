@@ -5,7 +5,7 @@ use crate::formats::on_every_format;
 use crate::world::{Arena, pages};
 use pageout_paging::Format;
 use pageout_paging::young::Family;
-use pageout_reclaim::{Fault, Limits, SpaceError, VmFlags};
+use pageout_reclaim::{Fault, Limits, OutOfMemory, SpaceError, VmFlags};
 
 /// Every part of 0..8, in folios of 1 to 8 pages: the rest is left as it was.
 fn each_part(mut rule: impl FnMut(u8, u64, u64)) {
@@ -111,9 +111,9 @@ fn without_a_vma_for_the_rest_nothing_changes<F: Format>(_: Family) {
         world.anon_at(mm, 0..8, 2);
         world.fill(mm, 0..8, 10);
         let refused = world.unmap_range(mm, 3..5);
-        assert!(matches!(refused, Err(SpaceError::OutOfTable(_))));
+        assert!(matches!(refused, Err(SpaceError::OutOfMemory(OutOfMemory::Table(_)))));
         let refused = world.protect(mm, 3..5, VmFlags::READ);
-        assert!(matches!(refused, Err(SpaceError::OutOfTable(_))));
+        assert!(matches!(refused, Err(SpaceError::OutOfMemory(OutOfMemory::Table(_)))));
         world.fill(mm, 0..8, 20);
         world.holds(mm, 0..8, 20);
         let one = world.protect(mm, 0..8, VmFlags::READ);

@@ -5,7 +5,7 @@ use crate::formats::on_every_format;
 use crate::world::Arena;
 use pageout_paging::Format;
 use pageout_paging::young::Family;
-use pageout_reclaim::{Fault, SpaceError};
+use pageout_reclaim::{Fault, OutOfMemory, SpaceError};
 
 fn what_moves_is_found_where_it_went<F: Format>(_: Family) {
     let n = F::PTES as u64;
@@ -76,7 +76,10 @@ fn what_is_in_the_way_refuses<F: Format>(_: Family) {
     assert_eq!(world.remap(mm, 40..41, 50..54), Err(SpaceError::BadRange));
     world.tables.left.set(Some(0));
     let far = 4 * F::PTES as u64;
-    assert_eq!(world.remap(mm, 0..4, far..far + 4), Err(SpaceError::OutOfMemory));
+    assert_eq!(
+        world.remap(mm, 0..4, far..far + 4),
+        Err(SpaceError::OutOfMemory(OutOfMemory::PageTables))
+    );
     world.tables.left.set(None);
     world.holds(mm, 0..4, 10);
     world.exit(mm);

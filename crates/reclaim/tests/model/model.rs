@@ -367,7 +367,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                     self.take_back(process, page);
                     continue;
                 }
-                Fault::Pending(_) | Fault::OutOfMemory | Fault::IoError => {}
+                Fault::Pending(_) | Fault::OutOfMemory(_) | Fault::IoError => {}
             }
             if store {
                 self.truth.borrow_mut().may_be_copied(process, page);
