@@ -10,7 +10,8 @@
 //! What they stand on is a [`pageout_paging::Env`] (page tables, TLBs), and where frames or storage
 //! are needed a [`World`], which adds [`Frames`] and [`Backing`].
 //! `examples/kernel.rs` is the least that supplies one, `examples/reclaim.rs` a larger operating
-//! system, `examples/embed.rs` one that only asks which folios were used.
+//! system, `examples/embed.rs` one that only asks which folios were used. [`contract`] says what
+//! the types do not: who may call, from where, and what is held at each callback.
 //!
 //! | for | modules | start at |
 //! |---|---|---|
@@ -36,6 +37,8 @@ mod balance;
 pub mod cache;
 mod charge;
 mod compaction;
+#[doc = include_str!("../contract.md")]
+pub mod contract {}
 mod cpu;
 mod decision;
 mod engine;

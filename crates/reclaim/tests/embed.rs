@@ -2,11 +2,14 @@
 
 #[path = "../examples/embed.rs"]
 mod example;
+#[path = "../examples/kernel.rs"]
+mod kernel;
 #[path = "../examples/reclaim.rs"]
 mod reclaim;
 
 use pageout_reclaim::FolioRef::{Activate, Keep, Reclaim};
 use pageout_reclaim::Refs::Vmas;
+use pageout_reclaim::{Fault, OutOfMemory};
 
 #[test]
 fn the_example_decides_by_what_was_used() {
@@ -39,4 +42,22 @@ fn what_processes_stored_is_found_whoever_reclaimed_it_meanwhile() {
         assert!(stat(name) > 0, "{name}: {}", outcome.stat);
     }
     reclaim::main();
+}
+
+#[test]
+fn a_process_with_twice_the_memory_there_is_finds_what_it_stored() {
+    let pages = 0x200..0x200 + 100;
+    let report = kernel::run(pages.clone()).expect("swap has room for all");
+    assert_eq!(report.found, 2 * (pages.end - pages.start));
+    assert!(report.faults > 3 * report.found / 2, "hardly a page stayed");
+    assert_eq!(kernel::run(0..400).err(), Some(Fault::OutOfMemory(OutOfMemory::Frames)));
+    kernel::main();
+}
+
+#[test]
+fn the_smallest_kernel_is_short() {
+    let text = include_str!("../examples/kernel.rs");
+    let (_, own) = text.split_once("const LIMITS").expect("what follows the imports");
+    let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    assert!(own.lines().filter(code).count() < 120);
 }
