@@ -276,7 +276,8 @@ command that prints a table writes such a page with --html (docs/report.md).
 Examples:
   pageout report records.json --output report.html
   pageout report before.json after.json --base kernel=6.12.0 --output report.html
-  pageout report --label before=b.json --label after=a.json --output report.html";
+  pageout report --label before=b.json --label after=a.json --output report.html
+  pageout report before.json after.json --json --output comparison.json";
 
 #[derive(Debug, Parser)]
 #[command(after_help = REPORT_HELP)]
@@ -293,6 +294,10 @@ pub(crate) struct ReportArgs {
     /// Take samples of one variant as one though their runs differ in commit, machine or kernel
     #[arg(long)]
     pub pool: bool,
+    /// Write the comparisons as JSON in place of a page: medians, intervals, changes, tests and
+    /// verdicts (docs/report.md)
+    #[arg(long)]
+    pub json: bool,
     /// Where the page goes; it appears when it is complete
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,

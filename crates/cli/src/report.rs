@@ -17,6 +17,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), CliError> {
         Some(base) => vec![Table::of(&file, &base, files::along(&base))?],
         None => Table::of_each_scenario(&file)?,
     };
+    if args.json {
+        return output::to(Some(&args.output), pageout_report::json(&tables).as_bytes());
+    }
     write(&args.output, &file, &tables, None)
 }
 

@@ -46,7 +46,7 @@ mod text;
 mod verdict;
 
 pub use page::Page;
-pub use tables::Table;
+pub use tables::{Table, json};
 
 use pageout_record::compare::CompareError;
 use pageout_record::schema::InvalidRecord;

@@ -3,6 +3,7 @@
 use crate::ReportError;
 use pageout_record::compare::{Chosen, Comparison, compare, compare_chosen, compare_runs};
 use pageout_record::schema::{Ground, Labels, Record, RecordFile, RecordSet};
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -13,6 +14,13 @@ pub struct Table {
     pub title: String,
     /// What it says.
     pub comparison: Comparison,
+}
+
+/// Tables as indented JSON: a list of objects with `title` and `comparison`, for other programs. A
+/// figure that is no number, such as a change against 0, is null.
+pub fn json(tables: &[Table]) -> String {
+    let each = |of: &Table| json!({ "title": of.title, "comparison": of.comparison });
+    format!("{:#}\n", tables.iter().map(each).collect::<Value>())
 }
 
 /// What records must share to be in one row.

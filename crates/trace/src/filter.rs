@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::event::Page;
 
 /// The largest number accepted of sets, of ways, and for the window.
@@ -13,7 +15,7 @@ pub const MAX_FILTER: u32 = 1 << 10;
 /// on every reference that is not in the trace: both when all references go to it and when only
 /// those of the trace do. How far its misses on the trace may be from those on all references, and
 /// why, is told in `docs/trace-format.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct FilterShape {
     /// Sets, a power of two; a page's number modulo the sets says which is its own.
     pub sets: u32,

@@ -1,5 +1,7 @@
 //! What a trace says of itself: the header in front, the totals at the end.
 
+use serde::Serialize;
+
 use super::filter::FilterShape;
 
 /// The epoch length used where none is asked for, in references.
@@ -9,7 +11,7 @@ pub const DEFAULT_EPOCH_REFERENCES: u64 = 100_000;
 pub const MAX_EPOCH_REFERENCES: u64 = 1 << 40;
 
 /// What was traced, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Header {
     /// log2 of the page size in bytes, 12 to 16.
     pub page_shift: u8,
@@ -32,7 +34,8 @@ pub struct Header {
 }
 
 /// How the traced program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// An imported log does not say.
     Unknown,
@@ -45,7 +48,7 @@ pub enum Ending {
 }
 
 /// What a complete trace counts, written when it ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Totals {
     /// References of the program.
     pub references: u64,

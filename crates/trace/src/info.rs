@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::error::TraceError;
 use super::event::{Event, Kind, Mapping, Page};
 use super::filter::FilterShape;
@@ -17,7 +19,7 @@ use super::read::TraceReader;
 const KINDS: [&str; 5] = ["file", "anonymous", "heap", "stack", "unknown"];
 
 /// A trace's figures.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Info {
     /// The header.
     pub header: Header,
@@ -41,8 +43,16 @@ pub struct Info {
     pub unknown_accesses: u64,
 }
 
+/// What other programs are told.
+#[derive(Serialize)]
+struct Told<'i> {
+    sha256: &'i str,
+    #[serde(flatten)]
+    info: &'i Info,
+}
+
 /// Least, middle and greatest of one figure an epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Spread {
     /// The least.
     pub min: u64,
@@ -53,7 +63,7 @@ pub struct Spread {
 }
 
 /// The mappings of one kind over the whole trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct AreaInfo {
     /// `file`, `anonymous`, `heap`, `stack` or `unknown`.
     pub kind: &'static str,
@@ -66,7 +76,7 @@ pub struct AreaInfo {
 }
 
 /// How often mappings changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Changes {
     /// Ranges mapped.
     pub map: u64,
@@ -130,6 +140,15 @@ impl Info {
             files: reader.files() as u64,
             unknown_accesses: count.unknown_accesses,
         })
+    }
+
+    /// All of it as indented JSON, in the words of these fields, with the trace's checksum.
+    ///
+    /// # Panics
+    /// Never: texts and whole numbers can be written.
+    pub fn to_json(&self, sha256: &str) -> String {
+        let told = Told { sha256, info: self };
+        serde_json::to_string_pretty(&told).expect("texts and numbers can be written") + "\n"
     }
 
     /// The size of all pages used, in MiB.

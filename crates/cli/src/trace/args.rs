@@ -99,6 +99,9 @@ pub(crate) enum TraceCommand {
     Info {
         /// A sample's name or a file
         trace: Option<PathBuf>,
+        /// Print it as JSON
+        #[arg(long, requires = "trace")]
+        json: bool,
     },
 }
 

@@ -31,15 +31,18 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
         }
         TraceCommand::Export { trace, output } => export(trace, output),
         TraceCommand::Curve(args) => curve::curve(args),
-        TraceCommand::Info { trace } => {
-            let text = match trace {
-                Some(path) => {
-                    let source = source_of(Some(path))?;
-                    format!("{:<16}{}\n{}", "sha256", source.sha256(), info(&source, path)?)
-                }
-                None => samples()?,
+        TraceCommand::Info { trace, json } => {
+            let Some(path) = trace else {
+                output::print_text(&samples()?)?;
+                return Ok(ExitCode::SUCCESS);
             };
-            output::print_text(&text)?;
+            let source = source_of(Some(path))?;
+            let (sha256, info) = (source.sha256(), info(&source, path)?);
+            if *json {
+                output::print(info.to_json(&sha256).as_bytes())?;
+            } else {
+                output::print_text(&format!("{:<16}{sha256}\n{info}", "sha256"))?;
+            }
             Ok(ExitCode::SUCCESS)
         }
     }

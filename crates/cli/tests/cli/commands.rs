@@ -1,8 +1,8 @@
 //! Every command does its work and says so.
 
 use crate::common::{
-    QUICK_TRACE, SAMPLES, assert_refused, command, counted, entries, records, run, run_with_input,
-    sample_path, stderr, stdout,
+    QUICK_TRACE, SAMPLES, assert_refused, command, counted, entries, records, refused, run,
+    run_with_input, sample_path, stderr, stdout,
 };
 use std::io::Read;
 use std::process::Stdio;
@@ -234,6 +234,25 @@ fn trace_info_lists_the_samples_and_shows_each() {
         let command = shown.lines().next().and_then(|line| line.strip_prefix("command"));
         assert!(line.ends_with(command.expect("its command").trim()), "{line}");
     }
+}
+
+#[test]
+fn trace_info_tells_programs_the_same_as_people() {
+    let told = stdout("trace info cc1plus-list --json");
+    let info: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let shown = stdout("trace info cc1plus-list").replace(',', "");
+    let number = |path: &str| info.pointer(path).expect(path).as_u64().expect(path);
+    assert_in_order(
+        &shown,
+        &[
+            info.pointer("/header/command/0").and_then(|word| word.as_str()).expect("a word"),
+            &number("/totals/references").to_string(),
+            &number("/totals/distinct_pages").to_string(),
+            &number("/totals/accesses").to_string(),
+            &number("/used_pages/max").to_string(),
+        ],
+    );
+    refused("trace info --json", &["<TRACE>"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `report`, and `--html` of the commands that print a table.
 
 use crate::common::{read, refused, stdout};
+use serde_json::Value;
 use std::fs;
 use tempfile::tempdir;
 
@@ -20,6 +21,31 @@ fn a_page_is_made_of_record_files() {
     }
     assert_eq!(stdout(&words), "");
     assert!(fs::read_to_string(&path).expect("the page is there") == page, "the same bytes");
+}
+
+#[test]
+fn comparisons_are_written_as_json() {
+    let directory = tempdir().expect("a directory");
+    let path = directory.path().join("comparison.json");
+    let written = |words: &str| -> Value {
+        assert_eq!(stdout(&format!("report {KERNELS} {words} --output {}", path.display())), "");
+        let text = fs::read_to_string(&path).expect("the file is there");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let compared = written("--json --base kernel=no-batch");
+    let [table] = &compared.as_array().expect("a list")[..] else { panic!("one base, one table") };
+    let comparison = &table["comparison"];
+    assert_eq!(comparison["base"], "no-batch");
+    let others = comparison["others"].as_array().expect("a list");
+    let place = others.iter().position(|other| other == "stock").expect("Linux 7.3 as it is");
+    let rows = comparison["rows"].as_array().expect("a list");
+    let row = rows.iter().find(|row| row["others"][place]["verdict"] == "better").expect("a row");
+    let median = |summary: &Value| summary["median"].as_f64().expect("a number");
+    let (base, new) = (median(&row["base"]), median(&row["others"][place]["summary"]));
+    let percent = row["others"][place]["percent"].as_f64().expect("a number");
+    let fewer = if row["better"] == "lower" { base - new } else { new - base };
+    assert!((percent - fewer / base * 100.0).abs() < 1e-6, "{row}");
+    assert!(written("--json").as_array().expect("a list").len() > 1, "one for each scenario");
 }
 
 #[test]
