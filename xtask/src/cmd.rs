@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +10,19 @@ use anyhow::{Context, Result, bail};
 /// The workspace root.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace root")
+}
+
+/// The folder of built things.
+pub(crate) fn target() -> PathBuf {
+    let given = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    given.unwrap_or_else(|| root().join("target"))
+}
+
+/// Builds the program as the tests do, and says where it is: its package alone would be built with
+/// other features, and so anew.
+pub(crate) fn program_of_tests() -> Result<PathBuf> {
+    run(&mut cargo(&["test", "--workspace", "--no-run", "--quiet"]))?;
+    Ok(target().join("debug/pageout"))
 }
 
 /// A command that runs in the workspace root.

@@ -10,6 +10,7 @@ mod lab;
 mod licences;
 mod package;
 mod pages;
+mod python;
 mod setup;
 mod suite;
 mod tidy;

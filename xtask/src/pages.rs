@@ -38,15 +38,13 @@ pub(crate) fn charts() -> Result<()> {
 pub(crate) fn test() -> Result<Vec<String>> {
     let place = install()?;
     stored_is_made(&place)?;
-    // The same build as that of the tests: packages alone would be built with other features.
-    cmd::run(&mut cmd::cargo(&["test", "--workspace", "--no-run", "--quiet"]))?;
+    let program = cmd::program_of_tests()?;
     let pages = place.join("made");
     // What an earlier run left must not be tested.
     if pages.exists() {
         fs::remove_dir_all(&pages)?;
     }
     fs::create_dir_all(&pages)?;
-    let program = target().join("debug/pageout");
     for (name, words) in MADE_BY {
         let page = pages.join(format!("{name}.html"));
         let option = if words.starts_with("report ") { "--output" } else { "--html" };
@@ -85,16 +83,10 @@ fn traced(program: &Path, pages: &Path) -> Result<()> {
     cmd::output(pageout.arg("--html").arg(pages.join("trace.html"))).map(drop)
 }
 
-/// The folder of built things.
-fn target() -> PathBuf {
-    let given = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    given.unwrap_or_else(|| cmd::root().join("target"))
-}
-
 /// Installs node, a browser and the locked packages where they are missing.
 fn install() -> Result<PathBuf> {
     setup::pages()?;
-    let (from, place) = (cmd::root().join(SOURCES), target().join("pages"));
+    let (from, place) = (cmd::root().join(SOURCES), cmd::target().join("pages"));
     fs::create_dir_all(&place)?;
     let lock = fs::read(from.join("package-lock.json"))?;
     let installed = place.join("installed.json");

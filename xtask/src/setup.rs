@@ -29,6 +29,9 @@ const TEST_PROGRAMS: [(&str, &str); 4] = [
     ("patch", "patch"),
 ];
 
+/// The oldest Python that the package takes, for Python and for people.
+const PYTHON: (&str, &str) = ("(3, 11)", "3.11");
+
 /// Programs that look at pages in a browser, and their Debian packages.
 const PAGE_PROGRAMS: [(&str, &str); 3] =
     [("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
@@ -64,7 +67,23 @@ pub(crate) fn all() -> Result<()> {
     targets()?;
     miri()?;
     packages(&without_program(&TEST_PROGRAMS))?;
+    python()?;
     pages()
+}
+
+/// Installs Python with what makes environments, and checks that it is new enough.
+pub(crate) fn python() -> Result<()> {
+    let has = |program: &str| {
+        cmd::output(cmd::program("python3").args(["-c", program])).map(|said| said.trim() == "True")
+    };
+    if !has("import ensurepip, venv; print(True)").is_ok_and(|has| has) {
+        packages(&["python3", "python3-venv"])?;
+    }
+    let (least, said) = PYTHON;
+    if !has(&format!("import sys; print(sys.version_info >= {least})"))? {
+        bail!("python3 is too old: {said} or newer is needed");
+    }
+    Ok(())
 }
 
 /// Installs what looking at pages needs.

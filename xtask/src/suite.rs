@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use crate::{api, asm, cmd, licences, package, pages, setup, tidy};
+use crate::{api, asm, cmd, licences, package, pages, python, setup, tidy};
 
 /// One step of the run. Cheap checks come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -27,6 +27,8 @@ pub(crate) enum Step {
     Test,
     /// Look at a page of each kind in a browser.
     Pages,
+    /// Lint and test the Python package, with its notebooks.
+    Python,
     /// Package what embedders link, and build another crate of it for bare metal.
     Package,
     /// Compare what embedders see of the crates with what they are listed to see.
@@ -55,6 +57,7 @@ impl Step {
                 is_closing_line,
             ),
             Step::Pages => pages::test(),
+            Step::Python => python::test(),
             Step::Package => package::run().map(|()| Vec::new()),
             Step::Api => api::run(false).map(|()| Vec::new()),
             Step::Asm => asm::run().map(|()| Vec::new()),

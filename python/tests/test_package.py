@@ -1,0 +1,33 @@
+"""What the wheel says of itself."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from packaging.licenses import canonicalize_license_expression
+
+PYTHON = Path(__file__).parents[1]
+ROOT = PYTHON.parent
+
+#: What the program carries beside crates: the library that draws charts, and patches of Linux.
+CARRIED = {"BSD-3-Clause", "ISC", "GPL-2.0-only"}
+
+
+def test_the_licence_covers_what_is_in_the_wheel() -> None:
+    project = tomllib.loads((PYTHON / "pyproject.toml").read_text())["project"]
+    expression = canonicalize_license_expression(project["license"])
+    assert expression.startswith("(MIT OR Apache-2.0) AND "), "the package's own comes first"
+    named = set(re.split(r" AND ", expression.partition(" AND ")[2]))
+    crates = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"]
+    assert named == {*crates, *CARRIED}
+
+
+def test_licences_are_in_the_wheel() -> None:
+    project = tomllib.loads((PYTHON / "pyproject.toml").read_text())["project"]
+    files = [path for glob in project["license-files"] for path in PYTHON.glob(glob)]
+    assert {path.name for path in files} == {
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "charts.LICENCES.txt",
+    }
+    assert all(path.read_text() for path in files)
