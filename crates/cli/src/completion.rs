@@ -1,10 +1,7 @@
 //! What shells are offered: scenarios, their fields, and the fields' values. Commands and options
 //! are known from their declarations.
 
-use crate::args::Args;
-use crate::error::CliError;
-use crate::output;
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
@@ -15,22 +12,23 @@ use std::ffi::OsStr;
 /// The environment variable by which a shell asks; its value names the shell.
 const ASKED: &str = "COMPLETE";
 
-/// Whether this process was started by a shell that asks what may come next, and was told.
-pub(crate) fn answered() -> Result<bool, clap::Error> {
-    CompleteEnv::with_factory(Args::command)
+/// Whether this process was started by a shell that asks what may come next in a command, and was
+/// told.
+pub(crate) fn answered(of: fn() -> Command) -> Result<bool, clap::Error> {
+    CompleteEnv::with_factory(of)
         .var(ASKED)
         .try_complete(std::env::args_os(), std::env::current_dir().ok().as_deref())
 }
 
-/// `completions`: what makes a shell ask.
-pub(crate) fn print(shell: Shell) -> Result<(), CliError> {
+/// What makes a shell ask, in its own language.
+pub(crate) fn script(shell: Shell) -> Vec<u8> {
     let shell = shell.to_string();
     let shells = Shells::builtins();
     let known = shells.completer(&shell).expect("the library knows every shell of its own");
     let name = env!("CARGO_PKG_NAME");
     let mut script = Vec::new();
     known.write_registration(ASKED, name, name, name, &mut script).expect("memory takes all");
-    output::print(&script)
+    script
 }
 
 /// Scenarios of a name that begins so.

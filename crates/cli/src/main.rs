@@ -33,14 +33,14 @@ mod thpscale;
 mod trace;
 
 use args::{AloneArgs, Args, Command, CompareArgs};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use error::CliError;
 use options::{Common, Rows, Shown};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match completion::answered() {
+    match completion::answered(Args::command) {
         Ok(true) => return ExitCode::SUCCESS,
         Ok(false) => {}
         Err(told) => {
@@ -104,7 +104,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Check(args)) => return check::check(&args),
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Lab(args)) => return lab::lab(&args),
-        Some(Command::Completions { shell }) => completion::print(shell)?,
+        Some(Command::Completions { shell }) => output::print(&completion::script(shell))?,
     }
     Ok(ExitCode::SUCCESS)
 }
