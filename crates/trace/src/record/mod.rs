@@ -23,9 +23,9 @@ pub use options::{RecordError, RecordOptions, Recorder, Summary};
 ///
 /// The program keeps its standard streams. Only the process started is traced, not its children.
 /// Under Valgrind it is traced also after it replaced itself with another program. If it fails, the
-/// trace is complete all the same: [`Totals::ending`](crate::Totals::ending) says how it ended. If the recording process
-/// or thread ends before it, the program is killed. `progress` is called now and then with the
-/// references so far.
+/// trace is complete all the same: [`Totals::ending`](crate::Totals::ending) says how it ended. If
+/// the recording process or thread ends before it, the program is killed. `progress` is called now
+/// and then with the references so far.
 ///
 /// # Errors
 ///
