@@ -126,9 +126,8 @@ pub(crate) fn page_fault(
     access: Access,
 ) -> Result<(), Fault> {
     match engine.handle_fault(mm, addr, access) {
-        Fault::Done(_) => Ok(()),
-        // Where reads take time a task queues itself, asks this, and sleeps.
-        Fault::Pending(folio) if engine.maps().read_is_pending(folio) => Ok(()),
+        // Where reads take time, a task queues itself and sleeps while `Maps::read_is_pending`.
+        Fault::Done(_) | Fault::Pending(_) => Ok(()),
         fault => Err(fault),
     }
 }

@@ -231,7 +231,7 @@ fn trace_info_lists_the_samples_and_shows_each() {
         let shown = stdout(&format!("trace info {name}"));
         assert_eq!(shown, stdout(&format!("trace info {}", sample_path(name))));
         let line = list.lines().find(|line| line.starts_with(name)).expect("its line");
-        let command = shown.lines().next().and_then(|line| line.strip_prefix("command"));
+        let command = shown.lines().find_map(|line| line.strip_prefix("command"));
         assert!(line.ends_with(command.expect("its command").trim()), "{line}");
     }
 }
