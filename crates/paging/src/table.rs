@@ -61,7 +61,8 @@ pub trait Table: Copy {
     fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte>;
     /// Replaces entry `i` in one atomic operation; what it was.
     fn swap(self, i: usize, new: Pte) -> Pte;
-    /// Stores entry `i`: only where hardware cannot write, that is over an invalid entry.
+    /// Stores entry `i`: only where hardware cannot write, that is over an invalid entry, or where
+    /// nobody asks what it wrote, that is to take out an entry that leads to a table.
     fn set(self, i: usize, pte: Pte);
     /// Hints that the line of entry `i` will be written.
     fn prefetch_write(self, i: usize);

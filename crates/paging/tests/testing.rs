@@ -134,6 +134,18 @@ impl<'e, E: Env> Space<'e, E> {
         flush_range(self.env, self.asid, addr, 1, Level::Pte);
     }
 
+    /// Takes the tables out from the top, as where an address space ends.
+    fn exit(&self) {
+        let mut at = self.root;
+        for level in [Level::Pgd, Level::Pud, Level::Pmd] {
+            let (table, i) = (self.env.table(at), E::Format::index(level, START));
+            at = E::Format::pfn(table.load(i));
+            table.set(i, Pte::NONE);
+            self.env.mmu().invalidate(Invalidate::AddressSpace(self.asid));
+            self.env.mmu().barrier(Barrier::Complete);
+        }
+    }
+
     fn age(&self, nr: usize) -> bool {
         let (env, asid) = (self.env, self.asid);
         let (family, flush) = (Family::Line, FlushPolicy::ARM64);
@@ -215,6 +227,7 @@ fn live<'m, 't, F: Format>(
     for k in 0..nr {
         space.unmap(k);
     }
+    space.exit();
 }
 
 /// Whatever hardware uses, at each of many moments and at random.

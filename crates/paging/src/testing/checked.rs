@@ -112,6 +112,14 @@ impl<E: Env, const HELD: usize> CheckedTable<'_, E, HELD> {
         self.machine.tlbs().offer(root, addr, level, pte);
     }
 
+    /// Whether a change takes a table out: what hardware set in the entry that led to it is of no
+    /// more use.
+    fn takes_out_table(self, old: Pte, new: Pte) -> bool {
+        let place = self.machine.place(self.frame);
+        let may_lead = place.is_none_or(|(.., level)| level != Level::Pte);
+        may_lead && E::Format::is_table(old) && !E::Format::is_valid(new)
+    }
+
     /// A valid entry became another without a moment in which it was none: hardware may have read
     /// either.
     fn check_in_place(self, i: usize, level: Level, old: Pte, new: Pte) {
@@ -161,7 +169,7 @@ impl<E: Env, const HELD: usize> Table for CheckedTable<'_, E, HELD> {
         self.change(i, |table| {
             let old = table.load(i);
             assert!(
-                !E::Format::is_valid(old),
+                !E::Format::is_valid(old) || self.takes_out_table(old, pte),
                 "one atomic operation: {pte:?} is stored over entry {i} of the table in {:?}, \
                  which is valid ({old:?}): what hardware set in it since it was read is lost",
                 self.frame
