@@ -237,7 +237,10 @@ fn absurd_headers_are_refused_without_allocating() {
         (vec![12, 100, 3, 1, 1, 0, 0, 0, 0], filter(3, 1, 1)),
         (vec![12, 100, 1, 0, 1, 0, 0, 0, 0], filter(1, 0, 1)),
         ([&[12, 100, 1, 1][..], &huge, &[0, 0, 0, 0]].concat(), filter(1, 1, u32::MAX)),
-        (vec![12, 100, 1, 1, 1, 2], Fault::Code { what: "mappings flag", found: 2, most: 1 }),
+        (
+            vec![12, 100, 1, 1, 1, 4],
+            Fault::Code { what: "flags of what was recorded", found: 4, most: 3 },
+        ),
         ([&[12, 100, 1, 1, 1, 0][..], &huge].concat(), Fault::LongString(u64::MAX)),
         ([&[12, 100, 1, 1, 1, 0, 0, 0][..], &huge].concat(), Fault::Arguments(u64::MAX)),
     ];
