@@ -24,7 +24,7 @@ use std::io::BufRead;
 
 use super::error::{ImportError, MAX_ACCESSES, MAX_PAGES, MAX_REGIONS, Refusal};
 use super::sink::Sink;
-use super::text::{bad_line, next};
+use super::text::{bad_line, next, words};
 use crate::PAGE_SHIFT;
 use crate::header::Totals;
 use crate::lines::Lines;
@@ -176,22 +176,21 @@ impl Record {
 
 /// What a line says; `None` if it is of neither form.
 fn parse(line: &[u8]) -> Option<Vec<Said>> {
-    let line = line.trim_ascii();
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    if let Some(at) = words.clone().position(|word| word == b"damon:damon_aggregated:") {
+    let mut rest = words(line);
+    if let Some(at) = rest.clone().position(|word| word == b"damon:damon_aggregated:") {
         let of = |word: Option<&[u8]>, name: &str| decimal(word?.strip_prefix(name.as_bytes())?);
-        let mut words = words.skip(at + 1);
-        let target = of(words.next(), "target_id=")?;
-        let regions = of(words.next(), "nr_regions=")?;
-        let (start, end) = range(words.next()?.strip_suffix(b":")?, decimal)?;
-        let accesses = decimal(words.next()?)?;
+        let mut rest = rest.skip(at + 1);
+        let target = of(rest.next(), "target_id=")?;
+        let regions = of(rest.next(), "nr_regions=")?;
+        let (start, end) = range(rest.next()?.strip_suffix(b":")?, decimal)?;
+        let accesses = decimal(rest.next()?)?;
         let region = Said::Region { start, end, accesses };
         return Some(vec![Said::Target(target), Said::Regions(regions), region]);
     }
-    let Some(first) = words.next() else { return Some(Vec::new()) };
+    let Some(first) = rest.next() else { return Some(Vec::new()) };
     match first {
-        b"target_id:" => Some(vec![Said::Target(decimal(words.next()?)?)]),
-        b"nr_regions:" => Some(vec![Said::Regions(decimal(words.next()?)?)]),
+        b"target_id:" => Some(vec![Said::Target(decimal(rest.next()?)?)]),
+        b"nr_regions:" => Some(vec![Said::Regions(decimal(rest.next()?)?)]),
         b"#"
         | b"base_time_absolute:"
         | b"monitoring_start:"
@@ -200,8 +199,7 @@ fn parse(line: &[u8]) -> Option<Vec<Said>> {
         _ => {
             let (start, end) = range(first, hexadecimal)?;
             let close = line.iter().position(|byte| *byte == b')')?;
-            let mut counts = line[close + 1..].split(u8::is_ascii_whitespace);
-            let accesses = decimal(counts.find(|word| !word.is_empty())?)?;
+            let accesses = decimal(words(&line[close + 1..]).next()?)?;
             Some(vec![Said::Region { start, end, accesses }])
         }
     }

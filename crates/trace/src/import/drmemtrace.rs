@@ -12,7 +12,7 @@
 //! column goes on in a line of bytes alone (`clients/drcachesim/tools/view.cpp`, and the example in
 //! `clients/drcachesim/docs`).
 
-use super::text::Line;
+use super::text::{Line, words};
 use crate::reference::{Reference, decimal, hexadecimal};
 
 pub(super) fn line(line: &[u8]) -> Option<Line> {
@@ -44,10 +44,6 @@ pub(super) fn line(line: &[u8]) -> Option<Line> {
     let address = hexadecimal(words.next()?.strip_prefix(b"0x")?)?;
     let reference = Some(Reference::new(address, size, store, fetch)?);
     Some(Line::Access { process, reference })
-}
-
-fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
-    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 /// What stands before and after the records.

@@ -10,14 +10,14 @@
 //! `PID/TID`. The order of fields is perf's, whatever that of `-F` is
 //! (`tools/perf/builtin-script.c`, `process_event`; seen with perf 6.1 of Debian 12).
 
-use super::text::Line;
+use super::text::{Line, words};
 use crate::reference::{Reference, decimal, hexadecimal};
 
 /// Addresses from here on are the kernel's.
 const KERNEL: u64 = 1 << 63;
 
 pub(super) fn line(line: &[u8]) -> Option<Line> {
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mut words = words(line);
     let Some(first) = words.next() else { return Some(Line::Nothing) };
     // perf's own remarks.
     if first.starts_with(b"#") {

@@ -48,6 +48,11 @@ pub(super) fn lines(
     sink.finish()
 }
 
+/// What stands between white space.
+pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
 /// The next line and its number.
 pub(super) fn next<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<(u64, &[u8])>, ImportError> {
     let at = lines.number();

@@ -11,18 +11,15 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use command_fds::{CommandFdExt, FdMapping};
 use pageout_experiment::bound::bound;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use shared_child::SharedChild;
 use tempfile::TempDir;
 
+use super::child::{self, LOG_FD};
 use super::options::{RecordError, Recorder};
 
-/// The descriptor Valgrind logs to: far from those that a program gets first.
-pub(super) const LOG_FD: i32 = 200;
 /// Valgrind's options but for where it logs to. `--trace-children` is about replacing too.
 const OPTIONS: [&str; 9] = [
     "--tool=lackey",
@@ -52,8 +49,7 @@ impl Launch {
     /// [`RecordError::Temporary`].
     pub(super) fn prepare(valgrind: &Path) -> Result<Self, RecordError> {
         let (version, tool) = ask(valgrind)?;
-        let directory = tempfile::Builder::new().prefix("pageout-").tempdir();
-        let launch = Self { version, directory: directory.map_err(RecordError::Temporary)? };
+        let launch = Self { version, directory: child::directory()? };
         launch.write(&tool).map_err(RecordError::Temporary)?;
         Ok(launch)
     }
@@ -81,15 +77,11 @@ impl Launch {
     ///
     /// [`RecordError::Run`].
     pub(super) fn start(&self, command: &[OsString]) -> Result<SharedChild, RecordError> {
-        // The launcher is there: what may be missing is setpriv.
-        let fail = |source| RecordError::Run { program: "setpriv".into(), source };
         let log = File::options().write(true).read(true).open(self.path("log"));
-        let parent_fd = log.map_err(RecordError::Log)?.into();
+        let log = log.map_err(RecordError::Log)?;
         let mut launcher = bound("KILL", self.path("launcher"));
         launcher.args(OPTIONS).arg(format!("--log-fd={LOG_FD}")).args(command);
-        let mapping = FdMapping { parent_fd, child_fd: LOG_FD };
-        launcher.fd_mappings(vec![mapping]).map_err(|error| fail(io::Error::other(error)))?;
-        SharedChild::spawn(&mut launcher).map_err(fail)
+        child::start(launcher, log.into())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -107,17 +99,11 @@ impl Launch {
 /// Valgrind's version and the program that is its tool lackey, which it tells when it is asked to
 /// tell what it does.
 fn ask(valgrind: &Path) -> Result<(String, PathBuf), RecordError> {
-    let run = Command::new(valgrind).args(["-d", "--tool=lackey", "--version"]).output();
-    let valgrind = || valgrind.to_owned();
-    let output = run.map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => {
-            RecordError::NoRecorder { recorder: Recorder::Valgrind, program: valgrind() }
-        }
-        _ => RecordError::Run { program: valgrind(), source },
-    })?;
+    let question = ["-d", "--tool=lackey", "--version"];
+    let output = child::ask(Recorder::Valgrind, valgrind, &question)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let tool = said.lines().find_map(|line| Some(line.split_once(":launcher launching ")?.1));
-    let tool = tool.ok_or_else(|| RecordError::NoTool { valgrind: valgrind() })?;
+    let tool = tool.ok_or_else(|| RecordError::NoTool { valgrind: valgrind.to_owned() })?;
     Ok((String::from_utf8_lossy(&output.stdout).trim().to_owned(), tool.into()))
 }
 

@@ -1,5 +1,6 @@
 //! Records a program's trace by running it under a tool that tells every access.
 
+mod child;
 mod launch;
 mod options;
 mod qemu;

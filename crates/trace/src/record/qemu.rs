@@ -8,15 +8,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use command_fds::{CommandFdExt, FdMapping};
 use pageout_experiment::bound::bound;
 use shared_child::SharedChild;
 use tempfile::TempDir;
 
-use super::launch::LOG_FD;
+use super::child::{self, LOG_FD};
 use super::options::{RecordError, RecordOptions, Recorder};
 use super::recording::Recording;
-use super::valgrind::beside;
 use crate::PROGRESS_REFERENCES;
 use crate::epochs::Epochs;
 use crate::error::WriteError;
@@ -50,24 +48,15 @@ impl Qemu {
         if env::consts::ARCH != "x86_64" {
             return Err(RecordError::Architecture { found: env::consts::ARCH });
         }
-        let run = Command::new(program).arg("--version").output();
-        let output = run.map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => {
-                RecordError::NoRecorder { recorder: Recorder::Qemu, program: program.to_owned() }
-            }
-            _ => RecordError::Run { program: program.to_owned(), source },
-        })?;
+        let output = child::ask(Recorder::Qemu, program, &["--version"])?;
         let said = String::from_utf8_lossy(&output.stdout);
         let version = said.split_whitespace().nth(2).unwrap_or("of unknown version").to_owned();
-        let directory = tempfile::Builder::new().prefix("pageout-").tempdir();
-        let directory = directory.map_err(RecordError::Temporary)?;
+        let directory = child::directory()?;
         compile(directory.path())?;
         Ok(Self { program: program.to_owned(), version, directory })
     }
 
     fn start(&self, command: &[OsString], told: PipeWriter) -> Result<SharedChild, RecordError> {
-        // QEMU was there when it was asked for its version: what may be missing is setpriv.
-        let fail = |source| RecordError::Run { program: "setpriv".into(), source };
         let mut plugin = OsString::from("file=");
         // A comma in a value is doubled.
         let path = self.directory.path().join("record.so");
@@ -78,9 +67,7 @@ impl Qemu {
         qemu.args(["-cpu", "max", "-plugin"]).arg(plugin);
         let (first, rest) = command.split_first().expect("there is a command");
         qemu.arg("-0").arg(first).arg(found(first)).args(rest);
-        let mapping = FdMapping { parent_fd: told.into(), child_fd: LOG_FD };
-        qemu.fd_mappings(vec![mapping]).map_err(|error| fail(io::Error::other(error)))?;
-        SharedChild::spawn(&mut qemu).map_err(fail)
+        child::start(qemu, told.into())
     }
 }
 
@@ -128,7 +115,7 @@ pub(super) fn record(
     let mut recording = Recording::new(child.id(), epochs);
     // Where nobody reads any more, nobody needs the end.
     let end = move || drop(end.write_all(&END.to_ne_bytes()));
-    let status = beside(&child, end, || read(&mut recording, told, progress))?;
+    let status = child::beside(&child, end, || read(&mut recording, told, progress))?;
     Ok((recording, status))
 }
 

@@ -6,8 +6,7 @@ use std::process::ExitStatus;
 use std::thread;
 use std::time::Duration;
 
-use shared_child::SharedChild;
-
+use super::child::beside;
 use super::launch::Launch;
 use super::options::{RecordError, RecordOptions};
 use super::recording::Recording;
@@ -40,28 +39,6 @@ pub(super) fn record(
     let mut recording = Recording::new(child.id(), epochs);
     let status = beside(&child, || end(log_end), || read(&mut recording, log, progress))?;
     Ok((recording, status))
-}
-
-/// Reads what is told of a child while it runs, and has `end` end that when the child has ended.
-pub(super) fn beside(
-    child: &SharedChild,
-    end: impl FnOnce() + Send,
-    read: impl FnOnce() -> Result<(), RecordError>,
-) -> Result<ExitStatus, RecordError> {
-    thread::scope(|scope| {
-        let waiter = scope.spawn(|| {
-            let status = child.wait();
-            end();
-            status
-        });
-        let read = read();
-        if read.is_err() {
-            // The waiter gives its result though the program is gone already.
-            let _ = child.kill();
-        }
-        let waited = waiter.join().unwrap_or_else(|_| Err(io::Error::other("waiting failed")));
-        read.and_then(|()| waited.map_err(RecordError::Log))
-    })
 }
 
 /// Lets the pipe fill between reads. Valgrind writes line by line, and a write that wakes a

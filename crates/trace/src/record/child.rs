@@ -1,0 +1,68 @@
+//! What recorders have in common: they are asked who they are, and run beside who reads what they
+//! tell.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Output};
+use std::thread;
+
+use command_fds::{CommandFdExt, FdMapping};
+use shared_child::SharedChild;
+use tempfile::TempDir;
+
+use super::options::{RecordError, Recorder};
+
+/// The descriptor that a recorder tells by: far from those that a program gets first.
+pub(super) const LOG_FD: i32 = 200;
+
+/// A directory for what a recorder is started with.
+pub(super) fn directory() -> Result<TempDir, RecordError> {
+    tempfile::Builder::new().prefix("pageout-").tempdir().map_err(RecordError::Temporary)
+}
+
+/// What a recorder's program answers.
+pub(super) fn ask(
+    recorder: Recorder,
+    program: &Path,
+    arguments: &[&str],
+) -> Result<Output, RecordError> {
+    let run = Command::new(program).args(arguments).output();
+    let program = || program.to_owned();
+    run.map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => RecordError::NoRecorder { recorder, program: program() },
+        _ => RecordError::Run { program: program(), source },
+    })
+}
+
+/// Starts a recorder by a command that [`bound`](pageout_experiment::bound::bound) made, with `told`
+/// as [`LOG_FD`].
+pub(super) fn start(mut command: Command, told: OwnedFd) -> Result<SharedChild, RecordError> {
+    // The recorder was there when it was asked who it is: what may be missing is setpriv.
+    let fail = |source| RecordError::Run { program: "setpriv".into(), source };
+    let mapping = FdMapping { parent_fd: told, child_fd: LOG_FD };
+    command.fd_mappings(vec![mapping]).map_err(|error| fail(io::Error::other(error)))?;
+    SharedChild::spawn(&mut command).map_err(fail)
+}
+
+/// Reads what is told of a child while it runs, and has `end` end that when the child has ended.
+pub(super) fn beside(
+    child: &SharedChild,
+    end: impl FnOnce() + Send,
+    read: impl FnOnce() -> Result<(), RecordError>,
+) -> Result<ExitStatus, RecordError> {
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let status = child.wait();
+            end();
+            status
+        });
+        let read = read();
+        if read.is_err() {
+            // The waiter gives its result though the program is gone already.
+            let _ = child.kill();
+        }
+        let waited = waiter.join().unwrap_or_else(|_| Err(io::Error::other("waiting failed")));
+        read.and_then(|()| waited.map_err(RecordError::Log))
+    })
+}
