@@ -15,6 +15,7 @@ pub mod buddy;
 mod content;
 mod env;
 mod erased;
+mod first_run;
 pub mod fork_heavy;
 mod ground;
 mod interval;

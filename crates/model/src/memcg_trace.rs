@@ -3,7 +3,7 @@
 //! leads to.
 
 use crate::software::KernelOp;
-use crate::{Kernel, Model, One, Swap, activity, interval};
+use crate::{Kernel, Model, One, Swap, activity, first_run, interval};
 use pageout_experiment::declare::{Checked, Declared, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::formats::{Arch, with_format};
@@ -394,7 +394,7 @@ fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
     }
     metrics.extend(nominal[0].counted());
     metrics.extend(nominal[0].history.clone());
-    metrics.extend(activity::metrics(&nominal[0].report));
+    metrics.extend(first_run::metrics(&nominal[0].report));
     metrics
 }
 

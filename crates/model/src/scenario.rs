@@ -1,6 +1,6 @@
 //! Scenarios of this ground alone: what each has to say, and records of them.
 
-use super::{Model, One, activity};
+use super::{Model, One, first_run};
 use pageout_experiment::declare::{Checked, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
@@ -117,7 +117,7 @@ pub trait Scenario: Sync {
         let of_each = each.iter().zip(outcomes.chunks(runs.len()));
         let metrics = |one: &Self, nominal: &[Self::Outcome], drawn: &[Self::Outcome]| {
             let mut metrics = one.metrics(nominal, drawn);
-            metrics.extend(activity::metrics(Self::report(&nominal[0])));
+            metrics.extend(first_run::metrics(Self::report(&nominal[0])));
             metrics
         };
         let record = |((one, variant), outcomes): (&(&Self, Variant), &[Self::Outcome])| {
