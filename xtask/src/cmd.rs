@@ -14,8 +14,8 @@ pub(crate) fn root() -> &'static Path {
 
 /// The folder of built things.
 pub(crate) fn target() -> PathBuf {
-    let given = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    given.unwrap_or_else(|| root().join("target"))
+    let given = std::env::var_os("CARGO_TARGET_DIR");
+    root().join(given.map_or_else(|| "target".into(), PathBuf::from))
 }
 
 /// Builds the program as the tests do, and says where it is: its package alone would be built with

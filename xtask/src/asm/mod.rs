@@ -152,9 +152,8 @@ fn read(build: &Build, level: &str) -> Result<Listing> {
 
 /// Compiles the probe crate and returns the path of its listing.
 fn compile(build: &Build, level: &str) -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
     let name = format!("{}-{level}", build.name.replace(' ', "-"));
-    let folder = cmd::root().join(target).join("asm").join(name);
+    let folder = cmd::target().join("asm").join(name);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join("probe.s");
     let mut command = cmd::cargo(&["rustc", "--package", "pageout-asm-probe", "--lib"]);
