@@ -42,10 +42,9 @@ pub(crate) fn scenarios(current: &OsStr) -> Vec<CompletionCandidate> {
 pub(crate) fn fields(current: &OsStr) -> Vec<CompletionCandidate> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let Some(at) = words.iter().position(|word| Scenario::named(word).is_some()) else {
-        return Vec::new();
-    };
-    let scenario = Scenario::named(&words[at]).expect("it was found by its name");
+    let mut named = words.iter().enumerate();
+    let found = named.find_map(|(at, word)| Some((at, Scenario::named(word)?)));
+    let Some((at, scenario)) = found else { return Vec::new() };
     let known: Vec<FieldHelp> = scenario.forms().iter().flat_map(|form| form.given()).collect();
     let begun = current.to_string_lossy();
     let of = |name: &str| known.iter().filter(|field| field.name == name).collect::<Vec<_>>();
@@ -78,10 +77,11 @@ fn values(fields: &[&FieldHelp], list: &str, before: &str) -> Vec<CompletionCand
     let (given, begun) = list.split_at(start);
     let mut offered: Vec<&str> = Vec::new();
     for field in fields {
+        // Of many values, those are offered that it has where nothing is given.
+        let defaults = Some(field.default.split(',')).filter(|_| field.names.is_empty());
         let names = field.names.iter().map(String::as_str);
-        let few = if field.names.is_empty() { field.default.split(',') } else { "".split(',') };
-        for value in names.chain(few.filter(|value| !value.is_empty())) {
-            let used = given.split(',').any(|one| one == value);
+        for value in names.chain(defaults.into_iter().flatten()) {
+            let used = value.is_empty() || given.split(',').any(|one| one == value);
             if value.starts_with(begun) && !used && !offered.contains(&value) {
                 offered.push(value);
             }
