@@ -7,14 +7,14 @@ use pageout_experiment::formats::Arch;
 use pageout_experiment::variant::Lru;
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
-use pageout_reclaim::mglru::{BloomFilter, LruGenCaps};
+use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Aging, CpuCtx, Folio, FolioFlags, FolioId, Limits, Lock, MapAs, Mapping, MappingKind, Maps,
-    Memcg, Memory, Mm, MmId, NewFolio, NewVma, Refs, ShadowEntry, Sizes, Slot, Tuning, VmFlags,
-    Vma,
+    Aging, CpuCtx, FolioFlags, FolioId, Limits, Lock, MapAs, MappingKind, Maps, Memory, MmId,
+    NewFolio, NewVma, Refs, Tuning, VmFlags,
 };
 use std::iter::repeat_with;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicU64;
 
 /// Where the file is mapped: aligned to any folio, so that whole blocks are contiguous.
 pub const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
@@ -24,16 +24,8 @@ pub const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
 pub struct Arena {
     tables: Vec<AtomicU64>,
     locks: Vec<Lock>,
-    frames: Vec<AtomicU32>,
-    folios: Vec<Folio>,
-    vmas: Vec<Vma>,
-    mms: Vec<Mm>,
-    mappings: Vec<Mapping>,
-    pages: Vec<AtomicU8>,
-    memcgs: Vec<Memcg>,
-    shadows: Vec<ShadowEntry>,
-    slots: Vec<Slot>,
-    filters: Vec<BloomFilter>,
+    engine: Box<[MaybeUninit<u8>]>,
+    limits: Limits,
     supply: HostFrames,
 }
 
@@ -51,22 +43,13 @@ pub struct Ground<'a, F> {
 impl Arena {
     /// Room for `limits` and `tables` page tables of format `F`.
     pub fn new<F: Format>(limits: &Limits, tables: usize) -> Self {
-        let sizes = Sizes::for_limits(limits);
         // One page more, so that the tables can begin at a page boundary.
         let words = (tables + 1) * F::PTES;
         Self {
             tables: repeat_with(AtomicU64::default).take(words).collect(),
-            locks: filled(tables),
-            frames: filled(sizes.frames),
-            folios: filled(sizes.folios),
-            vmas: filled(sizes.vmas),
-            mms: filled(sizes.mms),
-            mappings: filled(sizes.mappings),
-            pages: filled(sizes.pages),
-            memcgs: filled(sizes.memcgs),
-            shadows: filled(sizes.shadows),
-            slots: filled(sizes.slots),
-            filters: filled(sizes.filters),
+            locks: repeat_with(Lock::default).take(tables).collect(),
+            engine: Box::new_uninit_slice(Memory::bytes_for(limits)),
+            limits: *limits,
             supply: HostFrames::default(),
         }
     }
@@ -76,28 +59,13 @@ impl Arena {
         let skip = self.tables.as_ptr().align_offset(F::PTES * size_of::<AtomicU64>());
         let tables = self.locks.len();
         self.tables.iter_mut().for_each(|entry| *entry.get_mut() = 0);
-        self.supply = HostFrames::new(self.frames.len(), tables);
+        self.supply = HostFrames::new(self.limits.frames, tables);
         let memory = &self.tables[skip..skip + tables * F::PTES];
-        let engine = Memory {
-            frames: &mut self.frames,
-            folios: &mut self.folios,
-            vmas: &mut self.vmas,
-            mms: &mut self.mms,
-            mappings: &mut self.mappings,
-            pages: &mut self.pages,
-            memcgs: &mut self.memcgs,
-            shadows: &mut self.shadows,
-            slots: &mut self.slots,
-            filters: &mut self.filters,
-        };
+        let engine = Memory::carve(&mut self.engine, &self.limits).expect("room for the limits");
         let maps = Maps::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
         let supply = &self.supply;
         Ground { env: HostEnv::new(memory, &self.locks, supply), maps, supply }
     }
-}
-
-fn filled<T: Default>(len: usize) -> Vec<T> {
-    repeat_with(T::default).take(len).collect()
 }
 
 impl<F: Arch> Ground<'_, F> {
