@@ -75,6 +75,7 @@ mod shrink;
 mod space;
 mod stat_text;
 pub mod swap;
+mod testing;
 mod text;
 mod tuning;
 mod unmap;

@@ -88,7 +88,8 @@ pub trait Backing {
     fn write(&self, io: Io) -> Submitted;
 }
 
-/// All that reclaim and faults stand on.
+/// All that reclaim and faults stand on. For tests,
+/// [`Checked`](pageout_paging::testing::Checked) of one is one.
 pub trait World: Env + Frames + Backing {
     /// Whether the calling task is to give up what can be given up (EINTR).
     fn signal_pending(&self) -> bool {

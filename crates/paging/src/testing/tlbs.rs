@@ -92,6 +92,10 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
     }
 
     /// The address space under `root` ends. TLBs may go on holding its translations.
+    ///
+    /// Call it after the last change of its entries, since only those of an address space that runs
+    /// are checked: with `pageout-reclaim`, after `exit_mm`. Call it before the frame of the root
+    /// is used for something else, since checks walk down from it.
     pub fn end(&self, root: Pfn) {
         for place in &self.spaces {
             if place.get().is_some_and(|space| space.root == root) {

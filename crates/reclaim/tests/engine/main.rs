@@ -6,6 +6,7 @@ mod advise;
 mod agreement;
 mod batches;
 mod busy;
+mod checked;
 mod compaction;
 mod cow;
 mod cpu;
