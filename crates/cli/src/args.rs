@@ -20,6 +20,14 @@ Shells that are told so run `pageout` to complete a word:
   zsh    echo 'source <(pageout completions zsh)' >> ~/.zshrc
   fish   pageout completions fish > ~/.config/fish/completions/pageout.fish";
 
+const MAN: &str = "\
+Pages that are there are replaced. `man` looks below ~/.local/share/man where ~/.local/bin is in
+PATH.
+
+Examples:
+  mkdir -p ~/.local/share/man/man1 && pageout man ~/.local/share/man/man1
+  man pageout-trace-record";
+
 const MAIN_HELP: &str = "\
 Examples:
   pageout                                   what batching saves, on a screen, in 15 seconds
@@ -169,6 +177,13 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one for each command, and print where they are
+    #[command(after_help = MAN)]
+    Man {
+        /// The directory to write them to; it must be there
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
     },
 }
 

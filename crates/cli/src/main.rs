@@ -13,6 +13,7 @@ mod fail_on;
 mod files;
 mod first_screen;
 mod lab;
+mod man;
 mod model;
 mod observe;
 mod options;
@@ -105,6 +106,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Lab(args)) => return lab::lab(&args),
         Some(Command::Completions { shell }) => output::print(&completion::script(shell))?,
+        Some(Command::Man { directory }) => man::write(&directory, Args::command())?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -38,6 +38,7 @@ fn help_of_every_command() {
         ("observe", "observe --help"),
         ("check", "check --help"),
         ("completions", "completions --help"),
+        ("man", "man --help"),
     ] {
         let help = stdout(words);
         let widest = help.lines().map(|line| line.chars().count()).max();

@@ -18,6 +18,7 @@ mod hostile;
 mod lab;
 mod labels;
 mod lru_gen;
+mod man;
 mod metrics;
 mod model;
 mod observe;
