@@ -35,8 +35,8 @@ pub(super) fn ask(
     })
 }
 
-/// Starts a recorder by a command that [`bound`](pageout_experiment::bound::bound) made, with `told`
-/// as [`LOG_FD`].
+/// Starts a recorder by a command that [`bound`](pageout_experiment::bound::bound) made, with
+/// `told` as [`LOG_FD`].
 pub(super) fn start(mut command: Command, told: OwnedFd) -> Result<SharedChild, RecordError> {
     // The recorder was there when it was asked who it is: what may be missing is setpriv.
     let fail = |source| RecordError::Run { program: "setpriv".into(), source };
