@@ -1,5 +1,10 @@
 """Sweeps give the same bytes, whoever runs their shards."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -65,6 +70,64 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("cluster")
 def test_by_ray(limits: Path, tmp_path: Path) -> None:
     assert_the_same(limits, pageout.RayExecutor(num_cpus=1), 4, tmp_path)
+
+
+#: Plans a sweep and runs it, in a process of its own.
+_RUN = "import sys, pageout; pageout.sweep(sys.argv[1], sys.argv[2]).run(jobs=1)"
+
+
+def killed(spec: Path, directory: Path, after: int) -> dict[str, int]:
+    """Begin a sweep in another Python and kill that, with the program, once so many cells are done.
+
+    Gives the files of those that are done, with their inodes.
+    """
+    sources = Path(pageout.__file__).parents[1]
+    with subprocess.Popen(
+        [sys.executable, "-c", _RUN, spec, directory],
+        env={**os.environ, "PYTHONPATH": str(sources)},
+        # A group of its own: the program that this Python runs dies with it.
+        start_new_session=True,
+    ) as run:
+        while len(finished(directory)) < after and run.poll() is None:
+            time.sleep(0.001)
+        os.killpg(run.pid, signal.SIGKILL)
+    assert run.returncode == -signal.SIGKILL
+    return finished(directory)
+
+
+def finished(directory: Path) -> dict[str, int]:
+    """The results of cells that are done: what is being written begins with a dot."""
+    return {path.name: path.stat().st_ino for path in directory.glob("results/[!.]*")}
+
+
+def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    spec = tmp_path / "many.toml"
+    spec.write_text(f"""\
+scenario = "reclaim-file"
+ground = "model"
+variants = ["young=batched", "young=line"]
+
+[fields]
+format = "x86-64"
+order = 0
+size = "64KiB"
+
+[grid]
+seed = {list(range(1, 201))}
+""")
+    directory = tmp_path / "killed"
+    done = killed(spec, directory, after=25)
+    assert 25 <= len(done) < 200, "it was killed in the middle"
+
+    sweep = pageout.sweep(spec, directory)
+    assert sweep.status() == pageout.Status(cells=200, done=len(done), failed=[])
+    with pytest.raises(pageout.Error, match="of 200 cells"):
+        sweep.merge()
+    sweep.run(jobs=1)
+    assert finished(directory).items() >= done.items(), "what was done is not done again"
+    merged = tmp_path / "killed.json"
+    sweep.merge(merged)
+    assert merged.read_bytes() == uninterrupted(spec, tmp_path)
 
 
 def test_a_specification_may_be_data(limits: Path, tmp_path: Path) -> None:
