@@ -132,7 +132,8 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes a folio out of its file's index: the index's reference passes to the caller. The
-    /// caller holds the folio's lock.
+    /// caller holds the folio's lock. It leaves no shadow. How a file is truncated is in
+    /// [`contract`](crate::contract).
     ///
     /// # Panics
     /// If it is not there.

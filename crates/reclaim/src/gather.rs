@@ -132,7 +132,8 @@ impl<'e, W: World> Gather<'e, W> {
 
     /// Starts to write out a locked dirty folio, clean from here on; what is owed for entries
     /// through which it may still be written is flushed first (Linux 7.3.4,
-    /// try_to_unmap_flush_dirty).
+    /// try_to_unmap_flush_dirty). It is for folios that this gather's [`Engine::try_to_unmap`]
+    /// unmapped; flushers call [`Engine::write_back`].
     pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Submitted {
         if self.writable && <W::Rules as Rules>::flush_before_write_out() {
             self.flush();

@@ -191,7 +191,8 @@ impl<E: Env> Engine<'_, E> {
 
     /// Frees a mapping that no VMA maps. Its number may be another's from then on, so the pages of
     /// a file have left the index before. Folios of an anonymous one that reclaim still holds, or
-    /// of which a write goes on, are mapped by no entry, and are asked for no reverse map.
+    /// of which a write goes on, are mapped by no entry, and are asked for no reverse map. Shadows
+    /// of a file stay under its number, and do no harm.
     ///
     /// # Panics
     /// If a VMA maps it, or an address space keeps its private copies there.

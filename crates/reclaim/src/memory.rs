@@ -71,7 +71,7 @@ pub struct Sizes {
     pub memcgs: usize,
     /// Length of [`Memory::shadows`]: 24 bytes a shadow.
     pub shadows: usize,
-    /// Length of [`Memory::slots`]: 24 bytes a swap slot.
+    /// Length of [`Memory::slots`]: 16 bytes a swap slot.
     pub slots: usize,
     /// Length of [`Memory::filters`]: 4 KiB a filter.
     pub filters: usize,

@@ -73,7 +73,7 @@ pub struct NewVma {
     pub flags: VmFlags,
     /// Whose pages it maps.
     pub mapping: MappingId,
-    /// Page of the mapping at `range.start`.
+    /// Page of the mapping at `range.start`: for anonymous memory, the page number of that address.
     pub pgoff: u64,
 }
 

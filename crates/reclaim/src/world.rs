@@ -13,7 +13,8 @@ pub trait Frames {
     fn alloc(&self, order: Order) -> Option<Pfn>;
     /// Takes back what [`Frames::alloc`] gave.
     fn free(&self, pfn: Pfn, order: Order);
-    /// A frame that holds an empty page table.
+    /// A frame that holds an empty page table. `None` if there is none now: nothing is reclaimed
+    /// for it.
     fn alloc_table(&self) -> Option<Pfn>;
     /// Takes back a page table that is empty again.
     fn free_table(&self, frame: Pfn);
@@ -81,7 +82,8 @@ pub enum Submitted {
 
 /// Storage. Nothing here waits: a transfer is started, and the engine told of its end.
 pub trait Backing {
-    /// Starts to fill frames from what backs them.
+    /// Starts to fill frames from what backs them: all `nr` pages of them, with zeros past the end
+    /// of a file.
     fn read(&self, io: Io) -> Submitted;
     /// Starts to write frames to what backs them. Content is taken from the frames between this
     /// call and the end of the transfer.

@@ -35,6 +35,7 @@ mod migrate;
 mod mlock;
 mod pressure;
 mod protect;
+mod recipes;
 mod remap;
 mod ruled;
 mod secondary;
