@@ -9,14 +9,25 @@ const LAB: &str = "files";
 const FOLDERS: [&str; 7] =
     ["init", "bench", "plugin", "series", "before-7.3", "questions-7.3", "queue-7.3"];
 
+/// Records that travel in the binary.
+const RECORDS: [&str; 2] = ["linux-6.12.json", "linux-7.3.json"];
+
 fn main() {
     println!("cargo::rerun-if-changed={LAB}");
     let lists: String = FOLDERS.map(list).concat();
     let out = env::var_os("OUT_DIR").expect("cargo says where");
-    fs::write(Path::new(&out).join("lab.rs"), lists).expect("the list can be written");
+    let out = Path::new(&out);
+    fs::write(out.join("lab.rs"), lists).expect("the list can be written");
+    for name in RECORDS {
+        let text = fs::read_to_string(Path::new(LAB).join("records").join(name));
+        let text = text.expect("the lab has the records");
+        // Without the indentation, which is half of it. No text of JSON goes over a line's end.
+        let short: String = text.lines().map(str::trim_start).collect();
+        fs::write(out.join(name), short).expect("the records can be written");
+    }
 }
 
-/// A constant with every source and patch of one of the lab's folders.
+/// A static with every source and patch of one of the lab's folders.
 fn list(folder: &str) -> String {
     let path = fs::canonicalize(Path::new(LAB).join(folder)).expect("the lab has the folder");
     let entries = fs::read_dir(&path).expect("the folder can be read");
@@ -30,6 +41,6 @@ fn list(folder: &str) -> String {
         format!("    ({name:?}, include_str!({path:?})),\n")
     };
     let files: String = names.iter().map(file).collect();
-    let constant = folder.to_uppercase().replace(['-', '.'], "_");
-    format!("pub(super) const {constant}: &[File] = &[\n{files}];\n")
+    let name = folder.to_uppercase().replace(['-', '.'], "_");
+    format!("pub(super) static {name}: &[File] = &[\n{files}];\n")
 }

@@ -25,7 +25,8 @@ def test_the_licence_covers_what_is_in_the_wheel() -> None:
 def test_licences_are_in_the_wheel() -> None:
     project = tomllib.loads((PYTHON / "pyproject.toml").read_text())["project"]
     files = [path for glob in project["license-files"] for path in PYTHON.glob(glob)]
-    assert {path.name for path in files} == {
+    # Those of crates are there when a wheel has been built.
+    assert {path.name for path in files} - {"crates.LICENCES.txt"} == {
         "LICENSE-APACHE",
         "LICENSE-MIT",
         "charts.LICENCES.txt",

@@ -5,6 +5,7 @@
 mod api;
 mod asm;
 mod cmd;
+mod dist;
 mod header;
 mod lab;
 mod licences;
@@ -48,6 +49,8 @@ enum Task {
     Header,
     /// Read the compiled young-bit helpers: atomics a loop holds, calls it makes.
     Asm,
+    /// Build the program and the Python wheel as others get them, and try both.
+    Dist,
     /// Run what is claimed of real kernels on real kernels: builds and boots, for most of an hour.
     Lab {
         /// Run these stages alone, in the order of the whole run.
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Task::Lab { stages, update } => lab::run(&stages, update),
         Task::Api { update } => setup::miri().and_then(|()| api::run(update)),
         Task::Header => header::update(),
+        Task::Dist => dist::run(),
         Task::Asm => setup::targets().and_then(|()| asm::run()),
     };
     match result {

@@ -24,7 +24,7 @@ const WITH_EACH: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Packages the crates and builds the embedder of them for each target.
 pub(crate) fn run() -> Result<()> {
-    let target = cmd::root().join("target");
+    let target = cmd::target();
     let packages = package(&target)?;
     let embedder = make_embedder(&target.join("embedder"), &packages)?;
     for triple in BARE_METAL {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -19,8 +20,8 @@ pub(crate) fn test() -> Result<Vec<String>> {
     let environment = install()?;
     let program = cmd::program_of_tests()?;
     let tool = |name: &str, args: &[&str]| {
-        let mut command = cmd::program(environment.join("bin").join(name));
-        command.current_dir(sources()).args(args).env("PAGEOUT", &program);
+        let mut command = tool_of(&environment, name);
+        command.args(args).env("PAGEOUT", &program);
         // What is compiled must not lie beside the sources.
         command.env("PYTHONPYCACHEPREFIX", cmd::target().join("python/compiled"));
         command
@@ -29,6 +30,17 @@ pub(crate) fn test() -> Result<Vec<String>> {
     cmd::run(&mut tool("ruff", &["check", "."]))?;
     cmd::run(&mut tool("mypy", &["--python-executable", &python(&environment)]))?;
     cmd::run_keeping(&mut tool("pytest", &["--quiet"]), |line| line.contains(" passed"))
+}
+
+/// A tool of the environment, which works on the package.
+pub(crate) fn tool(name: &str) -> Result<Command> {
+    Ok(tool_of(&install()?, name))
+}
+
+fn tool_of(environment: &Path, name: &str) -> Command {
+    let mut command = cmd::program(environment.join("bin").join(name));
+    command.current_dir(sources());
+    command
 }
 
 /// Makes an environment of what is locked, where there is none.
@@ -56,7 +68,7 @@ fn install() -> Result<PathBuf> {
     Ok(environment)
 }
 
-fn sources() -> PathBuf {
+pub(crate) fn sources() -> PathBuf {
     cmd::root().join(SOURCES)
 }
 

@@ -9,21 +9,21 @@ macro_rules! text {
     };
 }
 
-pub(super) const COMMON: &str = text!("config/common.config");
-pub(super) const ARM64: &str = text!("config/arm64.config");
-pub(super) const ARM64_4K: &str = text!("config/arm64-4k.config");
-pub(super) const ARM64_64K: &str = text!("config/arm64-64k.config");
-pub(super) const X86_64: &str = text!("config/x86-64.config");
-pub(super) const SWAP: &str = text!("config/swap.config");
+pub(super) static COMMON: &str = text!("config/common.config");
+pub(super) static ARM64: &str = text!("config/arm64.config");
+pub(super) static ARM64_4K: &str = text!("config/arm64-4k.config");
+pub(super) static ARM64_64K: &str = text!("config/arm64-64k.config");
+pub(super) static X86_64: &str = text!("config/x86-64.config");
+pub(super) static SWAP: &str = text!("config/swap.config");
 
 /// The proc file that is added to every kernel as `mm/pageout_lab.c`.
-pub(super) const PROC_FILE: &str = text!("kernel/pageout_lab.c");
+pub(super) static PROC_FILE: &str = text!("kernel/pageout_lab.c");
 
 /// The patch that adds the kernel selftest: the first of the queue.
-pub(super) const SELFTEST: &str = QUEUE_7_3[0].1;
+pub(super) static SELFTEST: &str = QUEUE_7_3[0].1;
 
 /// The template of the script that measures a real machine.
-pub(super) const SCRIPT: &str = text!("script/measure.sh");
+pub(super) static SCRIPT: &str = text!("script/measure.sh");
 
 // Whole folders, in the order of their files' names: `INIT`, the test machine's first process;
 // `BENCH`, the benchmark; `PLUGIN`, the emulator's; `SERIES`, our patches for Linux 6.12;

@@ -1,6 +1,6 @@
 //! What the lab counted on real kernels, stored with it as record files.
 
 /// Linux 6.12.117 and our backport of the batches to it.
-pub const LINUX_6_12: &str = include_str!("../files/records/linux-6.12.json");
+pub static LINUX_6_12: &str = include_str!(concat!(env!("OUT_DIR"), "/linux-6.12.json"));
 /// Linux 7.3.4, and without its batches.
-pub const LINUX_7_3: &str = include_str!("../files/records/linux-7.3.json");
+pub static LINUX_7_3: &str = include_str!(concat!(env!("OUT_DIR"), "/linux-7.3.json"));

@@ -5,13 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 /// Vega, Vega-Lite and Vega's interpreter in one file, made by `cargo xtask charts`.
-pub(crate) const CHARTS: &str = include_str!("../assets/charts.js");
+pub(crate) static CHARTS: &str = include_str!("../assets/charts.js");
 /// The licences of all that is in it.
-pub(crate) const LICENCES: &str = include_str!("../assets/charts.LICENCES.txt");
+pub(crate) static LICENCES: &str = include_str!("../assets/charts.LICENCES.txt");
 /// What the page itself does: it draws charts and filters rows.
-pub(crate) const SCRIPT: &str = include_str!("../assets/page.js");
+pub(crate) static SCRIPT: &str = include_str!("../assets/page.js");
 /// How the page looks.
-pub(crate) const STYLE: &str = include_str!("../assets/page.css");
+pub(crate) static STYLE: &str = include_str!("../assets/page.css");
 
 /// What the page may do: run these scripts, use this style, and nothing else.
 pub(crate) fn policy() -> String {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The samples' names and bytes; the first is the one taken where none is named.
-const SAMPLES: [(&str, &[u8]); 3] = [
+static SAMPLES: [(&str, &[u8]); 3] = [
     ("python-table", include_bytes!("../../../samples/python-table.pgt")),
     ("sqlite-orders", include_bytes!("../../../samples/sqlite-orders.pgt")),
     ("cc1plus-list", include_bytes!("../../../samples/cc1plus-list.pgt")),

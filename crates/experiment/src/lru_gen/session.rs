@@ -127,7 +127,7 @@ macro_rules! shipped {
 }
 
 /// The sessions that come with the program: name and text.
-pub const SHIPPED: [(&str, &str); 6] =
+pub static SHIPPED: [(&str, &str); 6] =
     shipped!["age-file", "age-anon", "evict", "several", "sleepers", "refused"];
 
 /// The text of the session of that name that comes with the program.

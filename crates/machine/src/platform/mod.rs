@@ -51,7 +51,7 @@ impl fmt::Display for Architecture {
 }
 
 /// The platforms that come with the program: name and file.
-const SHIPPED: [(&str, &str); 5] = [
+static SHIPPED: [(&str, &str); 5] = [
     ("arm64-server-32-class", include_str!("../../platforms/arm64-server-32-class.toml")),
     ("carmel-8-class", include_str!("../../platforms/carmel-8-class.toml")),
     ("kunpeng-920-class", include_str!("../../platforms/kunpeng-920-class.toml")),

@@ -1,6 +1,8 @@
 //! What `deny.toml` says of the dependencies, held of all that `Cargo.lock` names, on every
 //! platform. `cargo deny` reads the same file; this asks no network but for crates not yet fetched.
 
+mod texts;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +12,7 @@ use spdx::{Expression, Licensee, ParseMode};
 use toml_edit::{Array, DocumentMut, Item, Value};
 
 use crate::cmd;
+pub(crate) use texts::texts;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
@@ -50,10 +53,7 @@ pub(crate) fn run() -> Result<()> {
     let path = cmd::root().join("deny.toml");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path:?}"))?;
     let rules = Rules::read(&text)?;
-    let args = ["metadata", "--locked", "--all-features", "--format-version=1"];
-    let text = cmd::output(&mut cmd::cargo(&args))?;
-    let found: Metadata =
-        serde_json::from_str(&text).context("cargo metadata printed something unknown")?;
+    let found = metadata()?;
     let findings: Vec<_> =
         found.packages.iter().flat_map(|package| rules.check(package, cmd::root())).collect();
     findings.iter().for_each(|finding| eprintln!("{finding}"));
@@ -62,6 +62,12 @@ pub(crate) fn run() -> Result<()> {
     }
     println!("licences: {} packages", found.packages.len());
     Ok(())
+}
+
+fn metadata() -> Result<Metadata> {
+    let args = ["metadata", "--locked", "--all-features", "--format-version=1"];
+    let text = cmd::output(&mut cmd::cargo(&args))?;
+    serde_json::from_str(&text).context("cargo metadata printed something unknown")
 }
 
 impl Rules {
