@@ -25,7 +25,7 @@ records = pageout.run('aging-rounds', size='8MiB', order=0, rounds=2, format='x8
 print(records.frame())";
 
 pub(crate) fn run() -> Result<()> {
-    let place = cmd::target().join("dist");
+    let place = cmd::target().join("distribution");
     if place.exists() {
         fs::remove_dir_all(&place).with_context(|| format!("cannot remove {}", place.display()))?;
     }
