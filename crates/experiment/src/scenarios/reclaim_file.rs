@@ -38,6 +38,9 @@ pub enum Align {
     Aligned,
     /// A page beside: nothing is contiguous.
     Misaligned,
+    /// In the middle of a page table, as the lab's benchmark maps it: contiguous, and a folio of
+    /// the PMD's size lies in two tables.
+    HalfTable,
 }
 
 /// How much of each folio is mapped.
@@ -111,8 +114,11 @@ impl Choice for Chosen {
 }
 
 impl Choice for Align {
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("aligned", Self::Aligned), ("misaligned", Self::Misaligned)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("aligned", Self::Aligned),
+        ("misaligned", Self::Misaligned),
+        ("half-table", Self::HalfTable),
+    ];
 }
 
 impl Choice for Mapped {
@@ -158,7 +164,8 @@ scenario! {
         chosen: Chosen, "chosen" as Chosen = Chosen::Entries;
         /// entries that map a folio; pmd-leaf needs order=pmd
         map: MapAs, "map" as MapAs = MapAs::Ptes;
-        /// where the file is mapped; misaligned: a page beside, so that nothing is contiguous
+        /// where the file is mapped; misaligned: a page beside, so that nothing is contiguous;
+        /// half-table: in the middle of a page table, as the lab's benchmark maps it
         align: Align, "align" as Align = Align::Aligned;
         /// how much of each folio is mapped
         mapped: Mapped, "mapped" as Mapped = Mapped::Whole;

@@ -59,6 +59,7 @@ pub fn range<F: Arch>(one: &ReclaimFile) -> VirtRange {
     let beside = match one.align {
         Align::Aligned => 0,
         Align::Misaligned => F::PAGE_SIZE,
+        Align::HalfTable => F::PAGE_SIZE * (F::PTES as u64 / 2),
     };
     MAP_START.add(beside)..MAP_START.add(beside + one.file_bytes())
 }

@@ -75,6 +75,8 @@ fn also_where_the_mapping_is_an_awkward_one() {
         let plain = ReclaimFile { young_percent: 30, ..small(format, ORDER_4) };
         for awkward in [
             ReclaimFile { align: Align::Misaligned, ..plain },
+            ReclaimFile { align: Align::HalfTable, ..plain },
+            ReclaimFile { align: Align::HalfTable, orders: Orders::Mixed, ..plain },
             ReclaimFile { mapped: Mapped::Half, ..plain },
             ReclaimFile { list: ListOrder::Shuffled, ..plain },
             ReclaimFile { uffd_wp: true, ..plain },
@@ -106,6 +108,7 @@ fn generations_give_up_the_same_by_lines_as_by_batches() {
             ReclaimFile { young_percent: 100, ..plain },
             ReclaimFile { chosen: Chosen::Folios, processes: 2, ..plain },
             ReclaimFile { align: Align::Misaligned, list: ListOrder::Shuffled, ..plain },
+            ReclaimFile { align: Align::HalfTable, ..plain },
             ReclaimFile { mapped: Mapped::Half, ..plain },
             ReclaimFile { orders: Orders::Mixed, anon_percent: 25, ..plain },
         ] {
