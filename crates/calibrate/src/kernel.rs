@@ -2,9 +2,10 @@
 
 use super::area::{Pages, area, lone_area, page_size, store_to_each_page};
 use super::cpus::pin;
+use super::effort::Effort;
 use super::lines::per;
 use super::loads::own_ns;
-use super::{Effort, Rounds};
+use super::rounds::Rounds;
 use std::hint::black_box;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::thread;

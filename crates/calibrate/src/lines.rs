@@ -1,8 +1,8 @@
 //! Locked operations, and lines that another core changed.
 
-use super::Rounds;
 use super::cpus::pin;
 use super::loads::own_ns;
+use super::rounds::Rounds;
 use std::hint::{black_box, spin_loop};
 use std::io;
 use std::sync::atomic::{

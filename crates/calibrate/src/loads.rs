@@ -6,8 +6,9 @@
 //! of translation. Hardware that merges neighbours finds none to merge.
 
 use super::area::{Pages, area, page_size};
+use super::effort::Effort;
 use super::figure::median;
-use super::{Effort, Rounds};
+use super::rounds::Rounds;
 use memmap2::MmapMut;
 use pageout_experiment::clock::timed;
 use std::hint::black_box;

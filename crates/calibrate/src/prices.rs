@@ -1,6 +1,6 @@
 //! From what was measured to the prices of a platform file.
 
-use super::Effort;
+use super::effort::Effort;
 use super::figure::{Figure, median, slope};
 use super::kernel::Kernel;
 use super::lines::Lines;

@@ -1,9 +1,9 @@
 //! What it takes to have other cores invalidate: `mprotect` beside `membarrier`, which interrupts
 //! the same cores and has nothing to invalidate.
 
-use super::Rounds;
 use super::area::{lone_area, page_size, store_to_each_page};
 use super::figure::median;
+use super::rounds::Rounds;
 use super::target::{Running, Targets};
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
 use std::io;
