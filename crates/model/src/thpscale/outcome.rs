@@ -1,7 +1,5 @@
 //! What runs came to, as metrics.
 
-use super::run::THREAD;
-use super::thread::Sample;
 use crate::interval;
 use pageout_experiment::scenarios::metrics::machine::{
     BARRIERS, BROADCASTS, HIDDEN, HIDDEN_FOR, INTERRUPTS, MISSES, QUANTILES, ROUNDS,
@@ -12,6 +10,15 @@ use pageout_experiment::scenarios::metrics::thpscale::{
 use pageout_machine::{Report, Time};
 use pageout_reclaim::VmStat;
 use pageout_record::schema::Metric;
+
+/// One slot filled.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Sample {
+    /// From before its first store until it is full.
+    pub(super) took: Time,
+    /// Whether its first store got all of it.
+    pub(super) huge: bool,
+}
 
 /// What one run came to.
 #[derive(Debug)]
@@ -77,6 +84,9 @@ enum Whose {
     /// It waits for a lock.
     Waiting,
 }
+
+/// What names of threads begin with: by it their time is told from others'.
+pub(super) const THREAD: &str = "thread ";
 
 /// What the time of a place is: names from the task down. `None`: no thread's.
 fn whose_is(path: &[&str]) -> Option<Whose> {

@@ -1,7 +1,7 @@
 //! One run: the threads, and reclaim in the background beside them.
 
 use super::Thpscale;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, THREAD};
 use super::setup::Setup;
 use super::thread::{Barrier, Thread, Threads};
 use crate::{Kernel, Model, One, Swap, Zone, activity};
@@ -67,9 +67,6 @@ const PATIENCE: u64 = 64;
 
 /// The task that reclaims in the background.
 const KSWAPD: &str = "kswapd";
-
-/// What names of threads begin with.
-pub(super) const THREAD: &str = "thread ";
 
 /// Reclaims whenever memory gets low, until no thread runs any more.
 fn reclaim<F: Arch>(threads: &Threads<'_, '_, F>, running: &Cell<u32>, task: &Task<'_, '_, F>) {

@@ -1,9 +1,10 @@
 //! What a thread of the benchmark does, step by step.
 
+use super::outcome::Sample;
 use super::setup::{ASID, Areas, SIZED, Setup};
 use crate::{Kernel, ModelEnv, Program, Zone, activity};
 use pageout_experiment::formats::Arch;
-use pageout_machine::{Task, TaskId, Time, Transfer};
+use pageout_machine::{Task, TaskId, Transfer};
 use pageout_paging::walk::{self, Descent};
 use pageout_paging::{Env, Format, Level, Order, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
@@ -17,15 +18,6 @@ const AHEAD: u64 = 128 << 10;
 
 /// The page of a slot that the probe asks for.
 const PROBED: u64 = 64;
-
-/// One slot filled.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Sample {
-    /// From before its first store until it is full.
-    pub(super) took: Time,
-    /// Whether its first store got all of it.
-    pub(super) huge: bool,
-}
 
 /// What the threads share.
 pub(super) struct Threads<'r, 'a, F: Arch> {
