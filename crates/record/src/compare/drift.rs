@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::group::Samples;
-use super::result::ALPHA;
+use super::levels::ALPHA;
 use super::runs::Runs;
 use crate::schema::Basis;
 use crate::stats::{holm, median, rise, trend_p};

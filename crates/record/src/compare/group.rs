@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Chosen, CompareError};
+use super::chosen::Chosen;
+use super::error::CompareError;
 use crate::schema::{Ground, Labels, Metric, Record};
 
 /// The axes in the order a change passes through them; others follow by name.

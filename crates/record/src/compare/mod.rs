@@ -1,95 +1,35 @@
 //! One base variant against the others, as a table of numbers.
 
+mod chosen;
 mod drift;
+mod error;
 mod fail_on;
 mod group;
+mod levels;
+mod percent;
 mod result;
 mod runs;
 mod significance;
 mod verdict;
 
+pub use chosen::Chosen;
 pub use drift::{Drift, Drifting};
+pub use error::CompareError;
 pub use fail_on::{FailOn, FailOnError, Judged, Outcome};
-pub use result::{ALPHA, Change, Comparison, LEVEL, Row, Summary, Test};
+pub use levels::{ALPHA, LEVEL};
+pub use result::{Change, Comparison, Row, Summary, Test};
 pub use runs::{Pairs, Runs};
 pub use verdict::Verdict;
 
 pub(crate) use fail_on::told_apart;
 
 use group::{Group, Named, Samples};
+use percent::percent;
 
 use std::collections::BTreeSet;
 
-use crate::schema::{
-    Basis, Better, InvalidRecord, Labels, Metric, Record, RecordFile, RecordSet, Run,
-};
+use crate::schema::{Basis, Labels, Metric, RecordFile, RecordSet};
 use crate::stats::{Interval, median, median_interval};
-
-/// Why records cannot be compared.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum CompareError {
-    /// The set breaks a rule of the format.
-    #[error(transparent)]
-    Invalid(#[from] InvalidRecord),
-    /// There is no record on a ground where something ran.
-    #[error("no records to compare: figures quoted from sources are not compared")]
-    Nothing,
-    /// A group lacks the base variant.
-    #[error("{group}: no variant has {base}; there are: {found}")]
-    NoBase {
-        /// Scenario, ground, seed and fields.
-        group: String,
-        /// The base asked for.
-        base: String,
-        /// The variants of the group.
-        found: String,
-    },
-    /// Several variants of a group fit the base.
-    #[error("{group}: {base} fits several variants; name more axes to choose one of: {found}")]
-    SeveralBases {
-        /// Scenario, ground, seed and fields.
-        group: String,
-        /// The base asked for.
-        base: String,
-        /// The variants that fit.
-        found: String,
-    },
-    /// The base is another variant in another group.
-    #[error("the base is {first} in one group and {second} in another; name all of its axes")]
-    BaseDiffers {
-        /// Column title in the first group.
-        first: String,
-        /// Column title in a later one.
-        second: String,
-    },
-    /// Two variants give one metric in other units, of another basis or with another direction.
-    #[error("{group}: metric {metric:?} is {first} in one variant and {second} in another")]
-    Unlike {
-        /// Scenario, ground, seed and fields.
-        group: String,
-        /// The metric.
-        metric: String,
-        /// Unit, basis and direction of the one.
-        first: String,
-        /// Unit, basis and direction of the other.
-        second: String,
-    },
-}
-
-/// Some of a run's records.
-#[derive(Debug, Clone)]
-pub struct Chosen<'a> {
-    /// The run.
-    pub run: &'a Run,
-    /// Those of its records that are compared.
-    pub records: Vec<&'a Record>,
-}
-
-impl<'a> From<&'a RecordSet> for Chosen<'a> {
-    fn from(set: &'a RecordSet) -> Self {
-        Self { run: &set.run, records: set.records.iter().collect() }
-    }
-}
 
 /// Compares every variant with the base, within records of one scenario, ground, seed and fields.
 ///
@@ -288,20 +228,6 @@ fn summarise(samples: &Samples<'_>) -> Summary {
 fn interval_of_runs(samples: &Samples<'_>) -> Option<Interval> {
     let medians = samples.runs.iter().filter_map(|(_, values)| median(values));
     median_interval(&medians.collect::<Vec<_>>(), LEVEL)
-}
-
-/// The change in per cent of the base, positive where better; of a metric without a better
-/// direction, positive where larger. `None` when the base is 0 and the other is not.
-fn percent(base: f64, new: f64, better: Better) -> Option<f64> {
-    let gain = match better {
-        Better::Lower => base - new,
-        Better::Higher | Better::Neither => new - base,
-    };
-    match (gain == 0.0, base == 0.0) {
-        (true, _) => Some(0.0),
-        (false, true) => None,
-        (false, false) => Some(gain / base.abs() * 100.0).filter(|percent| percent.is_finite()),
-    }
 }
 
 #[cfg(test)]

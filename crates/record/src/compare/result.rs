@@ -11,12 +11,6 @@ use super::verdict::Verdict;
 use crate::schema::{Basis, Better, Ground, Labels, Run};
 use crate::stats::Interval;
 
-/// The level of the tests of one table taken together.
-pub const ALPHA: f64 = 0.05;
-
-/// The coverage asked of the intervals of medians.
-pub const LEVEL: f64 = 0.95;
-
 /// A base variant against others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
@@ -24,9 +18,9 @@ pub struct Comparison {
     pub runs: Vec<Run>,
     /// Places of those that have the base.
     pub base_runs: BTreeSet<usize>,
-    /// Chance of any false finding in the table: [`ALPHA`].
+    /// Chance of any false finding in the table: [`ALPHA`](super::ALPHA).
     pub alpha: f64,
-    /// Coverage asked of the intervals: [`LEVEL`].
+    /// Coverage asked of the intervals: [`LEVEL`](super::LEVEL).
     pub level: f64,
     /// Number of tests in the Holm family.
     pub tests: usize,
@@ -117,7 +111,7 @@ pub struct Test {
     pub exact: bool,
     /// The p-value after Holm's correction over the table.
     pub p_holm: f64,
-    /// Whether `p_holm` is at most [`ALPHA`].
+    /// Whether `p_holm` is at most [`ALPHA`](super::ALPHA).
     pub significant: bool,
     /// Whether it could be, with other values of as many samples.
     pub in_reach: bool,

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::group::Samples;
-use super::result::LEVEL;
-use super::{Better, percent};
+use super::levels::LEVEL;
+use super::percent::percent;
+use crate::schema::Better;
 use crate::stats::{SignedRank, median, shift, shift_interval, signed_rank};
 
 /// The most pairs that are compared as such: the estimate takes time by their number squared.

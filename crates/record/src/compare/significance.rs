@@ -1,7 +1,8 @@
 //! Tests of measured cells, corrected over the whole table.
 
 use super::group::Samples;
-use super::result::{ALPHA, Change, Row, Test};
+use super::levels::ALPHA;
+use super::result::{Change, Row, Test};
 use crate::schema::Basis;
 use crate::stats::{SignedRank, holm, mann_whitney, smallest_p, smallest_signed_rank_p};
 

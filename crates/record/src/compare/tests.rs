@@ -1,5 +1,5 @@
 use super::*;
-use crate::schema::{Ground, Machine, Record, Run};
+use crate::schema::{Better, Ground, Machine, Record, Run};
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

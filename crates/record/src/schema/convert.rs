@@ -3,12 +3,13 @@
 use serde::Deserialize;
 use uuid::{Uuid, uuid};
 
+use super::basis::Basis;
 use super::labels::Labels;
+use super::problem::InvalidRecord;
 use super::read::{self, ReadError};
 use super::types::{
-    Basis, Better, Bound, Claim, Ground, Machine, Metric, Record, RecordSet, Run, VERSION,
+    Better, Bound, Claim, Ground, Machine, Metric, Record, RecordSet, Run, VERSION,
 };
-use super::validate::InvalidRecord;
 use crate::stats::{Interval, Kind};
 
 /// Why a text was not converted.

@@ -5,8 +5,9 @@ use std::io;
 use std::slice;
 
 use super::labels::Labels;
+use super::problem::InvalidRecord;
 use super::types::{Record, RecordFile, RecordSet};
-use super::validate::{InvalidRecord, validate};
+use super::validate::validate;
 
 /// Why no CSV was written.
 #[derive(Debug, thiserror::Error)]

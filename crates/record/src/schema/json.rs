@@ -5,8 +5,9 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 use std::slice;
 
+use super::problem::InvalidRecord;
 use super::types::{RecordFile, RecordSet, SCHEMA, VERSION};
-use super::validate::{InvalidRecord, validate};
+use super::validate::validate;
 
 /// Whole numbers up to this are written without a point; each is a value of its own.
 const WHOLE: f64 = 9_007_199_254_740_992.0;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::series::{as_many, ascending};
-use super::validate::{Problem, finite, named, printable};
+use super::checks::{as_many, ascending, finite, named, printable};
+use super::problem::Problem;
 
 /// A number for each cell of a grid: of pages by address and time, for example.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

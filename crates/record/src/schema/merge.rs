@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 
+use super::basis::Basis;
 use super::labels::Labels;
-use super::types::{Basis, Ground, Machine, Metric, Record, RecordFile, RecordSet, Run};
-use super::validate::InvalidRecord;
+use super::problem::InvalidRecord;
+use super::types::{Ground, Machine, Metric, Record, RecordFile, RecordSet, Run};
 
 /// The axis that [`RecordFile::label`] gives variants.
 pub const LABEL: &str = "label";

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::problem::InvalidRecord;
 use super::types::{RecordFile, RecordSet, SCHEMA, VERSION};
-use super::validate::InvalidRecord;
 
 /// Why a text is not a record file.
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::series::as_many;
-use super::validate::{Problem, named, printable};
+use super::checks::{as_many, named, printable};
+use super::problem::Problem;
 
 /// What several actors did, in the order in which it took effect: a counterexample, for example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::validate::{Problem, finite, named, printable};
+use super::checks::{as_many, ascending, finite, named, printable};
+use super::problem::Problem;
 
 /// One or more lines over the same places of an axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,21 +67,5 @@ impl Series {
             })?;
         }
         Ok(())
-    }
-}
-
-/// Checks that there are as many as are needed.
-pub(super) fn as_many(what: &'static str, needed: usize, found: usize) -> Result<(), Problem> {
-    if needed == found { Ok(()) } else { Err(Problem::Count { what, needed, found }) }
-}
-
-/// Checks that numbers are finite and each is above the one before.
-pub(super) fn ascending(what: &'static str, values: &[f64]) -> Result<(), Problem> {
-    for (index, value) in values.iter().enumerate() {
-        finite(|| format!("{what}[{index}]"), *value)?;
-    }
-    match values.windows(2).find(|pair| pair[0] >= pair[1]) {
-        Some(pair) => Err(Problem::NotAscending { what, before: pair[0], after: pair[1] }),
-        None => Ok(()),
     }
 }

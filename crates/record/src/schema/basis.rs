@@ -1,0 +1,53 @@
+//! How values come to be.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a value came to be. See `docs/records.md` for what each one lets a reader conclude.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Read from a clock or a hardware counter: another run gives another value.
+    Measured,
+    /// Events counted in the run.
+    Counted,
+    /// Computed from counts and prices, each price with a source.
+    Modelled,
+    /// Computed with constants chosen to meet known results: never a prediction.
+    Fitted,
+    /// Computed with a constant nobody has measured.
+    Guessed,
+    /// Quoted from a source.
+    Published,
+}
+
+impl Basis {
+    /// Every one.
+    pub const ALL: [Self; 6] = [
+        Self::Measured,
+        Self::Counted,
+        Self::Modelled,
+        Self::Fitted,
+        Self::Guessed,
+        Self::Published,
+    ];
+
+    /// The name used in JSON and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Counted => "counted",
+            Self::Modelled => "modelled",
+            Self::Fitted => "fitted",
+            Self::Guessed => "guessed",
+            Self::Published => "published",
+        }
+    }
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

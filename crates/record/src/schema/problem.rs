@@ -1,0 +1,142 @@
+//! What can be wrong with a record file.
+
+use uuid::Uuid;
+
+use super::basis::Basis;
+
+/// A record file that breaks a rule of the format.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct InvalidRecord {
+    /// Where, such as `sets[0].records[3] ("sweep"), metric "age"`. Both count from 0.
+    pub place: String,
+    /// Which rule.
+    pub problem: Problem,
+}
+
+/// A rule of the format that was broken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// A file without a run.
+    #[error("there is no set in it; one for each run is needed")]
+    NoSet,
+    /// The same run twice.
+    #[error("run {0} is in this file before; each run is accepted once")]
+    SameRun(Uuid),
+    /// A metric that tells nothing.
+    #[error(
+        "it has nothing to tell; values, a bound, a claim, activities, a series, a matrix or a \
+         sequence is needed"
+    )]
+    NothingTold,
+    /// A metric that tells several things.
+    #[error(
+        "it has {found}; one of values, bound, claim, activities, series, matrix and sequence is \
+         accepted"
+    )]
+    SeveralTold {
+        /// What it has, by name.
+        found: String,
+    },
+    /// A number that is infinite or not a number.
+    #[error("{what} is {value}; only finite numbers are accepted")]
+    NotFinite {
+        /// Which number, such as `values[1]`.
+        what: String,
+        /// The number.
+        value: f64,
+    },
+    /// An interval without values.
+    #[error("an interval goes with values, and there are none")]
+    IntervalAlone,
+    /// An interval or a bound whose ends are in the wrong order.
+    #[error("{what} goes from {low} to {high}; ends in their order are accepted")]
+    Ends {
+        /// Interval or bound.
+        what: &'static str,
+        /// Its lower end.
+        low: f64,
+        /// Its upper end.
+        high: f64,
+    },
+    /// An interval's level that is no share.
+    #[error("the interval's level is {0}; a share between 0 and 1 is accepted")]
+    Level(f64),
+    /// A bound without an end.
+    #[error("the bound is empty; at_least or at_most is needed")]
+    NoBound,
+    /// A bound or a claim that is not quoted.
+    #[error("a {what} is a source's; basis published is accepted, not {basis}")]
+    NotPublished {
+        /// Bound or claim.
+        what: &'static str,
+        /// The basis found.
+        basis: Basis,
+    },
+    /// A negative time.
+    #[error("activity {name:?} takes {own} by itself; times from 0 are accepted")]
+    Negative {
+        /// Of which activity.
+        name: String,
+        /// Its own time.
+        own: f64,
+    },
+    /// A list with fewer elements than have a meaning.
+    #[error("{what} has {found} elements; {least} or more are accepted")]
+    Short {
+        /// Which list.
+        what: &'static str,
+        /// How many it has.
+        found: usize,
+        /// How many it needs.
+        least: usize,
+    },
+    /// A list that does not go with another one.
+    #[error("there are {found} {what}; {needed} are accepted here")]
+    Count {
+        /// What was counted.
+        what: &'static str,
+        /// How many there must be.
+        needed: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// Places of an axis that are not in their order.
+    #[error("{what} has {before} before {after}; ascending numbers are accepted")]
+    NotAscending {
+        /// Which list.
+        what: &'static str,
+        /// A number.
+        before: f64,
+        /// The one after it.
+        after: f64,
+    },
+    /// A step of somebody who is not there.
+    #[error("a step is of actor {found}; there are {actors}, counted from 0")]
+    NoActor {
+        /// The actor named.
+        found: usize,
+        /// How many there are.
+        actors: usize,
+    },
+    /// A published value that cites nothing.
+    #[error("a published value needs a source")]
+    NoSource,
+    /// A name that must not be empty.
+    #[error("{what} is empty; a name is needed")]
+    Unnamed {
+        /// What was unnamed.
+        what: &'static str,
+    },
+    /// A control character, which would break tables and terminals.
+    #[error("{what} {text:?} holds a control character; printable text is accepted")]
+    ControlCharacter {
+        /// What held it.
+        what: &'static str,
+        /// The text.
+        text: String,
+    },
+    /// The same metric twice for one run, scenario, ground, seed, fields and variant.
+    #[error("given before for the same scenario, ground, seed, fields and variant; once accepted")]
+    Repeated,
+}
