@@ -1,54 +1,25 @@
 //! Platforms: what a machine has ([`Shape`]) and what everything takes on it ([`Prices`]), from
 //! files that give each price a range and a source.
 
+mod architecture;
 mod draw;
 mod error;
 mod parse;
 mod price;
 mod prices;
+mod provenance;
 mod shape;
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
+pub use architecture::Architecture;
 pub use draw::Draw;
 pub use error::{PlatformError, Problem};
-pub use price::{Basis, Kind, Price, Provenance, Unit};
+pub use price::{Kind, Price, Unit};
 pub use prices::{Bandwidth, BroadcastPrices, InvalidationPrices, IpiPrices, Prices};
+pub use provenance::{Basis, Provenance, SectionOrigin};
 pub use shape::{Broadcast, Hardware, Invalidation, Ipi, Shape, Storage};
-
-/// The architectures that invalidations are modelled of.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Architecture {
-    /// AArch64: invalidations are instructions that hardware broadcasts.
-    Arm64,
-    /// x86-64: other cores are interrupted and invalidate by themselves.
-    X86,
-    /// RV64: as x86.
-    Riscv,
-}
-
-impl Architecture {
-    /// Every architecture.
-    pub const ALL: [Self; 3] = [Self::Arm64, Self::X86, Self::Riscv];
-
-    /// Its name in platform files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Arm64 => "arm64",
-            Self::X86 => "x86",
-            Self::Riscv => "riscv",
-        }
-    }
-}
-
-impl fmt::Display for Architecture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// The platforms that come with the program: name and file.
 static SHIPPED: [(&str, &str); 5] = [
@@ -58,15 +29,6 @@ static SHIPPED: [(&str, &str); 5] = [
     ("snapdragon-888-class", include_str!("../../platforms/snapdragon-888-class.toml")),
     ("x86-server-class", include_str!("../../platforms/x86-server-class.toml")),
 ];
-
-/// Where a section of a platform's shape comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SectionOrigin {
-    /// Its name in the file, with the section it is in.
-    pub section: String,
-    /// Where its figures come from.
-    pub origin: Provenance,
-}
 
 /// A machine that can be modelled.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,5 +1,6 @@
 //! One price as a file gives it: value, range, unit and where they come from.
 
+use super::provenance::Provenance;
 use std::fmt;
 
 /// What a price measures.
@@ -69,45 +70,6 @@ impl Unit {
             Self::Ms | Self::GBs => 1_000_000_000,
         }
     }
-}
-
-/// How well a figure is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Basis {
-    /// A manual or its maker says so.
-    Documented,
-    /// Someone measured it on such a machine.
-    Measured,
-    /// Chosen so that the model agrees with something measured: it cannot predict that.
-    Fitted,
-    /// From memory or reasoned from other machines; the range is wide.
-    Guessed,
-}
-
-impl Basis {
-    /// Every basis.
-    pub const ALL: [Self; 4] = [Self::Documented, Self::Measured, Self::Fitted, Self::Guessed];
-
-    /// How files write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Documented => "documented",
-            Self::Measured => "measured",
-            Self::Fitted => "fitted",
-            Self::Guessed => "guessed",
-        }
-    }
-}
-
-/// Where a figure comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Provenance {
-    /// How well it is known.
-    pub basis: Basis,
-    /// What it was fitted on, for [`Basis::Fitted`] alone.
-    pub on: Option<String>,
-    /// The document, the measurement or the reasoning.
-    pub source: String,
 }
 
 /// A price as a file gives it, in base units of its kind.

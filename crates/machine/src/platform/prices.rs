@@ -1,6 +1,6 @@
 //! The prices of a machine, each resolved to one number.
 
-use super::Architecture;
+use super::architecture::Architecture;
 use super::price::Kind;
 use crate::Time;
 

@@ -1,6 +1,6 @@
 //! What a machine has, as far as it is modelled.
 
-use super::Architecture;
+use super::architecture::Architecture;
 use crate::tlb::TlbShape;
 use pageout_paging::Format;
 use pageout_paging::mmu::{Caps, Shootdown};

@@ -1,18 +1,16 @@
 //! From a platform file's text to a platform, or to the first thing wrong with it.
 
 mod prices;
+mod provenance;
 mod section;
 mod shape;
 
 use toml_edit::Document;
 
+use super::Platform;
+use super::architecture::Architecture;
 use super::error::{PlatformError, Problem};
-use super::price::{Basis, Provenance};
-use super::{Architecture, Platform};
 use section::{Section, Source};
-
-/// The keys that say where a section or price comes from.
-const PROVENANCE: [&str; 3] = ["basis", "on", "source"];
 
 /// Reads a platform file.
 pub(super) fn platform(file: &str, text: &str) -> Result<Platform, PlatformError> {
@@ -44,17 +42,4 @@ fn architecture(
     let keys: Vec<&str> = document.iter().map(|(key, _)| key).collect();
     let root = Section::root(source, document.as_table(), &keys)?;
     root.choice("architecture", &Architecture::ALL.map(|one| (one.name(), one)))
-}
-
-/// Where a section or price comes from.
-fn provenance(section: &Section<'_>) -> Result<Provenance, PlatformError> {
-    let basis = section.choice("basis", &Basis::ALL.map(|basis| (basis.name(), basis)))?;
-    let is_fitted = basis == Basis::Fitted;
-    if section.has("on") && !is_fitted {
-        let found = format!("a value beside basis \"{}\"", basis.name());
-        return Err(section.refused("on", found, "a value beside basis \"fitted\" alone"));
-    }
-    let on = is_fitted.then(|| section.text("on", "what it was fitted on")).transpose()?;
-    let source = section.text("source", "the document, the measurement or the reasoning")?;
-    Ok(Provenance { basis, on: on.map(str::to_owned), source: source.to_owned() })
 }

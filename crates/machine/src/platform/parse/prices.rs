@@ -1,10 +1,11 @@
 //! The prices of a platform file.
 
+use super::provenance::{PROVENANCE, provenance};
 use super::section::Section;
-use super::{PROVENANCE, provenance};
+use crate::platform::architecture::Architecture;
 use crate::platform::error::PlatformError;
 use crate::platform::price::{Kind, Price, Unit};
-use crate::platform::{Architecture, Prices};
+use crate::platform::prices::Prices;
 
 /// Every price of the architecture, in the order of documentation.
 pub(super) fn read(

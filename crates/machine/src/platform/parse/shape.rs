@@ -1,10 +1,11 @@
 //! The sections of a platform file that say what the machine has.
 
+use super::provenance::{PROVENANCE, provenance};
 use super::section::Section;
-use super::{PROVENANCE, provenance};
+use crate::platform::architecture::Architecture;
 use crate::platform::error::{PlatformError, Problem};
+use crate::platform::provenance::SectionOrigin;
 use crate::platform::shape::{Broadcast, Hardware, Invalidation, Ipi, Shape, Storage};
-use crate::platform::{Architecture, SectionOrigin};
 use crate::tlb::{LevelShape, ShapeError, TlbShape, Walks};
 
 /// What the section is called that says how invalidations reach other cores.
