@@ -1,6 +1,7 @@
 //! One call a run: the check as merged (Linux 7.3.4).
 
-use super::{entry, per_entry, widened};
+use super::widened::widened;
+use super::{entry, per_entry};
 use crate::Run;
 use crate::env::Env;
 use crate::pte::{Format, YoungClear};

@@ -1,6 +1,6 @@
 //! The single check: one entry, or the contiguous block it stands in.
 
-use super::widened;
+use super::widened::widened;
 use crate::Run;
 use crate::env::Env;
 use crate::pte::{Format, YoungClear};

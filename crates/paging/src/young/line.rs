@@ -5,7 +5,7 @@
 //! share of one read. Where all are young the second read is a few per cent on top of the atomics,
 //! and the plain loop of `batched` is as much faster.
 
-use super::widened;
+use super::widened::widened;
 use crate::batch::{BatchFlags, YoungRun, batch_and_clear_young, ignore};
 use crate::contig::align_down;
 use crate::env::Env;

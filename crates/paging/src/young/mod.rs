@@ -13,6 +13,7 @@ pub mod batched;
 pub mod entry;
 pub mod line;
 pub mod per_entry;
+mod widened;
 
 pub use aging::Candidates;
 
@@ -22,7 +23,8 @@ use crate::env::{Env, LockedTable};
 use crate::mmu::Asid;
 use crate::pte::{Format, Level, Pte, YoungClear};
 use crate::tlb::{FlushPolicy, YoungFlush, flush_young};
-use crate::{Rules, Run, Stage, Table, VirtAddr, VirtRange};
+use crate::{Rules, Run, Stage, VirtAddr, VirtRange};
+use widened::widened;
 
 /// How the young bits of a run are checked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -319,15 +321,4 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         let start = VirtAddr::new(addr.get() - before);
         flush_young(self.env, self.flush.pte, self.asid, start, wide.nr, Level::Pte);
     }
-}
-
-/// The run, widened by the rules to the edges of contiguous blocks.
-#[inline]
-fn widened<E: Env>(table: E::Table, run: Run) -> Run {
-    if E::Format::CONT_SHIFT == 0 {
-        return run;
-    }
-    let first = table.load(run.first);
-    let last = if run.nr == 1 { first } else { table.load(run.end() - 1) };
-    E::Rules::widen::<E::Format>(run, first, last)
 }

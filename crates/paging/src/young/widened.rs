@@ -1,0 +1,17 @@
+//! How far a check of a run reaches.
+
+use crate::env::Env;
+use crate::pte::Format;
+use crate::table::Table;
+use crate::{Rules, Run};
+
+/// The run, widened by the rules to the edges of contiguous blocks.
+#[inline]
+pub(super) fn widened<E: Env>(table: E::Table, run: Run) -> Run {
+    if E::Format::CONT_SHIFT == 0 {
+        return run;
+    }
+    let first = table.load(run.first);
+    let last = if run.nr == 1 { first } else { table.load(run.end() - 1) };
+    E::Rules::widen::<E::Format>(run, first, last)
+}
