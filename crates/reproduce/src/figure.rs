@@ -1,6 +1,6 @@
 //! What a figure of a thread is: where it stands, what was compared, and how sure the thread is.
 
-use super::predict::Method;
+use super::method::Method;
 
 /// Which thread a figure stands in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,4 +152,16 @@ pub struct Figure {
     pub said: Said,
     /// How ours comes about, one line each.
     pub methods: &'static [Method],
+}
+
+/// A figure, from what is said of it in the order in which it is read.
+pub(super) const fn figure(
+    (thread, id): (Thread, &'static str),
+    (system, platform): (&'static str, Option<&'static str>),
+    what: &'static str,
+    theirs: Theirs,
+    said: Said,
+    methods: &'static [Method],
+) -> Figure {
+    Figure { id, thread, what, system, platform, theirs, said, methods }
 }

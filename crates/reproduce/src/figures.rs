@@ -1,27 +1,20 @@
 //! The threads' figures as data, each with how ours comes about. Sources: the threads themselves
 //! and replies to them on linux-mm and linux-arm-kernel.
 
+mod theirs;
 mod xavier;
 
-use super::figure::{Figure, Said, Side, Theirs, Thread};
-use super::predict::Method::{
+use super::figure::{Figure, Said, Side, Theirs, Thread, figure};
+use super::method::Method::{
     Counted, CountedShare, Host, HostShare, Modelled, ModelledAfter, Not, Shootdowns, Thpscale,
 };
-use super::predict::{Method, Steps, Whose};
-use super::shootdowns::Asked;
-use super::thpscale::Told;
+use super::method::{Asked, Method, Steps, Told, Whose};
+use super::platforms::{ARM, KUNPENG, SNAPDRAGON, X86};
 use Said::Claimed;
 use Side::{Better, Worse};
 use Thread::{Lists, S0, S1, S2, S4};
 use pageout_experiment::metrics::NS_PER_PAGE;
-
-/// The platform of S0's and S1's arm64 figures.
-pub(super) const ARM: &str = "arm64-server-32-class";
-/// The platform of their x86 figures.
-pub(super) const X86: &str = "x86-server-class";
-pub(super) const CARMEL: &str = "carmel-8-class";
-pub(super) const SNAPDRAGON: &str = "snapdragon-888-class";
-pub(super) const KUNPENG: &str = "kunpeng-920-class";
+use theirs::{costs, faster, saved, saved_or_more, seconds, slower, throughput, value};
 
 /// 4K pages of the 8 GiB that S0's and S1's benchmark reclaims.
 const PAGES: f64 = 2_097_152.0;
@@ -30,57 +23,6 @@ const ANON_PAGES: f64 = 65_536.0;
 
 const OF_TIME: &str = "% of time";
 const OF_CPU: &str = "% of CPU";
-
-/// Seconds for so many pages.
-const fn seconds(before: f64, after: f64, pages: f64) -> Theirs {
-    let (before, after) = (before * 1e9 / pages, after * 1e9 / pages);
-    Theirs::Costs { before, after, unit: NS_PER_PAGE }
-}
-
-/// So many per cent of the time before were saved.
-const fn saved(least: f64, most: f64) -> Theirs {
-    Theirs::Ratio { least: 100.0 / (100.0 - least), most: Some(100.0 / (100.0 - most)) }
-}
-
-/// So many per cent of the time before were saved, or more.
-const fn saved_or_more(percent: f64) -> Theirs {
-    Theirs::Ratio { least: 100.0 / (100.0 - percent), most: None }
-}
-
-/// "So many per cent faster": that much more a second, or that much less time, which a thread
-/// leaves open.
-const fn faster(percent: f64) -> Theirs {
-    Theirs::Ratio { least: 1.0 + percent / 100.0, most: Some(100.0 / (100.0 - percent)) }
-}
-
-/// So many per cent more a second.
-const fn throughput(least: f64, most: f64) -> Theirs {
-    Theirs::Ratio { least: 1.0 + least / 100.0, most: Some(1.0 + most / 100.0) }
-}
-
-/// That much more time.
-const fn slower(percent: f64) -> Theirs {
-    Theirs::Ratio { least: 100.0 / (100.0 + percent), most: Some(100.0 / (100.0 + percent)) }
-}
-
-const fn costs(before: f64, after: f64, unit: &'static str) -> Theirs {
-    Theirs::Costs { before, after, unit }
-}
-
-const fn value(value: f64, unit: &'static str) -> Theirs {
-    Theirs::Value { value, unit, side: Side::Neither }
-}
-
-const fn figure(
-    (thread, id): (Thread, &'static str),
-    (system, platform): (&'static str, Option<&'static str>),
-    what: &'static str,
-    theirs: Theirs,
-    said: Said,
-    methods: &'static [Method],
-) -> Figure {
-    Figure { id, thread, what, system, platform, theirs, said, methods }
-}
 
 const ARM_32: (&str, Option<&str>) = ("arm64, 32 cores", Some(ARM));
 const ANY_X86: (&str, Option<&str>) = ("x86", Some(X86));

@@ -3,8 +3,9 @@
 
 use super::figure::{Figure, Theirs, Thread};
 use super::figures::all;
-use super::material::{Material, Step};
+use super::material::Material;
 use super::reclaim::Cost;
+use super::step::Step;
 use pageout_experiment::metrics::{NS_PER_PAGE, labels, measured};
 use pageout_machine::platform::{Draw, InvalidationPrices};
 use pageout_record::render::{Align, Grid, rounded};

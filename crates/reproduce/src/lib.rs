@@ -2,12 +2,16 @@
 //! worth.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod causes;
+mod effort;
 mod figure;
 mod figures;
 mod fit;
 mod material;
+mod method;
 mod patterns;
+mod platforms;
 mod predict;
 pub mod published;
 mod reclaim;
@@ -15,18 +19,17 @@ mod records;
 mod rows;
 mod score;
 mod shootdowns;
+mod step;
 mod table;
 #[cfg(test)]
 mod tests;
 mod thpscale;
 
+pub use effort::Effort;
 pub use figure::{Figure, Said, Side, Theirs, Thread};
-pub use material::Effort;
-pub use patterns::{Ask, Policy, Runs, Test};
-pub use predict::{Arithmetic, Method, Steps, Whose};
-pub use shootdowns::Asked;
+pub use method::{Arithmetic, Ask, Asked, Method, Policy, Steps, Test, Told, Whose};
+pub use patterns::Runs;
 pub use table::table;
-pub use thpscale::Told;
 
 use figures::all;
 use material::{Material, Needs};

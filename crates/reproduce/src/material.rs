@@ -1,11 +1,13 @@
 //! What answers are made of: the engine measured and counted here, the lab's stored records, and
 //! platforms with their prices.
 
+use super::effort::Effort;
 use super::figure::Figure;
-use super::figures::ARM;
 use super::patterns::{self, Patterns};
+use super::platforms::ARM;
 use super::reclaim;
 use super::shootdowns;
+use super::step::Step;
 use super::thpscale::Runs;
 use crate::published::lab_metric;
 use pageout_experiment::fields::OrderName;
@@ -13,7 +15,6 @@ use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
-use pageout_experiment::variant::{Lru, Variant};
 use pageout_host::bench::figures::Measured;
 use pageout_host::layout::Arena;
 use pageout_host::scenario::{How, OnHost};
@@ -28,91 +29,6 @@ const LAB_RECORDS: &str = pageout_lab::records::LINUX_6_12;
 
 fn lab_records() -> RecordFile {
     RecordFile::from_json(LAB_RECORDS).expect("the stored records are a record set")
-}
-
-/// How thorough to be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Effort {
-    /// Bytes of the file that is reclaimed here.
-    pub bytes: u64,
-    /// Rounds of it.
-    pub rounds: usize,
-    /// Draws of a platform's prices for S0's and S1's benchmark on the modelled machine.
-    pub draws: u32,
-    /// About the bytes of memory of scenarios on the modelled machine that fill it.
-    pub memory: u64,
-    /// Draws of prices for each of them.
-    pub modelled: u32,
-    /// Runs of S3's tests.
-    pub patterns: patterns::Runs,
-}
-
-impl Effort {
-    /// What tables are shown of.
-    pub const FULL: Self = Self {
-        bytes: 1 << 30,
-        rounds: 9,
-        draws: 200,
-        memory: 256 << 20,
-        modelled: 10,
-        patterns: patterns::Runs { memory: 16 << 20, nominal: 31, draws: 20, each: 4 },
-    };
-    /// Whether all of it works.
-    pub const QUICK: Self = Self {
-        bytes: 32 << 20,
-        rounds: 2,
-        draws: 20,
-        memory: 48 << 20,
-        modelled: 1,
-        patterns: patterns::Runs { memory: 4 << 20, nominal: 3, draws: 2, each: 2 },
-    };
-}
-
-/// A state of the kernel's reclaim.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
-    /// Classic lists, nothing batched.
-    Stock,
-    /// Classic lists, young bits batched.
-    Young,
-    /// Classic lists, young bits and unmapping batched.
-    Unmap,
-    /// Generations, unmapping batched.
-    MglruUnmap,
-    /// Generations, young bits and unmapping batched.
-    Mglru,
-}
-
-impl Step {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Stock, Self::Young, Self::Unmap, Self::MglruUnmap, Self::Mglru];
-
-    pub(super) const fn variant(self) -> Variant {
-        match self {
-            Self::Stock => Variant::BEFORE,
-            Self::Young => Variant::STEPS[0],
-            Self::Unmap => Variant::STEPS[1],
-            Self::MglruUnmap => Variant::MGLRU_BEFORE,
-            Self::Mglru => Variant::MGLRU_STEPS[0],
-        }
-    }
-
-    /// The lab's kernel.
-    const fn kernel(self) -> &'static str {
-        match self {
-            Self::Stock => "stock",
-            Self::Young => "s1",
-            Self::Unmap | Self::MglruUnmap => "s2",
-            Self::Mglru => "s3",
-        }
-    }
-
-    const fn lru(self) -> Lru {
-        match self {
-            Self::Stock | Self::Young | Self::Unmap => Lru::Classic,
-            Self::MglruUnmap | Self::Mglru => Lru::Mglru,
-        }
-    }
 }
 
 /// What is to be run for answers.

@@ -1,7 +1,8 @@
 //! What scenario `access-patterns` says of S3's six tests: means, and how much runs vary.
 
+use super::answer::{Answer, Quantity, RATIO, TIMES, drawn};
 use super::figure::{Figure, Side, Theirs};
-use super::predict::{Answer, Quantity, RATIO, TIMES, drawn};
+use super::method::{Ask, Policy, Test};
 use pageout_experiment::scenarios::Compared;
 use pageout_experiment::spread::host_threads;
 use pageout_machine::platform::Platform;
@@ -22,25 +23,6 @@ pub struct Runs {
     pub each: u32,
 }
 
-/// S3's tests, in the order of [`AccessPatterns::six_tests`], and its extreme.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Test {
-    /// Sequential read.
-    SeqRead,
-    /// Random read.
-    RandomRead,
-    /// Hot and random read.
-    HotRead,
-    /// Sequential write.
-    SeqWrite,
-    /// Random write.
-    RandomWrite,
-    /// Hot and random write.
-    HotWrite,
-    /// Half of the reads of the hot page.
-    HalfHotRead,
-}
-
 const WRITES: [Test; 3] = [Test::SeqWrite, Test::RandomWrite, Test::HotWrite];
 const SIX: [Test; 6] = [
     Test::SeqRead,
@@ -50,32 +32,6 @@ const SIX: [Test; 6] = [
     Test::RandomWrite,
     Test::HotWrite,
 ];
-
-/// What follows a young bit, in the order of [`Compared::POLICIES`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Policy {
-    /// The TLBI and a wait for it.
-    Sync,
-    /// The TLBI alone.
-    Nosync,
-    /// Neither.
-    None,
-}
-
-/// What is asked of the runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ask {
-    /// The mean of one policy over that of another.
-    Means(Test, Policy, Policy),
-    /// The variation of one over that of another.
-    Variations(Test, Policy, Policy),
-    /// The variation of one.
-    Variation(Test, Policy),
-    /// The mean of the variations of all writes.
-    Writes,
-    /// The largest variation of a policy in any of the six tests.
-    Worst(Policy),
-}
 
 impl Ask {
     /// Whose runs they are; docs/model.md has what the size of memory changes.

@@ -1,148 +1,14 @@
-//! How ours comes about: a closed set of methods, and their answers.
+//! What each method says of a figure.
 
+use super::answer::{Answer, Label, RATIO, TIMES, one, samples};
 use super::figure::Figure;
-use super::figures::CARMEL;
-use super::material::{Material, Step};
-use super::patterns::Ask;
-use super::shootdowns::Asked;
-use super::thpscale::Told;
+use super::material::Material;
+use super::method::{Arithmetic, Method, Steps};
+use super::platforms::CARMEL;
 use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_machine::platform::Platform;
-use pageout_model::interval;
 use pageout_record::schema::{Basis, Ground};
-use pageout_record::stats::Interval;
 
-/// How a line of ours comes about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Method {
-    /// Scenario `reclaim-file` on the figure's modelled machine.
-    Modelled(Steps),
-    /// The same of the state after alone, for a figure that is one number.
-    ModelledAfter(Steps),
-    /// The lab's instructions alone.
-    Counted(Steps),
-    /// The instructions that go, as a share of those before: what goes took at least as much.
-    CountedShare(Steps),
-    /// Time of the engine on this machine.
-    Host(Steps),
-    /// The share of walks and young checks in it.
-    HostShare(Steps, Whose),
-    /// Follows from the thread's own numbers.
-    Computed(Arithmetic),
-    /// A row of scenario `thpscale` on the modelled machine.
-    Thpscale(Told),
-    /// Scenarios `pageout-shared` and `fork-heavy` there.
-    Shootdowns(Asked),
-    /// S3's tests on the modelled machine.
-    Patterns(Ask),
-    /// Nothing here can say, and why.
-    Not(&'static str),
-}
-
-/// What was changed of reclaim.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Steps {
-    /// Classic lists: young bits batched.
-    ClassicYoung,
-    /// Classic lists: unmapping batched too.
-    ClassicUnmap,
-    /// Generations: young bits batched, with unmapping batched before.
-    MglruYoung,
-}
-
-impl Steps {
-    /// Before and after.
-    pub(super) const fn ends(self) -> [Step; 2] {
-        match self {
-            Self::ClassicYoung => [Step::Stock, Step::Young],
-            Self::ClassicUnmap => [Step::Young, Step::Unmap],
-            Self::MglruYoung => [Step::MglruUnmap, Step::Mglru],
-        }
-    }
-}
-
-/// One of the two that were compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whose {
-    /// Before.
-    Before,
-    /// After.
-    After,
-}
-
-/// What follows from the thread's own numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arithmetic {
-    /// 1 − (35/36)^36, in per cent.
-    FalsePositive,
-    /// 4 KiB for each entry of the platform's second TLB level.
-    Reach,
-}
-
-/// What a line of ours is worth.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Label {
-    /// Time on this machine, which is not the thread's.
-    Measured,
-    /// Events of a real kernel or of the engine.
-    Counted,
-    /// Counts times prices that no benchmark was fitted on.
-    Predicted,
-    /// It says which side, not how much.
-    DirectionOnly,
-}
-
-impl Label {
-    /// Its name in records and tables.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Counted => "counted",
-            Self::Predicted => "predicted",
-            Self::DirectionOnly => "direction only",
-        }
-    }
-}
-
-/// One number of ours.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Quantity {
-    /// Before, after, ratio (before over after), saved or value.
-    pub(super) name: &'static str,
-    /// Its unit.
-    pub(super) unit: &'static str,
-    /// Samples; one, at nominal prices, for a prediction.
-    pub(super) values: Vec<f64>,
-    /// Of draws, for a prediction.
-    pub(super) interval: Option<Interval>,
-}
-
-/// A line of ours.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Answer {
-    /// Where it comes from.
-    pub(super) ground: Ground,
-    /// What it is worth.
-    pub(super) label: Label,
-    /// How the values came to be.
-    pub(super) basis: Basis,
-    /// In words.
-    pub(super) how: &'static str,
-    /// The numbers.
-    pub(super) quantities: Vec<Quantity>,
-}
-
-impl Answer {
-    /// What a scenario on a modelled machine predicts.
-    pub(super) const fn modelled(how: &'static str, quantities: Vec<Quantity>) -> Self {
-        let (ground, basis) = (Ground::Model, Basis::Modelled);
-        Self { ground, label: Label::Predicted, basis, how, quantities }
-    }
-}
-
-/// Cost before over cost after.
-pub(super) const RATIO: &str = "ratio";
-pub(super) const TIMES: &str = "times";
 const INSTRUCTIONS: &str = "instructions/4K page";
 const PERCENT: &str = "%";
 
@@ -190,43 +56,6 @@ impl Method {
             Self::Not(why) => Err(why.to_owned()),
         }
     }
-
-    /// Whether it needs the engine measured here.
-    pub(super) const fn needs_host(self) -> bool {
-        matches!(self, Self::Host(_) | Self::HostShare(..))
-    }
-
-    /// Whether it needs scenario `reclaim-file` modelled.
-    pub(super) const fn needs_reclaim(self) -> bool {
-        matches!(self, Self::Modelled(_) | Self::ModelledAfter(_))
-    }
-}
-
-pub(super) fn one(name: &'static str, unit: &'static str, value: f64) -> Quantity {
-    samples(name, unit, vec![value])
-}
-
-fn samples(name: &'static str, unit: &'static str, values: Vec<f64>) -> Quantity {
-    Quantity { name, unit, values, interval: None }
-}
-
-/// The nominal value, with the interval of the draws, if there are any.
-pub(super) fn drawn(
-    name: &'static str,
-    unit: &'static str,
-    nominal: f64,
-    draws: &[f64],
-) -> Quantity {
-    Quantity { name, unit, values: vec![nominal], interval: interval(draws) }
-}
-
-/// Cost before over cost after: at nominal prices, and with the prices of each draw, if there are
-/// any.
-pub(super) fn ratio_of(before: &(f64, Vec<f64>), after: &(f64, Vec<f64>)) -> Quantity {
-    let nominal = before.0 / after.0;
-    let draws: Vec<_> =
-        before.1.iter().zip(&after.1).map(|(before, after)| before / after).collect();
-    drawn(RATIO, TIMES, nominal, &draws)
 }
 
 fn counted(figure: &Figure, steps: Steps, material: &Material) -> Result<Answer, String> {

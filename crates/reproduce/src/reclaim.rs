@@ -1,9 +1,11 @@
 //! What scenario `reclaim-file` on modelled machines says of S0's and S1's figures.
 
+use super::answer::{Answer, drawn, ratio_of};
+use super::effort::Effort;
 use super::figure::{Figure, Theirs};
-use super::figures::{ARM, X86};
-use super::material::{Effort, Step};
-use super::predict::{Answer, Steps, drawn, ratio_of};
+use super::method::Steps;
+use super::platforms::{ARM, X86};
+use super::step::Step;
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_experiment::scenarios::metrics::machine::BROADCASTS;

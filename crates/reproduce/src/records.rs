@@ -1,7 +1,7 @@
 //! Figures and answers as records.
 
+use super::answer::{Answer, Quantity, RATIO};
 use super::figure::{Figure, Said, Side, Theirs};
-use super::predict::{Answer, Quantity, RATIO};
 use pageout_experiment::metrics::{NS_PER_PAGE, labels};
 use pageout_record::schema::{Basis, Better, Bound, Claim, Ground, Labels, Metric, Record};
 

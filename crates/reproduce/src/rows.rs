@@ -1,7 +1,7 @@
 //! Rows read back from records: a figure with its lines, so that stored records print as fresh
 //! ones.
 
-use super::predict::RATIO;
+use super::answer::RATIO;
 use super::records::NAME;
 use pageout_record::schema::{Bound, Claim, Ground, Record};
 use pageout_record::stats::{Interval, median};

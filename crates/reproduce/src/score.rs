@@ -1,7 +1,7 @@
 //! How good predictions are: how often a thread's figure lies outside, how wide they are, and how
 //! often they go the way that the thread's difference goes.
 
-use super::predict::RATIO;
+use super::answer::RATIO;
 use super::rows::Row;
 use pageout_record::render::rounded;
 use pageout_record::schema::{Claim, Ground};

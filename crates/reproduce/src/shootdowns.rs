@@ -1,9 +1,10 @@
 //! What scenarios `pageout-shared` and `fork-heavy` say of S4's figures.
 
+use super::answer::{Answer, Quantity, drawn, ratio_of};
+use super::effort::Effort;
 use super::figure::Figure;
-use super::figures::{KUNPENG, SNAPDRAGON};
-use super::material::Effort;
-use super::predict::{Answer, Quantity, drawn, ratio_of};
+use super::method::Asked;
+use super::platforms::{KUNPENG, SNAPDRAGON};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios::{Compared, ForkHeavyLists, PageoutSharedLists};
 use pageout_experiment::spread::{host_threads, spread};
@@ -11,19 +12,6 @@ use pageout_machine::platform::Platform;
 use pageout_model::fork_heavy::ForkHeavy;
 use pageout_model::pageout_shared::PageoutShared;
 use pageout_model::{Model, Scenario};
-
-/// What a figure asks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
-    /// The share of CPU time in flushes while unmapping, each at once.
-    Share,
-    /// What deferring leaves of the time in flushes.
-    Gone,
-    /// What it makes of the benchmark's time.
-    Time,
-    /// And of shells that fork while their memory is reclaimed.
-    Shells,
-}
 
 /// A value at nominal prices, and those of draws.
 type Values = (f64, Vec<f64>);

@@ -1,7 +1,9 @@
-use super::figures::{ARM, all};
+use super::answer::{Answer, Label, Quantity};
+use super::figures::all;
 use super::fit::FITTED_ON;
 use super::material::{Material, Needs};
-use super::predict::{Answer, Label, Method, Quantity};
+use super::method::Method;
+use super::platforms::ARM;
 use super::{Effort, Figure, Said, records, table};
 use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};

@@ -1,7 +1,8 @@
 //! What scenario `thpscale` says of S2's table.
 
-use super::material::Effort;
-use super::predict::{Answer, Quantity, drawn, ratio_of};
+use super::answer::{Answer, Quantity, drawn, ratio_of};
+use super::effort::Effort;
+use super::method::Told;
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::Compared;
@@ -11,19 +12,6 @@ use pageout_machine::platform::Platform;
 use pageout_model::thpscale::Thpscale;
 use pageout_model::{Model, Scenario as _};
 use pageout_record::schema::Record;
-
-/// A row of the thread's tables.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Told {
-    /// The mean of `fault-both` of so many threads.
-    Slots(u32),
-    /// Duration of all rows: the threads' time outside of the kernel.
-    User,
-    /// Their time in it.
-    System,
-    /// From begin to end.
-    Elapsed,
-}
 
 /// The scenario's records, of each number of threads before and after.
 #[derive(Debug, Default)]

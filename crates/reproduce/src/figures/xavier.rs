@@ -2,15 +2,16 @@
 //! (`sync`), the TLBI alone (`nosync`), and neither (`none`). 31 runs each; significant means
 //! p < 0.01.
 
-use super::super::figure::{Figure, Said, Side, Theirs, Thread};
-use super::super::patterns::Ask::{Means, Variation, Variations, Worst, Writes};
-use super::super::patterns::Policy::{None, Nosync, Sync};
-use super::super::patterns::Test::{
+use super::theirs::{faster, throughput, value};
+use crate::figure::{Figure, Said, Side, Theirs, Thread, figure};
+use crate::method::Arithmetic;
+use crate::method::Ask::{Means, Variation, Variations, Worst, Writes};
+use crate::method::Method::{Computed, Patterns};
+use crate::method::Policy::{None, Nosync, Sync};
+use crate::method::Test::{
     HalfHotRead, HotRead, HotWrite, RandomRead, RandomWrite, SeqRead, SeqWrite,
 };
-use super::super::predict::Arithmetic;
-use super::super::predict::Method::{Computed, Patterns};
-use super::{CARMEL, faster, figure, throughput, value};
+use crate::platforms::CARMEL;
 use Said::{Claimed, No, Tested};
 use Side::{Better, Neither, Worse};
 

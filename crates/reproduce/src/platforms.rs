@@ -1,0 +1,12 @@
+//! The platforms that answer to the threads' systems.
+
+/// Of S0's and S1's arm64 figures.
+pub(super) const ARM: &str = "arm64-server-32-class";
+/// Of their x86 figures.
+pub(super) const X86: &str = "x86-server-class";
+/// Of S3's Xavier.
+pub(super) const CARMEL: &str = "carmel-8-class";
+/// Of S4's phone.
+pub(super) const SNAPDRAGON: &str = "snapdragon-888-class";
+/// Of S4's server.
+pub(super) const KUNPENG: &str = "kunpeng-920-class";
