@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use pageout_record::schema::{Metric, Record};
 
 use super::call::{Call, pageout};
-use super::{begin, none};
+use super::report::{begin, none};
 use crate::cmd;
 
 const CLEAR_FLUSH: &str = "clear_flush_young_ptes";

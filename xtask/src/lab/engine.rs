@@ -7,7 +7,7 @@ use pageout_record::schema::{Record, RecordSet};
 
 use super::call::{self, Call};
 use super::checks::value;
-use super::{begin, none};
+use super::report::{begin, none};
 
 /// A kernel, and the variant that does what it does.
 const PAIRS: [(&str, &str); 2] =

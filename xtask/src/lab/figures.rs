@@ -9,7 +9,7 @@ use pageout_record::schema::{Pooling, Record, RecordFile};
 
 use super::call::{Call, pageout, read, results};
 use super::checks::title;
-use super::{begin, none};
+use super::report::{begin, none};
 use crate::cmd;
 
 /// How far a new run may be from what is stored: another compiler makes other code.

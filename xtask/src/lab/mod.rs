@@ -7,11 +7,12 @@ mod call;
 mod checks;
 mod engine;
 mod figures;
+mod report;
 
 use std::fs;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::{cmd, setup};
@@ -61,17 +62,4 @@ pub(crate) fn run(chosen: &[Stage], update: bool) -> Result<()> {
         since.elapsed().as_secs() / 60
     );
     Ok(())
-}
-
-/// Prints a stage's title.
-fn begin(title: &str) {
-    println!("\n== {title}");
-}
-
-/// Fails with all that was found, if anything was.
-fn none(found: &[String], what: &str) -> Result<()> {
-    if found.is_empty() {
-        return Ok(());
-    }
-    bail!("{what}:\n  {}", found.join("\n  "))
 }

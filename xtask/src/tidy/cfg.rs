@@ -1,7 +1,9 @@
 //! The engine is the same code on every ground: what it may be configured by.
 
+use super::finding::Finding;
+use super::source::Source;
 use super::tokens::{Token, inside};
-use super::{Finding, Source, unsafety};
+use super::unsafety;
 
 /// Words that combine predicates.
 const COMBINATORS: [&str; 3] = ["all", "any", "not"];

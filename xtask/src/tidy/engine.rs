@@ -2,7 +2,9 @@
 
 use syn::{Attribute, Item, ItemExternCrate};
 
-use super::{Finding, Source, shape};
+use super::finding::Finding;
+use super::shape;
+use super::source::Source;
 
 /// Roots of the crates that an operating system links.
 const ROOTS: [&str; 2] = ["crates/paging/src/lib.rs", "crates/reclaim/src/lib.rs"];

@@ -7,6 +7,7 @@
 mod cfg;
 mod cycles;
 mod engine;
+mod finding;
 mod places;
 mod shape;
 mod source;
@@ -17,67 +18,12 @@ mod walls;
 mod words;
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::ops::RangeInclusive;
 
 use anyhow::{Result, bail};
 
 use crate::cmd;
+use finding::Finding;
 use source::Source;
-
-/// What an exception comment can excuse.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Rule {
-    LongFunction,
-    LongFile,
-    LongLine,
-    Word,
-}
-
-impl Rule {
-    const ALL: [Rule; 4] = [Rule::LongFunction, Rule::LongFile, Rule::LongLine, Rule::Word];
-
-    /// The rule's name in an exception comment.
-    fn name(self) -> &'static str {
-        match self {
-            Rule::LongFunction => "long function",
-            Rule::LongFile => "long file",
-            Rule::LongLine => "long line",
-            Rule::Word => "word",
-        }
-    }
-}
-
-/// One thing that is not as it should be.
-#[derive(PartialEq, Debug)]
-struct Finding {
-    path: String,
-    /// The line, counted from 1; 0 where it concerns the file.
-    line: usize,
-    what: String,
-    /// The rule an exception may excuse it from, and the lines such a comment may stand on.
-    excuse: Option<(Rule, RangeInclusive<usize>)>,
-}
-
-impl Finding {
-    fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Finding { path: path.to_owned(), line, what: what.into(), excuse: None }
-    }
-
-    fn excusable(mut self, rule: Rule, lines: RangeInclusive<usize>) -> Self {
-        self.excuse = Some((rule, lines));
-        self
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.path, self.what),
-            line => write!(f, "{}:{line}: {}", self.path, self.what),
-        }
-    }
-}
 
 /// Checks the whole tree; the error says how many findings were printed.
 pub(crate) fn run() -> Result<()> {

@@ -1,7 +1,8 @@
 //! Macros that mark unfinished work or debugging.
 
+use super::finding::Finding;
+use super::source::Source;
 use super::tokens::Token;
-use super::{Finding, Source};
 
 /// Names of such macros.
 const MACROS: [&str; 3] = ["todo", "unimplemented", "dbg"];

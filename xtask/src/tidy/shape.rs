@@ -7,7 +7,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, Meta};
 
-use super::{Finding, Rule, Source};
+use super::finding::{Finding, Rule};
+use super::source::Source;
 
 /// The most lines of a function, from its signature to its closing brace.
 const FUNCTION: usize = 70;

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use super::{Finding, Rule};
+use super::finding::{Finding, Rule};
 use crate::cmd;
 
 /// One text file of the tree.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::finding::{Finding, Rule};
+use super::source::Source;
 use super::walls::Workspace;
-use super::{Finding, Rule, Source};
 
 /// The widest line of programs and prose.
 const COLUMNS: usize = 100;

@@ -1,8 +1,9 @@
 //! Unsafe code has two addresses, and each block of it says why it is sound.
 
+use super::finding::Finding;
+use super::source::Source;
 use super::tokens::Token;
 use super::walls::{CAPI, PAGING, Workspace};
-use super::{Finding, Source};
 
 /// Whether unsafe code may stand in this file.
 pub(super) fn is_address(path: &str) -> bool {

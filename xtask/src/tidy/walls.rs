@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::cmd;
 
 /// The crate that holds the engine's unsafe code.

@@ -1,6 +1,7 @@
 //! Words that tell of the place a change was made in, not of the project.
 
-use super::{Finding, Rule, Source};
+use super::finding::{Finding, Rule};
+use super::source::Source;
 
 /// Such words in lower case, each in two parts so that this list does not find itself.
 const WORDS: [(&str, &str); 16] = [
