@@ -47,7 +47,7 @@ pub use error::{Fault, TraceError, WriteError};
 pub use event::{Event, FileId, Kind, Mapping, PAGE_LIMIT, Page, PageRange, Permissions};
 pub use filter::{FilterShape, MAX_FILTER};
 pub use header::{DEFAULT_EPOCH_REFERENCES, Ending, Header, MAX_EPOCH_REFERENCES, Totals};
-pub use import::{Format, ImportError, ImportOptions, Refusal, import};
+pub use import::{Format, ImportError, ImportOptions, Refusal, check_end, import};
 pub use info::{AreaInfo, Changes, Info, Spread};
 pub use output::OutputFile;
 pub use read::TraceReader;

@@ -13,24 +13,30 @@ pub(crate) struct Lines<R> {
     input: R,
     line: Vec<u8>,
     number: u64,
+    is_whole: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input, line: Vec::new(), number: 0 }
+        Self { input, line: Vec::new(), number: 0, is_whole: true }
     }
 
     /// The next line without its end; what is beyond the limit is left out.
     pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        Ok(self.advance()?.then_some(&*self.line))
+    }
+
+    /// Goes to the next line: whether there is one.
+    pub(crate) fn advance(&mut self) -> io::Result<bool> {
         self.line.clear();
         let read = self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)?;
         if read == 0 {
-            return Ok(None);
+            return Ok(false);
         }
         self.number += 1;
-        if self.line.last() == Some(&b'\n') {
-            self.line.pop();
-        } else if read as u64 == MAX_LINE {
+        let has_end = self.line.pop_if(|byte| *byte == b'\n').is_some();
+        self.is_whole = has_end || read as u64 == MAX_LINE;
+        if !has_end && self.is_whole {
             let skipped = self.input.by_ref().take(MAX_SKIPPED).skip_until(b'\n')?;
             if skipped as u64 == MAX_SKIPPED {
                 return Err(io::Error::other("a line has more than 16 MiB"));
@@ -39,7 +45,17 @@ impl<R: BufRead> Lines<R> {
         if self.line.last() == Some(&b'\r') {
             self.line.pop();
         }
-        Ok(Some(&self.line))
+        Ok(true)
+    }
+
+    /// The line gone to, without its end; what is beyond the limit is left out.
+    pub(crate) fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// Whether that line has an end. One that is beyond the limit counts as having one.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// The number of the line given last, from 1.

@@ -146,7 +146,7 @@ fn damon_s_snapshots_are_epochs() {
         assert_eq!((info.header.epoch_references, info.used_pages.max), (4, 4));
     }
     let lines: Vec<&str> = traced.lines().collect();
-    let cut = refused(Format::Damon, lines[..8].join("\n").as_bytes());
+    let cut = refused(Format::Damon, format!("{}\n", lines[..8].join("\n")).as_bytes());
     assert!(cut.to_string().contains("line 8: a snapshot of 3 regions ends after 2"), "{cut}");
     let other = traced.replacen("target_id=0 nr_regions=3 131072", "target_id=1 nr_regions=3 1", 1);
     assert!(refused(Format::Damon, other.as_bytes()).to_string().contains("process 1"));

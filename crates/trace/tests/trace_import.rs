@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pageout_trace::{
-    Ending, Event, ImportError, ImportOptions, Info, Page, Totals, TraceReader, import,
+    Ending, Event, Format, ImportError, ImportOptions, Info, Page, Totals, TraceReader, check_end,
+    import,
 };
 use proptest::prelude::*;
 
@@ -79,7 +80,7 @@ fn a_log_becomes_epochs_of_accesses_in_order() {
 #[test]
 fn a_bare_log_and_foreign_line_ends_are_accepted() {
     let output = output();
-    let log = "I  0401ab70,3\r\n L 1000,4\r\n\r\n S 1004,4";
+    let log = "I  0401ab70,3\r\n L 1000,4\r\n\r\n S 1004,4\r\n";
     import_log(log, &output.path, 100).expect("imports");
     let expected = [
         access(0x401a, false, 0),
@@ -110,6 +111,43 @@ fn a_long_binary_line_is_shown_short() {
     let error = import_log(&line, &output.path, 100).expect_err("a bad line").to_string();
     assert!(error.starts_with("line 1: found `\\u{1}\\u{7f}"), "{error}");
     assert!(error.chars().count() < 700, "{error}");
+}
+
+/// What is left of a line that was cut off may be one of the format, with another address or size.
+#[test]
+fn a_log_that_was_cut_off_is_refused_however_it_comes() {
+    let output = output();
+    for log in [" L 1000,8\n L 2000,1", " L 1000,8"] {
+        let from_stream = import_log(log, &output.path, 100).expect_err("it was cut off");
+        assert!(matches!(from_stream, ImportError::CutOff { .. }), "{log}: {from_stream}");
+        let path = output.path.with_extension("log");
+        std::fs::write(&path, log).expect("is written");
+        let file = std::fs::File::open(&path).expect("opens");
+        let at_once = check_end(&file, log.len() as u64, Format::Lackey);
+        assert!(matches!(at_once, Err(ImportError::CutOff { .. })), "{log}: {at_once:?}");
+    }
+    assert!(!output.path.exists());
+}
+
+/// A file's end is looked at alone: what is before may be wrong.
+#[test]
+fn a_file_s_end_is_looked_at_before_it_is_read() {
+    let output = output();
+    let path = output.path.with_extension("log");
+    for (text, format, is_whole) in [
+        ("", Format::Lackey, true),
+        ("no log\n", Format::Lackey, true),
+        ("no log", Format::PerfScript, false),
+        ("no log", Format::Drmemtrace, false),
+        ("no log", Format::Damon, false),
+        ("no record", Format::Champsim, false),
+        ("0123456789abcdef0123456789abcdef", Format::Champsim, false),
+    ] {
+        std::fs::write(&path, text).expect("is written");
+        let file = std::fs::File::open(&path).expect("opens");
+        let found = check_end(&file, text.len() as u64, format);
+        assert_eq!(found.is_ok(), is_whole, "{text:?} as {format:?}: {found:?}");
+    }
 }
 
 #[test]

@@ -172,6 +172,10 @@ fn import(
     } else {
         let file = File::open(input).map_err(open)?;
         let length = file.metadata().ok().filter(Metadata::is_file).map(|file| file.len());
+        if let (Some(length), Some(format)) = (length, from.format()) {
+            let refuse = |source| CliError::Import { input: input.display().to_string(), source };
+            pageout_trace::check_end(&file, length, format).map_err(refuse)?;
+        }
         (input.display().to_string(), length, Box::new(BufReader::new(file)))
     };
     let is_file = (input.as_os_str() != "-").then_some(input);

@@ -22,6 +22,8 @@ const RECORD: usize = 64;
 const STORES: [usize; 2] = [16, 24];
 const LOADS: [usize; 4] = [32, 40, 48, 56];
 
+const CUT_OFF: &str = "the input ends within a record";
+
 pub(super) fn import(input: &mut impl Read, mut sink: Sink<'_>) -> Result<Totals, ImportError> {
     let mut at = 0;
     while let Some(record) = next(input, at)? {
@@ -43,6 +45,14 @@ pub(super) fn import(input: &mut impl Read, mut sink: Sink<'_>) -> Result<Totals
     sink.finish()
 }
 
+/// Looks at the end of an input of `length` bytes.
+pub(super) fn check_end(length: u64) -> Result<(), ImportError> {
+    match length % RECORD as u64 {
+        0 => Ok(()),
+        over => Err(wrong(length - over, CUT_OFF)),
+    }
+}
+
 fn wrong(at: u64, what: &'static str) -> ImportError {
     ImportError::Record { at, what, accepted: Format::Champsim.accepted() }
 }
@@ -54,7 +64,7 @@ fn next(input: &mut impl Read, at: u64) -> Result<Option<[u8; RECORD]>, ImportEr
     while filled < RECORD {
         match input.read(&mut record[filled..]) {
             Ok(0) if filled == 0 => return Ok(None),
-            Ok(0) => return Err(wrong(at, "the input ends within a record")),
+            Ok(0) => return Err(wrong(at, CUT_OFF)),
             Ok(more) => filled += more,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(source) => return Err(ImportError::Read { unit: "byte", at, source }),

@@ -24,7 +24,7 @@ use std::io::BufRead;
 
 use super::error::{ImportError, MAX_ACCESSES, MAX_PAGES, MAX_REGIONS, Refusal};
 use super::sink::Sink;
-use super::text::{bad_line, next, words};
+use super::text::{next, words};
 use crate::PAGE_SHIFT;
 use crate::header::Totals;
 use crate::lines::Lines;
@@ -33,8 +33,7 @@ use crate::reference::{Reference, decimal, hexadecimal};
 pub(super) fn import(input: impl BufRead, mut sink: Sink<'_>) -> Result<Totals, ImportError> {
     let mut lines = Lines::new(input);
     let mut record = Record::default();
-    while let Some((number, line)) = next(&mut lines)? {
-        let said = parse(line).ok_or_else(|| bad_line(number, line, sink.format()))?;
+    while let Some((number, said)) = next(&mut lines, sink.format(), parse)? {
         let taken = said.into_iter().try_for_each(|said| record.take(said));
         taken.map_err(|refusal| ImportError::Refused { number, refusal })?;
     }

@@ -42,6 +42,12 @@ pub enum ImportError {
         /// What the format has.
         accepted: &'static str,
     },
+    /// A text ends within a line.
+    #[error("the last line has no end: the text was cut off, or is none; accepted are {accepted}")]
+    CutOff {
+        /// What the format has.
+        accepted: &'static str,
+    },
     /// The input holds no reference.
     #[error("no reference in it; accepted are {accepted}")]
     Empty {

@@ -10,6 +10,7 @@ mod perf_script;
 mod sink;
 mod text;
 
+use std::fs::File;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -29,10 +30,10 @@ pub use options::ImportOptions;
 ///
 /// # Errors
 ///
-/// [`ImportError::Line`], [`ImportError::Refused`] and [`ImportError::Record`] for the first of the
-/// input that is not acceptable, [`ImportError::Empty`], [`ImportError::TooManyPages`],
-/// [`ImportError::Read`], [`ImportError::Write`]. Nothing is at `output` then but what was there
-/// before.
+/// [`ImportError::CutOff`]; [`ImportError::Line`], [`ImportError::Refused`] and
+/// [`ImportError::Record`] for the first of the input that is not acceptable;
+/// [`ImportError::Empty`], [`ImportError::TooManyPages`], [`ImportError::Read`],
+/// [`ImportError::Write`]. Nothing is at `output` then but what was there before.
 pub fn import(
     mut input: impl BufRead,
     output: impl AsRef<Path>,
@@ -46,6 +47,21 @@ pub fn import(
         Format::Drmemtrace => lines(input, sink, drmemtrace::line),
         Format::Damon => damon::import(input, sink),
         Format::Champsim => champsim::import(&mut input, sink),
+    }
+}
+
+/// Looks at the end of a file before it is read from the start: one that was cut off is refused at
+/// once, however long it is. `length` is the file's, in bytes.
+///
+/// # Errors
+///
+/// [`ImportError::CutOff`], [`ImportError::Record`], [`ImportError::Read`].
+pub fn check_end(file: &File, length: u64, format: Format) -> Result<(), ImportError> {
+    match format {
+        Format::Champsim => champsim::check_end(length),
+        Format::Lackey | Format::PerfScript | Format::Drmemtrace | Format::Damon => {
+            text::check_end(file, length, format)
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Texts of which each line says something by itself.
 
+use std::fs::File;
 use std::io::BufRead;
+use std::os::unix::fs::FileExt;
 
 use super::error::{ImportError, Refusal};
 use super::format::Format;
@@ -29,8 +31,8 @@ pub(super) fn lines(
 ) -> Result<Totals, ImportError> {
     let mut lines = Lines::new(input);
     let mut process = None;
-    while let Some((number, line)) = next(&mut lines)? {
-        match parse(line).ok_or_else(|| bad_line(number, line, sink.format()))? {
+    while let Some((number, said)) = next(&mut lines, sink.format(), parse)? {
+        match said {
             Line::Nothing => {}
             Line::Command(command) => sink.command(command),
             Line::Access { process: found, reference } => {
@@ -53,13 +55,36 @@ pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// The next line and its number.
-pub(super) fn next<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<(u64, &[u8])>, ImportError> {
+/// What the next line says, and its number. A line without an end was cut off: what is left of it
+/// may be a line of the format all the same, with a shorter address.
+pub(super) fn next<R: BufRead, T>(
+    lines: &mut Lines<R>,
+    format: Format,
+    parse: impl FnOnce(&[u8]) -> Option<T>,
+) -> Result<Option<(u64, T)>, ImportError> {
     let at = lines.number();
-    let line = lines.next().map_err(|source| ImportError::Read { unit: "line", at, source })?;
-    Ok(line.map(|line| (at + 1, line)))
+    let found = lines.advance();
+    if !found.map_err(|source| ImportError::Read { unit: "line", at, source })? {
+        return Ok(None);
+    }
+    let (number, line) = (lines.number(), lines.line());
+    let accepted = format.accepted();
+    let bad_line = || ImportError::Line { number, found: shown(line), accepted };
+    let said = parse(line).ok_or_else(bad_line)?;
+    if lines.is_whole() { Ok(Some((number, said))) } else { Err(cut_off(format)) }
 }
 
-pub(super) fn bad_line(number: u64, line: &[u8], format: Format) -> ImportError {
-    ImportError::Line { number, found: shown(line), accepted: format.accepted() }
+/// Looks at the end of a text of `length` bytes.
+pub(super) fn check_end(file: &File, length: u64, format: Format) -> Result<(), ImportError> {
+    let Some(at) = length.checked_sub(1) else {
+        return Ok(());
+    };
+    let mut last = [0];
+    let read = file.read_exact_at(&mut last, at);
+    read.map_err(|source| ImportError::Read { unit: "byte", at, source })?;
+    if last == *b"\n" { Ok(()) } else { Err(cut_off(format)) }
+}
+
+fn cut_off(format: Format) -> ImportError {
+    ImportError::CutOff { accepted: format.accepted() }
 }
