@@ -3,7 +3,7 @@
 use crate::error::CliError;
 use crate::options::Output;
 use crate::report;
-use pageout_record::schema::{Labels, RecordFile, RecordSet};
+use pageout_record::schema::{Labels, RecordFile, RecordSet, acts_on_display};
 use pageout_report::{ReportError, Table};
 use pageout_trace::{OutputFile, WriteError};
 use std::borrow::Cow;
@@ -92,7 +92,7 @@ pub(crate) fn say(text: &str) {
 
 /// A text without what a terminal would obey: names in it may come from anywhere.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let obeyed = |c: char| acts_on_display(c) && c != '\n' && c != '\t';
     if !text.contains(obeyed) {
         return text.into();
     }

@@ -88,6 +88,7 @@ fn errors_name_the_place_and_what_is_accepted() {
         error("\"basis\": \"measured\"", "\"basis\": \"published\""),
         error("\"name\": \"visits\"", "\"name\": \"age\""),
         error("\"order\": \"4\"", "\"order\": \"\\u001b[2J\""),
+        error("\"order\": \"4\"", "\"order\": \"\\u202e4\""),
         twice(),
         read("[]").unwrap_err().to_string(),
         read("{\"schema\": \"pageout-record\"").unwrap_err().to_string(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use tempfile::tempdir;
 
-const CLEARS_SCREEN: &str = "\u{1b}[2J\u{9b}1A\r";
+const CLEARS_SCREEN: &str = "\u{1b}[2J\u{9b}1A\r\u{202e}";
 const LOG: &str = " L 1000,8\n";
 
 fn written(directory: &Path, name: &str, content: &str) -> String {
@@ -21,7 +21,7 @@ fn written(directory: &Path, name: &str, content: &str) -> String {
 fn has_no_escapes(output: &Output) {
     for bytes in [&output.stdout, &output.stderr] {
         let text = String::from_utf8(bytes.clone()).expect("it is UTF-8");
-        let obeyed = text.chars().find(|c| c.is_control() && *c != '\n');
+        let obeyed = text.chars().find(|c| (c.is_control() || *c == '\u{202e}') && *c != '\n');
         assert_eq!(obeyed, None, "{text:?}");
     }
 }
@@ -45,7 +45,7 @@ fn a_trace_cannot_tell_the_terminal_what_to_do() {
     let shown = run(&format!("trace info {}", path.display()));
     assert_eq!(shown.status.code(), Some(0));
     has_no_escapes(&shown);
-    assert!(String::from_utf8_lossy(&shown.stdout).contains(r"\u{1b}[2J\u{9b}1A\r x"));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains(r"\u{1b}[2J\u{9b}1A\r\u{202e} x"));
 }
 
 #[test]

@@ -15,9 +15,25 @@ pub(super) fn named(what: &'static str, text: &str) -> Result<(), Problem> {
     printable(what, text)
 }
 
+/// Whether a character does something to what is displayed beside it: control characters, and those
+/// of Unicode that turn the direction of text or end a line. After one that turns it, `30.00 %` is
+/// displayed as `% 00.03`.
+///
+/// ```
+/// use pageout_record::schema::acts_on_display;
+///
+/// assert!("ns\u{202e}".contains(acts_on_display) && !"ns/4K page".contains(acts_on_display));
+/// ```
+pub fn acts_on_display(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}');
+    let ends_line = matches!(c, '\u{2028}' | '\u{2029}');
+    c.is_control() || turns || ends_line
+}
+
 /// Checks that a text can be shown.
 pub(super) fn printable(what: &'static str, text: &str) -> Result<(), Problem> {
-    if text.chars().any(char::is_control) {
+    if text.contains(acts_on_display) {
         return Err(Problem::ControlCharacter { what, text: text.to_owned() });
     }
     Ok(())

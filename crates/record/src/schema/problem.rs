@@ -128,7 +128,8 @@ pub enum Problem {
         /// What was unnamed.
         what: &'static str,
     },
-    /// A control character, which would break tables and terminals.
+    /// A character that [acts on the display](super::acts_on_display), and would break tables,
+    /// pages and terminals.
     #[error("{what} {text:?} holds a control character; printable text is accepted")]
     ControlCharacter {
         /// What held it.
