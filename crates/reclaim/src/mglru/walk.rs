@@ -160,22 +160,41 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
             let mut queue = Queue::default();
             // A PTE table that is walked may end in another VMA.
             let vm_flags = self.parts.vm_flags();
-            addr = part.start;
-            loop {
-                if self.by_nonleaf {
-                    addr = after_unused::<E::Format>(entries, addr, part.end);
-                }
-                if addr >= part.end {
-                    break;
-                }
-                let next = next_boundary::<E::Format>(addr, Level::Pmd);
-                let pmd = entries.load(E::Format::index(Level::Pmd, addr));
-                self.visit_pmd(table, pmd, addr..next.min(part.end), &mut queue);
-                // The rest of a table in which a VMA ended was seen with it, or passed with it.
-                addr = next;
+            let mut range = part.clone();
+            while let Some((at, pmd)) = self.next_pmd(entries, &range) {
+                range.start = next_boundary::<E::Format>(at, Level::Pmd);
+                self.visit_pmd(table, pmd, at..range.start.min(part.end), &mut queue);
             }
+            // The rest of a table in which a VMA ended was seen with it, or passed with it.
+            let last = VirtAddr::new(part.end.get() - 1);
+            addr = next_boundary::<E::Format>(last, Level::Pmd);
             self.clear_queued(table, part.start, queue.take(), vm_flags);
         }
+    }
+
+    /// The next entry of a PMD table in `range` that has to be visited, with the address at which
+    /// what it maps begins. Most entries are passed: they map no page that was used, or they lead
+    /// to a table whose entry is old. So this search does nothing else for an entry.
+    #[inline]
+    fn next_pmd(&mut self, entries: E::Table, range: &VirtRange) -> Option<(VirtAddr, Pte)> {
+        let shift = E::Format::shift(Level::Pmd);
+        let start = range.start.align_down(shift);
+        let first = E::Format::index(Level::Pmd, start);
+        let nr = range.end.get().saturating_sub(start.get()).div_ceil(1 << shift) as usize;
+        let (by_nonleaf, secondary) = (self.by_nonleaf, self.secondary);
+        let mut leaves = 0;
+        let found = (0..nr).find_map(|k| {
+            let pmd = entries.load(first + k);
+            let to_visit = if E::Format::is_table(pmd) {
+                !by_nonleaf || E::Format::is_young(pmd)
+            } else {
+                leaves += 1;
+                E::Rules::is_candidate::<E::Format>(pmd, secondary)
+            };
+            to_visit.then(|| (start.add((k as u64) << shift).max(range.start), pmd))
+        });
+        self.walk.stats.leaf_total += leaves;
+        found
     }
 
     /// Looks at `pmd`, the entry of a PMD table for `range`, and walks the PTE table it leads to,
@@ -183,14 +202,9 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
     fn visit_pmd(&mut self, table: Pfn, pmd: Pte, range: VirtRange, queue: &mut Queue) {
         let entry = PmdEntry { table, index: E::Format::index(Level::Pmd, range.start) };
         let leads_on = E::Format::is_table(pmd);
-        if !leads_on {
-            self.walk.stats.leaf_total += 1;
-        }
-        let queues = match leads_on {
-            true => self.by_nonleaf,
-            false => E::Rules::is_candidate::<E::Format>(pmd, self.secondary),
-        };
-        if queues && let Some(full) = queue.push(entry.index) {
+        if (!leads_on || self.by_nonleaf)
+            && let Some(full) = queue.push(entry.index)
+        {
             let vm_flags = self.parts.vm_flags();
             self.clear_queued(table, range.start, full, vm_flags);
         }
@@ -282,25 +296,6 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
                 used::<E::Rules>(self.walk, maps, folio, youngest, seen);
             }
         }
-    }
-}
-
-/// Passes entries of a PMD table that lead to tables and are old, from the one for `addr` on: the
-/// first that is not so, or `end` or beyond. Most are passed where hardware tells, so nothing else
-/// is done for each.
-#[inline]
-fn after_unused<F: Format>(entries: impl Table, addr: VirtAddr, end: VirtAddr) -> VirtAddr {
-    let covered = 1u64 << F::shift(Level::Pmd);
-    let first = F::index(Level::Pmd, addr);
-    let most = end.get().saturating_sub(addr.align_down(F::shift(Level::Pmd)).get());
-    let most = most.div_ceil(covered) as usize;
-    let is_unused = |k: &usize| {
-        let pmd = entries.load(first + k);
-        F::is_table(pmd) && !F::is_young(pmd)
-    };
-    match (0..most).take_while(is_unused).count() {
-        0 => addr,
-        passed => next_boundary::<F>(addr, Level::Pmd).add((passed as u64 - 1) * covered),
     }
 }
 
