@@ -16,8 +16,8 @@
  *      follow, a word each.
  *   2  text, of as many bytes as bits 3 to 63 say, follows, filled to whole words: what is mapped
  *      when the program begins (bit 2 is 0), or the file that the next call is about (1).
- *   3  the program asks to be replaced (bit 2 is 0), or has begun a child (1). With bit 3, which
- *      no plugin writes, there is nothing more.
+ *   3  the program asks to be replaced (bit 2 is 0), or has begun the child of the number in bits 4
+ *      to 63 (1). With bit 3, which no plugin writes, there is nothing more.
  *
  * A fetch is told of with the first access of data after it, or at the end of its block, as many at
  * a time as are of one page. A block that is left early, by a signal, counts as if it had not been.
@@ -354,7 +354,7 @@ static void on_result(qemu_plugin_id_t id, unsigned int index, int64_t num, int6
 		for (int i = 0; i < 6; i++)
 			put(cpu->arguments[i]);
 	} else if (result > 0 && is_child(num, cpu)) {
-		put(7);
+		put((uint64_t)result << 4 | 7);
 	}
 	pthread_mutex_unlock(&lock);
 }

@@ -37,7 +37,7 @@ pub struct Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// An imported log does not say.
+    /// An imported log does not say, nor does anything of a child that was killed.
     Unknown,
     /// It exited with this status.
     Exited(u8),

@@ -46,6 +46,14 @@ pub(crate) fn is_greeting(line: &[u8]) -> bool {
     digits > 0 && by[..by.len() - digits].ends_with(b"==")
 }
 
+/// The signal in a line such as `==4776== Process terminating with default action of signal 15
+/// (SIGTERM)`: the program ends by it.
+pub(crate) fn fatal_signal(line: &[u8]) -> Option<u8> {
+    let line = std::str::from_utf8(line.strip_prefix(b"==")?).ok()?;
+    let (_, said) = line.split_once("== Process terminating with default action of signal ")?;
+    said.split_once(' ')?.0.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +81,14 @@ mod tests {
         for line in ["", "==", "==3601== Command: a", &greeting[1..], &greeting[..40]] {
             assert!(!is_greeting(line.as_bytes()), "{line}");
         }
+    }
+
+    #[test]
+    fn the_signal_that_ends_a_program_is_read() {
+        let line = b"==4776== Process terminating with default action of signal 15 (SIGTERM)";
+        assert_eq!(fatal_signal(line), Some(15));
+        assert_eq!(fatal_signal(&line[1..]), None);
+        assert_eq!(fatal_signal(b"==4776== Command: signal 15 (SIGTERM)"), None);
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub mod replacement;
 mod rules;
 pub mod source;
 mod space;
+mod spool;
 mod syscall;
 mod wire;
 mod write;
@@ -51,7 +52,7 @@ pub use import::{Format, ImportError, ImportOptions, Refusal, check_end, import}
 pub use info::{AreaInfo, Changes, Info, Spread};
 pub use output::OutputFile;
 pub use read::TraceReader;
-pub use record::{RecordError, RecordOptions, Recorder, Summary, record};
+pub use record::{RecordError, RecordOptions, Recorded, RecordedChild, Recorder, Summary, record};
 pub use write::TraceWriter;
 
 /// log2 of the page size of traces made here, in bytes. Kernels with larger pages map multiples.

@@ -2,9 +2,11 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use tempfile::TempPath;
 
 use super::error::WriteError;
 
@@ -13,10 +15,23 @@ use super::error::WriteError;
 #[derive(Debug)]
 pub struct OutputFile {
     unnamed: File,
-    directory: PathBuf,
+    place: Place,
+}
+
+/// Where a file will be.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) directory: PathBuf,
     path: PathBuf,
     /// Of the file that is replaced, or what the umask leaves of the usual ones.
     permissions: Option<Permissions>,
+}
+
+/// A whole file beside its place, under a name that goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    beside: TempPath,
+    path: PathBuf,
 }
 
 impl OutputFile {
@@ -49,7 +64,7 @@ impl OutputFile {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = parent.unwrap_or(Path::new(".")).to_owned();
         let unnamed = tempfile::tempfile_in(&directory).map_err(fail)?;
-        Ok(Self { unnamed, directory, path, permissions })
+        Ok(Self { unnamed, place: Place { directory, path, permissions } })
     }
 
     /// Gives the file its name, in place of what had it.
@@ -57,19 +72,42 @@ impl OutputFile {
     /// # Errors
     ///
     /// What the system says of the copy to a temporary name beside it, or of the rename.
-    pub fn commit(mut self) -> Result<(), WriteError> {
+    pub fn commit(self) -> Result<(), WriteError> {
+        self.stage()?.persist()
+    }
+
+    /// Copies the file beside its place, which takes all but the rename.
+    pub(crate) fn stage(self) -> Result<Staged, WriteError> {
+        let (mut content, place) = self.into_parts()?;
+        place.stage(&mut content)
+    }
+
+    /// What was written, from its beginning on, and where it belongs.
+    pub(crate) fn into_parts(mut self) -> Result<(File, Place), WriteError> {
         self.unnamed.rewind()?;
+        Ok((self.unnamed, self.place))
+    }
+}
+
+impl Place {
+    pub(crate) fn stage(&self, content: &mut impl Read) -> Result<Staged, WriteError> {
         let mut named = tempfile::Builder::new()
             .prefix(".")
             .suffix(".partial")
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(&self.directory)?;
-        if let Some(permissions) = self.permissions {
-            named.as_file().set_permissions(permissions)?;
+        if let Some(permissions) = &self.permissions {
+            named.as_file().set_permissions(permissions.clone())?;
         }
-        io::copy(&mut self.unnamed, named.as_file_mut())?;
+        io::copy(content, named.as_file_mut())?;
         named.as_file().sync_all()?;
-        named.persist(&self.path).map_err(|error| error.error)?;
+        Ok(Staged { beside: named.into_temp_path(), path: self.path.clone() })
+    }
+}
+
+impl Staged {
+    pub(crate) fn persist(self) -> Result<(), WriteError> {
+        self.beside.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
     }
 }

@@ -132,7 +132,7 @@ impl<P: Process> Space<P> {
             Call::Close { fd } => {
                 self.files.remove(&fd);
             }
-            Call::Advise { .. } | Call::Child | Call::Replace => {}
+            Call::Advise { .. } | Call::Child { .. } | Call::Exit { .. } | Call::Replace => {}
         }
         Ok(())
     }

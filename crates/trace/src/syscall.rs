@@ -61,7 +61,13 @@ pub(crate) enum Call {
         fd: u64,
     },
     /// A child process began.
-    Child,
+    Child {
+        pid: u64,
+    },
+    /// The program ends with this status.
+    Exit {
+        status: u64,
+    },
     /// The program asked to be replaced; if it goes on, it was not.
     Replace,
 }
@@ -110,7 +116,8 @@ impl Calls {
             }
             Some(outcome) => head.complete(outcome),
             None if head.name.ends_with("fork") || head.name == "clone" => {
-                call.contains(" created child ").then_some(Call::Child)
+                let (_, pid) = call.rsplit_once(" created child ")?;
+                Some(Call::Child { pid: number(pid)? })
             }
             None => head.name.starts_with("execve").then_some(Call::Replace),
         }
@@ -164,6 +171,7 @@ impl Head {
             // F_DUPFD and F_DUPFD_CLOEXEC.
             ("fcntl", &[from, 0 | 1030, ..]) => Call::Duplicate { from, to: result },
             ("close", &[fd]) => Call::Close { fd },
+            ("exit_group", &[status]) => Call::Exit { status },
             _ => return None,
         })
     }
@@ -236,6 +244,7 @@ SYSCALL[5011,1](231) exit_group( 3 ) --> [pre-success] Success(0x0)
             Call::Protect { address: 0x4a2a000, length: 4096, protection: 1 },
             Call::Unmap { address: 0x4a2c000, length: 4096 },
             Call::Break { end: 0x4045000 },
+            Call::Exit { status: 3 },
         ];
         assert_eq!(calls(log), expected);
     }
@@ -269,9 +278,14 @@ SYSCALL[4983,1](3) sys_close ( 3 )[sync] --> Success(0x0)
 SYSCALL[4983,1](58) sys_fork ( )   fork: process 4983 created child 4984
 SYSCALL[5011,1](56) sys_clone ( 3d0f00, 0x5329f70, 0x532a990, 0x532a990, 0x532a6c0 ) \
 --> [pre-success] Success(0x1394) 
+SYSCALL[1629,1](56) sys_clone ( 1200011, 0x0, 0x0, 0x50c4f10, 0x0 )   \
+clone(fork): process 1629 created child 2618
 SYSCALL[4983,1](59) sys_execve ( 0x1298e0(/bin/true), 0x129910, 0x4035b38 )
 ";
-        assert_eq!(calls(log), [Call::Child, Call::Replace]);
+        assert_eq!(
+            calls(log),
+            [Call::Child { pid: 4984 }, Call::Child { pid: 2618 }, Call::Replace]
+        );
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use pageout_trace::{
-    Ending, Event, Info, Kind, Mapping, RecordError, RecordOptions, Recorder, Summary, TraceReader,
-    record,
+    Ending, Event, Info, Kind, Mapping, RecordError, RecordOptions, Recorded, Recorder, Summary,
+    TraceReader, record,
 };
 
 struct Recording {
@@ -23,8 +23,12 @@ fn recording(command: &[&str]) -> Recording {
 
 impl Recording {
     fn run(&self) -> Summary {
+        self.run_all().first
+    }
+
+    fn run_all(&self) -> Recorded {
         match record(&self.options, &mut |_| {}) {
-            Ok(summary) => summary,
+            Ok(recorded) => recorded,
             Err(error) => panic!("{error} ({error:?})"),
         }
     }

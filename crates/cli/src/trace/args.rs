@@ -10,6 +10,7 @@ use pageout_host::curve::Policy;
 use pageout_trace::{
     DEFAULT_EPOCH_REFERENCES, FilterShape, Format, MAX_EPOCH_REFERENCES, Recorder,
 };
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -22,10 +23,17 @@ pub(crate) struct TraceArgs {
 const RECORD_HELP: &str = "\
 valgrind follows a program that replaces itself, as scripts do that end with exec. qemu is faster:
 it compiles a plugin with gcc for QEMU's user mode, takes programs of x86-64 on x86-64 that are no
-scripts, and ends where the program replaces itself. Neither traces child processes.
+scripts, and ends where the program replaces itself.
+
+With --children, which needs valgrind, a child is traced from the moment it executes a program, and
+so are its children. Of run.pgt, their traces are run.1.pgt, run.2.pgt and so on, in the order in
+which they did. --epoch and --filter are for each of them. Files of these names are replaced, as
+that of --output is. The recording ends with the last process, also if it is in the background.
+Children that execute no program are counted.
 
 Examples:
   pageout trace record --output ls.pgt -- ls -l /usr/bin
+  pageout trace record --children --output run.pgt -- sh -c 'sort README.md | uniq -c'
   pageout trace record --recorder qemu --output sort.pgt -- sort /usr/share/dict/words";
 
 const IMPORT_HELP: &str = "\
@@ -55,21 +63,8 @@ Example:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Trace a program's pages as it runs under Valgrind or QEMU (one process)
-    #[command(after_help = RECORD_HELP)]
-    Record {
-        /// The trace to write
-        #[arg(long, value_name = "FILE")]
-        output: PathBuf,
-        /// Under what the program runs
-        #[arg(long, value_name = "RECORDER", value_enum, default_value_t = RecordWith::Valgrind)]
-        recorder: RecordWith,
-        #[command(flatten)]
-        density: Density,
-        /// The command and its arguments
-        #[arg(last = true, required = true, value_name = "CMD")]
-        command: Vec<std::ffi::OsString>,
-    },
+    /// Trace a program's pages as it runs under Valgrind or QEMU
+    Record(RecordArgs),
     /// Make a trace of what another tool recorded: perf, DAMON, ChampSim, drmemtrace and others
     #[command(after_help = IMPORT_HELP)]
     Import {
@@ -103,6 +98,25 @@ pub(crate) enum TraceCommand {
         #[arg(long, requires = "trace")]
         json: bool,
     },
+}
+
+#[derive(Debug, Parser)]
+#[command(after_help = RECORD_HELP)]
+pub(crate) struct RecordArgs {
+    /// The trace to write
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Trace child processes too, each in a file of its own
+    #[arg(long)]
+    pub children: bool,
+    /// Under what the program runs
+    #[arg(long, value_name = "RECORDER", value_enum, default_value_t = RecordWith::Valgrind)]
+    pub recorder: RecordWith,
+    #[command(flatten)]
+    pub density: Density,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
 }
 
 const CURVE_HELP: &str = "\

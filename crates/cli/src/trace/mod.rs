@@ -1,21 +1,19 @@
-//! `trace`: record, import, info; a file of its own for what takes more.
+//! `trace`: import, export, info; a file of its own for what takes more.
 
 pub(crate) mod args;
 mod curve;
+mod record;
 
 use crate::error::CliError;
 use crate::{output, progress};
-use args::{Density, ImportFrom, RecordWith, TraceArgs, TraceCommand};
+use args::{Density, ImportFrom, TraceArgs, TraceCommand};
 use clap::ValueEnum;
 use pageout_experiment::this_machine;
 use pageout_host::residency::ReplayError;
 use pageout_trace::decoded::Decoded;
 use pageout_trace::oracle_general::{self, OracleOptions};
 use pageout_trace::source::TraceSource;
-use pageout_trace::{
-    self, Ending, Format, ImportOptions, Info, RecordOptions, Summary, Totals, TraceError,
-};
-use std::ffi::OsString;
+use pageout_trace::{self, Format, ImportOptions, Info, Totals, TraceError};
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -23,9 +21,7 @@ use std::process::ExitCode;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
     match &args.command {
-        TraceCommand::Record { output, recorder, density, command } => {
-            record(output, *recorder, density, command)
-        }
+        TraceCommand::Record(args) => record::record(args),
         TraceCommand::Import { input, from, output, density } => {
             import(input, *from, output, density)
         }
@@ -105,45 +101,6 @@ fn export(trace: &Path, output: &Path) -> Result<ExitCode, CliError> {
     let pages = decoded.string().nr_pages();
     output::say(&format!("{}: records {records}, pages {pages}", output.display()));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Records; the exit status is 0 however the program ended, which the summary says.
-fn record(
-    output: &Path,
-    recorder: RecordWith,
-    density: &Density,
-    command: &[OsString],
-) -> Result<ExitCode, CliError> {
-    let mut options = RecordOptions::new(recorder.recorder(), command.to_vec(), output.to_owned());
-    options.epoch_references = density.references();
-    options.filter = density.filter.unwrap_or(options.filter);
-    let counter = progress::counter("recording");
-    let done = pageout_trace::record(&options, &mut progress::references(&counter));
-    counter.finish_and_clear();
-    output::say(&summary(output, &done?));
-    Ok(ExitCode::SUCCESS)
-}
-
-fn summary(output: &Path, done: &Summary) -> String {
-    let ending = match done.totals.ending {
-        Ending::Exited(0) => "exited".to_owned(),
-        Ending::Exited(status) => format!("exited with status {status}"),
-        Ending::Signalled(signal) => format!("was ended by signal {signal}"),
-        Ending::Replaced => "replaced itself with another program, not traced".to_owned(),
-        Ending::Unknown => "ended".to_owned(),
-    };
-    let mut text = format!("{}; the program {ending}", written(output, &done.totals));
-    for (what, nr) in [
-        ("replaced by another program, which is traced", done.replacements),
-        ("child processes, not traced", done.children),
-        ("pages of no known mapping", done.unknown_pages),
-        ("lines of the recorder's not understood", done.skipped_lines),
-    ] {
-        if nr > 0 {
-            text += &format!("; {what}: {nr}");
-        }
-    }
-    text
 }
 
 fn written(output: &Path, totals: &Totals) -> String {

@@ -207,6 +207,26 @@ fn trace_record_then_info_tells_of_the_program() {
 }
 
 #[test]
+fn trace_record_tells_of_each_child() {
+    let directory = tempdir().expect("a directory");
+    let mut recording = command("trace record --children --output");
+    recording.arg(directory.path().join("run.pgt"));
+    let done =
+        recording.args(["--", "sh", "-c", "seq 3 | tail -1; (:)"]).output().expect("it runs");
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "3\n", "the children keep their output");
+    let mut files = entries(directory.path());
+    files.sort();
+    assert_eq!(files, ["run.1.pgt", "run.2.pgt", "run.pgt"]);
+    let told = stderr(&done);
+    assert_in_order(&told, &["run.pgt: references", "executed no program, not traced: 1"]);
+    assert_in_order(&told, &["run.1.pgt: references", "pages", "the child process", "exited"]);
+    assert!(told.contains("/seq)") && told.contains("/tail)"), "{told}");
+    let info = stdout(&format!("trace info {}", directory.path().join("run.2.pgt").display()));
+    assert_in_order(&info, &["command", "exit status 0"]);
+}
+
+#[test]
 fn trace_import_reads_standard_input_and_files() {
     let directory = tempdir().expect("a directory");
     let log = "==1== Command: made up\nI  1000,4\n S 2000,8\n L 1000,8\n";

@@ -15,6 +15,8 @@ use super::options::{RecordError, Recorder};
 
 /// The descriptor that a recorder tells by: far from those that a program gets first.
 pub(super) const LOG_FD: i32 = 200;
+/// The descriptor that a process has which holds a recording of children.
+pub(super) const HOLD_FD: i32 = 201;
 
 /// A directory for what a recorder is started with.
 pub(super) fn directory() -> Result<TempDir, RecordError> {
@@ -35,13 +37,17 @@ pub(super) fn ask(
     })
 }
 
-/// Starts a recorder by a command that [`bound`](pageout_experiment::bound::bound) made, with
-/// `told` as [`LOG_FD`].
-pub(super) fn start(mut command: Command, told: OwnedFd) -> Result<SharedChild, RecordError> {
+/// Starts a recorder by a command that [`bound`](pageout_experiment::bound::bound) made, with these
+/// descriptors under these numbers.
+pub(super) fn start(
+    mut command: Command,
+    descriptors: impl IntoIterator<Item = (OwnedFd, i32)>,
+) -> Result<SharedChild, RecordError> {
     // The recorder was there when it was asked who it is: what may be missing is setpriv.
     let fail = |source| RecordError::Run { program: "setpriv".into(), source };
-    let mapping = FdMapping { parent_fd: told, child_fd: LOG_FD };
-    command.fd_mappings(vec![mapping]).map_err(|error| fail(io::Error::other(error)))?;
+    let mapped = |(parent_fd, child_fd)| FdMapping { parent_fd, child_fd };
+    let mappings = descriptors.into_iter().map(mapped).collect();
+    command.fd_mappings(mappings).map_err(|error| fail(io::Error::other(error)))?;
     SharedChild::spawn(&mut command).map_err(fail)
 }
 

@@ -2,36 +2,27 @@
 //!
 //! With `--trace-children=yes` Valgrind, where a process replaces itself (`execve`), runs what its
 //! environment calls the launcher, with Valgrind's arguments before the program's. It does so for
-//! children as well. A launcher of ours tells them apart by the process: the traced one goes on
-//! under Valgrind's tool, another one runs as it would without Valgrind.
+//! children as well. A launcher of ours tells them apart by the process: the first one goes on
+//! under Valgrind's tool. Another one runs as it would without Valgrind, or, where children are
+//! recorded, announces itself and goes on under the tool with a log of its own.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use pageout_experiment::bound::bound;
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
+use rustix::process::Pid;
 use shared_child::SharedChild;
 use tempfile::TempDir;
 
-use super::child::{self, LOG_FD};
+use super::child::{self, HOLD_FD, LOG_FD};
 use super::options::{RecordError, Recorder};
-
-/// Valgrind's options but for where it logs to. `--trace-children` is about replacing too.
-const OPTIONS: [&str; 9] = [
-    "--tool=lackey",
-    "--command-line-only=yes",
-    "--basic-counts=no",
-    "--trace-mem=yes",
-    "--trace-syscalls=yes",
-    "--trace-children=yes",
-    "--child-silent-after-fork=yes",
-    "--vgdb=no",
-    "--run-libc-freeres=no",
-];
+use super::script::{OPTIONS, script};
+use super::until::Until;
 
 /// What a program is started with; its files go when this is dropped.
 #[derive(Debug)]
@@ -40,23 +31,27 @@ pub(super) struct Launch {
     directory: TempDir,
 }
 
+/// A line that is no announcement: what is announced after it is not listened to.
+pub(super) const NO_MORE: &[u8] = b"no more";
+
 impl Launch {
-    /// Asks Valgrind who it is, and makes the launcher and a pipe for the log.
+    /// Asks Valgrind who it is, and makes the launcher and a pipe for the log; for children two
+    /// more, by which they announce themselves and hold the recording.
     ///
     /// # Errors
     ///
     /// [`RecordError::NoRecorder`], [`RecordError::Run`], [`RecordError::NoTool`],
     /// [`RecordError::Temporary`].
-    pub(super) fn prepare(valgrind: &Path) -> Result<Self, RecordError> {
+    pub(super) fn prepare(valgrind: &Path, children: bool) -> Result<Self, RecordError> {
         let (version, tool) = ask(valgrind)?;
         let launch = Self { version, directory: child::directory()? };
-        launch.write(&tool).map_err(RecordError::Temporary)?;
+        launch.write(&tool, children).map_err(RecordError::Temporary)?;
         Ok(launch)
     }
 
-    /// Valgrind's version, with its name.
-    pub(super) fn version(&self) -> &str {
-        &self.version
+    /// What a trace says that it was made by: Valgrind with its version, and the tool.
+    pub(super) fn tool(&self) -> String {
+        format!("{} lackey", self.version)
     }
 
     /// Both ends of the log: to be read, and to be ended.
@@ -65,10 +60,37 @@ impl Launch {
     ///
     /// What the system says.
     pub(super) fn log(&self) -> io::Result<(File, File)> {
-        // Opened for both, so that neither waits for the other.
-        let log = File::options().read(true).write(true).open(self.path("log"))?;
+        let log = self.open("log")?;
         let end = log.try_clone()?;
         Ok((log, end))
+    }
+
+    /// The log of a child that announced itself.
+    pub(super) fn log_of(&self, child: Pid) -> io::Result<File> {
+        self.open(&log_of(child))
+    }
+
+    /// Lets the next process that has this number announce itself.
+    pub(super) fn forget(&self, child: Pid) -> io::Result<()> {
+        fs::remove_file(self.path(&log_of(child)))
+    }
+
+    /// The announcements, a line with its number for each child, which end when nobody holds the
+    /// recording any more; and where to write that there are [`NO_MORE`].
+    ///
+    /// The first process is to hold before they are read.
+    pub(super) fn announcements(&self) -> io::Result<(Until<OwnedFd>, File)> {
+        let pipe = self.open("announce")?;
+        let no_more = pipe.try_clone()?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let end = rustix::fs::open(self.path("hold"), flags, Mode::empty())?;
+        Ok((Until { pipe, end }, no_more))
+    }
+
+    /// Holds the recording, as every process does that has inherited this from the first one.
+    /// Announcements have to be listened to.
+    pub(super) fn hold(&self) -> io::Result<File> {
+        File::options().write(true).open(self.path("hold"))
     }
 
     /// Starts a program, which is killed when the thread that starts it ends.
@@ -76,24 +98,41 @@ impl Launch {
     /// # Errors
     ///
     /// [`RecordError::Run`].
-    pub(super) fn start(&self, command: &[OsString]) -> Result<SharedChild, RecordError> {
-        let log = File::options().write(true).read(true).open(self.path("log"));
-        let log = log.map_err(RecordError::Log)?;
+    pub(super) fn start(
+        &self,
+        command: &[OsString],
+        hold: Option<File>,
+    ) -> Result<SharedChild, RecordError> {
+        let log = self.open("log").map_err(RecordError::Log)?;
         let mut launcher = bound("KILL", self.path("launcher"));
         launcher.args(OPTIONS).arg(format!("--log-fd={LOG_FD}")).args(command);
-        child::start(launcher, log.into())
+        let hold = hold.map(|hold| (OwnedFd::from(hold), HOLD_FD));
+        child::start(launcher, [(log.into(), LOG_FD)].into_iter().chain(hold))
+    }
+
+    /// Opens a pipe for both, so that neither end waits for the other.
+    fn open(&self, name: &str) -> io::Result<File> {
+        File::options().read(true).write(true).open(self.path(name))
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    fn write(&self, tool: &Path) -> io::Result<()> {
-        mkfifoat(CWD, self.path("log"), Mode::RUSR | Mode::WUSR)?;
+    fn write(&self, tool: &Path, children: bool) -> io::Result<()> {
+        let pipes: &[_] = if children { &["log", "announce", "hold"] } else { &["log"] };
+        for pipe in pipes {
+            mkfifoat(CWD, self.path(pipe), Mode::RUSR | Mode::WUSR)?;
+        }
         let launcher = self.path("launcher");
-        fs::write(&launcher, script(self.directory.path(), tool))?;
+        fs::write(&launcher, script(self.directory.path(), tool, children))?;
         fs::set_permissions(&launcher, Permissions::from_mode(0o755))
     }
+}
+
+/// The name of a child's log.
+fn log_of(child: Pid) -> String {
+    format!("log.{}", child.as_raw_pid())
 }
 
 /// Valgrind's version and the program that is its tool lackey, which it tells when it is asked to
@@ -105,48 +144,4 @@ fn ask(valgrind: &Path) -> Result<(String, PathBuf), RecordError> {
     let tool = said.lines().find_map(|line| Some(line.split_once(":launcher launching ")?.1));
     let tool = tool.ok_or_else(|| RecordError::NoTool { valgrind: valgrind.to_owned() })?;
     Ok((String::from_utf8_lossy(&output.stdout).trim().to_owned(), tool.into()))
-}
-
-/// What runs in the place of Valgrind's own launcher. Of the first process that it is, it makes a
-/// note. The log is opened by name where the program closed it.
-fn script(directory: &Path, tool: &Path) -> Vec<u8> {
-    let [directory, tool] = [directory, tool].map(|path| quoted(path.as_os_str().as_bytes()));
-    let options = OPTIONS.join(" ");
-    let count = OPTIONS.len() + 1;
-    let before = format!(
-        "#!/bin/sh
-[ -e \"$directory/pid\" ] || echo $$ >\"$directory/pid\"
-read -r traced <\"$directory/pid\"
-if [ $$ = \"$traced\" ]; then
-	export VALGRIND_LAUNCHER=\"$directory/launcher\"
-	[ -e /proc/self/fd/{LOG_FD} ] && exec \"$tool\" \"$@\"
-	shift {count}
-	exec \"$tool\" {options} --log-file=\"$directory/log\" \"$@\"
-fi
-unset VALGRIND_LIB
-shift {count}
-case $1 in
-*/*) program=$1 ;;
-*) program=./$1 ;;
-esac
-shift
-exec \"$program\" \"$@\"
-"
-    );
-    let set = [&b"directory="[..], &directory, b" tool=", &tool, b"\n"].concat();
-    let (first, rest) = before.split_once('\n').expect("it has lines");
-    [first.as_bytes(), b"\n", &set, rest.as_bytes()].concat()
-}
-
-/// A word of the shell, whatever is in it.
-fn quoted(word: &[u8]) -> Vec<u8> {
-    let mut quoted = vec![b'\''];
-    for byte in word {
-        match byte {
-            b'\'' => quoted.extend(b"'\\''"),
-            byte => quoted.push(*byte),
-        }
-    }
-    quoted.push(b'\'');
-    quoted
 }

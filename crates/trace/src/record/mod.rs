@@ -1,75 +1,76 @@
 //! Records a program's trace by running it under a tool that tells every access.
 
 mod child;
+mod children;
+mod family;
+mod follow;
 mod launch;
+mod listen;
 mod options;
 mod qemu;
+mod recorded;
 mod recording;
+mod script;
+mod until;
 mod valgrind;
 
 use std::process::ExitStatus;
 
-use super::PAGE_SHIFT;
-use super::epochs::Epochs;
-use super::error::WriteError;
-use super::header::Header;
-use super::output::OutputFile;
-use super::write::TraceWriter;
+use children::Children;
 use launch::Launch;
 use qemu::Qemu;
+use recording::Recording;
 
-pub use options::{RecordError, RecordOptions, Recorder, Summary};
+pub use options::{RecordError, RecordOptions, Recorder};
+pub use recorded::{Recorded, RecordedChild, Summary};
 
 /// Runs a command under a recorder and writes the pages it uses, with their mappings.
 ///
-/// The program keeps its standard streams. Only the process started is traced, not its children.
-/// Under Valgrind it is traced also after it replaced itself with another program. If it fails, the
-/// trace is complete all the same: [`Totals::ending`](crate::Totals::ending) says how it ended. If
-/// the recording process or thread ends before it, the program is killed. `progress` is called now
-/// and then with the references so far.
+/// The program keeps its standard streams. Only the process started is traced, unless the options
+/// ask for its children too; the recording then goes on until the last of its processes has ended.
+/// Under Valgrind a process is traced also after it replaced itself with another program. If it
+/// fails, the trace is complete all the same: [`Totals::ending`](crate::Totals::ending) says how it
+/// ended. If the recording process or thread ends before it, the program is killed. `progress` is
+/// called now and then with the references so far, of all traces together.
 ///
 /// # Errors
 ///
-/// [`RecordError::NotStarted`] if the command is not found or not executable, [`RecordError::Log`]
-/// and [`RecordError::Write`]; others before anything runs. Nothing is at the output path then but
-/// what was there before, and the program no longer runs.
+/// [`RecordError::NotStarted`] if the command is not found or not executable, [`RecordError::Log`],
+/// [`RecordError::Child`] and [`RecordError::Write`]; others before anything runs. Nothing is at
+/// the output paths then but what was there before, and no traced program runs any longer.
 pub fn record(
     options: &RecordOptions,
     progress: &mut dyn FnMut(u64),
-) -> Result<Summary, RecordError> {
+) -> Result<Recorded, RecordError> {
     let first = options.command.first().ok_or(RecordError::NoCommand)?;
-    let begin = |version: &str| begin(options, version);
-    let (recording, status) = match options.recorder {
-        Recorder::Valgrind => {
-            valgrind::record(Launch::prepare(&options.program)?, begin, options, progress)?
-        }
-        Recorder::Qemu => {
-            qemu::record(&Qemu::prepare(&options.program)?, begin, options, progress)?
-        }
-    };
+    let (recording, status, children) = run(options, progress)?;
     if recording.references() == 0 {
         let command = first.to_string_lossy().into_owned();
         let (recorder, reason) = (options.recorder, reason(status));
         return Err(RecordError::NotStarted { recorder, command, reason });
     }
-    progress(recording.references());
-    recording.finish(status)
+    progress(recording.references() + children.references());
+    children.commit(recording.finish(Some(status))?)
 }
 
-/// Begins the trace, made by a tool of this name and version.
-fn begin(options: &RecordOptions, tool: &str) -> Result<Epochs<OutputFile>, WriteError> {
-    let command = options.command.iter().map(|word| word.to_string_lossy().into_owned());
-    let header = Header {
-        page_shift: PAGE_SHIFT,
-        epoch_references: options.epoch_references,
-        filter: options.filter,
-        mappings: true,
-        sampled: false,
-        command: command.collect(),
-        architecture: std::env::consts::ARCH.to_owned(),
-        tool: format!("pageout {}, {tool}", env!("CARGO_PKG_VERSION")),
+/// Runs the command to its end: what was recorded of the first process, how that ended, and what
+/// was recorded of its children.
+fn run(
+    options: &RecordOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(Recording, ExitStatus, Children), RecordError> {
+    let (recorder, program) = (options.recorder, &options.program);
+    let (recording, status) = match (recorder, options.children) {
+        (Recorder::Valgrind, true) => {
+            return family::record(&Launch::prepare(program, true)?, options, progress);
+        }
+        (Recorder::Qemu, true) => return Err(RecordError::Children { recorder }),
+        (Recorder::Valgrind, false) => {
+            valgrind::record(&Launch::prepare(program, false)?, options, progress)?
+        }
+        (Recorder::Qemu, false) => qemu::record(&Qemu::prepare(program)?, options, progress)?,
     };
-    Ok(Epochs::new(TraceWriter::create(&options.output, &header)?, &header))
+    Ok((recording, status, Children::default()))
 }
 
 fn reason(status: ExitStatus) -> String {

@@ -1,12 +1,12 @@
-//! What to record, what was recorded, and why nothing was.
+//! What to record, and why nothing was recorded.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
 use crate::error::WriteError;
 use crate::filter::FilterShape;
-use crate::header::{DEFAULT_EPOCH_REFERENCES, Totals};
+use crate::header::DEFAULT_EPOCH_REFERENCES;
 
 /// Under what a program is recorded, a closed set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,6 +54,9 @@ pub struct RecordOptions {
     pub epoch_references: u64,
     /// Which references may be left out.
     pub filter: FilterShape,
+    /// Record child processes too, each from the moment it executes a program, into a file of its
+    /// own ([`RecordOptions::child_output`]). Only [`Recorder::Valgrind`] can.
+    pub children: bool,
     /// Under what.
     pub recorder: Recorder,
     /// The program of that recorder's to run.
@@ -68,26 +71,26 @@ impl RecordOptions {
             output,
             epoch_references: DEFAULT_EPOCH_REFERENCES,
             filter: FilterShape::DEFAULT,
+            children: false,
             recorder,
             program: PathBuf::from(recorder.program()),
         }
     }
-}
 
-/// What was recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Summary {
-    /// The trace's totals; how the program ended is among them.
-    pub totals: Totals,
-    /// Pages used that nothing was seen to map; [`Kind::Unknown`](crate::Kind::Unknown) in the
-    /// trace.
-    pub unknown_pages: u64,
-    /// Child processes begun. They are not in the trace.
-    pub children: u64,
-    /// How often the program was replaced by another one (`execve`), which the trace goes on with.
-    pub replacements: u64,
-    /// Lines of the recorder's that were not understood.
-    pub skipped_lines: u64,
+    /// The command's words, as a trace has them.
+    pub(super) fn words(&self) -> Vec<String> {
+        self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The trace of the child of this number, beside `output`: of `run.pgt`, `run.1.pgt` and so on.
+    pub fn child_output(&self, number: u64) -> PathBuf {
+        let mut name = self.output.file_stem().unwrap_or_default().to_owned();
+        name.push(format!(".{number}"));
+        for part in self.output.extension().into_iter().flat_map(|end| [OsStr::new("."), end]) {
+            name.push(part);
+        }
+        self.output.with_file_name(name)
+    }
 }
 
 /// Why nothing was recorded.
@@ -130,6 +133,20 @@ pub enum RecordError {
         /// What this machine is.
         found: &'static str,
     },
+    /// The recorder follows one process.
+    #[error("--children needs --recorder valgrind: {} records one process", recorder.name())]
+    Children {
+        /// Which.
+        recorder: Recorder,
+    },
+    /// A child cannot be followed.
+    #[error("cannot record the child process {pid}")]
+    Child {
+        /// Its number.
+        pid: u64,
+        /// What the system said.
+        source: io::Error,
+    },
     /// What the recorder is started with cannot be made.
     #[error("cannot write to the directory for temporary files")]
     Temporary(#[source] io::Error),
@@ -149,4 +166,25 @@ pub enum RecordError {
     /// The trace cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_of_children_are_beside_that_of_the_first_process() {
+        let output_of = |output: &str| {
+            RecordOptions::new(Recorder::Valgrind, Vec::new(), output.into()).child_output(12)
+        };
+        let cases = [
+            ("run.pgt", "run.12.pgt"),
+            ("a.b/run", "a.b/run.12"),
+            ("/tmp/run.old.pgt", "/tmp/run.old.12.pgt"),
+            (".pgt", ".pgt.12"),
+        ];
+        for (output, expected) in cases {
+            assert_eq!(output_of(output), PathBuf::from(expected));
+        }
+    }
 }

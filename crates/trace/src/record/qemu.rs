@@ -14,12 +14,9 @@ use tempfile::TempDir;
 
 use super::child::{self, LOG_FD};
 use super::options::{RecordError, RecordOptions, Recorder};
-use super::recording::Recording;
+use super::recording::{Recording, begin};
 use crate::PROGRESS_REFERENCES;
-use crate::epochs::Epochs;
-use crate::error::WriteError;
 use crate::event::Page;
-use crate::output::OutputFile;
 use crate::process::regions;
 use crate::syscall::Call;
 
@@ -67,7 +64,7 @@ impl Qemu {
         qemu.args(["-cpu", "max", "-plugin"]).arg(plugin);
         let (first, rest) = command.split_first().expect("there is a command");
         qemu.arg("-0").arg(first).arg(found(first)).args(rest);
-        child::start(qemu, told.into())
+        child::start(qemu, [(told.into(), LOG_FD)])
     }
 }
 
@@ -105,11 +102,11 @@ fn found(name: &OsStr) -> PathBuf {
 /// Runs the command to its end; what was recorded of it, and how it ended.
 pub(super) fn record(
     qemu: &Qemu,
-    begin: impl FnOnce(&str) -> Result<Epochs<OutputFile>, WriteError>,
     options: &RecordOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(Recording, ExitStatus), RecordError> {
-    let epochs = begin(&format!("QEMU {} with a plugin", qemu.version))?;
+    let tool = format!("QEMU {} with a plugin", qemu.version);
+    let epochs = begin(options, &tool, &options.output, options.words())?;
     let (told, mut end) = io::pipe().map_err(RecordError::Log)?;
     let child = qemu.start(&options.command, end.try_clone().map_err(RecordError::Log)?)?;
     let mut recording = Recording::new(child.id(), epochs);
@@ -165,7 +162,7 @@ fn read(
                 }
             }
             _ if word == END => return Ok(()),
-            _ if word & 4 != 0 => recording.call(Call::Child)?,
+            _ if word & 4 != 0 => recording.call(Call::Child { pid: word >> 4 })?,
             _ => recording.call(Call::Replace)?,
         }
     }

@@ -1,27 +1,61 @@
 //! The trace of a program that runs, as what is told of it comes.
 
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 
-use super::options::{RecordError, Summary};
+use super::options::{RecordError, RecordOptions};
+use super::recorded::Summary;
 use crate::PAGE_SHIFT;
 use crate::epochs::Epochs;
 use crate::error::WriteError;
 use crate::event::Page;
-use crate::header::Ending;
+use crate::header::{Ending, Header};
 use crate::output::OutputFile;
 use crate::process::{ProcFs, Region};
 use crate::reference::Reference;
 use crate::space::Space;
 use crate::syscall::Call;
+use crate::write::TraceWriter;
+
+/// Begins the trace of a command, made by a tool of this name and version.
+pub(super) fn begin(
+    options: &RecordOptions,
+    tool: &str,
+    output: &Path,
+    command: Vec<String>,
+) -> Result<Epochs<OutputFile>, WriteError> {
+    let header = Header {
+        page_shift: PAGE_SHIFT,
+        epoch_references: options.epoch_references,
+        filter: options.filter,
+        mappings: true,
+        sampled: false,
+        command,
+        architecture: std::env::consts::ARCH.to_owned(),
+        tool: format!("pageout {}, {tool}", env!("CARGO_PKG_VERSION")),
+    };
+    Ok(Epochs::new(TraceWriter::create(output, &header)?, &header))
+}
+
+/// A complete trace without its name.
+pub(super) struct Finished {
+    pub(super) output: OutputFile,
+    pub(super) summary: Summary,
+    /// The numbers of the processes that were begun.
+    pub(super) children: Vec<u64>,
+}
 
 /// What was recorded so far.
 pub(super) struct Recording {
     epochs: Epochs<OutputFile>,
     space: Space<ProcFs>,
-    children: u64,
+    /// The numbers of the processes that were begun.
+    children: Vec<u64>,
     replacements: u64,
     skipped_lines: u64,
+    /// How the program ends, as far as it was told.
+    told: Ending,
     /// The last thing told was a request to be replaced.
     replaced: bool,
 }
@@ -31,9 +65,10 @@ impl Recording {
         Self {
             epochs,
             space: Space::new(ProcFs::new(pid)),
-            children: 0,
+            children: Vec::new(),
             replacements: 0,
             skipped_lines: 0,
+            told: Ending::Unknown,
             replaced: false,
         }
     }
@@ -99,7 +134,9 @@ impl Recording {
 
     pub(super) fn call(&mut self, call: Call) -> Result<(), WriteError> {
         match call {
-            Call::Child => self.children += 1,
+            Call::Child { pid } => self.children.push(pid),
+            // The system keeps the lowest byte of a status.
+            Call::Exit { status } => self.told = Ending::Exited(status as u8),
             Call::Replace => self.replaced = true,
             call => return self.space.call(call, &mut self.epochs),
         }
@@ -111,17 +148,32 @@ impl Recording {
         self.skipped_lines += 1;
     }
 
-    pub(super) fn finish(self, status: ExitStatus) -> Result<Summary, RecordError> {
-        let byte = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
-        let ending = match (status.code(), status.signal()) {
+    /// A signal ends the program.
+    pub(super) fn signalled(&mut self, signal: u8) {
+        self.told = Ending::Signalled(signal);
+    }
+
+    /// Completes the trace. Of a process that is not ours there is no status.
+    pub(super) fn finish(self, status: Option<ExitStatus>) -> Result<Finished, RecordError> {
+        let ending = match status {
             _ if self.replaced => Ending::Replaced,
-            (Some(code), _) => Ending::Exited(byte(code)),
-            (None, Some(signal)) => Ending::Signalled(byte(signal)),
-            (None, None) => Ending::Unknown,
+            Some(status) => ending(status),
+            None => self.told,
         };
-        let totals = self.epochs.into_writer()?.commit(ending)?;
+        let (output, totals) = self.epochs.into_writer()?.finish(ending)?;
         let Self { children, replacements, skipped_lines, .. } = self;
-        let unknown_pages = self.space.unknown_pages();
-        Ok(Summary { totals, unknown_pages, children, replacements, skipped_lines })
+        let (unknown_pages, nr_children) = (self.space.unknown_pages(), children.len() as u64);
+        let summary =
+            Summary { totals, unknown_pages, children: nr_children, replacements, skipped_lines };
+        Ok(Finished { output, summary, children })
+    }
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    let byte = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(byte(code)),
+        (None, Some(signal)) => Ending::Signalled(byte(signal)),
+        (None, None) => Ending::Unknown,
     }
 }

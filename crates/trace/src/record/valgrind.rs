@@ -9,13 +9,10 @@ use std::time::Duration;
 use super::child::beside;
 use super::launch::Launch;
 use super::options::{RecordError, RecordOptions};
-use super::recording::Recording;
+use super::recording::{Recording, begin};
 use crate::PROGRESS_REFERENCES;
-use crate::epochs::Epochs;
-use crate::error::WriteError;
-use crate::lackey::{is_greeting, is_noise, reference};
+use crate::lackey::{fatal_signal, is_greeting, is_noise, reference};
 use crate::lines::Lines;
-use crate::output::OutputFile;
 use crate::syscall::Calls;
 
 /// How much of the log is read at once, in bytes: as much as a pipe holds.
@@ -28,14 +25,13 @@ const END: &[u8] = b"\x17end";
 
 /// Runs the command to its end; what was recorded of it, and how it ended.
 pub(super) fn record(
-    launch: Launch,
-    begin: impl FnOnce(&str) -> Result<Epochs<OutputFile>, WriteError>,
+    launch: &Launch,
     options: &RecordOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(Recording, ExitStatus), RecordError> {
-    let epochs = begin(&format!("{} lackey", launch.version()))?;
+    let epochs = begin(options, &launch.tool(), &options.output, options.words())?;
     let (log, log_end) = launch.log().map_err(RecordError::Log)?;
-    let child = launch.start(&options.command)?;
+    let child = launch.start(&options.command, None)?;
     let mut recording = Recording::new(child.id(), epochs);
     let status = beside(&child, || end(log_end), || read(&mut recording, log, progress))?;
     Ok((recording, status))
@@ -43,9 +39,9 @@ pub(super) fn record(
 
 /// Lets the pipe fill between reads. Valgrind writes line by line, and a write that wakes a
 /// reader costs several that do not.
-struct Unhurried(File);
+struct Unhurried<R>(R);
 
-impl Read for Unhurried {
+impl<R: Read> Read for Unhurried<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.0.read(out)?;
         if read < out.len() / 2 {
@@ -55,15 +51,16 @@ impl Read for Unhurried {
     }
 }
 
-fn end(mut log_end: File) {
+/// Ends a log, which then ends for [`read`].
+pub(super) fn end(mut log_end: File) {
     // Where nobody reads any more, nobody needs the end.
     let _ = log_end.write_all(&[b"\n", END, b"\n"].concat());
 }
 
 /// Turns the log into a trace, line by line.
-fn read(
+pub(super) fn read(
     recording: &mut Recording,
-    log: File,
+    log: impl Read,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), RecordError> {
     let mut lines = Lines::new(BufReader::with_capacity(LOG_BUFFER, Unhurried(log)));
@@ -82,6 +79,8 @@ fn read(
             recording.begin()?;
         } else if let Some(call) = calls.line(line) {
             recording.call(call)?;
+        } else if let Some(signal) = fatal_signal(line) {
+            recording.signalled(signal);
         } else if !is_noise(line) {
             recording.skip();
         }
