@@ -60,7 +60,7 @@ struct Stage<'a, S: Subject, F: Format> {
 }
 
 /// Ages every small case by each family: the cases tried.
-pub(super) fn aging<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
+pub fn aging<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
     for case in cases() {
         let alone = walk::<S, F>(&case, Family::PerEntry).0;
@@ -128,7 +128,7 @@ fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>
 /// entries are enough for the next walk to enter the table, and a run checked at once counts whole,
 /// however many of its pages were used. Entry by entry, each look-around counts its own entry: it
 /// passes those of a folio that is isolated.
-pub(super) fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample>> {
+pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
     for family in Family::ALL {
         for used in 1..=8 {

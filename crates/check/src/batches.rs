@@ -61,7 +61,7 @@ struct Left {
 }
 
 /// Unmaps every small state in both ways: the states compared.
-pub(super) fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
+pub fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut compared = 0;
     for case in cases() {
         let alone = unmap::<S, F>(&case, (UnmapBy::PerEntry, Getter::Raw), false).0;

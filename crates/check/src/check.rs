@@ -1,34 +1,16 @@
 //! Searches that are run and reported: the engine in every scenario and format, and each exhibit
 //! where it must be found.
 
-use super::catalog::{COMPARISONS, Compare, ENGINE, Exhibit, Finding};
 use super::counterexample::{Counterexample, MissedChoice, choices};
+use super::engine::{COMPARISONS, Compare, ENGINE};
 use super::event_log;
-use super::format::Small;
+use super::exhibit::{Exhibit, Finding};
 use super::property::Property;
 use super::scenario::{SCENARIOS, Scenario};
 use super::schedule::{Deviation, Stacks};
 use super::search::{Bounds, Next, Searched, search};
-use super::stage::{Outcome, perform};
-use pageout_exhibits::harness::Subject;
+use super::stage::{Outcome, Stage};
 use std::time::{Duration, Instant};
-
-type Perform = fn(&Scenario, &mut Stacks, &[Deviation], bool) -> Outcome;
-
-/// What runs a scenario: the engine or an exhibit, in one format.
-#[derive(Clone, Copy, Debug)]
-pub struct Stage {
-    /// The format.
-    pub format: &'static str,
-    perform: Perform,
-}
-
-impl Stage {
-    /// `S` in the format `F`.
-    pub const fn of<S: Subject, F: Small>() -> Self {
-        Self { format: F::LABEL, perform: perform::<S, F> }
-    }
-}
 
 /// One search.
 #[derive(Clone, Debug)]

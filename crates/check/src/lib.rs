@@ -4,12 +4,13 @@
 
 pub mod access;
 pub mod agent_cpu;
-mod aging;
-mod batches;
-pub mod catalog;
+pub mod aging;
+pub mod batches;
 pub mod check;
 pub mod counterexample;
+pub mod engine;
 pub mod event_log;
+pub mod exhibit;
 pub mod format;
 pub mod harness;
 pub mod memory;
@@ -24,3 +25,4 @@ pub mod stage;
 mod tables;
 pub mod tlb;
 pub mod world;
+pub mod young;

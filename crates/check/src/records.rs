@@ -1,8 +1,8 @@
 //! What searches showed, as records.
 
-use super::catalog::Exhibit;
 use super::check::{Report, Task};
 use super::counterexample::Counterexample;
+use super::exhibit::Exhibit;
 use pageout_experiment::metrics::{counted, labels, measured};
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 

@@ -28,8 +28,25 @@ pub struct Outcome {
     pub log: Vec<Logged>,
 }
 
+type Perform = fn(&Scenario, &mut Stacks, &[Deviation], bool) -> Outcome;
+
+/// What runs a scenario: the engine or an exhibit, in one format.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// The format.
+    pub format: &'static str,
+    pub(super) perform: Perform,
+}
+
+impl Stage {
+    /// `S` in the format `F`.
+    pub const fn of<S: Subject, F: Small>() -> Self {
+        Self { format: F::LABEL, perform: perform::<S, F> }
+    }
+}
+
 /// Executes a scenario under `S` with the choices `deviations`.
-pub fn perform<S: Subject, F: Small>(
+fn perform<S: Subject, F: Small>(
     scenario: &Scenario,
     stacks: &mut Stacks,
     deviations: &[Deviation],

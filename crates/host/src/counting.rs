@@ -2,6 +2,7 @@
 //! never timed.
 
 use crate::env::HostEnv;
+use crate::journal::Journal;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::metrics::TABLES;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
@@ -38,12 +39,19 @@ impl Counts {
 pub struct CountingEnv<'a, F> {
     host: HostEnv<'a, F>,
     counter: &'a Counter,
+    journal: Option<&'a Journal>,
 }
 
 impl<'a, F: Arch> CountingEnv<'a, F> {
     /// Counts in `counter` what is done through `host`'s tables.
     pub fn new(host: HostEnv<'a, F>, counter: &'a Counter) -> Self {
-        Self { host, counter }
+        Self { host, counter, journal: None }
+    }
+
+    /// The same, which also keeps a journal.
+    #[must_use]
+    pub fn with_journal(self, journal: &'a Journal) -> Self {
+        Self { journal: Some(journal), ..self }
     }
 }
 
@@ -84,6 +92,9 @@ impl<F: Arch> Frames for CountingEnv<'_, F> {
     }
 
     fn free(&self, pfn: Pfn, order: Order) {
+        if let Some(journal) = self.journal {
+            journal.note_free(pfn, order);
+        }
         self.host.free(pfn, order);
     }
 
@@ -110,10 +121,16 @@ impl<F: Arch> Frames for CountingEnv<'_, F> {
 
 impl<F: Arch> Backing for CountingEnv<'_, F> {
     fn read(&self, io: Io) -> Submitted {
+        if let Some(journal) = self.journal {
+            journal.note_transfer(io, false);
+        }
         self.host.read(io)
     }
 
     fn write(&self, io: Io) -> Submitted {
+        if let Some(journal) = self.journal {
+            journal.note_transfer(io, true);
+        }
         self.host.write(io)
     }
 }

@@ -12,6 +12,7 @@ mod erased;
 pub mod floor;
 pub mod frames;
 pub mod generations;
+pub mod journal;
 pub mod layout;
 pub mod lru_gen;
 pub mod madv_free;

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 
-use ignore::{DirEntry, WalkBuilder};
+use walkdir::{DirEntry, WalkDir};
 
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
@@ -60,11 +60,7 @@ pub(super) fn walk(
         entry.file_name() != ".git"
             && known.as_ref().is_none_or(|known| known.contains(relative(entry, &root)))
     };
-    let walk = WalkBuilder::new(directory)
-        .standard_filters(false)
-        .filter_entry(is_in)
-        .sort_by_file_name(Ord::cmp)
-        .build();
+    let walk = WalkDir::new(directory).sort_by_file_name().into_iter().filter_entry(is_in);
     Ok(walk.map(move |entry| entry.map_err(failed)))
 }
 

@@ -111,6 +111,9 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
     }
 
     fn transfer(&self, io: Io, write: bool) -> Submitted {
+        if let Some(journal) = self.kernel.journal {
+            journal.note_transfer(io, write);
+        }
         let prices = self.task.machine().prices();
         let to_device = self.kernel.swap == Swap::Device || !matches!(io.place, Place::Swap(_));
         if let Some(plug) = self.plug.borrow_mut().as_mut().filter(|_| to_device) {
@@ -277,6 +280,9 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
     }
 
     fn free(&self, pfn: Pfn, order: Order) {
+        if let Some(journal) = self.kernel.journal {
+            journal.note_free(pfn, order);
+        }
         // Of folios reclaimed, what their size adds to unmapping them and taking them out of their
         // index is told here.
         if let Some(slots) = self.meter.slots_of(order) {

@@ -7,6 +7,7 @@ use super::software::{Done, Meter, Software};
 use super::zone::Zone;
 use pageout_experiment::formats::Arch;
 use pageout_host::frames::HostFrames;
+use pageout_host::journal::Journal;
 use pageout_machine::{Task, Time};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_reclaim::{CpuCtx, FolioId, Maps, Tuning, World};
@@ -40,6 +41,7 @@ pub struct Kernel<'m> {
     pub(super) done: Done,
     /// Turns for which whoever waits for a lock looks away, at most.
     pub(super) patience: u64,
+    pub(super) journal: Option<&'m Journal>,
     transfers: RefCell<Vec<Transfer>>,
 }
 
@@ -48,7 +50,8 @@ impl<'m> Kernel<'m> {
     pub fn new<F: Arch>(frames: &'m HostFrames, swap: Swap) -> Self {
         let software = Software::of::<F>();
         let (done, transfers) = (Done::default(), RefCell::default());
-        Self { frames, zone: None, vms: Vec::new(), software, swap, done, patience: 1, transfers }
+        let (zone, vms, patience, journal) = (None, Vec::new(), 1, None);
+        Self { frames, zone, vms, software, swap, done, patience, journal, transfers }
     }
 
     /// The same, whose tasks look ever more seldom at a lock that they wait for: after 1, 2, 4
@@ -57,6 +60,12 @@ impl<'m> Kernel<'m> {
     #[must_use]
     pub fn with_patience(self, turns: u64) -> Self {
         Self { patience: turns, ..self }
+    }
+
+    /// The same, of whose frames and transfers a journal is kept.
+    #[must_use]
+    pub fn with_journal(self, journal: &'m Journal) -> Self {
+        Self { journal: Some(journal), ..self }
     }
 
     /// The same, whose folios' frames come from a zone that gets fragmented.

@@ -15,7 +15,8 @@ use pageout_experiment::scenarios::{TraceModelled, TraceModelledLists};
 use pageout_experiment::spread::spread;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Variant};
-use pageout_host::memcg_trace::{Decisions, Journal, NotingWorld, Plan, Program};
+use pageout_host::journal::Journal;
+use pageout_host::memcg_trace::{Decisions, Plan, Program};
 use pageout_host::residency::ReplayError;
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec, Time};
@@ -205,11 +206,10 @@ impl MemcgTrace {
         let ground = arena.ground::<F>();
         ground.switch_with(variant.lru, self.platform.shape().caps::<F>());
         let machine = Machine::new(model.setup(&self.platform, one), ground.env.tables());
-        let kernel = Kernel::new::<F>(ground.supply, Swap::Compressed);
+        let kernel = Kernel::new::<F>(ground.supply, Swap::Compressed).with_journal(&journal);
         let mappings = plan.source.open()?.header().mappings;
         let mut program = plan.program(ground, &journal, variant, mappings);
-        let running =
-            Running { plan, kernel: &kernel, journal: &journal, repeat: self.scenario.repeat };
+        let running = Running { plan, kernel: &kernel, repeat: self.scenario.repeat };
         let mut played = Ok(Played::default());
         let body = |task: &Task<'_, '_, F>| played = running.play(task, &mut program);
         let report = machine.run(vec![TaskSpec::new("program", body).on(CoreId(0))]);
@@ -243,7 +243,6 @@ fn check_density(trace: &TraceSource, platform: &Platform) -> Result<(), FieldEr
 struct Running<'r> {
     plan: &'r Plan<'r>,
     kernel: &'r Kernel<'r>,
-    journal: &'r Journal,
     repeat: u32,
 }
 
@@ -288,17 +287,12 @@ impl Running<'_> {
                         played.left_out += left_out;
                     }
                     identities.change(&event);
-                    self.kernel.on(task, |env| {
-                        program.play(&NotingWorld { world: env, journal: self.journal }, &event)
-                    })?;
+                    self.kernel.on(task, |env| program.play(env, &event))?;
                 }
             }
         }
         if again {
-            self.kernel.on(task, |env| {
-                let world = NotingWorld { world: env, journal: self.journal };
-                program.exit(&world, reader.areas())
-            })?;
+            self.kernel.on(task, |env| program.exit(env, reader.areas()))?;
         }
         Ok(())
     }
@@ -336,8 +330,7 @@ impl Running<'_> {
         self.kernel.on(task, |env| {
             let pending = env.within(activity::FAULT, || {
                 env.does(KernelOp::Fault, 1);
-                let world = NotingWorld { world: env, journal: self.journal };
-                program.fault(&world, cpu, addr, store)
+                program.fault(env, cpu, addr, store)
             })?;
             if let Some(folio) = pending {
                 self.kernel.wait_for(env, program.maps(), cpu, folio);

@@ -58,6 +58,7 @@ impl FlushBatch {
 
     /// Marks what was `seen` to be pending as flushed, unless more was deferred since: that the
     /// flush may have missed. Precondition: the address space was flushed after the question.
+    #[inline]
     pub fn mark_flushed(&self, seen: Pending) {
         let last = seen.0 & MASK;
         let word = last | (last << FLUSHED_SHIFT);

@@ -145,6 +145,7 @@ impl<E: Env> Engine<'_, E> {
 }
 
 /// Takes a folio out of its file's index and leaves a shadow.
+#[inline]
 pub(crate) fn unlink(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId, shadow: Option<Shadow>) {
     let folio = maps.folio(id);
     let key = Key::of(folio);
@@ -196,6 +197,7 @@ fn bucket<'a>(maps: &'a Maps<'_>, key: Key) -> &'a AtomicU32 {
     &maps.folios[key.place() as usize & (buckets - 1)].bucket
 }
 
+#[inline]
 fn lookup(maps: &Maps<'_>, key: Key) -> Option<FolioId> {
     if maps.folios.is_empty() {
         return None;
@@ -212,6 +214,7 @@ fn lookup(maps: &Maps<'_>, key: Key) -> Option<FolioId> {
 }
 
 /// The entries that may hold the shadow of `key`.
+#[inline]
 fn ways<'a>(maps: &'a Maps<'_>, key: Key) -> &'a [ShadowEntry] {
     let sets = maps.shadows.len() / WAYS;
     if sets == 0 {
@@ -222,6 +225,7 @@ fn ways<'a>(maps: &'a Maps<'_>, key: Key) -> &'a [ShadowEntry] {
 }
 
 /// The shadow of `key`, forgotten unless it is to be kept.
+#[inline]
 fn take_shadow(maps: &Maps<'_>, key: Key, keep: bool) -> Option<Shadow> {
     let print = key.print();
     let entry = ways(maps, key).iter().find(|entry| entry.key.load(Relaxed) == print)?;
@@ -231,6 +235,7 @@ fn take_shadow(maps: &Maps<'_>, key: Key, keep: bool) -> Option<Shadow> {
     NonZeroU64::new(entry.shadow.load(Relaxed)).map(Shadow)
 }
 
+#[inline]
 fn store_shadow(maps: &Maps<'_>, key: Key, shadow: Shadow) {
     let print = key.print();
     let now = maps.shadow_clock.load(Relaxed).wrapping_add(1);

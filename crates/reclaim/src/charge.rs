@@ -96,6 +96,7 @@ impl Maps<'_> {
     }
 
     /// Takes anonymous pages and pages of files off what a cgroup and all above use.
+    #[inline]
     fn uncharge_pages(&self, memcg: MemcgId, nr: [u64; 2]) {
         for (counter, nr) in [Counter::NrAnonPages, Counter::NrFilePages].into_iter().zip(nr) {
             if nr > 0 {

@@ -42,6 +42,7 @@ pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> Foli
 /// The same for a folio of a generation: the first sighting marks it, or makes a file's executable
 /// page active, as any further one does (branch of the multi-generational LRU of Linux 7.3.4,
 /// vmscan.c).
+#[inline]
 pub fn lru_gen_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     match vmas(found) {
         Err(decision) => decision,
@@ -53,6 +54,7 @@ pub fn lru_gen_check_references(folio: &FolioGuard<'_>, found: Referenced) -> Fo
 
 /// Whether a VMA with such flags maps the folio as executable pages of a file
 /// (`is_exec_file_folio`): they are kept at their first use, since each program waits for its own.
+#[inline]
 pub(crate) fn is_executable(folio: &Folio, vm_flags: VmFlags) -> bool {
     vm_flags.contains(VmFlags::EXEC) && !folio.flags().contains(FolioFlags::SWAPBACKED)
 }

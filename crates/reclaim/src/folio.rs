@@ -102,6 +102,7 @@ pub struct FolioGuard<'a> {
 }
 
 impl Folio {
+    #[inline]
     pub(crate) fn init(
         &self,
         pfn: Pfn,
@@ -194,6 +195,7 @@ impl Folio {
         }
     }
 
+    #[inline]
     pub(crate) fn set_listed_in(&self, generation: Option<usize>) {
         let n = generation.map_or(0, |generation| generation as u16 + 1);
         let flags = self.lru.load(Relaxed) & ((1 << LISTED_SHIFT) - 1);
@@ -246,6 +248,7 @@ impl Folio {
     }
 
     /// Whether it is charged to a cgroup.
+    #[inline]
     pub(crate) fn is_charged(&self) -> bool {
         MemcgId(self.memcg.load(Relaxed)) != MemcgId::NONE
     }
@@ -359,6 +362,7 @@ impl Folio {
         assert!(before >= nr, "mapcount {before} covers the {nr} entries removed");
     }
 
+    #[inline]
     pub(crate) fn remove_mappings(&self, nr: u32) {
         self.take_mappings(nr);
         // After all else: from here on the folio may be freed and used anew.
@@ -394,6 +398,7 @@ impl<'a> FolioGuard<'a> {
     }
 
     /// Makes the folio clean without writing it: its content is not needed any more.
+    #[inline]
     pub(crate) fn forget_dirty(&self) {
         self.folio.dirtied.store(false, Relaxed);
         self.test_and_clear(FolioFlags::DIRTY);

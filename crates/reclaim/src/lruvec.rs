@@ -53,6 +53,7 @@ impl LruList {
     }
 
     /// The list a folio belongs on, as it stands now.
+    #[inline]
     pub fn of(folio: &Folio) -> Self {
         let lru = folio.lru();
         if lru.contains(LruFlags::UNEVICTABLE) {
@@ -152,6 +153,7 @@ impl Maps<'_> {
     }
 
     /// Pages on a list of a cgroup itself.
+    #[inline]
     pub fn lru_size_own(&self, memcg: MemcgId, list: LruList) -> u64 {
         self.memcg(memcg).lruvec.size(list, ..=MAX_NR_ZONES - 1)
     }
@@ -188,6 +190,7 @@ impl<'e, E: Env> Engine<'e, E> {
 
 impl Maps<'_> {
     /// Puts a folio that is on no list at the head of the one its flags say.
+    #[inline]
     pub(crate) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {
         let list = self.lru_place(guard, id);
         self.resize(guard, list, &self.in_zones(self.folio(id)));
@@ -202,6 +205,7 @@ impl Maps<'_> {
         list.unwrap_or_else(|| self.lru_place_classic(guard, id))
     }
 
+    #[inline]
     fn lru_place_classic(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let list = LruList::of(self.folio(id));
         self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
@@ -210,6 +214,7 @@ impl Maps<'_> {
 
     /// The same for a folio of a generation, which joins the one `age` generations before the
     /// youngest, or the oldest there is, as its coldest.
+    #[inline]
     pub(crate) fn lru_place_aged(&self, guard: &LruGuard<'_>, id: FolioId, age: u64) -> LruList {
         let folio = self.folio(id);
         self.settle(folio);
@@ -222,6 +227,7 @@ impl Maps<'_> {
     }
 
     /// Puts a folio that is on no list at the tail, where reclaim takes it next.
+    #[inline]
     pub(crate) fn lru_link_tail(&self, guard: &LruGuard<'_>, id: FolioId) {
         let folio = self.folio(id);
         self.settle(folio);
@@ -245,12 +251,14 @@ impl Maps<'_> {
     }
 
     /// Takes a folio off the list it is on.
+    #[inline]
     pub(crate) fn lru_unlink(&self, guard: &LruGuard<'_>, id: FolioId) {
         let list = self.lru_displace(guard, id);
         self.resize(guard, list, &self.in_zones(self.folio(id)).map(|nr| -nr));
     }
 
     /// The same, but leaves the list's sizes to the caller.
+    #[inline]
     pub(crate) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
         debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
@@ -264,6 +272,7 @@ impl Maps<'_> {
     }
 
     /// The pages of a folio, in its zone.
+    #[inline]
     pub(crate) fn in_zones(&self, folio: &Folio) -> Zones {
         let mut zones = Zones::default();
         zones[self.zone_of(folio)] = folio.nr_pages() as i64;
@@ -271,6 +280,7 @@ impl Maps<'_> {
     }
 
     /// Adds pages to the sizes of each list that changes.
+    #[inline]
     pub(crate) fn resize_all(&self, guard: &LruGuard<'_>, lists: &[Zones; 5]) {
         for (list, by) in LruList::ALL.into_iter().zip(lists) {
             if *by != Zones::default() {
@@ -280,6 +290,7 @@ impl Maps<'_> {
     }
 
     /// Adds pages to a list's sizes; what is negative wraps around.
+    #[inline]
     pub(crate) fn resize(&self, guard: &LruGuard<'_>, list: LruList, by: &Zones) {
         #[cfg(test)]
         self.lru_gen(guard.memcg).size_updates.fetch_add(1, Relaxed);

@@ -215,6 +215,7 @@ impl<'e, E: Env> Engine<'e, E> {
 }
 
 /// Whether the folio is anonymous memory that seems to be mapped by one process only.
+#[inline]
 fn is_private_anon(folio: &Folio) -> bool {
     let anon = FolioFlags::ANON | FolioFlags::SWAPBACKED;
     folio.flags().contains(anon) && folio.mapcount() as usize <= folio.nr_pages()

@@ -33,6 +33,7 @@ impl Shadow {
     /// The times that fit.
     pub(crate) const AGE_MASK: u64 = u64::MAX >> AGE_SHIFT;
 
+    #[inline]
     pub(crate) fn new(age: u64, memcg: MemcgId, workingset: bool) -> Self {
         let flags = if workingset { USED | WORKINGSET } else { USED };
         let packed = age << AGE_SHIFT | u64::from(memcg.0) << MEMCG_SHIFT | flags;
@@ -86,6 +87,7 @@ pub(crate) fn workingset_size(sizes: ListSizes, file: bool, swap: bool) -> u64 {
 impl Maps<'_> {
     /// Lets the clocks that shadows read go on, of the cgroup and all above (Linux 7.3.4,
     /// `workingset_age_nonresident`).
+    #[inline]
     pub(crate) fn age_nonresident(&self, memcg: MemcgId, nr_pages: u64) {
         for memcg in self.ancestors(memcg) {
             memcg.lruvec.nonresident_age.fetch_add(nr_pages, Relaxed);
@@ -94,6 +96,7 @@ impl Maps<'_> {
 
     /// What a folio leaves that is about to be evicted by a reclaim of `target`, on whose clock
     /// that counts (Linux 7.3.4, `workingset_eviction`).
+    #[inline]
     pub fn workingset_eviction(&self, folio: &Folio, target: Option<MemcgId>) -> Shadow {
         if self.lru_gen_enabled() {
             return self.lru_gen_eviction(folio);
@@ -141,6 +144,7 @@ impl Maps<'_> {
     /// Whether the folio was evicted so lately that a little more room would have kept it
     /// (`workingset_test_recent`). The cgroup may have been removed since and its entry used anew;
     /// the answer is a guess then, as kernels' is.
+    #[inline]
     fn is_recent(&self, shadow: Shadow, file: bool) -> bool {
         let lruvec = &self.memcg(shadow.memcg()).lruvec;
         let of = |anon, file| [lruvec.subtree_size(anon), lruvec.subtree_size(file)];

@@ -14,6 +14,7 @@ use pageout_paging::{Format, Level, LockedTable, VirtAddr, tlb};
 
 impl Maps<'_> {
     /// The transfer that would fill or save the folio.
+    #[inline]
     fn io(&self, id: FolioId) -> Io {
         let folio = self.folio(id);
         let place = match folio.flags().contains(FolioFlags::SWAPCACHE) {
@@ -147,6 +148,7 @@ fn take_stores<W: World>(world: &W, pt: &LockedTable<'_, W>, mm: &Mm, at: VirtAd
 }
 
 /// Marks the end of a write; whether reclaim waits for the folio. What failed stays dirty.
+#[inline]
 fn end_write(guard: &FolioGuard<'_>, ok: bool) -> bool {
     let was = guard.test_and_clear(FolioFlags::WRITEBACK);
     assert!(!was.is_empty(), "a write that ends was going on");

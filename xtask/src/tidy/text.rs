@@ -12,6 +12,9 @@ const COLUMNS: usize = 100;
 /// The page that names every crate.
 const MAP: &str = "ARCHITECTURE.md";
 
+/// Its most words, its drawing aside: it is read in one go.
+const MAP_WORDS: usize = 900;
+
 /// Checks the lines of programs and of prose, but those that end inside a string (`quoted`); data
 /// may have long lines, and so may a table's rows and fenced blocks in prose.
 pub(super) fn check(source: &Source, quoted: &BTreeSet<usize>) -> Vec<Finding> {
@@ -54,11 +57,14 @@ fn is_program(path: &str) -> bool {
     ["rs", "toml", "sh", "py", "pyi", "yml", "yaml"].contains(&extension) || path == ".ci/run"
 }
 
-/// Every crate of the workspace is named on the map.
+/// Every crate of the workspace is named on the map, which stays short.
 pub(super) fn crates_are_on_the_map(workspace: &Workspace, sources: &[Source]) -> Vec<Finding> {
     let Some(map) = sources.iter().find(|source| source.path == MAP) else {
         return vec![Finding::new(MAP, 0, "missing")];
     };
+    let written = map.text.split("```").step_by(2).flat_map(str::split_whitespace).count();
+    let long = (written > MAP_WORDS)
+        .then(|| Finding::new(MAP, 0, format!("{written} words, more than {MAP_WORDS}")));
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let words: Vec<&str> = map.text.split(|c| !is_part(c)).collect();
     // A crate is called by its directory or by its full name.
@@ -68,6 +74,7 @@ pub(super) fn crates_are_on_the_map(workspace: &Workspace, sources: &[Source]) -
     packages
         .filter(|package| !named(package.folder().rsplit('/').next().unwrap_or(""), &package.name))
         .map(|package| Finding::new(MAP, 0, format!("does not name {}", package.folder())))
+        .chain(long)
         .collect()
 }
 
@@ -125,5 +132,17 @@ mod tests {
         assert_eq!(full, []);
         let partial = crates_are_on_the_map(&workspace, &[map("simple xtask\n")]);
         assert_eq!(partial, [Finding::new(MAP, 0, "does not name crates/lab")]);
+    }
+
+    #[test]
+    fn the_map_stays_short() {
+        let workspace = Workspace::with(&[]);
+        let map = |words: usize| Source {
+            path: MAP.to_owned(),
+            text: format!("{}\n```\nof a drawing\n```\n", "word ".repeat(words)),
+        };
+        assert_eq!(crates_are_on_the_map(&workspace, &[map(MAP_WORDS)]), []);
+        let long = crates_are_on_the_map(&workspace, &[map(MAP_WORDS + 1)]);
+        assert_eq!(long, [Finding::new(MAP, 0, "901 words, more than 900")]);
     }
 }

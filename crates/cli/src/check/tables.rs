@@ -1,8 +1,9 @@
 //! What `check` prints.
 
 use super::Done;
-use pageout_check::catalog::{EXHIBITS, Exhibit};
+use pageout_catalog::EXHIBITS;
 use pageout_check::check::Task;
+use pageout_check::exhibit::Exhibit;
 use pageout_check::property::Property;
 use pageout_check::scenario::SCENARIOS;
 use pageout_check::search::Searched;

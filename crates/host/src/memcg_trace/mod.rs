@@ -9,9 +9,9 @@ mod history;
 mod mistakes;
 mod needs;
 mod program;
-mod world;
 
 use crate::counting::{Counter as Counting, CountingEnv};
+use crate::journal::Journal;
 use crate::layout::{Arena, Ground};
 use crate::residency::{Cuts, CutsSoFar, ReplayError};
 use needs::{Needs, NeedsSoFar};
@@ -33,7 +33,6 @@ pub use program::Program;
 use program::Setting;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-pub use world::{Journal, NotingWorld};
 
 /// What a program's memory under a limit came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -265,7 +264,7 @@ impl<'t> Limited<'t> {
         let (counting, journal) = (Counting::of::<F>(), Journal::default());
         let mut arena = self.plan.arena::<F>();
         let ground = arena.ground::<F>();
-        let world = CountingEnv::new(ground.env, &counting);
+        let world = CountingEnv::new(ground.env, &counting).with_journal(&journal);
         let program = self.play::<F>(ground, &world, &journal, variant)?;
         let decisions = self.plan.decisions(&program, &journal, 0);
         let reclaimed = decisions.reclaimed;
@@ -284,7 +283,7 @@ impl<'t> Limited<'t> {
         let (counting, journal) = (Counting::of::<F>(), Journal::default());
         let mut arena = self.plan.arena::<F>();
         let ground = arena.ground::<F>();
-        let world = CountingEnv::new(ground.env, &counting);
+        let world = CountingEnv::new(ground.env, &counting).with_journal(&journal);
         let program = self.play::<F>(ground, &world, &journal, variant)?;
         Ok(program.lru_gen_after(&world, commands)?)
     }
@@ -297,7 +296,6 @@ impl<'t> Limited<'t> {
         journal: &'a Journal,
         variant: Variant,
     ) -> Result<Program<'a, F>, ReplayError> {
-        let world = &NotingWorld { world, journal };
         ground.switch_to(variant.lru);
         let mappings = self.decoded.has_mappings();
         let mut program = self.plan.program(ground, journal, variant, mappings);

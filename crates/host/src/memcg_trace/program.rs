@@ -2,9 +2,9 @@
 
 use super::history::History;
 use super::mistakes::Mistakes;
-use super::world::Journal;
 use crate::env::HostEnv;
 use crate::generations::{Refused, after};
+use crate::journal::Journal;
 use crate::layout::Ground;
 use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
 use crate::walker::{Touch, touch};

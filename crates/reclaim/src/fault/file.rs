@@ -169,6 +169,7 @@ impl<'e, W: World> At<'_, 'e, W> {
 }
 
 /// The frames of a folio.
+#[inline]
 pub(crate) fn frames(folio: &Folio) -> core::ops::Range<Pfn> {
     folio.pfn()..folio.pfn().add(folio.nr_pages() as u64)
 }

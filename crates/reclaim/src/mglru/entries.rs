@@ -85,6 +85,7 @@ pub(crate) fn entries<F: Format>(range: &VirtRange) -> usize {
 
 /// Notes that entries of a folio found young are dirty: it has to be written before it is freed.
 /// Anonymous memory without a swap slot always has.
+#[inline]
 pub(crate) fn note_dirty(folio: &Folio) {
     let flags = folio.flags();
     let backed = FolioFlags::ANON | FolioFlags::SWAPBACKED;

@@ -38,6 +38,7 @@ struct Scan {
 }
 
 /// Whether what the folio holds is not what backs it, for all that is known without its lock.
+#[inline]
 fn may_be_dirty(folio: &Folio) -> bool {
     folio.flags().contains(FolioFlags::DIRTY) || folio.is_dirtied()
 }
@@ -250,6 +251,7 @@ impl<W: World> Engine<'_, W> {
 impl Maps<'_> {
     /// Parts rejects into those worth another try, if there is to be one, and the others; those of
     /// them that would join the oldest generation again are made active.
+    #[inline]
     fn sort_rejects(
         &self,
         memcg: MemcgId,

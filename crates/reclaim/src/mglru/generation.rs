@@ -95,12 +95,14 @@ impl LruGen {
         zones.iter().map(|n| n.load(Relaxed).max(0) as u64).sum()
     }
 
+    #[inline]
     pub(crate) fn list_of(&self, generation: usize, kind: usize) -> LruList {
         LruList::of_kind(kind, self.is_active(generation))
     }
 
     /// Where a folio belongs that joins (`lru_gen_folio_seq`): the younger, the likelier it is to
     /// be used again; one that is `reclaiming` in the oldest generation.
+    #[inline]
     pub(crate) fn folio_seq(&self, folio: &Folio, reclaiming: bool) -> u64 {
         let (flags, recency) = (folio.flags(), folio.recency());
         let workingset = u64::from(recency.contains(Recency::WORKINGSET));
@@ -145,6 +147,7 @@ impl Maps<'_> {
     /// Puts a folio that is on no list on its generation's, if generations are in use and it can be
     /// evicted: which classic list it counts as, whose sizes are left to the caller
     /// (`lru_gen_add_folio`).
+    #[inline]
     pub(crate) fn lru_gen_add(
         &self,
         guard: &LruGuard<'_>,
@@ -161,6 +164,7 @@ impl Maps<'_> {
     }
 
     /// Puts a folio that is on no list on that of a generation, which it then is in.
+    #[inline]
     pub(crate) fn lru_gen_join(
         &self,
         guard: &LruGuard<'_>,
@@ -181,6 +185,7 @@ impl Maps<'_> {
     /// Takes a folio off its generation's list, if it is on one: which classic list it counted as,
     /// whose sizes are left to the caller. It stays active if its generation was
     /// (`lru_gen_del_folio`).
+    #[inline]
     pub(crate) fn lru_gen_del(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<LruList> {
         let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
         let generation = self.lru_gen_unlink(guard, id, false)?;
@@ -192,6 +197,7 @@ impl Maps<'_> {
     /// Takes a folio off its generation's list, if it is on one: the generation it was in, whose
     /// sizes are left to the caller. It stays active if its generation was, unless it is
     /// `reclaiming`.
+    #[inline]
     pub(crate) fn lru_gen_unlink(
         &self,
         guard: &LruGuard<'_>,
@@ -213,6 +219,7 @@ impl Maps<'_> {
 
     /// Forgets a folio's uses; whether there is no need to move it besides, since it is in the
     /// oldest generation or in none (`lru_gen_clear_refs`).
+    #[inline]
     pub(crate) fn lru_gen_clear_refs(&self, folio: &Folio) -> bool {
         let Some(generation) = folio.recency().generation() else {
             return true;
@@ -234,6 +241,7 @@ impl Maps<'_> {
         self.lru_gen_list(guard, id, generation, end);
     }
 
+    #[inline]
     fn lru_gen_list(&self, guard: &LruGuard<'_>, id: FolioId, generation: usize, end: End) {
         let folio = self.folio(id);
         folio.set_listed_in(Some(generation));
@@ -245,6 +253,7 @@ impl Maps<'_> {
         }
     }
 
+    #[inline]
     fn lru_gen_unlist(&self, guard: &LruGuard<'_>, id: FolioId) {
         let folio = self.folio(id);
         let generation = folio.listed_in().expect("a folio of a generation is on a list");
@@ -256,6 +265,7 @@ impl Maps<'_> {
     /// Moves a folio of the oldest generation to the next, as if no one had used it, unless a walk
     /// has moved it already: the generation it is in then, to whose list the caller moves it. By
     /// how much sizes of generations change is added to `sizes` (`folio_inc_gen`).
+    #[inline]
     pub(crate) fn folio_inc_gen(
         &self,
         guard: &LruGuard<'_>,
@@ -283,6 +293,7 @@ impl Maps<'_> {
 
     /// Changes the sizes of generations, and of the classic lists that they count as, by what many
     /// folios come to that moved together: each once, and by nothing none.
+    #[inline]
     pub(crate) fn lru_gen_add_sizes(&self, guard: &LruGuard<'_>, deltas: &PerGeneration<i64>) {
         let lrugen = self.lru_gen(guard.memcg);
         let mut lists = [Zones::default(); 5];
@@ -328,6 +339,7 @@ pub(crate) fn folio_update_gen(
 }
 
 /// Counts a use through a file descriptor (`lru_gen_inc_refs`).
+#[inline]
 pub(crate) fn lru_gen_inc_refs(folio: &Folio) {
     if folio.lru().contains(LruFlags::UNEVICTABLE) {
         return;
@@ -348,6 +360,7 @@ fn one_more_use(now: Recency) -> Option<Recency> {
 /// Notes a use of a folio, through VMAs with such flags, that no walk batches: whether it is to be
 /// activated, which the second use is for, or the first of a file's executable page. The third
 /// makes it part of a working set (`lru_gen_set_refs`).
+#[inline]
 pub(crate) fn lru_gen_set_refs(folio: &Folio, vm_flags: VmFlags) -> bool {
     let seen = Recency::REFERENCED.union(Recency::WORKINGSET);
     let executable = is_executable(folio, vm_flags);

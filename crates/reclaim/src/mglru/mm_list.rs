@@ -301,6 +301,7 @@ impl Maps<'_> {
 
     /// Whether the filter of a generation names a PTE table; without a filter, all are
     /// (`test_bloom_filter`).
+    #[inline]
     pub(crate) fn filter_contains(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) -> bool {
         self.filter(memcg, seq).is_none_or(|filter| filter.contains(entry))
     }

@@ -28,6 +28,7 @@ fn is_recent(token: u64, max_seq: u64) -> bool {
 impl Maps<'_> {
     /// What a folio leaves that is about to be evicted, which counts in its tier
     /// (`lru_gen_eviction`).
+    #[inline]
     pub(crate) fn lru_gen_eviction(&self, folio: &Folio) -> Shadow {
         let (memcg, recency, kind) = (folio.memcg(), folio.recency(), kind_of(folio));
         let lrugen = self.lru_gen(memcg);

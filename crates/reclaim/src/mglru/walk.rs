@@ -326,6 +326,7 @@ struct Queue {
 impl Queue {
     /// Adds an index, above all others. One too far from the first makes the queue full: all that
     /// is in it then comes back, with that one, and the queue is empty.
+    #[inline]
     fn push(&mut self, index: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let Some(first) = self.first else {
             self.first = Some(index);

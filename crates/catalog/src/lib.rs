@@ -1,112 +1,22 @@
-//! The exhibits, and where each must be found.
+//! The catalog of bugs put into the engine, and what of [`pageout_check`] must find each.
+//!
+//! A crate of its own, since each bug compiles the engine anew, and finding it takes few steps: a
+//! release leaves it without optimisation, and keeps `check` fast.
+#![forbid(unsafe_code)]
 
-use super::aging::{aging, looking_around};
-use super::batches::unmapping;
-use super::check::Stage;
-use super::property::Property;
-use pageout_exhibits::harness::{
-    Call, Counterexample, Decode, Engine, Expected, Op, Subject, World, check_call,
-    each_small_case, try_every_access,
-};
+use pageout_check::aging::{aging, looking_around};
+use pageout_check::batches::unmapping;
+use pageout_check::exhibit::{Exhibit, Finding, Origin};
+use pageout_check::property::Property;
+use pageout_check::stage::Stage;
+use pageout_check::young::young;
 use pageout_exhibits::{
     BatchPastEnd, BatchPastFolio, ByteLength, CopyBeforeFlush, FaultWithoutLock, FilterNotedHere,
     FirstEntryAlone, FoldedEdges, FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation,
     LookAroundOne, MakeBeforeBreak, MapcountOnce, PendingFlushMissed, RemoveBeforeFlush,
     RestoreBeforeFlush, UffdWpBatched, UnlockBeforeFlush, WriteOutBeforeFlush, ZerosBeforeFlush,
 };
-use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
-use pageout_paging::tlb::YoungFlush;
-use pageout_paging::young::Family;
-
-/// Where a bug comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Origin {
-    /// From a commit or a thread.
-    Known,
-    /// What a kernel does by its source; that it goes wrong there was not seen.
-    BySource,
-    /// Made up, from a question or from what code prevents.
-    Constructed,
-}
-
-impl Origin {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Known => "known",
-            Self::BySource => "by source",
-            Self::Constructed => "constructed",
-        }
-    }
-}
-
-/// A case-by-case comparison: the cases tried, or the first that fails.
-pub type Compare = fn() -> Result<u64, Box<Counterexample>>;
-
-/// What finds an exhibit.
-#[derive(Clone, Copy, Debug)]
-pub enum Finding {
-    /// A search of the scenario of this name.
-    Schedule(&'static str, &'static [Stage]),
-    /// Every case of a small format, for this property.
-    Cases(Property, &'static [(&'static str, Compare)]),
-}
-
-/// A bug on show.
-#[derive(Clone, Copy, Debug)]
-pub struct Exhibit {
-    /// Its name.
-    pub name: &'static str,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// What is wrong.
-    pub what: &'static str,
-    /// What finds it.
-    pub finding: Finding,
-}
-
-// Statics, not constants: a crate that uses a constant compiles the functions it names again, here
-// the engine in every format and with every bug.
-
-/// The engine in every small format.
-pub static ENGINE: &[Stage] = &[
-    Stage::of::<Engine, SmallX86>(),
-    Stage::of::<Engine, SmallArm2>(),
-    Stage::of::<Engine, SmallArm4>(),
-    Stage::of::<Engine, SmallRiscv>(),
-];
-
-/// Comparisons that the engine must pass.
-pub static COMPARISONS: &[(Property, &[(&str, Compare)])] = &[
-    (
-        Property::Batch,
-        &[
-            ("x86-small", unmapping::<Engine, SmallX86>),
-            ("arm64-small-2", unmapping::<Engine, SmallArm2>),
-            ("arm64-small-4", unmapping::<Engine, SmallArm4>),
-            ("riscv-small", unmapping::<Engine, SmallRiscv>),
-        ],
-    ),
-    (
-        Property::Young,
-        &[
-            ("x86-small", young::<Engine, SmallX86>),
-            ("arm64-small-2", young::<Engine, SmallArm2>),
-            ("arm64-small-4", young::<Engine, SmallArm4>),
-            ("riscv-small", young::<Engine, SmallRiscv>),
-        ],
-    ),
-    (
-        Property::Aging,
-        &[
-            ("x86-small", aging::<Engine, SmallX86>),
-            ("arm64-small-2", aging::<Engine, SmallArm2>),
-            ("arm64-small-4", aging::<Engine, SmallArm4>),
-            ("riscv-small", aging::<Engine, SmallRiscv>),
-            ("x86-64", looking_around::<Engine, X86_64>),
-        ],
-    ),
-];
+use pageout_paging::pte::{SmallArm2, SmallArm4, SmallX86, X86_64};
 
 /// Every exhibit.
 pub static EXHIBITS: &[Exhibit] = &[
@@ -342,24 +252,3 @@ pub static EXHIBITS: &[Exhibit] = &[
         ),
     },
 ];
-
-/// Every family's check of every small case, hardware standing still; and of a few patterns of
-/// young bits, hardware using any entry at any moment.
-fn young<S: Subject, F: Decode>() -> Result<u64, Box<Counterexample>> {
-    let world = World::<F>::new(1);
-    let mut tried = 0;
-    for family in Family::ALL {
-        let call = Call { op: Op::TestAndClear, family, flush: YoungFlush::None };
-        tried += each_small_case::<F>(|case, expected: &Expected| {
-            check_call::<S, F>(&world, case, expected, call)
-        })?;
-        each_small_case::<F>(|case, expected| {
-            let young = case.entries.iter().filter(|pte| F::is_young(**pte)).count();
-            if matches!(young, 0 | 8) {
-                tried += try_every_access::<S, F>(&world, case, expected, call)?;
-            }
-            Ok(())
-        })?;
-    }
-    Ok(tried)
-}

@@ -1,0 +1,29 @@
+//! Young checks of single runs.
+
+use pageout_exhibits::harness::{
+    Call, Counterexample, Decode, Expected, Op, Subject, World, check_call, each_small_case,
+    try_every_access,
+};
+use pageout_paging::tlb::YoungFlush;
+use pageout_paging::young::Family;
+
+/// Every family's check of every small case, hardware standing still; and of a few patterns of
+/// young bits, hardware using any entry at any moment.
+pub fn young<S: Subject, F: Decode>() -> Result<u64, Box<Counterexample>> {
+    let world = World::<F>::new(1);
+    let mut tried = 0;
+    for family in Family::ALL {
+        let call = Call { op: Op::TestAndClear, family, flush: YoungFlush::None };
+        tried += each_small_case::<F>(|case, expected: &Expected| {
+            check_call::<S, F>(&world, case, expected, call)
+        })?;
+        each_small_case::<F>(|case, expected| {
+            let young = case.entries.iter().filter(|pte| F::is_young(**pte)).count();
+            if matches!(young, 0 | 8) {
+                tried += try_every_access::<S, F>(&world, case, expected, call)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(tried)
+}
