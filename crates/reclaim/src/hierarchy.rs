@@ -33,6 +33,7 @@ pub enum MemcgBusy {
 const BATCH: u64 = 32;
 
 /// What a link names.
+#[inline]
 fn link(link: &AtomicU16) -> Option<MemcgId> {
     let id = MemcgId(link.load(Relaxed));
     (id != MemcgId::NONE).then_some(id)
@@ -165,6 +166,7 @@ impl<W: World> Engine<'_, W> {
 
 impl Maps<'_> {
     /// The next cgroup of the subtree, parents before children.
+    #[inline]
     pub(crate) fn next_memcg(&self, top: MemcgId, at: MemcgId) -> Option<MemcgId> {
         let child = link(&self.memcg(at).child);
         if child.is_some() {

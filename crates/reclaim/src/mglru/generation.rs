@@ -95,14 +95,12 @@ impl LruGen {
         zones.iter().map(|n| n.load(Relaxed).max(0) as u64).sum()
     }
 
-    #[inline]
     pub(crate) fn list_of(&self, generation: usize, kind: usize) -> LruList {
         LruList::of_kind(kind, self.is_active(generation))
     }
 
     /// Where a folio belongs that joins (`lru_gen_folio_seq`): the younger, the likelier it is to
     /// be used again; one that is `reclaiming` in the oldest generation.
-    #[inline]
     pub(crate) fn folio_seq(&self, folio: &Folio, reclaiming: bool) -> u64 {
         let (flags, recency) = (folio.flags(), folio.recency());
         let workingset = u64::from(recency.contains(Recency::WORKINGSET));
@@ -164,7 +162,6 @@ impl Maps<'_> {
     }
 
     /// Puts a folio that is on no list on that of a generation, which it then is in.
-    #[inline]
     pub(crate) fn lru_gen_join(
         &self,
         guard: &LruGuard<'_>,
@@ -241,7 +238,6 @@ impl Maps<'_> {
         self.lru_gen_list(guard, id, generation, end);
     }
 
-    #[inline]
     fn lru_gen_list(&self, guard: &LruGuard<'_>, id: FolioId, generation: usize, end: End) {
         let folio = self.folio(id);
         folio.set_listed_in(Some(generation));
@@ -253,7 +249,6 @@ impl Maps<'_> {
         }
     }
 
-    #[inline]
     fn lru_gen_unlist(&self, guard: &LruGuard<'_>, id: FolioId) {
         let folio = self.folio(id);
         let generation = folio.listed_in().expect("a folio of a generation is on a list");
