@@ -65,6 +65,14 @@ pub enum VariantError {
     /// The same axis twice.
     #[error("variant axis `{0}`: given twice")]
     Twice(String),
+    /// Other lists than those of the scenario or of its fields.
+    #[error("variant axis `lru`: found `{found}`, but the scenario is on {named}")]
+    OtherLists {
+        /// What was given.
+        found: &'static str,
+        /// The scenario's lists.
+        named: &'static str,
+    },
 }
 
 /// The name of a family in variants, records and tables.
@@ -232,13 +240,13 @@ impl FromStr for Variant {
 }
 
 impl Variant {
-    /// Reads a variant whose `lru` was named before, if it was: then the text may not.
+    /// Reads a variant whose `lru` was named before, if it was: then the text may not name another.
     ///
     /// # Errors
     /// [`VariantError`].
     pub fn parse_on(lru: Option<Lru>, text: &str) -> Result<Self, VariantError> {
         let mut variant = Self::of(Family::Line).on(lru.unwrap_or(Lru::Classic));
-        let mut seen: Vec<_> = lru.iter().map(|_| LRU.name).collect();
+        let mut seen = Vec::new();
         for part in text.split(',') {
             let pair = part.split_once('=');
             let (axis, choice) = pair.ok_or_else(|| VariantError::NotAPair(part.to_owned()))?;
@@ -254,6 +262,10 @@ impl Variant {
                 return Err(VariantError::Twice(axis.to_owned()));
             }
             seen.push(axis);
+        }
+        if let Some(named) = lru.filter(|named| *named != variant.lru) {
+            let (found, named) = (lru_name(variant.lru), lru_name(named));
+            return Err(VariantError::OtherLists { found, named });
         }
         Ok(variant)
     }
@@ -355,5 +367,14 @@ mod tests {
         assert!(message("young").contains("AXIS=CHOICE"));
         assert!(message("young=line,young=line").contains("given twice"));
         assert!(message("").contains("AXIS=CHOICE"));
+    }
+
+    #[test]
+    fn a_variant_is_on_the_lists_that_were_named_before() {
+        let on = |text| Variant::parse_on(Some(Lru::Mglru), text);
+        assert_eq!(on("young=per-entry"), Ok(Variant::MGLRU_BEFORE));
+        assert_eq!(on("young=per-entry,lru=mglru"), Ok(Variant::MGLRU_BEFORE));
+        let message = on("lru=classic").unwrap_err().to_string();
+        assert_eq!(message, "variant axis `lru`: found `classic`, but the scenario is on mglru");
     }
 }
