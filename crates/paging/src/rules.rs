@@ -217,6 +217,37 @@ pub trait Rules {
         true
     }
 
+    /// Of a folio of `nr` pages of shared memory that is swapped out, how many slots take its place
+    /// in the index: one for each page (Linux 7.3.4, shmem_delete_from_page_cache).
+    #[doc(hidden)]
+    #[inline]
+    fn slots_indexed(nr: usize) -> usize {
+        nr
+    }
+
+    /// As how many entries the index counts for each of them: one (Linux 7.3.4, folio_dup_swap).
+    #[doc(hidden)]
+    #[inline]
+    fn entries_of_index() -> u16 {
+        1
+    }
+
+    /// Entries that still name a slot whose page of shared memory is in the index again: none, so
+    /// that it is free (Linux 7.3.4, shmem_swapin_folio).
+    #[doc(hidden)]
+    #[inline]
+    fn slot_entries_left() -> u16 {
+        0
+    }
+
+    /// Whether a folio of shared memory that was swapped in is dirty: its slots are freed, so its
+    /// content is nowhere else (Linux 7.3.4, shmem_swapin_folio).
+    #[doc(hidden)]
+    #[inline]
+    fn taken_back_dirty() -> bool {
+        true
+    }
+
     /// By how much the mapcount falls when `nr` entries of a folio are taken out (Linux 7.3.4,
     /// folio_remove_rmap_ptes).
     #[doc(hidden)]

@@ -126,7 +126,7 @@ pub(crate) fn page_fault(
     access: Access,
 ) -> Result<(), Fault> {
     match engine.handle_fault(mm, addr, access) {
-        // Where reads take time, a task queues itself and sleeps while `Maps::read_is_pending`.
+        // Where reads take time, a task queues itself and sleeps while `Maps::transfer_is_pending`.
         Fault::Done(_) | Fault::Pending(_) => Ok(()),
         fault => Err(fault),
     }

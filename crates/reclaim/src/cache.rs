@@ -1,16 +1,19 @@
-//! The file index: from a file and a page offset to the folio that holds it, and shadows of those
-//! evicted.
+//! The file index: from a file and a page offset to the folio that holds it, or for a page of
+//! shared memory to the swap slot; and shadows of those evicted.
 //!
 //! A hash table with a chain a bucket, under one lock. Consecutive folios of a file are in
 //! consecutive buckets, and their shadows in consecutive entries, so that a sweep reads memory in
-//! order. A file remembers which orders its folios ever had: a look-up asks for each of them.
+//! order. A file remembers which orders its folios ever had: a look-up asks for each of them. A
+//! slot stands in the chain where a folio of one page would.
 
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioId};
+use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::lock::WriteGuard;
 use crate::maps::{Maps, NONE};
 use crate::rank::{Rank, Ranked};
 use crate::rmap::MappingId;
+use crate::swap::{Slot, SwapSlot};
+use crate::vmstat::Counter;
 use crate::workingset::Shadow;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -40,6 +43,18 @@ impl ShadowEntry {
 #[error("the file index already has a folio there")]
 pub struct Exists;
 
+/// What the index has for a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// The folio that holds it.
+    Folio(FolioId),
+    /// The slot it was swapped out to.
+    Slot(SwapSlot),
+}
+
+/// In the chains of the index the numbers of slots have this bit, and those of folios have not.
+pub(crate) const SLOT: u32 = 1 << 31;
+
 /// Entries that one shadow may be in.
 const WAYS: usize = 4;
 
@@ -61,6 +76,10 @@ impl Key {
         Self { mapping, order, number: index >> order }
     }
 
+    fn of_slot(slot: &Slot) -> Self {
+        Self::at(MappingId(slot.mapping.load(Relaxed)), slot.index.load(Relaxed), 0)
+    }
+
     /// Consecutive for consecutive folios; files and orders begin anywhere.
     fn place(self) -> u64 {
         let file = u64::from(self.mapping.0) << 4 | u64::from(self.order);
@@ -68,9 +87,10 @@ impl Key {
     }
 
     /// A fingerprint, never 0.
-    fn print(self) -> u64 {
-        let mixed =
-            (self.place() ^ u64::from(self.mapping.0) << 40).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    fn print(self, maps: &Maps<'_>) -> u64 {
+        let salt = u64::from(maps.mapping(self.mapping).salt.load(Relaxed)).rotate_right(24);
+        let mixed = (self.place() ^ u64::from(self.mapping.0) << 40 ^ salt)
+            .wrapping_mul(0xff51_afd7_ed55_8ccd);
         mixed ^ mixed >> 33 | 1
     }
 }
@@ -91,10 +111,10 @@ impl<E: Env> Engine<'_, E> {
     pub fn filemap_get_folio(&mut self, mapping: MappingId, index: u64) -> Option<FolioId> {
         let maps = self.maps;
         let locked = self.lock_index();
-        let orders = Orders(maps.mapping(mapping).orders.load(Relaxed));
-        let found =
-            orders.into_iter().find_map(|order| lookup(maps, Key::at(mapping, index, order)));
-        let found = found.filter(|id| maps.folio(*id).try_get());
+        let found = match find(maps, &locked, mapping, index) {
+            Some(Found::Folio(id)) if maps.folio(id).try_get() => Some(id),
+            _ => None,
+        };
         drop(locked);
         found
     }
@@ -109,9 +129,8 @@ impl<E: Env> Engine<'_, E> {
         let maps = self.maps;
         let folio = maps.folio(id);
         let key = Key::of(folio);
-        let orders = &maps.mapping(key.mapping).orders;
         let locked = self.lock_index();
-        let known = Orders(orders.load(Relaxed));
+        let known = Orders(maps.mapping(key.mapping).orders.load(Relaxed));
         let taken = known.keys_within(folio).any(|key| lookup(maps, key).is_some());
         let done = if taken {
             Err(Exists)
@@ -120,10 +139,7 @@ impl<E: Env> Engine<'_, E> {
             for at in known.keys_within(folio) {
                 shadow = take_shadow(maps, at, at.order > key.order).or(shadow);
             }
-            orders.store(known.0 | 1 << key.order, Relaxed);
-            let bucket = bucket(maps, key);
-            folio.chain.store(bucket.load(Relaxed), Relaxed);
-            bucket.store(id.0, Relaxed);
+            link(maps, &locked, id);
             folio.get(1);
             Ok(shadow)
         };
@@ -144,25 +160,218 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-/// Takes a folio out of its file's index and leaves a shadow.
+/// Puts a locked folio into its file's index, where nothing stands for its pages. The caller gives
+/// it a reference for that.
+pub(crate) fn link(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId) {
+    let folio = maps.folio(id);
+    let (key, mapping) = (Key::of(folio), maps.mapping(folio.mapping()));
+    chain(maps, key, &folio.chain, id.0);
+    let past = folio.index() + folio.nr_pages() as u64;
+    mapping.past.store(mapping.past.load(Relaxed).max(past), Relaxed);
+    folio.update_flags(FolioFlags::INDEXED, FolioFlags::empty());
+    count_shmem(maps, folio, true);
+}
+
+/// Takes a locked folio out of its file's index and leaves a shadow.
 #[inline]
 pub(crate) fn unlink(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId, shadow: Option<Shadow>) {
     let folio = maps.folio(id);
     let key = Key::of(folio);
-    let mut link = bucket(maps, key);
-    loop {
-        let at = link.load(Relaxed);
-        assert_ne!(at, NONE, "a folio to take out is in its file's index");
-        let next = &maps.folio(FolioId(at)).chain;
-        if at == id.0 {
-            link.store(next.load(Relaxed), Relaxed);
-            break;
-        }
-        link = next;
-    }
+    unchain(maps, key, id.0);
+    count_shmem(maps, folio, false);
+    folio.update_flags(FolioFlags::empty(), FolioFlags::INDEXED);
     if let Some(shadow) = shadow {
         store_shadow(maps, key, shadow);
     }
+}
+
+/// Counts what is in the index of shared memory (Linux 7.3.4, shmem_update_stats).
+fn count_shmem(maps: &Maps<'_>, folio: &Folio, added: bool) {
+    if !folio.flags().contains(FolioFlags::SWAPBACKED) || !folio.is_charged() {
+        return;
+    }
+    let vmstat = &maps.memcg(folio.memcg()).vmstat;
+    for counter in [Counter::NrFilePages, Counter::NrShmem] {
+        match added {
+            true => vmstat.add(counter, folio.nr_pages() as u64),
+            false => vmstat.sub(counter, folio.nr_pages() as u64),
+        }
+    }
+}
+
+/// Puts the slot of a page of shared memory into the index, where its folio was.
+pub(crate) fn link_slot(maps: &Maps<'_>, _: &Locked<'_>, slot: SwapSlot, place: (MappingId, u64)) {
+    let (mapping, index) = place;
+    let entry = maps.slot(slot);
+    entry.mapping.store(mapping.0, Relaxed);
+    entry.index.store(index, Relaxed);
+    chain(maps, Key::at(mapping, index, 0), &entry.chain, slot.0 | SLOT);
+}
+
+/// Takes a slot out of the index.
+pub(crate) fn unlink_slot(maps: &Maps<'_>, _: &Locked<'_>, slot: SwapSlot) {
+    let entry = maps.slot(slot);
+    unchain(maps, Key::of_slot(entry), slot.0 | SLOT);
+    entry.mapping.store(NONE, Relaxed);
+}
+
+/// Puts a number at the head of the chain of `key`, whose mapping now knows the order.
+fn chain(maps: &Maps<'_>, key: Key, next: &AtomicU32, number: u32) {
+    let orders = &maps.mapping(key.mapping).orders;
+    orders.store(orders.load(Relaxed) | 1 << key.order, Relaxed);
+    let bucket = bucket(maps, key);
+    next.store(bucket.load(Relaxed), Relaxed);
+    bucket.store(number, Relaxed);
+}
+
+/// Takes a number out of the chain of `key`.
+///
+/// # Panics
+/// If it is not there.
+fn unchain(maps: &Maps<'_>, key: Key, number: u32) {
+    let mut link = bucket(maps, key);
+    loop {
+        let at = link.load(Relaxed);
+        assert_ne!(at, NONE, "what is to be taken out is in the index");
+        let next = next_of(maps, at);
+        if at == number {
+            link.store(next.load(Relaxed), Relaxed);
+            return;
+        }
+        link = next;
+    }
+}
+
+/// What comes after a number in its chain.
+#[inline]
+fn next_of<'a>(maps: &'a Maps<'_>, number: u32) -> &'a AtomicU32 {
+    match number & SLOT {
+        0 => &maps.folio(FolioId(number)).chain,
+        _ => &maps.slot(SwapSlot(number & !SLOT)).chain,
+    }
+}
+
+/// What the index has for a page.
+pub(crate) fn find(
+    maps: &Maps<'_>,
+    _: &Locked<'_>,
+    mapping: MappingId,
+    index: u64,
+) -> Option<Found> {
+    let orders = Orders(maps.mapping(mapping).orders.load(Relaxed));
+    orders.into_iter().find_map(|order| lookup(maps, Key::at(mapping, index, order)))
+}
+
+/// A look at all that the index has for a mapping from some page on, but what begins before it.
+/// Where that may be fewer pages than there are buckets, it looks for each of them, and otherwise
+/// into each bucket.
+#[derive(Debug)]
+pub(crate) struct IndexWalk {
+    mapping: MappingId,
+    from: u64,
+    past: u64,
+    buckets: bool,
+    /// The next page, or the next bucket.
+    next: u64,
+    /// How many of this bucket were left there.
+    left: usize,
+}
+
+/// Pages, or buckets, that a walk looks at under one hold of the lock.
+const STEP: u64 = 512;
+
+impl IndexWalk {
+    pub(crate) fn new(maps: &Maps<'_>, mapping: MappingId, from: u64) -> Self {
+        let past = maps.mapping(mapping).past.load(Relaxed);
+        let buckets = past.saturating_sub(from) > nr_buckets(maps);
+        let next = if buckets { 0 } else { from };
+        Self { mapping, from, past, buckets, next, left: 0 }
+    }
+
+    /// A page for which the index has something; none of a step, or none at all any more.
+    pub(crate) fn step(&mut self, maps: &Maps<'_>, locked: &Locked<'_>) -> Option<Option<u64>> {
+        let end = if self.buckets { nr_buckets(maps) } else { self.past };
+        if self.next >= end {
+            return None;
+        }
+        let stop = end.min(self.next + STEP);
+        while self.next < stop {
+            let mut next = self.next + 1;
+            let found = match self.buckets {
+                true => self.in_bucket(maps),
+                false => match find(maps, locked, self.mapping, self.next) {
+                    Some(Found::Folio(id)) if maps.folio(id).index() < self.from => {
+                        next = maps.folio(id).index() + maps.folio(id).nr_pages() as u64;
+                        None
+                    }
+                    Some(_) => Some(self.next),
+                    None => None,
+                },
+            };
+            if found.is_some() {
+                return Some(found);
+            }
+            (self.next, self.left) = (next, 0);
+        }
+        Some(None)
+    }
+
+    /// The page found has been taken out, or was `left` there.
+    pub(crate) fn passed(&mut self, left: bool) {
+        match self.buckets {
+            true => self.left += usize::from(left),
+            false => self.next += 1,
+        }
+    }
+
+    /// A page of the mapping that is in the next bucket, past those that were left.
+    fn in_bucket(&self, maps: &Maps<'_>) -> Option<u64> {
+        let mut left = self.left;
+        let mut at = maps.folios[self.next as usize].bucket.load(Relaxed);
+        while at != NONE {
+            let key = match at & SLOT {
+                0 => Key::of(maps.folio(FolioId(at))),
+                _ => Key::of_slot(maps.slot(SwapSlot(at & !SLOT))),
+            };
+            let first = key.number << key.order;
+            if key.mapping == self.mapping && first >= self.from {
+                if left == 0 {
+                    return Some(first);
+                }
+                left -= 1;
+            }
+            at = next_of(maps, at).load(Relaxed);
+        }
+        None
+    }
+}
+
+/// Forgets the shadows of a mapping from some page on. Where there may be more of them than fit,
+/// those of the pages before are forgotten too.
+pub(crate) fn forget_shadows(maps: &Maps<'_>, _: &Locked<'_>, mapping: MappingId, from: u64) {
+    let of = maps.mapping(mapping);
+    let (orders, past) = (Orders(of.orders.load(Relaxed)), of.past.load(Relaxed));
+    if past.saturating_sub(from) > maps.shadows.len() as u64 {
+        return of.forget_shadows();
+    }
+    for order in orders.into_iter() {
+        let (first, past) = (from.div_ceil(1 << order), past.div_ceil(1 << order));
+        for number in first..past {
+            take_shadow(maps, Key { mapping, order, number }, false);
+        }
+    }
+}
+
+/// Notes that the index has nothing more of a mapping from page `from` on, but what a folio that
+/// begins before holds.
+pub(crate) fn set_past(maps: &Maps<'_>, locked: &Locked<'_>, mapping: MappingId, from: u64) {
+    let last = from.checked_sub(1).and_then(|last| find(maps, locked, mapping, last));
+    let end = match last {
+        Some(Found::Folio(id)) => maps.folio(id).index() + maps.folio(id).nr_pages() as u64,
+        _ => from,
+    };
+    let past = &maps.mapping(mapping).past;
+    past.store(past.load(Relaxed).min(end), Relaxed);
 }
 
 /// Orders of folios, a bit each.
@@ -193,22 +402,32 @@ impl Orders {
 /// The head of the bucket of `key`: the folios' own table has one an entry.
 #[inline]
 fn bucket<'a>(maps: &'a Maps<'_>, key: Key) -> &'a AtomicU32 {
-    let buckets = 1 << maps.folios.len().ilog2();
-    &maps.folios[key.place() as usize & (buckets - 1)].bucket
+    &maps.folios[(key.place() & (nr_buckets(maps) - 1)) as usize].bucket
 }
 
+/// As many as there are entries for folios, but a power of two.
 #[inline]
-fn lookup(maps: &Maps<'_>, key: Key) -> Option<FolioId> {
+fn nr_buckets(maps: &Maps<'_>) -> u64 {
+    maps.folios.len().checked_ilog2().map_or(0, |order| 1 << order)
+}
+
+fn lookup(maps: &Maps<'_>, key: Key) -> Option<Found> {
     if maps.folios.is_empty() {
         return None;
     }
     let mut at = bucket(maps, key).load(Relaxed);
     while at != NONE {
-        let folio = maps.folio(FolioId(at));
-        if Key::of(folio) == key {
-            return Some(FolioId(at));
+        let (here, found) = match at & SLOT {
+            0 => (Key::of(maps.folio(FolioId(at))), Found::Folio(FolioId(at))),
+            _ => {
+                let slot = SwapSlot(at & !SLOT);
+                (Key::of_slot(maps.slot(slot)), Found::Slot(slot))
+            }
+        };
+        if here == key {
+            return Some(found);
         }
-        at = folio.chain.load(Relaxed);
+        at = next_of(maps, at).load(Relaxed);
     }
     None
 }
@@ -227,7 +446,7 @@ fn ways<'a>(maps: &'a Maps<'_>, key: Key) -> &'a [ShadowEntry] {
 /// The shadow of `key`, forgotten unless it is to be kept.
 #[inline]
 fn take_shadow(maps: &Maps<'_>, key: Key, keep: bool) -> Option<Shadow> {
-    let print = key.print();
+    let print = key.print(maps);
     let entry = ways(maps, key).iter().find(|entry| entry.key.load(Relaxed) == print)?;
     if !keep {
         entry.key.store(0, Relaxed);
@@ -237,7 +456,7 @@ fn take_shadow(maps: &Maps<'_>, key: Key, keep: bool) -> Option<Shadow> {
 
 #[inline]
 fn store_shadow(maps: &Maps<'_>, key: Key, shadow: Shadow) {
-    let print = key.print();
+    let print = key.print(maps);
     let now = maps.shadow_clock.load(Relaxed).wrapping_add(1);
     maps.shadow_clock.store(now, Relaxed);
     let age = |entry: &ShadowEntry| match entry.key.load(Relaxed) {

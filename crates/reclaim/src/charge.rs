@@ -52,7 +52,9 @@ impl<W: World> Engine<'_, W> {
             retries -= 1;
         }
         folio.set_memcg(memcg);
-        maps.memcg(memcg).vmstat.add(kind(folio), nr);
+        for counter in counters(folio) {
+            maps.memcg(memcg).vmstat.add(*counter, nr);
+        }
         Ok(())
     }
 }
@@ -81,7 +83,7 @@ impl Maps<'_> {
     /// Takes away the charges of folios that have one, those of one cgroup together.
     pub(crate) fn uncharge<'f>(&self, folios: impl Iterator<Item = &'f Folio>) {
         let mut owner = MemcgId::ROOT;
-        let mut nr = [0; 2];
+        let mut nr = [0; 3];
         for folio in folios {
             let Some(memcg) = folio.take_memcg() else {
                 continue;
@@ -90,19 +92,28 @@ impl Maps<'_> {
                 self.uncharge_pages(owner, mem::take(&mut nr));
                 owner = memcg;
             }
-            nr[usize::from(kind(folio) == Counter::NrFilePages)] += folio.nr_pages() as u64;
+            // Shared memory has left the index, and is counted no more.
+            let kind = match counters(folio) {
+                [Counter::NrAnonPages] => 0,
+                [Counter::NrFilePages] => 1,
+                _ => 2,
+            };
+            nr[kind] += folio.nr_pages() as u64;
         }
         self.uncharge_pages(owner, nr);
     }
 
-    /// Takes anonymous pages and pages of files off what a cgroup and all above use.
+    /// Takes anonymous pages, pages of files and others off what a cgroup and all above use.
     #[inline]
-    fn uncharge_pages(&self, memcg: MemcgId, nr: [u64; 2]) {
+    fn uncharge_pages(&self, memcg: MemcgId, nr: [u64; 3]) {
         for (counter, nr) in [Counter::NrAnonPages, Counter::NrFilePages].into_iter().zip(nr) {
             if nr > 0 {
                 self.memcg(memcg).vmstat.sub(counter, nr);
-                self.ancestors(memcg).for_each(|level| uncharge(level, nr));
             }
+        }
+        let all = nr.iter().sum();
+        if all > 0 {
+            self.ancestors(memcg).for_each(|level| uncharge(level, all));
         }
     }
 
@@ -110,8 +121,10 @@ impl Maps<'_> {
     pub(crate) fn move_charge(&self, folio: &Folio, from: MemcgId, to: MemcgId) {
         if folio.move_memcg(from, to) {
             let nr = folio.nr_pages() as u64;
-            self.memcg(from).vmstat.sub(kind(folio), nr);
-            self.memcg(to).vmstat.add(kind(folio), nr);
+            for counter in counters(folio) {
+                self.memcg(from).vmstat.sub(*counter, nr);
+                self.memcg(to).vmstat.add(*counter, nr);
+            }
             uncharge(self.memcg(from), nr);
         }
     }
@@ -129,11 +142,18 @@ fn uncharge(memcg: &Memcg, nr: u64) {
     debug_assert!(before >= nr, "{before} pages charged cover the {nr} given up");
 }
 
-/// What a folio counts as while it is charged.
+/// What a folio counts as while it is charged: shared memory while it is in the index, and not in
+/// the swap cache (Linux 7.3.4, shmem_update_stats).
 #[inline]
-fn kind(folio: &Folio) -> Counter {
-    match folio.flags().contains(FolioFlags::ANON) {
-        true => Counter::NrAnonPages,
-        false => Counter::NrFilePages,
+fn counters(folio: &Folio) -> &'static [Counter] {
+    let flags = folio.flags();
+    if flags.contains(FolioFlags::ANON) {
+        &[Counter::NrAnonPages]
+    } else if !flags.contains(FolioFlags::SWAPBACKED) {
+        &[Counter::NrFilePages]
+    } else if flags.contains(FolioFlags::INDEXED) {
+        &[Counter::NrFilePages, Counter::NrShmem]
+    } else {
+        &[]
     }
 }

@@ -39,6 +39,8 @@ bitflags::bitflags! {
         const SWAPCACHE = 1 << 10;
         /// Its last write-out failed.
         const ERROR = 1 << 11;
+        /// In the index of its file or of shared memory (Linux: `folio->mapping` is set).
+        const INDEXED = 1 << 12;
     }
 }
 

@@ -135,10 +135,15 @@ impl<'e, W: World> Gather<'e, W> {
     /// try_to_unmap_flush_dirty). It is for folios that this gather's [`Engine::try_to_unmap`]
     /// unmapped; flushers call [`Engine::write_back`].
     pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Submitted {
+        self.flush_writable();
+        self.maps.start_write(self.world, guard, id)
+    }
+
+    /// Completes the flushes owed if a CPU may still write through an entry.
+    pub(crate) fn flush_writable(&mut self) {
         if self.writable && <W::Rules as Rules>::flush_before_write_out() {
             self.flush();
         }
-        self.maps.start_write(self.world, guard, id)
     }
 
     /// Completes all flushes owed, and what waited for them.

@@ -22,6 +22,7 @@
 //! | address spaces | `mmap`, `space`, `map` | [`Engine::mmap`], [`Engine::fork`] |
 //! | page faults | `fault` | [`Engine::handle_fault`] |
 //! | files' pages, swap, writing | [`cache`], [`swap`], `writeback` | [`Engine::write_done`] |
+//! | shared memory | `shmem` | [`MappingKind::Shmem`], [`Engine::truncate`] |
 //! | was it used, and what then | `referenced`, `decision` | [`Engine::folio_referenced`] |
 //! | taking entries out | `unmap`, `gather` | [`Engine::try_to_unmap`] |
 //! | moving folios to other frames | `migrate`, `compaction` | [`Engine::migrate_range`] |
@@ -71,6 +72,7 @@ mod reclaim;
 mod referenced;
 mod rmap;
 mod scan;
+mod shmem;
 mod shrink;
 mod space;
 mod stat_text;
@@ -111,7 +113,7 @@ pub use reclaim::ReclaimOptions;
 pub use referenced::{Aging, Referenced, Refs};
 pub use rmap::{Mapping, MappingId, MappingKind};
 pub use scan::{Agent, ScanControl};
-pub use space::{Advice, SpaceError};
+pub use space::{Advice, SpaceError, TruncateError};
 pub use swap::{Slot, SwapSlot};
 pub use tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 pub use unmap::Unmapped;

@@ -1,6 +1,6 @@
 //! The engine's tables: folios, frames, VMAs, address spaces and mappings in the caller's memory.
 
-use crate::cache::ShadowEntry;
+use crate::cache::{SLOT, ShadowEntry};
 use crate::compaction::CompactionState;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId};
@@ -101,7 +101,13 @@ impl<'m> Maps<'m> {
             (slots.len(), TableKind::Slots),
             (filters.len(), TableKind::Filters),
         ];
-        if let Some((_, kind)) = lengths.into_iter().find(|(len, _)| *len >= NONE as usize) {
+        // What the index has in its chains is numbered with a bit less.
+        let most = |kind| match kind {
+            TableKind::Folios | TableKind::Slots => SLOT,
+            _ => NONE,
+        };
+        let long = |(len, kind): &(usize, TableKind)| *len >= most(*kind) as usize;
+        if let Some((_, kind)) = lengths.into_iter().find(long) {
             return Err(MemoryError::TooLong(kind));
         }
         if memcgs.len() >= usize::from(MemcgId::NONE.0) {
@@ -195,12 +201,16 @@ impl<E: Env> Engine<'_, E> {
     /// of a file stay under its number, and do no harm.
     ///
     /// # Panics
-    /// If a VMA maps it, or an address space keeps its private copies there.
+    /// If a VMA maps it, an address space keeps its private copies there, or it is shared memory
+    /// that was not truncated to nothing.
     pub fn remove_mapping(&mut self, id: MappingId) {
         let maps = self.maps;
         let mapping = maps.mapping(id);
         assert_eq!(mapping.head.load(Relaxed), NONE, "a mapping that is freed has no VMA");
         assert_eq!(mapping.users.load(Relaxed), 0, "no address space keeps its copies there");
+        let shmem = mapping.kind() == MappingKind::Shmem;
+        let empty = !shmem || mapping.past.load(Relaxed) == 0;
+        assert!(empty, "shared memory that ends has no pages");
         self.put(&maps.free.mappings, &mapping.orders, id.0);
     }
 
@@ -248,14 +258,15 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl<'m> Maps<'m> {
-    /// Whether a VMA, the private copies of an address space, or a folio still name a mapping. It
-    /// looks at every frame, and is for the end of a file or of anonymous memory that processes
-    /// shared.
+    /// Whether a VMA, the private copies of an address space, a folio, or a swap slot still name a
+    /// mapping. It looks at every frame and every slot, and is for the end of a file or of memory
+    /// that processes shared.
     pub fn mapping_is_used(&self, id: MappingId) -> bool {
         let mapping = self.mapping(id);
         let folios = self.frames.iter().map(|frame| frame.load(Acquire)).filter(|id| *id != NONE);
         mapping.head.load(Relaxed) != NONE
             || mapping.users.load(Relaxed) > 0
+            || self.slots.iter().any(|slot| slot.mapping.load(Relaxed) == id.0)
             || folios.into_iter().any(|folio| self.folio(FolioId(folio)).mapping() == id)
     }
 

@@ -65,19 +65,21 @@ pub struct Sizes {
     pub vmas: usize,
     /// Length of [`Memory::mms`]: 64 bytes an address space.
     pub mms: usize,
-    /// Length of [`Memory::mappings`]: 20 bytes a mapping.
+    /// Length of [`Memory::mappings`]: 32 bytes a mapping.
     pub mappings: usize,
     /// Length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,
     /// Length of [`Memory::shadows`]: 24 bytes a shadow.
     pub shadows: usize,
-    /// Length of [`Memory::slots`]: 16 bytes a swap slot.
+    /// Length of [`Memory::slots`]: 32 bytes a swap slot.
     pub slots: usize,
     /// Length of [`Memory::filters`]: 4 KiB a filter.
     pub filters: usize,
 }
 
 const _: () = assert!(size_of::<Folio>() <= 64, "at most 64 bytes a folio");
+
+const _: () = assert!(size_of::<Slot>() == 32, "32 bytes a swap slot");
 
 const _: () = assert!(size_of::<AtomicU32>() + size_of::<AtomicU8>() <= 6, "6 bytes a page");
 
@@ -210,7 +212,8 @@ impl<'m> Memory<'m> {
 /// What the engine cannot work in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// A slice has more entries than can be numbered: 2^32 − 1, of cgroups 2^16 − 1.
+    /// A slice has more entries than can be numbered: 2^32 − 1, of folios and swap slots 2^31 − 1,
+    /// of cgroups 2^16 − 1.
     #[error("the table of {0} is too long to number its entries")]
     TooLong(TableKind),
     /// The tables that the limits ask for do not fit into the bytes given.

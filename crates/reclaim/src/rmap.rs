@@ -6,7 +6,7 @@ use crate::lock::{Lock, WriteGuard};
 use crate::maps::{Maps, NONE};
 use crate::rank::{Rank, Ranked};
 use crate::vma::{Vma, VmaId};
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Env, Order};
 
 /// Index of a mapping in the caller's table.
@@ -18,6 +18,10 @@ pub struct MappingId(pub u32);
 pub enum MappingKind {
     /// Pages of a file, shared by every VMA that maps them (the kernel's `address_space`).
     File,
+    /// Pages shared by every VMA that maps them, with no file behind them: what is out of memory is
+    /// in swap, and a page that no one stored to is zeros (Linux 7.3.4, mm/shmem.c: shared
+    /// anonymous mappings, memfd, tmpfs).
+    Shmem,
     /// Anonymous memory of one process and those forked from it. Kernels have an `anon_vma` a
     /// process, chained; one for the family only makes walks visit VMAs that map none of a folio.
     Anon,
@@ -28,6 +32,7 @@ impl MappingKind {
     pub fn folio_flags(self) -> FolioFlags {
         match self {
             Self::File => FolioFlags::empty(),
+            Self::Shmem => FolioFlags::SWAPBACKED,
             Self::Anon => FolioFlags::ANON | FolioFlags::SWAPBACKED,
         }
     }
@@ -45,16 +50,27 @@ pub struct Mapping {
     /// Orders of the folios that the file index ever had of it, a bit each; for a free mapping the
     /// next free one.
     pub(crate) orders: AtomicU32,
-    anon: AtomicU8,
+    kind: AtomicU8,
     order: AtomicU8,
+    /// Past the last page that the index ever had of it since it was truncated there.
+    pub(crate) past: AtomicU64,
+    /// Changes when shadows kept under its number become another's.
+    pub(crate) salt: AtomicU32,
 }
 
 impl Mapping {
     pub(crate) fn init(&self, kind: MappingKind) {
-        self.anon.store(u8::from(kind == MappingKind::Anon), Relaxed);
+        self.kind.store(kind as u8, Relaxed);
+        self.past.store(0, Relaxed);
+        self.forget_shadows();
         self.order.store(0, Relaxed);
         self.users.store(0, Relaxed);
         self.orders.store(0, Relaxed);
+    }
+
+    /// Finds no shadow again that was kept for its pages.
+    pub(crate) fn forget_shadows(&self) {
+        self.salt.store(self.salt.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
     /// The largest order of the folios that faults make for it; 0 at first.
@@ -71,9 +87,12 @@ impl Mapping {
     /// What the pages are.
     #[inline]
     pub fn kind(&self) -> MappingKind {
-        match self.anon.load(Relaxed) {
-            0 => MappingKind::File,
-            _ => MappingKind::Anon,
+        const SHMEM: u8 = MappingKind::Shmem as u8;
+        const ANON: u8 = MappingKind::Anon as u8;
+        match self.kind.load(Relaxed) {
+            ANON => MappingKind::Anon,
+            SHMEM => MappingKind::Shmem,
+            _ => MappingKind::File,
         }
     }
 

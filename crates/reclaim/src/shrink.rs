@@ -256,6 +256,14 @@ impl<W: World> Shrink<'_, '_, W> {
         if !self.sc.may_writepage || folio.refs() != 2 + refs {
             return Some(Fate::Kept);
         }
+        if self.engine.is_shmem(guard) {
+            // No CPU stores to the page any more when the index names its slot.
+            self.engine.world.enter(Stage::Flush);
+            self.gather.flush_writable();
+            if !self.sc.may_swap || !self.engine.shmem_writeout(guard, id) {
+                return Some(Fate::Activated);
+            }
+        }
         folio.note_use(Recency::RECLAIM, Recency::NONE);
         self.engine.world.enter(Stage::Flush);
         let submitted = self.gather.write_out(guard, id);
@@ -291,17 +299,22 @@ impl<W: World> Shrink<'_, '_, W> {
     fn remove_mapping(&mut self, guard: &FolioGuard<'_>, id: FolioId, expected: u32) -> bool {
         let (maps, folio) = (self.engine.maps, guard.folio());
         let locked = self.engine.lock_index();
-        let mut frozen = folio.freeze(expected);
+        let flags = folio.flags();
+        // What was truncated meanwhile goes with its last reference.
+        let found = flags.intersects(FolioFlags::INDEXED | FolioFlags::SWAPCACHE);
+        let mut frozen = found && folio.freeze(expected);
         // A dirty entry taken out by whoever dropped a reference just before.
         if frozen && guard.is_dirty() {
             folio.unfreeze(expected);
             frozen = false;
         }
         if frozen {
-            let shadow = Some(maps.workingset_eviction(folio, self.sc.target));
-            if folio.flags().contains(FolioFlags::SWAPCACHE) {
-                swap::unlink(maps, &locked, guard, shadow);
+            let shadow = || Some(maps.workingset_eviction(folio, self.sc.target));
+            if flags.contains(FolioFlags::SWAPCACHE) {
+                swap::unlink(maps, &locked, guard, shadow());
             } else {
+                // Shared memory that is clean is zeros: nothing is left of it.
+                let shadow = if is_file(folio) { shadow() } else { None };
                 cache::unlink(maps, &locked, id, shadow);
             }
         }

@@ -64,7 +64,7 @@ impl Maps<'_> {
         page_shift: u32,
         out: &mut impl fmt::Write,
     ) -> fmt::Result {
-        for (name, counter) in [("anon", Counter::NrAnonPages), ("file", Counter::NrFilePages)] {
+        for (name, counter) in STATES {
             writeln!(out, "{name} {}", self.sum(memcg, counter) << page_shift)?;
         }
         for list in LruList::ALL {
@@ -116,6 +116,9 @@ impl<W: World> Engine<'_, W> {
         Ok(())
     }
 }
+
+const STATES: [(&str, Counter); 3] =
+    [("anon", Counter::NrAnonPages), ("file", Counter::NrFilePages), ("shmem", Counter::NrShmem)];
 
 const PGSTEAL: [Counter; 3] =
     [Counter::PgstealKswapd, Counter::PgstealDirect, Counter::PgstealProactive];

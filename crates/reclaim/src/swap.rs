@@ -1,13 +1,14 @@
 //! Swap slots: where anonymous pages go, how many entries name each, and the swap cache.
 //!
-//! A slot is in use while an entry names it or the swap cache has a folio for it. A folio of
-//! several pages has as many slots in a row.
+//! A slot is in use while an entry names it or the swap cache has a folio for it. The index of
+//! shared memory counts as an entry. A folio of several pages has as many slots in a row.
 
 use crate::cache::{Exists, Locked};
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
 use crate::maps::{Maps, NONE};
 use crate::memcg::MemcgId;
+use crate::rmap::MappingId;
 use crate::workingset::Shadow;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -39,15 +40,21 @@ impl SwapSlot {
     }
 }
 
-/// One swap slot, 16 bytes.
+/// One swap slot, 32 bytes.
 #[derive(Debug, Default)]
 pub struct Slot {
     /// The shadow of the page last evicted here, 0 if there is none.
     shadow: AtomicU64,
+    /// The page of shared memory that is here, while the index leads to the slot.
+    pub(crate) index: AtomicU64,
+    /// Whose page that is.
+    pub(crate) mapping: AtomicU32,
+    /// What comes after it in its chain of the index.
+    pub(crate) chain: AtomicU32,
     /// The folio in the swap cache.
     folio: AtomicU32,
-    /// Page-table entries that name the slot.
-    entries: AtomicU16,
+    /// Page-table entries that name the slot, or 1 for the index.
+    pub(crate) entries: AtomicU16,
     /// The cgroup its page was charged to.
     pub(crate) memcg: AtomicU16,
 }
@@ -55,8 +62,22 @@ pub struct Slot {
 impl Slot {
     pub(crate) fn clear(&self) {
         self.shadow.store(0, Relaxed);
+        self.mapping.store(NONE, Relaxed);
         self.folio.store(NONE, Relaxed);
         self.entries.store(0, Relaxed);
+    }
+
+    /// Whether it holds the `k`-th page of a folio: of shared memory what the index says, and of
+    /// anonymous memory what page tables name.
+    pub(crate) fn is_of(&self, folio: &Folio, k: usize) -> bool {
+        let mapping = self.mapping.load(Relaxed);
+        match folio.flags().contains(FolioFlags::ANON) {
+            true => mapping == NONE,
+            false => {
+                let index = folio.index() + k as u64;
+                mapping == folio.mapping().0 && self.index.load(Relaxed) == index
+            }
+        }
     }
 
     fn is_free(&self) -> bool {
@@ -76,13 +97,25 @@ impl Maps<'_> {
         MemcgId(self.slots[slot.0 as usize].memcg.load(Relaxed))
     }
 
-    /// Page-table entries that name a slot.
+    /// Page-table entries that name a slot; 1 if the index of shared memory does.
     pub fn slot_entries(&self, slot: SwapSlot) -> u32 {
         self.slots[slot.0 as usize].entries.load(Relaxed).into()
     }
 
+    /// The page of shared memory that is in a slot, if one is.
+    pub fn slot_shmem(&self, slot: SwapSlot) -> Option<(MappingId, u64)> {
+        let slot = self.slot(slot);
+        let mapping = slot.mapping.load(Relaxed);
+        (mapping != NONE).then(|| (MappingId(mapping), slot.index.load(Relaxed)))
+    }
+
     #[inline]
-    fn slots_at(&self, slot: SwapSlot, nr: usize) -> &[Slot] {
+    pub(crate) fn slot(&self, slot: SwapSlot) -> &Slot {
+        &self.slots[slot.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn slots_at(&self, slot: SwapSlot, nr: usize) -> &[Slot] {
         &self.slots[slot.0 as usize..][..nr]
     }
 
@@ -97,26 +130,37 @@ impl<E: Env> Engine<'_, E> {
     /// there: the cache takes a reference, and the folio is dirty, since its slots hold nothing
     /// yet. False if there are not so many free slots in a row.
     pub fn add_to_swap(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
-        let maps = self.maps;
-        let folio = guard.folio();
-        debug_assert!(!folio.flags().contains(FolioFlags::SWAPCACHE), "in the swap cache once");
-        let nr = folio.nr_pages();
         let locked = self.lock_index();
-        let first = find_free(maps, nr);
-        if let Some(slot) = first {
-            for slot in maps.slots_at(slot, nr) {
-                slot.memcg.store(folio.memcg().0, Relaxed);
-                slot.folio.store(id.0, Relaxed);
-            }
-            let left = maps.free_slots.load(Relaxed) - nr as u32;
-            maps.free_slots.store(left, Relaxed);
-            folio.set_swap(slot);
-            folio.get(1);
-            guard.set(FolioFlags::SWAPCACHE | FolioFlags::DIRTY);
+        let first = alloc_slots(self.maps, &locked, guard, id);
+        if first.is_some() {
+            guard.folio().get(1);
         }
         drop(locked);
         first.is_some()
     }
+}
+
+/// Puts a locked folio into the swap cache, with slots of its own. The caller gives it a reference
+/// for that (Linux 7.3.4, folio_alloc_swap).
+pub(crate) fn alloc_slots(
+    maps: &Maps<'_>,
+    _: &Locked<'_>,
+    guard: &FolioGuard<'_>,
+    id: FolioId,
+) -> Option<SwapSlot> {
+    let folio = guard.folio();
+    debug_assert!(!folio.flags().contains(FolioFlags::SWAPCACHE), "in the swap cache once");
+    let nr = folio.nr_pages();
+    let first = find_free(maps, nr)?;
+    for slot in maps.slots_at(first, nr) {
+        slot.memcg.store(folio.memcg().0, Relaxed);
+        slot.folio.store(id.0, Relaxed);
+    }
+    let left = maps.free_slots.load(Relaxed) - nr as u32;
+    maps.free_slots.store(left, Relaxed);
+    folio.set_swap(first);
+    guard.set(FolioFlags::SWAPCACHE | FolioFlags::DIRTY);
+    Some(first)
 }
 
 /// `nr` free slots in a row, aligned to their number, from where the last search ended on.
@@ -175,12 +219,13 @@ impl<E: Env> Engine<'_, E> {
         found
     }
 
-    /// Puts a locked folio into the swap cache, to be filled from the slots that entries name: the
-    /// cache takes a reference. The shadow of what was last evicted there, forgotten hereby.
+    /// Puts a locked folio into the swap cache, to be filled from the slots that entries name, or
+    /// for shared memory the index: the cache takes a reference. The shadow of what was last
+    /// evicted there, forgotten hereby.
     ///
     /// # Errors
-    /// [`Exists`] if the cache has a folio for one of them, or no entry names it any more; nothing
-    /// is changed then.
+    /// [`Exists`] if the cache has a folio for one of them, no entry names it any more, or it is
+    /// now another page's; nothing is changed then.
     pub fn swap_cache_add_folio(
         &mut self,
         guard: &FolioGuard<'_>,
@@ -190,8 +235,10 @@ impl<E: Env> Engine<'_, E> {
         let folio = guard.folio();
         let slots = self.maps.slots_at(slot, folio.nr_pages());
         let locked = self.lock_index();
-        let awaited = |slot: &Slot| slot.folio.load(Relaxed) == NONE && !slot.is_free();
-        let done = if slots.iter().all(awaited) {
+        let awaited = |(k, slot): (usize, &Slot)| {
+            slot.folio.load(Relaxed) == NONE && !slot.is_free() && slot.is_of(folio, k)
+        };
+        let done = if slots.iter().enumerate().all(awaited) {
             let mut shadow = None;
             for slot in slots {
                 slot.folio.store(id.0, Relaxed);

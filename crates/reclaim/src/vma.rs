@@ -83,7 +83,7 @@ impl Vma {
         self.set_flags(new.flags);
         self.mm.store(new.mm.0, Relaxed);
         let (file, anon) = match kind {
-            MappingKind::File => (new.mapping.0, NONE),
+            MappingKind::File | MappingKind::Shmem => (new.mapping.0, NONE),
             MappingKind::Anon => (NONE, new.mapping.0),
         };
         self.file.store(file, Relaxed);
@@ -113,12 +113,12 @@ impl Vma {
     #[inline]
     pub(crate) fn next_of(&self, kind: MappingKind) -> &AtomicU32 {
         match kind {
-            MappingKind::File => &self.next_of_file,
+            MappingKind::File | MappingKind::Shmem => &self.next_of_file,
             MappingKind::Anon => &self.next_of_anon,
         }
     }
 
-    /// The file it maps; none for anonymous memory.
+    /// The file or the shared memory that it maps; none for anonymous memory.
     #[inline]
     pub fn file(&self) -> Option<MappingId> {
         let id = self.file.load(Relaxed);

@@ -41,8 +41,10 @@ counters! {
     WorkingsetRestoreFile = "workingset_restore_file",
     /// Pages charged now that hold anonymous memory.
     NrAnonPages = "nr_anon_pages",
-    /// Pages charged now that hold a file's.
+    /// Pages charged now that hold a file's, or are in the index of shared memory.
     NrFilePages = "nr_file_pages",
+    /// Those of them that are in the index of shared memory.
+    NrShmem = "nr_shmem",
     /// Anonymous pages written out by reclaim.
     NrVmscanWrite = "nr_vmscan_write",
     /// Dirty pages of files that reclaim met and marked for reclaim at the end of write-out.

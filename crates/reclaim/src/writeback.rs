@@ -51,11 +51,12 @@ impl<W: World> Engine<'_, W> {
     /// Starts to write out a dirty folio of a file, as flushers do, who name it with a reference of
     /// their own. First, every entry that maps it is made clean and loses its permission to write,
     /// so that a store from then on faults and makes the folio dirty again (Linux 7.3.4,
-    /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written, or a
-    /// PMD leaf maps it, which would have to be split: then it stays as it is.
+    /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written, is
+    /// shared memory, which has no flusher, or a PMD leaf maps it, which would have to be split:
+    /// then it stays as it is.
     pub fn write_back(&mut self, id: FolioId) -> Option<Submitted> {
         let guard = self.lock_folio(id);
-        let busy = FolioFlags::WRITEBACK | FolioFlags::READING;
+        let busy = FolioFlags::WRITEBACK | FolioFlags::READING | FolioFlags::SWAPBACKED;
         let ready =
             !guard.folio().flags().intersects(busy) && self.make_clean(&guard) && guard.is_dirty();
         let submitted = ready.then(|| self.maps.start_write(self.world, &guard, id));

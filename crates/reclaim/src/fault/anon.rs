@@ -85,7 +85,7 @@ impl<W: World> At<'_, '_, W> {
     }
 
     /// Fills a new folio with zeros.
-    fn zero(&self, id: FolioId) {
+    pub(super) fn zero(&self, id: FolioId) {
         let folio = self.engine.maps.folio(id);
         self.engine.world.zero(folio.pfn(), folio.nr_pages());
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());

@@ -3,17 +3,19 @@
 use super::At;
 use super::file::frames;
 use crate::folio::{FolioFlags, FolioId};
+use crate::rmap::MappingKind;
+use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::contig::{set_pte, set_ptes};
-use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Table, VirtAddr, VirtRange};
+use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
 
 /// Folios looked up before a table is locked to map them.
 const BATCH: usize = 16;
 
 impl<'e, W: World> At<'_, 'e, W> {
     /// Maps what the index has around the page, the page's own folio with it, so that whole blocks
-    /// become contiguous; or the page alone. None permits stores. The folio is locked; others that
-    /// are locked are passed over (Linux 7.3.4, do_fault_around and filemap_map_pages).
+    /// become contiguous; or the page alone. The folio is locked; others that are locked are passed
+    /// over (Linux 7.3.4, do_fault_around and filemap_map_pages).
     pub(super) fn map_around(&mut self, table: Pfn, id: FolioId, pfn: Pfn) {
         if self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none() {
             self.map_window(table, id);
@@ -21,11 +23,26 @@ impl<'e, W: World> At<'_, 'e, W> {
         let pt = self.lock(table);
         if self.is_vacant(self.read(&pt)) {
             self.engine.maps.folio(id).add_mappings(1);
-            let pte = W::Format::wrprotect(self.new_pte(pfn, false));
+            let pte = self.loaded_pte(pfn);
             let folio = frames(self.engine.maps.folio(id));
             set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &folio);
         }
         drop(pt);
+    }
+
+    /// A new entry for a load. It permits no stores, since a file has to know of them; shared
+    /// memory learns of them when the entry is taken out (Linux 7.3.4, vma_wants_writenotify).
+    fn loaded_pte(&self, pfn: Pfn) -> Pte {
+        let flags = self.vma.flags();
+        let shmem = || {
+            let kind = self.vma.file().map(|file| self.engine.maps.mapping(file).kind());
+            kind == Some(MappingKind::Shmem)
+        };
+        let shared = flags & (VmFlags::SHARED | VmFlags::UFFD_WP) == VmFlags::SHARED;
+        match shared && shmem() {
+            true => self.new_pte(pfn, true),
+            false => W::Format::wrprotect(self.new_pte(pfn, false)),
+        }
     }
 
     /// The window around the page: aligned, inside the VMA and the table.
@@ -76,7 +93,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// asked for is young (Linux 7.3.4, set_pte_range).
     fn map_present(&self, pt: &LockedTable<'e, W>, id: FolioId, start: VirtAddr, end: VirtAddr) {
         let folio = self.engine.maps.folio(id);
-        if !folio.flags().contains(FolioFlags::UPTODATE) {
+        if !folio.flags().contains(FolioFlags::UPTODATE | FolioFlags::INDEXED) {
             return;
         }
         let skipped = self.vma.pgoff_at::<W::Format>(start) - folio.index();
@@ -97,7 +114,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     fn map_run(&self, pt: &LockedTable<'e, W>, id: FolioId, at: VirtAddr, pfn: Pfn, nr: usize) {
         let folio = self.engine.maps.folio(id);
         folio.add_mappings(nr as u32);
-        let young = W::Format::wrprotect(self.new_pte(pfn, false));
+        let young = self.loaded_pte(pfn);
         let asked_for = (at..at.add((nr as u64) << W::Format::PAGE_SHIFT)).contains(&self.addr);
         let wants_old = W::Format::PREFAULTED_OLD && self.engine.world.mmu().caps().hardware_af;
         let old = wants_old && !asked_for;

@@ -1,5 +1,6 @@
 //! Copy on write: a store to a page that others may see.
 
+use super::file::is_indexed;
 use super::{At, Locked, MINOR, Outcome};
 use crate::folio::{FolioFlags, FolioId};
 use crate::world::World;
@@ -78,7 +79,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         let pt = self.lock(table);
         let unchanged = match instead {
             Some(_) => self.still_maps(&pt, from),
-            None => self.is_vacant(self.read(&pt)),
+            // What left the index meanwhile is the page no more.
+            None => is_indexed(self.engine.maps.folio(source)) && self.is_vacant(self.read(&pt)),
         };
         if unchanged {
             if instead.is_some() {

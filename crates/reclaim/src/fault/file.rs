@@ -3,7 +3,7 @@
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
 use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
 use crate::rank::Ranked;
-use crate::rmap::MappingId;
+use crate::rmap::{MappingId, MappingKind};
 use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
 use pageout_paging::contig::set_pte;
@@ -14,9 +14,13 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// do_read_fault, do_cow_fault and do_shared_fault).
     pub(super) fn file_fault(&mut self, table: Pfn, file: MappingId) -> Outcome {
         let index = self.index();
-        let (id, kind) = match self.engine.filemap_get_folio(file, index) {
-            Some(id) => self.await_content(id, self.place_of(id))?,
-            None => self.read_new(file, index)?,
+        let shmem = self.engine.maps.mapping(file).kind() == MappingKind::Shmem;
+        let (id, kind) = if shmem {
+            self.shmem_get_folio(file, index)?
+        } else if let Some(id) = self.engine.filemap_get_folio(file, index) {
+            self.await_content(id, self.place_of(id))?
+        } else {
+            self.read_new(file, index)?
         };
         let folio = self.engine.maps.folio(id);
         let pfn = folio.pfn().add(index - folio.index());
@@ -25,6 +29,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         } else {
             let lock = self.lock_folio(id);
             match self.access {
+                // It left the index meanwhile: the access finds what is there now.
+                _ if !is_indexed(folio) => {}
                 Access::Write => self.map_written(table, id, pfn),
                 Access::Read | Access::Exec => self.map_around(table, id, pfn),
             }
@@ -60,9 +66,15 @@ impl<'e, W: World> At<'_, 'e, W> {
         drop(pt);
     }
 
-    /// Makes a folio for the page, the largest of the file's order that lies in what the VMA maps
-    /// and over no other, and starts to read it.
+    /// Makes a folio for the page and starts to read it.
     fn read_new(&mut self, file: MappingId, index: u64) -> Result<(FolioId, FaultKind), Fault> {
+        let id = self.add_new(file, index)?;
+        self.submit_read(id, self.place_of(id))
+    }
+
+    /// Makes a folio for the page, the largest of the file's order that lies in what the VMA maps
+    /// and over nothing else, and puts it into the index, with a reference for the caller.
+    pub(super) fn add_new(&mut self, file: MappingId, index: u64) -> Result<FolioId, Fault> {
         let mut order = self.engine.maps.mapping(file).order().get();
         let past = self.vma.pgoff_at::<W::Format>(self.vma.end());
         loop {
@@ -75,10 +87,10 @@ impl<'e, W: World> At<'_, 'e, W> {
             }
             match self.new_folio(size, self.mm.memcg(), file, first) {
                 Ok(id) => match self.insert(id) {
-                    true => return self.submit_read(id, self.place_of(id)),
+                    true => return Ok(id),
                     false if order > 0 => self.release(id, 1),
                     false => {
-                        // Another fault was first: the access finds its folio.
+                        // Another fault was first: the access finds what is there.
                         self.release(id, 1);
                         return Err(Fault::Done(FaultKind::Minor));
                     }
@@ -90,11 +102,15 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    /// Puts a new folio, which no one else knows, into its file's index, about to be read; false if
-    /// a page of it is there.
+    /// Puts a new folio, which no one else knows, into its file's index, about to be read, or for
+    /// shared memory full of zeros; false if a page of it is there.
     fn insert(&mut self, id: FolioId) -> bool {
+        if self.engine.maps.folio(id).flags().contains(FolioFlags::SWAPBACKED) {
+            self.zero(id);
+        } else {
+            self.engine.maps.folio(id).update_flags(FolioFlags::READING, FolioFlags::empty());
+        }
         let guard = self.engine.try_lock_folio(id).expect("no one else knows the folio");
-        guard.set(FolioFlags::READING);
         let added = self.engine.filemap_add_folio(id);
         drop(guard);
         let Ok(shadow) = added else {
@@ -166,6 +182,12 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
         Ok((id, FaultKind::Minor))
     }
+}
+
+/// Whether the index still leads to a locked folio (Linux 7.3.4, filemap_fault and shmem_get_folio:
+/// `folio->mapping` after the lock).
+pub(super) fn is_indexed(folio: &Folio) -> bool {
+    folio.flags().contains(FolioFlags::INDEXED)
 }
 
 /// The frames of a folio.

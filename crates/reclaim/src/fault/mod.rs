@@ -13,6 +13,7 @@ mod around;
 mod cow;
 mod file;
 mod present;
+mod shmem;
 mod swapin;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioId};
@@ -58,9 +59,10 @@ pub enum FaultKind {
 pub enum Fault {
     /// The access is to be tried again.
     Done(FaultKind),
-    /// This folio is being read: the access is to be tried again when
-    /// [`Engine::read_done`](crate::Engine::read_done) was told of its end. Until then
-    /// [`Maps::read_is_pending`](crate::Maps::read_is_pending) says so.
+    /// This folio is being read, or one of shared memory is being written to swap: the access is to
+    /// be tried again when [`Engine::read_done`](crate::Engine::read_done) or
+    /// [`Engine::write_done`](crate::Engine::write_done) was told of its end. Until then
+    /// [`Maps::transfer_is_pending`](crate::Maps::transfer_is_pending) says so.
     Pending(FolioId),
     /// No VMA, or one that forbids the access (SIGSEGV).
     BadAddress,
@@ -127,11 +129,12 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Whether the read that [`Fault::Pending`] named still goes on. A task that is to sleep queues
-    /// itself first and asks then, and whoever calls [`Engine::read_done`] wakes the queue after
-    /// it: so no end is missed. The number may be another folio's by now, and its read end later.
-    pub fn read_is_pending(&self, id: FolioId) -> bool {
-        self.folio(id).flags().contains(FolioFlags::READING)
+    /// Whether the transfer that [`Fault::Pending`] or a truncation named still goes on. A task
+    /// that is to sleep queues itself first and asks then, and whoever calls [`Engine::read_done`]
+    /// or [`Engine::write_done`] wakes the queue after it: so no end is missed. The number may be
+    /// another folio's by now, and its transfer end later.
+    pub fn transfer_is_pending(&self, id: FolioId) -> bool {
+        self.folio(id).flags().intersects(FolioFlags::READING | FolioFlags::WRITEBACK)
     }
 }
 

@@ -71,6 +71,15 @@ impl<W: World> At<'_, '_, W> {
         let mapping = self.anon_mapping()?;
         let memcg = self.engine.maps.slot_memcg(slot);
         let id = self.new_folio(Order::default(), memcg, mapping, self.index())?;
+        self.read_from_swap(id, slot)
+    }
+
+    /// Puts a new folio into the swap cache and starts to read it.
+    pub(super) fn read_from_swap(
+        &mut self,
+        id: FolioId,
+        slot: SwapSlot,
+    ) -> Result<(FolioId, FaultKind), Fault> {
         let guard = self.engine.try_lock_folio(id).expect("no one else knows the folio");
         guard.set(FolioFlags::READING);
         let added = self.engine.swap_cache_add_folio(&guard, id, slot);

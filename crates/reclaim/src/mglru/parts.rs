@@ -2,6 +2,7 @@
 
 use crate::maps::Maps;
 use crate::mm::Mm;
+use crate::rmap::MappingKind;
 use crate::scan::MAX_SWAPPINESS;
 use crate::vma::{VmFlags, Vma};
 use core::cmp::{max, min};
@@ -10,13 +11,16 @@ use pageout_paging::VirtRange;
 /// Whether walks pass a VMA: its pages cannot be evicted, accesses to it say nothing about the
 /// next, or its type may not be evicted now (Linux 7.3.4, `should_skip_vma`; there are no
 /// huge-page, device or gate VMAs here).
-fn should_skip_vma(vma: &Vma, swappiness: u8) -> bool {
+fn should_skip_vma(maps: &Maps<'_>, vma: &Vma, swappiness: u8) -> bool {
     let flags = vma.flags();
     let accessible = flags.intersects(VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC);
     if !accessible || flags.intersects(VmFlags::NO_RECENCY | VmFlags::LOCKED) {
         return true;
     }
-    if vma.file().is_some() { swappiness > MAX_SWAPPINESS } else { swappiness == 0 }
+    match vma.file().map(|file| maps.mapping(file).kind()) {
+        Some(MappingKind::File) => swappiness > MAX_SWAPPINESS,
+        _ => swappiness == 0,
+    }
 }
 
 /// The VMAs of an address space that a walk looks at, in order. The caller holds the mmap lock.
@@ -46,7 +50,7 @@ impl<'a, 'm> Parts<'a, 'm> {
             if part.start >= range.end {
                 return None;
             }
-            if !part.is_empty() && !should_skip_vma(vma, self.swappiness) {
+            if !part.is_empty() && !should_skip_vma(self.maps, vma, self.swappiness) {
                 return Some(part);
             }
             self.vma = self.maps.vma_at(&vma.next);

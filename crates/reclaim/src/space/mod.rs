@@ -11,6 +11,7 @@ mod fork;
 mod locking;
 mod protect;
 mod remap;
+mod truncate;
 mod zap;
 use crate::engine::Engine;
 use crate::gather::flush_tlb_batched_pending;
@@ -28,6 +29,7 @@ use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{
     Env, Format, Level, LockedTable, Pfn, Pte, Run, Table, VirtAddr, VirtRange, tlb,
 };
+pub use truncate::TruncateError;
 
 /// Why a call that changes an address space was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

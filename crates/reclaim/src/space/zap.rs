@@ -18,14 +18,24 @@ const BATCH: usize = 32;
 
 /// What was taken out of one table at once.
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     runs: [Option<(FolioId, u32, Pte)>; BATCH],
     slots: [Option<SwapSlot>; BATCH],
-    nr: usize,
+    pub(super) nr: usize,
     /// Whether a TLB may hold any of it.
     valid: bool,
     /// Whether a device may.
     lent: bool,
+}
+
+impl Batch {
+    /// The folio of a PMD leaf that was taken out.
+    pub(super) fn of_leaf(id: FolioId) -> Self {
+        let mut batch = Self::default();
+        batch.runs[0] = Some((id, 1, Pte::NONE));
+        batch.nr = 1;
+        batch
+    }
 }
 
 impl<W: World> Engine<'_, W> {
@@ -72,8 +82,17 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes out entries of one table until the batch is full; the first address left.
+    /// Takes out entries of one table until the batch is full, and lets go of their folios; the
+    /// first address left.
     fn zap_batch(&mut self, (mm, vma): (&Mm, &Vma), frame: Pfn, range: VirtRange) -> VirtAddr {
+        let (addr, batch) = self.take_batch(mm, frame, range);
+        self.put_batch(vma.flags(), batch);
+        addr
+    }
+
+    /// Takes out entries of one table until the batch is full; the first address left. No TLB has
+    /// them any more, and their folios are mapped by them no more; the references are the batch's.
+    pub(super) fn take_batch(&self, mm: &Mm, frame: Pfn, range: VirtRange) -> (VirtAddr, Batch) {
         let (maps, world) = (self.maps, self.world);
         let mut batch = Batch::default();
         let mut addr = range.start;
@@ -95,9 +114,14 @@ impl<W: World> Engine<'_, W> {
             maps.folio(*id).take_mappings(*nr);
         }
         drop(pt);
+        (addr, batch)
+    }
+
+    /// Lets go of what was taken out of a VMA with such flags. The caller holds no folio's lock.
+    pub(super) fn put_batch(&mut self, flags: VmFlags, batch: Batch) {
         for (id, nr, was) in batch.runs.into_iter().flatten() {
-            let file = !maps.folio(id).flags().contains(FolioFlags::ANON);
-            if file && W::Format::is_young(was) && !vma.flags().intersects(VmFlags::NO_RECENCY) {
+            let file = !self.maps.folio(id).flags().contains(FolioFlags::ANON);
+            if file && W::Format::is_young(was) && !flags.intersects(VmFlags::NO_RECENCY) {
                 self.mark_accessed(id);
             }
             self.release(id, nr);
@@ -105,7 +129,6 @@ impl<W: World> Engine<'_, W> {
         for slot in batch.slots.into_iter().flatten() {
             self.free_slot(slot);
         }
-        addr
     }
 
     /// Takes out the run or the other entry at the start of `range`; the address after it.
@@ -149,6 +172,13 @@ impl<W: World> Engine<'_, W> {
 
     /// Takes out a PMD leaf, which lies in the range as a whole.
     fn zap_leaf(&mut self, mm: &Mm, frame: Pfn, addr: VirtAddr) {
+        if let Some(id) = self.take_leaf(mm, frame, addr) {
+            self.release(id, 1);
+        }
+    }
+
+    /// Takes out a PMD leaf; the folio, to which its reference is the caller's.
+    pub(super) fn take_leaf(&self, mm: &Mm, frame: Pfn, addr: VirtAddr) -> Option<FolioId> {
         let (maps, world) = (self.maps, self.world);
         let pt = self.lock_table(frame);
         flush_tlb_batched_pending(world, mm);
@@ -162,9 +192,7 @@ impl<W: World> Engine<'_, W> {
             folio.take_mappings(1);
         }
         drop(pt);
-        if let Some(id) = folio {
-            self.release(id, 1);
-        }
+        folio
     }
 
     /// Counts one entry less for a slot, and lets go of the folio that the swap cache keeps for no

@@ -6,7 +6,8 @@ use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
 use pageout_reclaim::{
-    Access, Advice, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MmId, SpaceError, VmFlags,
+    Access, Advice, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MappingKind, MmId,
+    SpaceError, VmFlags,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -184,6 +185,9 @@ pub(crate) const ROOM: Limits = Limits {
     filters: 4,
 };
 
+/// What a shared, readable and writable VMA is.
+pub(crate) const SHARED: VmFlags = RW.union(VmFlags::SHARED);
+
 /// What a private, readable and writable VMA is.
 pub(crate) const RW: VmFlags = VmFlags::READ.union(VmFlags::WRITE);
 
@@ -201,6 +205,20 @@ impl<F: Format> World<'_, F> {
         let file = self.file();
         self.maps.mapping(file).set_order(Order::new(order).expect("a small order"));
         file
+    }
+
+    /// Shared memory whose folios have up to an order.
+    pub(crate) fn shmem_of(&mut self, order: u8) -> MappingId {
+        let shmem = self.mapping(MappingKind::Shmem);
+        self.maps.mapping(shmem).set_order(Order::new(order).expect("a small order"));
+        shmem
+    }
+
+    /// Ends shared memory that no one maps.
+    pub(crate) fn end_shmem(&mut self, shmem: MappingId) {
+        assert_eq!(self.engine().truncate(shmem, 0), Ok(()));
+        assert!(!self.maps.mapping_is_used(shmem), "no page and no slot is left");
+        self.engine().remove_mapping(shmem);
     }
 
     /// Stores a number of its own to every page.

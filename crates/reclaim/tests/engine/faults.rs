@@ -62,9 +62,9 @@ fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: Family) 
         panic!("the read is late");
     };
     assert_eq!(world.fault(mm, 3, Access::Read), Fault::Pending(folio), "the same folio");
-    assert!(world.maps.read_is_pending(folio));
+    assert!(world.maps.transfer_is_pending(folio));
     assert_eq!(world.finish_io(false), 1);
-    assert!(!world.maps.read_is_pending(folio));
+    assert!(!world.maps.transfer_is_pending(folio));
     *world.env.ground.answer.lock().unwrap() = Answer::Failure;
     assert_eq!(world.fault(mm, 1, Access::Read), Fault::IoError);
     assert!(world.flags(folio).contains(FolioFlags::ERROR));

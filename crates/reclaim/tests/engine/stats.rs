@@ -41,6 +41,7 @@ fn memory_stat_has_the_kernels_lines() {
 const MEMORY_STAT: &str = "\
 anon 16384
 file 69632
+shmem 0
 inactive_anon 16384
 active_anon 0
 inactive_file 4096
@@ -87,6 +88,7 @@ workingset_restore_anon 0
 workingset_restore_file 0
 nr_anon_pages 5
 nr_file_pages 17
+nr_shmem 0
 nr_vmscan_write 0
 nr_vmscan_immediate_reclaim 0
 pgsteal_kswapd 0

@@ -4,8 +4,8 @@ use crate::memory::FIRST_TABLE;
 use crate::model::Model;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
-use pageout_reclaim::{Counter, FolioFlags, FolioId, MappingKind, MemcgId, SwapSlot, VmFlags};
-use std::collections::BTreeMap;
+use pageout_reclaim::{Counter, FolioFlags, FolioId, MappingId, MemcgId, SwapSlot, VmFlags};
+use std::collections::{BTreeMap, HashSet};
 
 /// What the page tables of all processes hold.
 #[derive(Debug, Default)]
@@ -16,6 +16,9 @@ struct Found {
     swapped: BTreeMap<SwapSlot, (u32, bool)>,
     tables: usize,
 }
+
+/// Whether folios with such flags are of a kind.
+type Of = fn(FolioFlags) -> bool;
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// # Panics
@@ -159,11 +162,16 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
         }
         assert_eq!(folio.mapcount(), entries, "mapcount of {id:?}: {folio:?}");
-        let cached = match self.maps.mapping(folio.mapping()).kind() {
-            _ if flags.contains(FolioFlags::ANON) => flags.contains(FolioFlags::SWAPCACHE),
-            MappingKind::File => self.is_indexed(id),
-            MappingKind::Anon => panic!("{id:?} belongs to a file: {folio:?}"),
+        let (swapcache, indexed) = match flags.contains(FolioFlags::ANON) {
+            true => (flags.contains(FolioFlags::SWAPCACHE), false),
+            false => (flags.contains(FolioFlags::SWAPCACHE), self.is_indexed(id)),
         };
+        assert_eq!(indexed, flags.contains(FolioFlags::INDEXED), "{id:?} knows: {folio:?}");
+        assert!(!(swapcache && indexed), "{id:?} is in one place: {folio:?}");
+        assert!(!swapcache || flags.contains(FolioFlags::SWAPBACKED), "{id:?}: {folio:?}");
+        let shmem = !flags.contains(FolioFlags::ANON) && flags.contains(FolioFlags::SWAPBACKED);
+        assert!(!(shmem && swapcache) || entries == 0, "{id:?} is mapped: {folio:?}");
+        let cached = swapcache || indexed;
         let transfers = self.hardware.borrow().late.iter().filter(|t| t.io.folio == id).count();
         let refs = entries + u32::from(cached) + transfers as u32;
         assert_eq!(folio.refs(), refs, "references to {id:?}: {folio:?}");
@@ -193,6 +201,14 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         first
     }
 
+    /// Whether the index has a folio for a page.
+    fn has_folio(&self, (mapping, index): (MappingId, u64)) -> bool {
+        self.with_engine(|engine| {
+            let found = engine.filemap_get_folio(mapping, index);
+            found.inspect(|id| engine.release(*id, 1)).is_some()
+        })
+    }
+
     /// A cgroup and all below it.
     pub(crate) fn below(&self, top: MemcgId) -> Vec<MemcgId> {
         let memcgs = self.memcgs.borrow();
@@ -214,9 +230,18 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let charged = folios.iter().filter(|(id, _)| within.iter().any(|of_it| of(id, *of_it)));
             let pages: u64 = charged.map(|(_, nr)| nr).sum();
             assert_eq!(self.maps.memcg(*memcg).usage(), pages, "pages charged to {memcg:?}");
-            for (anon, counter) in [(true, Counter::NrAnonPages), (false, Counter::NrFilePages)] {
-                let kind =
-                    |id: &FolioId| self.maps.folio(*id).flags().contains(FolioFlags::ANON) == anon;
+            let kinds: [(Counter, Of); 3] = [
+                (Counter::NrAnonPages, |flags| flags.contains(FolioFlags::ANON)),
+                // Shared memory in the swap cache is counted as neither.
+                (Counter::NrFilePages, |flags| {
+                    !flags.intersects(FolioFlags::ANON | FolioFlags::SWAPCACHE)
+                }),
+                (Counter::NrShmem, |flags| {
+                    flags.contains(FolioFlags::INDEXED | FolioFlags::SWAPBACKED)
+                }),
+            ];
+            for (counter, is) in kinds {
+                let kind = |id: &FolioId| is(self.maps.folio(*id).flags());
                 let own = folios.iter().filter(|(id, _)| of(id, *memcg) && kind(id));
                 let pages: u64 = own.map(|(_, nr)| nr).sum();
                 let counted = self.maps.memcg(*memcg).vmstat().get(counter);
@@ -238,9 +263,20 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
         }
         let all = self.slots;
-        let mut free = 0;
+        let (mut free, mut places) = (0, HashSet::new());
         for slot in (0..all as u32).map(SwapSlot) {
-            let (entries, exclusive) = found.swapped.get(&slot).copied().unwrap_or_default();
+            let (mut entries, exclusive) = found.swapped.get(&slot).copied().unwrap_or_default();
+            if let Some(place) = self.maps.slot_shmem(slot) {
+                assert_eq!(entries, 0, "{slot:?} is shared memory's, and no page table's");
+                assert!(places.insert(place), "{place:?} is in one slot");
+                assert!(!self.has_folio(place), "{place:?} is in memory, and in {slot:?}");
+                entries = 1;
+                if let Some((id, k)) = cached.get(&slot) {
+                    let folio = self.maps.folio(*id);
+                    let there = (folio.mapping(), folio.index() + k);
+                    assert_eq!(there, place, "{id:?} is what {slot:?} holds: {folio:?}");
+                }
+            }
             assert_eq!(self.maps.slot_entries(slot), entries, "entries that name {slot:?}");
             assert!(!exclusive || entries == 1, "{slot:?} is exclusive and shared");
             if let (true, Some((id, k))) = (exclusive, cached.get(&slot)) {

@@ -48,7 +48,7 @@ on_both! {
     folios_run_out: Limits { folios: 12, ..ROOM }, TABLES;
     vmas_run_out: Limits { vmas: 5, ..ROOM }, TABLES;
     address_spaces_run_out: Limits { mms: 2, ..ROOM }, TABLES;
-    mappings_run_out: Limits { mappings: 5, ..ROOM }, TABLES;
+    mappings_run_out: Limits { mappings: 7, ..ROOM }, TABLES;
     cgroups_run_out: Limits { memcgs: 1, ..ROOM }, TABLES;
     shadows_run_out: Limits { shadows: 1, ..ROOM }, TABLES;
     no_shadow_fits: Limits { shadows: 0, ..ROOM }, TABLES;

@@ -201,6 +201,13 @@ impl Hardware {
         })
     }
 
+    /// A file ended with the first of these pages: storage has zeros there from now on.
+    pub(crate) fn truncated(&mut self, file: MappingId, pages: std::ops::Range<u64>) {
+        for index in pages {
+            self.stored.insert(Home::File(file, index), 0);
+        }
+    }
+
     /// Starts a transfer: some of the data is taken now, the rest at its end.
     pub(crate) fn begin(&mut self, writes: bool, io: Io) -> Transfer {
         let mut early = vec![None; io.nr];

@@ -21,7 +21,7 @@ pub(crate) const ROOM: Limits = Limits {
     folios: 72,
     vmas: 40,
     mms: 5,
-    mappings: 10,
+    mappings: 12,
     memcgs: 4,
     shadows: 8,
     slots: 100,

@@ -3,7 +3,7 @@
 
 use crate::model::Machine;
 use crate::property::{hold, quietly, search};
-use crate::steps::{Op, Span, Step, crowded, step};
+use crate::steps::{Op, Span, Step, crowded, sharing, step};
 use pageout_paging::pte::{SmallArm4, SmallX86};
 use pageout_paging::{Format, Rules, Sound, VirtAddr};
 use pageout_reclaim::{Advice, VmFlags};
@@ -47,6 +47,11 @@ mistake!(JoinsWhileSwitching, joins_generation(on: bool, switching: bool) -> boo
 mistake!(LeavesEdgesFolded, unfold_edges() -> bool, false);
 mistake!(WritesWithoutABreak, break_before_make() -> bool, false);
 mistake!(TrustsGatheredFlags, access_flags_of_each_entry() -> bool, false);
+
+mistake!(ForgetsASlot, slots_indexed(nr: usize) -> usize, nr - 1);
+mistake!(CountsTheIndexTwice, entries_of_index() -> u16, 2);
+mistake!(LeaksTheSlot, slot_entries_left() -> u16, 1);
+mistake!(TakesBackClean, taken_back_dirty() -> bool, false);
 
 /// Batches end with their folio and their VMA, and go on past the table.
 struct BatchesPastTheTable;
@@ -181,6 +186,32 @@ fn what_joins_behind_a_switch_is_lost() {
     found::<SmallArm4, JoinsOnceSettled>();
     found::<SmallX86, JoinsWhileSwitching>();
     found::<SmallArm4, JoinsWhileSwitching>();
+}
+
+#[test]
+fn shared_memory_written_before_the_flush_is_lost() {
+    found_in::<SmallX86, WritesBeforeTheFlush>(sharing());
+    found_in::<SmallArm4, WritesBeforeTheFlush>(sharing());
+}
+
+#[test]
+fn a_page_whose_slot_the_index_forgets_is_lost() {
+    found_in::<SmallX86, ForgetsASlot>(sharing());
+}
+
+#[test]
+fn a_slot_that_the_index_counts_twice_does_not_add_up() {
+    found_in::<SmallX86, CountsTheIndexTwice>(sharing());
+}
+
+#[test]
+fn a_slot_that_is_kept_for_a_page_taken_back_is_leaked() {
+    found_in::<SmallX86, LeaksTheSlot>(sharing());
+}
+
+#[test]
+fn a_page_taken_back_clean_is_lost() {
+    found_in::<SmallX86, TakesBackClean>(sharing());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::hardware::{CPUS, Hardware};
 use crate::memory::FIRST_TABLE;
 use crate::steps::{Meanwhile, PROCESSES, What};
 use crate::tlb::Translation;
-use crate::truth::{Process, Protected, Truth};
+use crate::truth::{Home, Process, Protected, Truth};
 use crate::watched::{Watched, WatchedTables};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
 use pageout_paging::walk::{Descent, descend};
@@ -73,6 +73,9 @@ pub(crate) struct Script {
     passed: u8,
     /// The process whose address space an operation changes: what is mapped is not settled.
     pub(crate) changing: Option<usize>,
+    /// The file that an operation truncates, and from which page on: what CPUs find there, and
+    /// whether stores stay, is not settled.
+    pub(crate) truncating: Option<(MappingId, u64)>,
     /// The outermost operation may be interrupted by others.
     pub(crate) interruptible: bool,
 }
@@ -216,8 +219,17 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Whether it is clear what an access must come to: while an operation changes an address
     /// space, only of what was and is permitted.
     pub(crate) fn is_settled(&self, process: usize, page: u64, store: bool) -> bool {
-        let changing = self.script.borrow().changing == Some(process);
-        !changing || self.permits(process, page, store)
+        let script = self.script.borrow();
+        let home = self.truth.borrow().page(process, page).map(|page| page.home);
+        let ends = match (script.truncating, home) {
+            (Some((of, from)), Some(Home::Private(file, at) | Home::Shared(file, at))) => {
+                of == file && at >= from
+            }
+            _ => false,
+        };
+        let changing = script.changing == Some(process);
+        drop(script);
+        !ends && (!changing || self.permits(process, page, store))
     }
 
     /// Which of the translations that a CPU may use an access goes by: any, but in all its tries

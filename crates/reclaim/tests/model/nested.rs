@@ -6,7 +6,7 @@ use crate::truth::Home;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
-use pageout_reclaim::{FolioId, SwapSlot};
+use pageout_reclaim::{FolioId, MappingId, SwapSlot};
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Another CPU runs an operation inside of the one that goes on; whether it could.
@@ -109,11 +109,18 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Entry::None | Entry::Swap(_) => match alive.pages.get(&page).map(|page| page.home) {
                 Some(Home::Private(file, index) | Home::Shared(file, index)) => {
                     let found = self.with_engine(|engine| engine.filemap_get_folio(file, index));
-                    self.keeps_faults(found)
+                    self.keeps_faults(found) || self.is_locked(self.swapped_out((file, index)))
                 }
                 Some(Home::Anonymous) | None => false,
             },
         }
+    }
+
+    /// The folio, with a reference, that the swap cache has for a page of shared memory.
+    fn swapped_out(&self, place: (MappingId, u64)) -> Option<FolioId> {
+        let mut slots = (0..self.slots as u32).map(SwapSlot);
+        let slot = slots.find(|slot| self.maps.slot_shmem(*slot) == Some(place))?;
+        self.with_engine(|engine| engine.swap_cache_get_folio(slot))
     }
 
     /// Whether a file's folio that was found keeps a fault waiting.

@@ -2,7 +2,7 @@
 
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Machine, Model};
-use crate::steps::{self, Step, crowded, machine, step};
+use crate::steps::{self, Step, crowded, machine, sharing, step};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::{Format, Rules, Sound};
 use proptest::collection::vec;
@@ -31,6 +31,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         // With so little swap, generations of anonymous memory are not evicted.
         self.run(&steps::Op::SwitchLruGen { caps: 0 });
         (0..4).for_each(|_| self.run(&steps::Op::ReclaimAll));
+        self.end_shmem();
         self.audit();
         assert_eq!(self.maps.free_slots(), slots, "no slot is left in use");
     }
@@ -119,7 +120,7 @@ pub(crate) fn search<F: Format, R: Rules>(
 }
 
 fn property<F: Format>() {
-    for step in [step(true), crowded()] {
+    for step in [step(true), crowded(), sharing()] {
         let rng = TestRunner::default().new_rng();
         if let Some(failure) = search::<F, Sound>(step, scenarios(), rng) {
             panic!("{failure}");

@@ -9,7 +9,8 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Notifier, Order, Pfn, Rules, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Advice, Compacted, Engine, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError, VmFlags,
+    Advice, Compacted, Engine, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError,
+    TruncateError, VmFlags,
 };
 use std::ops::Range;
 
@@ -25,6 +26,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             for _ in 0..steps::FILES {
                 let file = make(MappingKind::File).expect("room for the files");
                 self.files.borrow_mut().push(file);
+            }
+            for _ in 0..steps::SHMEMS {
+                let shmem = make(MappingKind::Shmem).expect("room for shared memory");
+                self.files.borrow_mut().push(shmem);
+                self.truth.borrow_mut().shmem.push(shmem);
             }
             for _ in 0..2 {
                 let area = make(MappingKind::Anon).expect("room for the areas");
@@ -107,17 +113,16 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         Span { process, at, nr }
     }
 
+    fn access_one(&self, process: usize, page: u64, store: bool) {
+        let at = self.aim(Span { process, at: page, nr: 1 });
+        self.try_reach(at.process, at.at, store);
+    }
+
     /// Runs an operation on the current CPU.
     pub(crate) fn run(&self, op: &Op) {
         match *op {
-            Op::Load { process, page } => {
-                let at = self.aim(Span { process, at: page, nr: 1 });
-                self.try_reach(at.process, at.at, false);
-            }
-            Op::Store { process, page } => {
-                let at = self.aim(Span { process, at: page, nr: 1 });
-                self.try_reach(at.process, at.at, true);
-            }
+            Op::Load { process, page } => self.access_one(process, page, false),
+            Op::Store { process, page } => self.access_one(process, page, true),
             Op::Fill(span) => {
                 let span = self.aim(span);
                 range_of(span).for_each(|page| self.try_reach(span.process, page, true));
@@ -130,6 +135,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 let span = Span { process: self.living(span.process), ..span };
                 self.map_file(span, (file, pgoff), order, shared, write);
             }
+            Op::Truncate { file, from } => self.truncate(file, from),
             Op::Unmap(span) => self.unmap(self.aim(span)),
             Op::Protect { span, prot } => self.protect(self.aim(span), prot),
             Op::Remap { span, to, nr } => {
@@ -540,6 +546,31 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 engine.release(id, 1);
             }
         });
+    }
+
+    /// Truncates a file, as often as it takes: each time what it awaits has ended.
+    fn truncate(&self, file: usize, from: u64) {
+        let (file, pages) = (self.files.borrow()[file], from..steps::FILE);
+        self.script.borrow_mut().truncating = Some((file, from));
+        while let Err(why) = self.with_engine(|engine| engine.truncate(file, from)) {
+            let TruncateError::Pending(id) = why else { panic!("{why}") };
+            let late = self.hardware.borrow().late.iter().any(|transfer| transfer.io.folio == id);
+            assert!(late, "a transfer of {id:?} goes on");
+            self.finish(usize::MAX, true);
+        }
+        self.script.borrow_mut().truncating = None;
+        self.hardware.borrow_mut().truncated(file, pages.clone());
+        self.truth.borrow_mut().truncated(file, pages);
+    }
+
+    /// Shared memory ends, when no one maps it any more.
+    pub(crate) fn end_shmem(&self) {
+        for number in steps::FILES..steps::SHARED {
+            self.truncate(number, 0);
+            let shmem = self.files.borrow()[number];
+            assert!(!self.maps.mapping_is_used(shmem), "{shmem:?} has no page left");
+            self.with_engine(|engine| engine.remove_mapping(shmem));
+        }
     }
 
     /// Storage works again, limits and protection are lifted, and every page is read, twice: as it

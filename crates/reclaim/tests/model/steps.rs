@@ -17,6 +17,10 @@ pub(crate) const SPACE: u64 = 40;
 pub(crate) const PROCESSES: usize = 4;
 /// Files there are.
 pub(crate) const FILES: usize = 3;
+/// Mappings of shared memory there are, numbered after the files.
+pub(crate) const SHMEMS: usize = 2;
+/// Files and mappings of shared memory.
+pub(crate) const SHARED: usize = FILES + SHMEMS;
 /// Pages of each file.
 pub(crate) const FILE: u64 = 32;
 
@@ -53,6 +57,11 @@ pub(crate) enum Op {
         order: u8,
         shared: bool,
         write: bool,
+    },
+    /// A file or shared memory ends with this page from now on, and may grow again.
+    Truncate {
+        file: usize,
+        from: u64,
     },
     Unmap(Span),
     Protect {
@@ -288,7 +297,7 @@ fn accesses() -> BoxedStrategy<Op> {
 }
 
 fn flusher() -> BoxedStrategy<Op> {
-    (0..FILES, 0..FILE).prop_map(|(file, page)| Op::WriteFile { file, page }).boxed()
+    (0..SHARED, 0..FILE).prop_map(|(file, page)| Op::WriteFile { file, page }).boxed()
 }
 
 /// What changes one address space and waits for no folio's lock.
@@ -311,7 +320,7 @@ fn changes() -> BoxedStrategy<Op> {
 }
 
 fn mappings() -> BoxedStrategy<Op> {
-    let file = (aligned(), 0..3_usize, 0..FILE, 0..5_u8, any::<(bool, bool, bool)>());
+    let file = (aligned(), 0..SHARED, 0..FILE, 0..5_u8, any::<(bool, bool, bool)>());
     prop_oneof![
         4 => (aligned(), 0..5_u8).prop_map(|(span, order)| Op::MapAnonymous { span, order }),
         4 => file.prop_map(|(span, file, pgoff, order, (shared, write, alike))| {
@@ -320,8 +329,13 @@ fn mappings() -> BoxedStrategy<Op> {
             Op::MapFile { span, file, pgoff, order, shared, write }
         }),
         1 => (process(), 0..20_u32).prop_map(|(process, pages)| Op::FaultAround { process, pages }),
+        1 => truncate(FILE),
     ]
     .boxed()
+}
+
+fn truncate(pages: u64) -> BoxedStrategy<Op> {
+    (0..SHARED, 0..pages).prop_map(|(file, from)| Op::Truncate { file, from }).boxed()
 }
 
 fn advice() -> BoxedStrategy<Op> {
@@ -418,7 +432,7 @@ fn lru_gen() -> BoxedStrategy<Op> {
         5 => evict,
         3 => switch(),
         1 => prop_oneof![Just(0), 0..40_u64].prop_map(|ms| Op::MinTtl { ms }),
-        6 => (0..3_usize, 0..FILE).prop_map(|(file, page)| Op::MarkAccessed { file, page }),
+        6 => (0..SHARED, 0..FILE).prop_map(|(file, page)| Op::MarkAccessed { file, page }),
     ]
     .boxed()
 }
@@ -542,6 +556,56 @@ pub(crate) fn crowded() -> BoxedStrategy<Step> {
         store: false,
     });
     let inside = (0..16_u8, prop_oneof![race(), touch.boxed()])
+        .prop_map(|(after, what)| Meanwhile { after, what });
+    (0..CPUS, op, vec(inside, 0..4))
+        .prop_map(|(cpu, op, meanwhile)| Step { cpu, op, meanwhile })
+        .boxed()
+}
+
+/// A step of processes that share a few pages, which are swapped out while they use them.
+pub(crate) fn sharing() -> BoxedStrategy<Step> {
+    let span = |process| Span { process, at: 0, nr: CROWDED };
+    let sharers = || 0..2_usize;
+    let access = (sharers(), 0..CROWDED, any::<bool>()).prop_map(|(process, page, store)| {
+        if store { Op::Store { process, page } } else { Op::Load { process, page } }
+    });
+    let map = (sharers(), 0..3_u8, prop_oneof![4 => Just(true), 1 => Just(false)]).prop_map(
+        move |(process, order, shared)| Op::MapFile {
+            span: span(process),
+            file: FILES,
+            pgoff: 0,
+            order,
+            shared,
+            write: true,
+        },
+    );
+    let truncate = (0..CROWDED).prop_map(|from| Op::Truncate { file: FILES, from });
+    let end = (1..5_usize, prop_oneof![4 => Just(true), 1 => Just(false)])
+        .prop_map(|(nr, ok)| Op::Finish { nr, ok });
+    let op = prop_oneof![
+        16 => access,
+        4 => map,
+        1 => sharers().prop_map(move |process| Op::Unmap(span(process))),
+        1 => Just(Op::Spawn { memcg: 0 }),
+        1 => Just(Op::Fork { process: 0 }),
+        1 => sharers().prop_map(move |process| {
+            Op::Advise { span: span(process), advice: Advice::PageOut }
+        }),
+        1 => truncate,
+        1 => Just(Op::FaultAround { process: 0, pages: 8 }),
+        1 => (answer(), answer()).prop_map(|(reads, writes)| Op::Storage { reads, writes }),
+        2 => end,
+        1 => switch(),
+        9 => Just(Op::ReclaimAll),
+    ];
+    let touch = (0..CPUS, sharers(), 0..CROWDED, any::<bool>())
+        .prop_map(|(cpu, process, page, store)| What::Access { cpu, process, page, store });
+    let held = (0..CPUS, 0..8_usize, any::<bool>()).prop_map(|(cpu, pick, store)| What::Held {
+        cpu,
+        pick,
+        store,
+    });
+    let inside = (0..16_u8, prop_oneof![1 => race(), 1 => touch.boxed(), 2 => held.boxed()])
         .prop_map(|(after, what)| Meanwhile { after, what });
     (0..CPUS, op, vec(inside, 0..4))
         .prop_map(|(cpu, op, meanwhile)| Step { cpu, op, meanwhile })

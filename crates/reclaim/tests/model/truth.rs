@@ -82,6 +82,8 @@ impl Process {
 pub(crate) struct Truth {
     pub(crate) processes: Vec<Option<Process>>,
     files: HashMap<(MappingId, u64), u64>,
+    /// Mappings of shared memory: what no one stored to is zeros.
+    pub(crate) shmem: Vec<MappingId>,
     last: u64,
     /// Stores while an operation is going on.
     pub(crate) stores: Vec<(usize, u64, u64)>,
@@ -103,7 +105,31 @@ impl Truth {
     }
 
     fn file(&self, file: MappingId, index: u64) -> u64 {
-        self.files.get(&(file, index)).copied().unwrap_or_else(|| pristine(file, index))
+        let stored = self.files.get(&(file, index)).copied();
+        stored.unwrap_or_else(|| match self.shmem.contains(&file) {
+            true => 0,
+            false => pristine(file, index),
+        })
+    }
+
+    /// A file ended with page `from`: there are zeros from there on, in private copies' places too.
+    pub(crate) fn truncated(&mut self, file: MappingId, pages: Range<u64>) {
+        for index in pages.clone() {
+            self.files.insert((file, index), 0);
+        }
+        for process in self.processes.iter_mut().flatten() {
+            for page in process.pages.values_mut() {
+                let (Home::Private(of, index) | Home::Shared(of, index)) = page.home else {
+                    continue;
+                };
+                if of == file && pages.contains(&index) {
+                    (page.may, page.lazy) = (vec![Content::Behind], false);
+                    if page.wp == Protected::Yes {
+                        page.wp = Protected::Perhaps;
+                    }
+                }
+            }
+        }
     }
 
     fn behind(&self, home: Home) -> u64 {

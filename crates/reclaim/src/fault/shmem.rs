@@ -1,0 +1,62 @@
+//! Faults on pages of shared memory: in its index, swapped out, or never stored to.
+
+use super::{At, Fault, FaultKind};
+use crate::cache::Found;
+use crate::folio::{FolioFlags, FolioId};
+use crate::rmap::MappingId;
+use crate::swap::SwapSlot;
+use crate::world::{Place, World};
+use pageout_paging::Order;
+
+impl<W: World> At<'_, '_, W> {
+    /// The folio of a page, with a reference: the one in the index, one that is swapped in again,
+    /// or a new one of zeros (Linux 7.3.4, shmem_get_folio). When the caller has locked it, it may
+    /// have left the index.
+    pub(super) fn shmem_get_folio(
+        &mut self,
+        mapping: MappingId,
+        index: u64,
+    ) -> Result<(FolioId, FaultKind), Fault> {
+        match self.engine.filemap_get_entry(mapping, index) {
+            Some(Found::Folio(id)) => Ok((id, FaultKind::Minor)),
+            Some(Found::Slot(slot)) => self.shmem_swapin_folio((mapping, index), slot),
+            None => Ok((self.add_new(mapping, index)?, FaultKind::Minor)),
+        }
+    }
+
+    /// Brings a page that was swapped out back into the index, with all of its folio if the swap
+    /// cache still has that. What is being written there is waited for (Linux 7.3.4,
+    /// shmem_swapin_folio).
+    fn shmem_swapin_folio(
+        &mut self,
+        place: (MappingId, u64),
+        slot: SwapSlot,
+    ) -> Result<(FolioId, FaultKind), Fault> {
+        let (id, kind) = match self.engine.swap_cache_get_folio(slot) {
+            Some(id) => self.await_content(id, Place::Swap(self.engine.maps.folio(id).swap()))?,
+            None => self.shmem_read(place, slot)?,
+        };
+        let guard = self.engine.lock_folio(id);
+        let flags = guard.folio().flags();
+        let writing = flags.contains(FolioFlags::WRITEBACK);
+        let read = flags & (FolioFlags::READING | FolioFlags::UPTODATE) == FolioFlags::UPTODATE;
+        let taken = !writing && read && self.engine.shmem_take_back(&guard, id);
+        drop(guard);
+        if taken {
+            return Ok((id, kind));
+        }
+        self.release(id, 1);
+        Err(if writing { Fault::Pending(id) } else { Fault::Done(FaultKind::Minor) })
+    }
+
+    /// Makes a folio for a slot, charged to the cgroup its page belonged to, and starts to read it.
+    fn shmem_read(
+        &mut self,
+        (mapping, index): (MappingId, u64),
+        slot: SwapSlot,
+    ) -> Result<(FolioId, FaultKind), Fault> {
+        let memcg = self.engine.maps.slot_memcg(slot);
+        let id = self.new_folio(Order::default(), memcg, mapping, index)?;
+        self.read_from_swap(id, slot)
+    }
+}

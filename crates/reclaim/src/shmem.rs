@@ -1,0 +1,112 @@
+//! Shared memory (shmem): pages that the index of a mapping holds, as a file's, and that swap
+//! backs, as anonymous ones.
+//!
+//! A page of it is in one of three places. It is in a folio that the index leads to. Or the index
+//! leads to a swap slot, and its content is there, or still in the swap cache. Or nothing is in the
+//! index, and it is zeros. It changes its place under the lock of the index and of its folio. Page
+//! tables know nothing of that: they map the folio while the index has it, or are empty.
+
+use crate::cache::{Found, find, link, link_slot, unlink, unlink_slot};
+use crate::engine::Engine;
+use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::rmap::MappingId;
+use crate::swap;
+use crate::swap::alloc_slots;
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::{Env, Rules};
+
+impl<E: Env> Engine<'_, E> {
+    /// Whether a locked folio is shared memory's and in its index.
+    pub(crate) fn is_shmem(&self, guard: &FolioGuard<'_>) -> bool {
+        let backed = FolioFlags::INDEXED | FolioFlags::SWAPBACKED;
+        guard.folio().flags().contains(backed)
+    }
+
+    /// What the index has for a page; a folio comes with a reference that the caller gives up
+    /// (Linux 7.3.4).
+    pub(crate) fn filemap_get_entry(&mut self, mapping: MappingId, index: u64) -> Option<Found> {
+        let maps = self.maps;
+        let locked = self.lock_index();
+        let found = find(maps, &locked, mapping, index);
+        if let Some(Found::Folio(id)) = found {
+            maps.folio(id).get(1); // the index has one
+        }
+        drop(locked);
+        found
+    }
+
+    /// Puts slots in the place that a locked folio has in the index, and the folio into the swap
+    /// cache, to be written there. No entry maps it. The index's reference becomes the cache's.
+    /// False if there are not so many free slots in a row (Linux 7.3.4, shmem_writeout and
+    /// shmem_delete_from_page_cache).
+    pub(crate) fn shmem_writeout(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
+        let maps = self.maps;
+        let folio = guard.folio();
+        debug_assert_eq!(folio.mapcount(), 0, "what is swapped out is mapped nowhere");
+        let locked = self.lock_index();
+        let slot = alloc_slots(maps, &locked, guard, id);
+        if let Some(first) = slot {
+            unlink(maps, &locked, id, None);
+            for k in 0..E::Rules::slots_indexed(folio.nr_pages()) {
+                let slot = first.nth(k);
+                maps.slot(slot).entries.store(E::Rules::entries_of_index(), Relaxed);
+                link_slot(maps, &locked, slot, (folio.mapping(), folio.index() + k as u64));
+            }
+        }
+        drop(locked);
+        slot.is_some()
+    }
+
+    /// Takes a locked folio, whose content is there and is not being written, out of the swap cache
+    /// and puts it in the place that its slots have in the index, dirty, since they are freed. The
+    /// cache's reference becomes the index's. False if the index has something else there by now
+    /// (Linux 7.3.4, shmem_swapin_folio).
+    pub(crate) fn shmem_take_back(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
+        let maps = self.maps;
+        let (folio, flags) = (guard.folio(), guard.folio().flags());
+        let shmem = FolioFlags::SWAPCACHE | FolioFlags::SWAPBACKED;
+        if flags & (shmem | FolioFlags::ANON) != shmem {
+            return false;
+        }
+        debug_assert!(
+            flags.contains(FolioFlags::UPTODATE)
+                && !flags.intersects(FolioFlags::READING | FolioFlags::WRITEBACK),
+            "no transfer goes on"
+        );
+        let (first, nr) = (folio.swap(), folio.nr_pages());
+        let locked = self.lock_index();
+        let mut slots = maps.slots_at(first, nr).iter().enumerate();
+        let ours = slots.all(|(k, slot)| slot.is_of(folio, k));
+        if ours {
+            for k in 0..nr {
+                let slot = first.nth(k);
+                unlink_slot(maps, &locked, slot);
+                maps.slot(slot).entries.store(E::Rules::slot_entries_left(), Relaxed);
+            }
+            swap::unlink(maps, &locked, guard, None);
+            link(maps, &locked, id);
+            if E::Rules::taken_back_dirty() {
+                guard.set(FolioFlags::DIRTY);
+            }
+        }
+        drop(locked);
+        ours
+    }
+
+    /// Forgets a page that was swapped out: the slot leaves the index. The caller lets go of it
+    /// (Linux 7.3.4, shmem_free_swap). False if the index has something else there by now.
+    pub(crate) fn shmem_forget_slot(
+        &mut self,
+        slot: swap::SwapSlot,
+        (mapping, index): (MappingId, u64),
+    ) -> bool {
+        let maps = self.maps;
+        let locked = self.lock_index();
+        let there = find(maps, &locked, mapping, index) == Some(Found::Slot(slot));
+        if there {
+            unlink_slot(maps, &locked, slot);
+        }
+        drop(locked);
+        there
+    }
+}

@@ -1,0 +1,237 @@
+//! Truncation: the pages of a file, or of shared memory, from some page on are no more.
+
+use super::zap::Batch;
+use crate::cache::{Found, IndexWalk, forget_shadows, set_past, unlink};
+use crate::engine::Engine;
+use crate::folio::{FolioFlags, FolioId};
+use crate::mm::Mm;
+use crate::rank::Rank;
+use crate::rmap::{MappingId, MappingKind};
+use crate::vma::Vma;
+use crate::world::World;
+use core::ops::Range;
+use pageout_paging::walk::{Span, spans};
+use pageout_paging::{Format, Level, VirtRange};
+
+/// Pages of a mapping that are unmapped before the next.
+const WINDOW: u64 = 512;
+
+/// Why [`Engine::truncate`] is not complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TruncateError {
+    /// A transfer of this folio goes on. Nothing maps the pages any more, and the others have left
+    /// the index. It is to be called again when the transfer has ended.
+    #[error("a transfer of folio {} goes on", .0.0)]
+    Pending(FolioId),
+    /// The mapping is anonymous memory, which has no index (EINVAL).
+    #[error("anonymous memory is not truncated")]
+    Anonymous,
+}
+
+impl<W: World> Engine<'_, W> {
+    /// Takes the pages of a file or of shared memory from page `from` on out of memory and out of
+    /// swap: they are unmapped, private copies of them too, mlocked or not, and leave the index.
+    /// Stores to them are lost. Of a folio that begins before `from` the pages from there on become
+    /// zeros, and it stays as it is otherwise; it is not split. Shadows are forgotten (Linux 7.3.4,
+    /// truncate_pagecache, truncate_inode_pages_range, truncate_inode_partial_folio and
+    /// shmem_undo_range).
+    ///
+    /// The caller has made the new size known, and keeps faults on the mapping and forks of who
+    /// maps it away meanwhile: they may bring pages back. Reclaim may go on. Shared memory that is
+    /// to end is truncated to nothing before [`Engine::remove_mapping`].
+    ///
+    /// # Errors
+    /// [`TruncateError`].
+    pub fn truncate(&mut self, mapping: MappingId, from: u64) -> Result<(), TruncateError> {
+        if self.maps.mapping(mapping).kind() == MappingKind::Anon {
+            return Err(TruncateError::Anonymous);
+        }
+        self.unmap_mapping_pages(mapping, from..u64::MAX);
+        // What begins before is met here alone.
+        let mut awaited = self.truncate_page(mapping, from, from);
+        let mut walk = IndexWalk::new(self.maps, mapping, from);
+        loop {
+            let locked = self.lock_index();
+            let next = walk.step(self.maps, &locked);
+            drop(locked);
+            match next {
+                Some(Some(index)) => {
+                    let busy = self.truncate_page(mapping, index, from);
+                    walk.passed(busy.is_some());
+                    awaited = awaited.or(busy);
+                }
+                Some(None) => {}
+                None => break,
+            }
+        }
+        if let Some(id) = awaited {
+            return Err(TruncateError::Pending(id));
+        }
+        let locked = self.lock_index();
+        forget_shadows(self.maps, &locked, mapping, from);
+        set_past(self.maps, &locked, mapping, from);
+        drop(locked);
+        Ok(())
+    }
+
+    /// Takes what the index has for a page, of a mapping that ends at `from`, out of it; the folio
+    /// of which a transfer has to end first.
+    fn truncate_page(&mut self, mapping: MappingId, index: u64, from: u64) -> Option<FolioId> {
+        loop {
+            match self.filemap_get_entry(mapping, index)? {
+                Found::Folio(id) => return self.truncate_folio(id, from),
+                Found::Slot(slot) => {
+                    let cached = self.swap_cache_get_folio(slot);
+                    let Some(id) = cached else {
+                        if self.shmem_forget_slot(slot, (mapping, index)) {
+                            self.free_slot(slot);
+                            return None;
+                        }
+                        continue; // a fault was faster
+                    };
+                    let guard = self.lock_folio(id);
+                    let flags = guard.folio().flags();
+                    let busy = flags.intersects(FolioFlags::READING | FolioFlags::WRITEBACK);
+                    let whole = guard.folio().index() >= from;
+                    let there = !busy && flags.contains(FolioFlags::UPTODATE);
+                    if there && self.shmem_take_back(&guard, id) {
+                        // It is met again, in the index.
+                    } else if whole && self.shmem_forget_slot(slot, (mapping, index)) {
+                        // The folio goes when its transfer has ended.
+                        drop(guard);
+                        self.free_slot(slot);
+                        self.release(id, 1);
+                        return None;
+                    }
+                    drop(guard);
+                    self.release(id, 1);
+                    if busy && !whole {
+                        return Some(id);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a folio that the index had, and to which the caller gives up a reference, out of it,
+    /// or of one that begins before `from` the content from there on; the folio, if a transfer has
+    /// to end first.
+    fn truncate_folio(&mut self, id: FolioId, from: u64) -> Option<FolioId> {
+        let maps = self.maps;
+        let (mut refs, mut awaited) = (1, None);
+        loop {
+            let guard = self.lock_folio(id);
+            let (folio, flags) = (guard.folio(), guard.folio().flags());
+            let (first, nr) = (folio.index(), folio.nr_pages() as u64);
+            if !flags.contains(FolioFlags::INDEXED) {
+                // Reclaim was faster.
+            } else if flags.intersects(FolioFlags::READING | FolioFlags::WRITEBACK) {
+                awaited = Some(id);
+            } else if first < from {
+                let tail = from - first;
+                self.world.zero(folio.pfn().add(tail), (nr - tail) as usize);
+                if flags.contains(FolioFlags::SWAPBACKED) {
+                    guard.set(FolioFlags::DIRTY);
+                }
+            } else if folio.mapcount() > 0 {
+                drop(guard);
+                self.unmap_mapping_pages(folio.mapping(), first..first + nr);
+                continue;
+            } else {
+                guard.forget_dirty();
+                let locked = self.lock_index();
+                unlink(maps, &locked, id, None);
+                drop(locked);
+                refs += 1; // the index's
+            }
+            drop(guard);
+            self.release(id, refs);
+            return awaited;
+        }
+    }
+}
+
+/// Where a VMA maps pages of its mapping.
+fn part_of<F: Format>(vma: &Vma, pages: &Range<u64>) -> Option<VirtRange> {
+    let past = vma.pgoff_at::<F>(vma.end());
+    let (first, last) = (pages.start.max(vma.pgoff()), pages.end.min(past));
+    let at = |page: u64| vma.start().add((page - vma.pgoff()) << F::PAGE_SHIFT);
+    (first < last).then(|| at(first)..at(last))
+}
+
+impl<W: World> Engine<'_, W> {
+    /// Takes out all that maps pages of a file or of shared memory, and their private copies (Linux
+    /// 7.3.4, unmap_mapping_range with even_cows). A PMD leaf goes as a whole.
+    fn unmap_mapping_pages(&mut self, mapping: MappingId, pages: Range<u64>) {
+        let maps = self.maps;
+        let of = maps.mapping(mapping);
+        let mut at = pages.start;
+        loop {
+            let locked = self.lock_read(Rank::Rmap, &of.lock);
+            let beyond = |vma: &Vma| {
+                (vma.pgoff_at::<W::Format>(vma.end()) > at).then(|| vma.pgoff().max(at))
+            };
+            let next = maps.vmas_of(of).filter_map(beyond).min();
+            drop(locked);
+            let Some(first) = next.filter(|first| *first < pages.end) else {
+                return;
+            };
+            let window = first..pages.end.min(first.saturating_add(WINDOW));
+            at = window.end;
+            self.unmap_window(mapping, &window);
+        }
+    }
+
+    /// The same of few pages. Folios are let go of without the lock of the reverse map, and VMAs
+    /// may change meanwhile: so it ends when a look at all of them finds nothing.
+    fn unmap_window(&mut self, mapping: MappingId, window: &Range<u64>) {
+        let maps = self.maps;
+        let of = maps.mapping(mapping);
+        let (mut skip, mut all) = (0, true);
+        loop {
+            let locked = self.lock_read(Rank::Rmap, &of.lock);
+            let vmas = maps.vmas_of(of).enumerate().skip(skip);
+            let found = vmas
+                .take_while(|(_, vma)| vma.pgoff() < window.end)
+                .filter_map(|(k, vma)| Some((k, vma, part_of::<W::Format>(vma, window)?)))
+                .find_map(|(k, vma, part)| {
+                    let batch = self.take_first(maps.mm(vma.mm()), &part)?;
+                    Some((k, vma.flags(), batch))
+                });
+            drop(locked);
+            match found {
+                Some((k, flags, batch)) => {
+                    self.put_batch(flags, batch);
+                    (skip, all) = (k, false);
+                }
+                None if all => return,
+                None => (skip, all) = (0, true),
+            }
+        }
+    }
+
+    /// Takes out the first entries of a range; none if it is empty.
+    fn take_first(&self, mm: &Mm, range: &VirtRange) -> Option<Batch> {
+        for span in spans(self.world, mm.root(), range.clone()) {
+            match span {
+                Span::Ptes { frame, range, .. } => {
+                    let mut addr = range.start;
+                    while addr < range.end {
+                        let (next, batch) = self.take_batch(mm, frame, addr..range.end);
+                        if batch.nr > 0 {
+                            return Some(batch);
+                        }
+                        addr = next;
+                    }
+                }
+                Span::PmdLeaf { frame, range } => {
+                    let addr = range.start.align_down(W::Format::shift(Level::Pmd));
+                    if let Some(id) = self.take_leaf(mm, frame, addr) {
+                        return Some(Batch::of_leaf(id));
+                    }
+                }
+            }
+        }
+        None
+    }
+}
