@@ -13,8 +13,8 @@ pub trait Frames {
     fn alloc(&self, order: Order) -> Option<Pfn>;
     /// Takes back what [`Frames::alloc`] gave.
     fn free(&self, pfn: Pfn, order: Order);
-    /// A frame that holds an empty page table. `None` if there is none now: nothing is reclaimed
-    /// for it.
+    /// A frame that holds an empty page table. `None` if there is none now: a fault then reclaims
+    /// and asks again, as for a single frame.
     fn alloc_table(&self) -> Option<Pfn>;
     /// Takes back a page table that is empty again.
     fn free_table(&self, frame: Pfn);

@@ -1,13 +1,14 @@
-//! Folios for faults: frames, a place in the table of folios, a charge.
+//! Folios for faults: frames, a place in the table of folios, a charge; and page tables.
 
-use super::{At, Fault};
+use super::{At, Fault, WorldTables};
 use crate::folio::{FolioFlags, FolioId};
 use crate::maps::NewFolio;
 use crate::memcg::MemcgId;
-use crate::memory::OutOfMemory;
+use crate::memory::{OutOfMemory, OutOfTable, TableKind};
 use crate::rmap::MappingId;
 use crate::world::World;
-use pageout_paging::{Order, Pfn};
+use pageout_paging::walk::make_table;
+use pageout_paging::{Level, Order, Pfn};
 
 /// Rounds of direct reclaim before an allocation of single pages fails (Linux 7.3.4,
 /// MAX_RECLAIM_RETRIES).
@@ -40,7 +41,14 @@ impl<W: World> At<'_, '_, W> {
     ) -> Result<FolioId, Fault> {
         let flags = FolioFlags::empty();
         let new = NewFolio { pfn, order, mapping, index, flags };
-        let id = self.engine.add_folio(new).map_err(|full| {
+        // A folio that is freed leaves its entry. Large folios are not worth that.
+        let retries = if order == Order::default() { RETRIES } else { 1 };
+        let added = self.reclaiming(retries, |at| match at.engine.add_folio(new) {
+            Err(OutOfTable(TableKind::Folios)) => None,
+            done => Some(done),
+        });
+        let added = added.unwrap_or(Err(OutOfTable(TableKind::Folios)));
+        let id = added.map_err(|full| {
             self.engine.world.free(pfn, order);
             Fault::OutOfMemory(full.into())
         })?;
@@ -53,15 +61,35 @@ impl<W: World> At<'_, '_, W> {
 
     /// Frames, after direct reclaim if need be: large folios are not worth that.
     fn alloc_frames(&mut self, order: Order) -> Result<Pfn, Fault> {
-        for _ in 0..RETRIES {
-            if let Some(pfn) = self.engine.world.alloc(order) {
-                return Ok(pfn);
-            }
-            let large = order > Order::default();
-            if large || self.engine.try_to_free_pages() == 0 {
-                break;
+        let retries = if order == Order::default() { RETRIES } else { 1 };
+        let pfn = self.reclaiming(retries, |at| at.engine.world.alloc(order));
+        pfn.ok_or(Fault::OutOfMemory(OutOfMemory::Frames))
+    }
+
+    /// The page table of the last level that covers the page, made if it is missing, after direct
+    /// reclaim if need be (Linux 7.3.4, __pte_alloc: an allocation of a single page).
+    pub(super) fn make_table(&mut self) -> Result<Pfn, Fault> {
+        let (root, addr) = (self.mm.root(), self.addr);
+        let made = self.reclaiming(RETRIES, |at| {
+            let world = at.engine.world;
+            make_table(world, root, addr, Level::Pte, &mut WorldTables(world))
+        });
+        made.ok_or(Fault::OutOfMemory(OutOfMemory::PageTables))
+    }
+
+    /// Tries up to so many times, with direct reclaim in between, as long as that frees something
+    /// (Linux 7.3.4, __alloc_pages_slowpath).
+    fn reclaiming<T>(
+        &mut self,
+        retries: u32,
+        mut attempt: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        for left in (0..retries).rev() {
+            let done = attempt(self);
+            if done.is_some() || left == 0 || self.engine.try_to_free_pages() == 0 {
+                return done;
             }
         }
-        Err(Fault::OutOfMemory(OutOfMemory::Frames))
+        None
     }
 }

@@ -207,11 +207,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         let table = match walk::descend(self.engine.world, root, self.addr) {
             Descent::PteTable(frame, _) => frame,
             Descent::PmdLeaf(frame) => return self.leaf_fault(frame),
-            Descent::Absent(_) => {
-                let frames = &mut WorldTables(self.engine.world);
-                let made = walk::make_table(self.engine.world, root, self.addr, Level::Pte, frames);
-                made.ok_or(Fault::OutOfMemory(OutOfMemory::PageTables))?
-            }
+            Descent::Absent(_) => self.make_table()?,
         };
         let pt = self.lock(table);
         let pte = self.read(&pt);

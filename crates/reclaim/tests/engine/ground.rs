@@ -19,6 +19,8 @@ pub(crate) struct Tables {
     next: AtomicU64,
     free: Mutex<Vec<Pfn>>,
     pub(crate) left: Left,
+    /// Whether a frame that is freed may become a table.
+    pub(crate) of_frames: AtomicBool,
 }
 
 /// Page tables left, if there is a limit.
@@ -28,6 +30,11 @@ pub(crate) struct Left(Mutex<Option<u64>>);
 impl Left {
     pub(crate) fn set(&self, left: Option<u64>) {
         *self.0.lock().unwrap() = left;
+    }
+
+    fn add(&self, nr: u64) {
+        let mut left = self.0.lock().unwrap();
+        *left = left.map(|left| left + nr);
     }
 
     fn take(&self) -> bool {
@@ -228,6 +235,9 @@ impl<F: Format> Frames for TestEnv<'_, F> {
         let run = &mut used[pfn.get() as usize..][..order.nr_pages()];
         assert!(!run.contains(&false), "frames are freed once");
         run.fill(false);
+        if self.supply.of_frames.load(Relaxed) {
+            self.supply.left.add(order.nr_pages() as u64);
+        }
     }
 
     fn alloc_table(&self) -> Option<Pfn> {

@@ -1,6 +1,6 @@
 //! What the contract tells embedders to do, done as it says.
 
-use crate::cpu::{ROOM, RW};
+use crate::cpu::{ROOM, RW, SHARED};
 use crate::formats::on_every_format;
 use crate::world::{Arena, World};
 use pageout_paging::Format;
@@ -8,6 +8,7 @@ use pageout_paging::young::Family;
 use pageout_reclaim::{
     Access, Advice, Counter, Fault, MappingKind, MemcgId, OutOfMemory, Place, VmFlags,
 };
+use std::sync::atomic::Ordering::Relaxed;
 
 fn a_folio_reaches_no_further_than_its_vma<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
@@ -50,18 +51,37 @@ fn the_shadows_of_a_file_end_with_it<F: Format>(_: Family) {
     assert_eq!(refaults(&world), 0, "not taken for pages of the file before");
 }
 
-fn page_tables_are_not_reclaimed_for<F: Format>(_: Family) {
+fn page_tables_are_reclaimed_for<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
-    world.anon_at(mm, 0..1, 0);
+    let far = F::PTES as u64;
+    world.anon_at(mm, 0..2, 0);
+    world.anon_at(mm, far..far + 1, 0);
     world.tables.left.set(Some(0));
     let fault = world.fault(mm, 0, Access::Write);
     assert_eq!(fault, Fault::OutOfMemory(OutOfMemory::PageTables));
-    let stalls = world.maps.memcg(MemcgId::ROOT).vmstat().get(Counter::Allocstall);
-    assert_eq!(stalls, 0);
-    world.tables.left.set(None);
-    world.fill(mm, 0..1, 1);
+    let stalls =
+        |world: &World<'_, F>| world.maps.memcg(MemcgId::ROOT).vmstat().get(Counter::Allocstall);
+    assert_eq!(stalls(&world), 1, "there is nothing to reclaim");
+    world.tables.left.set(Some(3));
+    world.fill(mm, 0..2, 1);
+    assert_eq!(stalls(&world), 1);
+    world.tables.of_frames.store(true, Relaxed);
+    assert_eq!(world.store(0, mm, far, 9), Ok(()));
+    assert_eq!(stalls(&world), 2);
+    assert!(world.maps.free_slots() < ROOM.slots, "a page made room for it");
+    world.holds(mm, 0..2, 1);
+}
+
+fn entries_of_folios_are_reclaimed_for<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&pageout_reclaim::Limits { folios: 6, ..ROOM });
+    let mut world = arena.world::<F>();
+    let (mm, shmem) = (world.process(), world.shmem_of(0));
+    world.anon_at(mm, 0..20, 0);
+    world.vma(mm, 20..40, SHARED, shmem, 0);
+    world.fill(mm, 0..40, 1);
+    world.holds(mm, 0..40, 1);
 }
 
 fn page_offsets_of_anonymous_memory_may_meet<F: Format>(_: Family) {
@@ -84,6 +104,7 @@ fn page_offsets_of_anonymous_memory_may_meet<F: Format>(_: Family) {
 on_every_format!(
     a_folio_reaches_no_further_than_its_vma,
     the_shadows_of_a_file_end_with_it,
-    page_tables_are_not_reclaimed_for,
+    page_tables_are_reclaimed_for,
+    entries_of_folios_are_reclaimed_for,
     page_offsets_of_anonymous_memory_may_meet,
 );

@@ -71,6 +71,9 @@ fn without_frames_or_folios_or_slots_a_store_is_out_of_memory() {
     with::<SmallX86>(small, TABLES, |model| assert!((16..=24).contains(&fill(model))));
     let small = Limits { folios: 10, slots: 0, ..ROOM };
     with::<SmallX86>(small, TABLES, |model| assert_eq!(fill(model), 10));
+    // With swap a folio's entry is there again.
+    let small = Limits { folios: 10, ..ROOM };
+    with::<SmallX86>(small, TABLES, |model| assert_eq!(fill(model), steps::SPACE));
     let small = Limits { frames: 16, slots: 0, ..ROOM };
     with::<SmallArm4>(small, TABLES, |model| assert_eq!(fill(model), 16));
 }
