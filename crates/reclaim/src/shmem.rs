@@ -16,23 +16,21 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
 
 impl<E: Env> Engine<'_, E> {
-    /// Whether a locked folio is shared memory's and in its index.
-    pub(crate) fn is_shmem(&self, guard: &FolioGuard<'_>) -> bool {
-        let backed = FolioFlags::INDEXED | FolioFlags::SWAPBACKED;
-        guard.folio().flags().contains(backed)
-    }
-
     /// What the index has for a page; a folio comes with a reference that the caller gives up
     /// (Linux 7.3.4).
     pub(crate) fn filemap_get_entry(&mut self, mapping: MappingId, index: u64) -> Option<Found> {
         let maps = self.maps;
-        let locked = self.lock_index();
-        let found = find(maps, &locked, mapping, index);
-        if let Some(Found::Folio(id)) = found {
-            maps.folio(id).get(1); // the index has one
+        loop {
+            let locked = self.lock_index();
+            let found = find(maps, &locked, mapping, index);
+            // A folio in the index without references is moving to other frames.
+            let moving = matches!(found, Some(Found::Folio(id)) if !maps.folio(id).try_get());
+            drop(locked);
+            if !moving {
+                return found;
+            }
+            self.world.relax();
         }
-        drop(locked);
-        found
     }
 
     /// Puts slots in the place that a locked folio has in the index, and the folio into the swap

@@ -256,7 +256,11 @@ impl<W: World> Shrink<'_, '_, W> {
         if !self.sc.may_writepage || folio.refs() != 2 + refs {
             return Some(Fate::Kept);
         }
-        if self.engine.is_shmem(guard) {
+        let swapped = FolioFlags::ANON | FolioFlags::SWAPCACHE;
+        if !folio.flags().intersects(swapped | FolioFlags::INDEXED) {
+            return Some(Fate::Kept); // it was truncated meanwhile
+        }
+        if !folio.flags().intersects(swapped) {
             // No CPU stores to the page any more when the index names its slot.
             self.engine.world.enter(Stage::Flush);
             self.gather.flush_writable();

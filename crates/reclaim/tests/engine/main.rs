@@ -41,6 +41,7 @@ mod ruled;
 mod secondary;
 mod sharing;
 mod shmem;
+mod shmem_crowd;
 mod shrink;
 mod stats;
 mod swappiness;

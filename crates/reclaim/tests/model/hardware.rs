@@ -67,6 +67,8 @@ pub(crate) fn pristine(file: MappingId, index: u64) -> u64 {
 pub(crate) struct Hardware {
     pub(crate) frames: Vec<Frame>,
     stored: HashMap<Home, u64>,
+    /// From which page of a file on storage has zeros where nothing was written.
+    zeros: HashMap<MappingId, u64>,
     pub(crate) reads: Answer,
     pub(crate) writes: Answer,
     pub(crate) late: Vec<Transfer>,
@@ -95,6 +97,7 @@ impl Hardware {
         Self {
             frames: vec![Frame::default(); frames],
             stored: HashMap::new(),
+            zeros: HashMap::new(),
             reads: Answer::AtOnce,
             writes: Answer::AtOnce,
             late: Vec::new(),
@@ -196,16 +199,23 @@ impl Hardware {
 
     fn stored(&self, home: Home) -> u64 {
         self.stored.get(&home).copied().unwrap_or(match home {
-            Home::File(file, index) => pristine(file, index),
+            Home::File(file, index) => match self.zeros.get(&file) {
+                Some(from) if index >= *from => 0,
+                _ => pristine(file, index),
+            },
             Home::Swap(_) => GARBAGE,
         })
     }
 
-    /// A file ended with the first of these pages: storage has zeros there from now on.
-    pub(crate) fn truncated(&mut self, file: MappingId, pages: std::ops::Range<u64>) {
-        for index in pages {
-            self.stored.insert(Home::File(file, index), 0);
-        }
+    /// A file ended with page `from`: storage has zeros from there on.
+    pub(crate) fn truncated(&mut self, file: MappingId, from: u64) {
+        let stays = |home: &Home| match home {
+            Home::File(of, index) => *of != file || *index < from,
+            Home::Swap(_) => true,
+        };
+        self.stored.retain(|home, _| stays(home));
+        let zeros = self.zeros.entry(file).or_insert(from);
+        *zeros = from.min(*zeros);
     }
 
     /// Starts a transfer: some of the data is taken now, the rest at its end.

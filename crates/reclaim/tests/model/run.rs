@@ -30,7 +30,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             for _ in 0..steps::SHMEMS {
                 let shmem = make(MappingKind::Shmem).expect("room for shared memory");
                 self.files.borrow_mut().push(shmem);
-                self.truth.borrow_mut().shmem.push(shmem);
+                self.truth.borrow_mut().zeros.insert(shmem, 0);
             }
             for _ in 0..2 {
                 let area = make(MappingKind::Anon).expect("room for the areas");
@@ -550,7 +550,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     /// Truncates a file, as often as it takes: each time what it awaits has ended.
     fn truncate(&self, file: usize, from: u64) {
-        let (file, pages) = (self.files.borrow()[file], from..steps::FILE);
+        let file = self.files.borrow()[file];
         self.script.borrow_mut().truncating = Some((file, from));
         while let Err(why) = self.with_engine(|engine| engine.truncate(file, from)) {
             let TruncateError::Pending(id) = why else { panic!("{why}") };
@@ -559,8 +559,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             self.finish(usize::MAX, true);
         }
         self.script.borrow_mut().truncating = None;
-        self.hardware.borrow_mut().truncated(file, pages.clone());
-        self.truth.borrow_mut().truncated(file, pages);
+        self.hardware.borrow_mut().truncated(file, from);
+        self.truth.borrow_mut().truncated(file, from);
     }
 
     /// Shared memory ends, when no one maps it any more.

@@ -82,8 +82,9 @@ impl Process {
 pub(crate) struct Truth {
     pub(crate) processes: Vec<Option<Process>>,
     files: HashMap<(MappingId, u64), u64>,
-    /// Mappings of shared memory: what no one stored to is zeros.
-    pub(crate) shmem: Vec<MappingId>,
+    /// From which page of a mapping on there are zeros where no one stored: where a file was
+    /// truncated, and in shared memory.
+    pub(crate) zeros: HashMap<MappingId, u64>,
     last: u64,
     /// Stores while an operation is going on.
     pub(crate) stores: Vec<(usize, u64, u64)>,
@@ -106,23 +107,23 @@ impl Truth {
 
     fn file(&self, file: MappingId, index: u64) -> u64 {
         let stored = self.files.get(&(file, index)).copied();
-        stored.unwrap_or_else(|| match self.shmem.contains(&file) {
-            true => 0,
-            false => pristine(file, index),
+        stored.unwrap_or_else(|| match self.zeros.get(&file) {
+            Some(from) if index >= *from => 0,
+            _ => pristine(file, index),
         })
     }
 
     /// A file ended with page `from`: there are zeros from there on, in private copies' places too.
-    pub(crate) fn truncated(&mut self, file: MappingId, pages: Range<u64>) {
-        for index in pages.clone() {
-            self.files.insert((file, index), 0);
-        }
+    pub(crate) fn truncated(&mut self, file: MappingId, from: u64) {
+        self.files.retain(|(of, index), _| *of != file || *index < from);
+        let zeros = self.zeros.entry(file).or_insert(from);
+        *zeros = from.min(*zeros);
         for process in self.processes.iter_mut().flatten() {
             for page in process.pages.values_mut() {
                 let (Home::Private(of, index) | Home::Shared(of, index)) = page.home else {
                     continue;
                 };
-                if of == file && pages.contains(&index) {
+                if of == file && index >= from {
                     (page.may, page.lazy) = (vec![Content::Behind], false);
                     if page.wp == Protected::Yes {
                         page.wp = Protected::Perhaps;
