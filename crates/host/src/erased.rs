@@ -8,7 +8,9 @@ use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::rounds::Cell;
-use pageout_experiment::scenarios::{self, AgeFile, AgingRounds, MadvFree, ReclaimFile, TraceAged};
+use pageout_experiment::scenarios::{
+    self, AgeFile, AgingRounds, MadvFree, ReclaimFile, ReclaimShmem, TraceAged,
+};
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_paging::pte::X86_64;
 use pageout_reclaim::Limits;
@@ -73,6 +75,7 @@ pub fn scenarios(
     match of {
         Of::ReclaimFile => ReclaimFile::parse(fields).map(boxed),
         Of::AgeFile => AgeFile::parse(fields).map(boxed),
+        Of::ReclaimShmem => ReclaimShmem::parse(fields).map(boxed),
         Of::MadvFree => MadvFree::parse(fields).map(boxed),
         Of::AgingRounds => AgingRounds::parse(fields).map(boxed),
         Of::Trace => Replay::parse(fields, trace).map(boxed),

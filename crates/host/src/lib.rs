@@ -18,6 +18,7 @@ pub mod lru_gen;
 pub mod madv_free;
 pub mod memcg_trace;
 pub mod reclaim_file;
+pub mod reclaim_shmem;
 pub mod replay;
 pub mod residency;
 pub mod sampler;

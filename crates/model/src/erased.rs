@@ -66,7 +66,7 @@ pub fn scenarios(
         Of::PageoutShared => Box::new(PageoutShared::parse(fields, model)?),
         Of::ForkHeavy => Box::new(ForkHeavy::parse(fields, model)?),
         Of::AccessPatterns => Box::new(AccessPatterns::parse(fields, model)?),
-        Of::AgeFile | Of::MadvFree | Of::AgingRounds => {
+        Of::AgeFile | Of::ReclaimShmem | Of::MadvFree | Of::AgingRounds => {
             unreachable!("{} is not declared for ground model", of.name())
         }
     })

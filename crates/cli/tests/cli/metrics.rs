@@ -37,6 +37,7 @@ fn records_on_this_cpu_have_what_is_declared() {
     let host = Ground::Host;
     check(Scenario::ReclaimFile, host, "size", "size=4MiB order=4 anon=25% lru=mglru");
     check(Scenario::AgeFile, host, "size", "size=4MiB order=4");
+    check(Scenario::ReclaimShmem, host, "size", "size=4MiB order=4 lru=mglru");
     check(Scenario::MadvFree, host, "size", "size=4MiB order=4");
     check(Scenario::AgingRounds, host, "size", "size=4MiB order=0 rounds=1");
     check(Scenario::Trace, host, "every", "order=4 format=arm64-4k every=500");

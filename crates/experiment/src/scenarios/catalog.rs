@@ -2,7 +2,8 @@
 
 use super::{
     AccessPatterns, AgeFile, AgingRounds, Compared, ForkHeavy, MadvFree, PageoutShared, Processes,
-    ReclaimFile, ReclaimFileLists, Thpscale, TraceAged, TraceLimited, TraceModelled, metrics,
+    ReclaimFile, ReclaimFileLists, ReclaimShmem, Thpscale, TraceAged, TraceLimited, TraceModelled,
+    metrics,
 };
 use crate::declare::{self, Declared, FieldHelp, Lists, help};
 use crate::fields::{FieldError, nearest};
@@ -17,6 +18,8 @@ pub enum Scenario {
     ReclaimFile,
     /// [`AgeFile`].
     AgeFile,
+    /// [`ReclaimShmem`].
+    ReclaimShmem,
     /// [`MadvFree`].
     MadvFree,
     /// [`AgingRounds`].
@@ -54,9 +57,10 @@ pub struct OnGround {
 
 impl Scenario {
     /// Every scenario, those that run on ground `host` first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ReclaimFile,
         Self::AgeFile,
+        Self::ReclaimShmem,
         Self::MadvFree,
         Self::AgingRounds,
         Self::Trace,
@@ -71,6 +75,7 @@ impl Scenario {
         match self {
             Self::ReclaimFile => ReclaimFile::NAME,
             Self::AgeFile => AgeFile::NAME,
+            Self::ReclaimShmem => ReclaimShmem::NAME,
             Self::MadvFree => MadvFree::NAME,
             Self::AgingRounds => AgingRounds::NAME,
             Self::Trace => TraceAged::NAME,
@@ -96,6 +101,7 @@ impl Scenario {
         match self {
             Self::ReclaimFile => ReclaimFile::ABOUT,
             Self::AgeFile => AgeFile::ABOUT,
+            Self::ReclaimShmem => ReclaimShmem::ABOUT,
             Self::MadvFree => MadvFree::ABOUT,
             Self::AgingRounds => AgingRounds::ABOUT,
             Self::Trace => TraceAged::ABOUT,
@@ -119,6 +125,9 @@ impl Scenario {
             }
             Self::AgeFile => {
                 vec![host(fields_of::<AgeFile>(), metrics::age_file::on_host()).for_aging()]
+            }
+            Self::ReclaimShmem => {
+                vec![host(fields_of::<ReclaimShmem>(), metrics::reclaim_file::of_reclaim_shmem())]
             }
             Self::MadvFree => {
                 vec![host(fields_of::<MadvFree>(), metrics::reclaim_file::of_madv_free())]
@@ -190,6 +199,7 @@ impl Scenario {
             }
             Self::ReclaimFile => vec![values_of::<ReclaimFile>],
             Self::AgeFile => vec![values_of::<AgeFile>],
+            Self::ReclaimShmem => vec![values_of::<ReclaimShmem>],
             Self::MadvFree => vec![values_of::<MadvFree>],
             Self::AgingRounds => vec![values_of::<AgingRounds>],
             Self::Trace if ground == Ground::Model => vec![values_of::<TraceModelled>],
@@ -294,6 +304,7 @@ mod tests {
         check::<ReclaimFile>();
         check::<Processes>();
         check::<AgeFile>();
+        check::<ReclaimShmem>();
         check::<MadvFree>();
         check::<AgingRounds>();
         check::<TraceAged>();

@@ -11,6 +11,7 @@ mod madv_free;
 pub mod metrics;
 mod pageout_shared;
 mod reclaim_file;
+mod reclaim_shmem;
 mod thpscale;
 mod trace;
 
@@ -28,6 +29,7 @@ pub use reclaim_file::{
     Align, Chosen, ListOrder, Mapped, Orders, Process, Processes, ProcessesLists, ReclaimFile,
     ReclaimFileLists, Secondary,
 };
+pub use reclaim_shmem::{ReclaimShmem, ReclaimShmemLists};
 pub use thpscale::{SLOT, Swap, Thpscale, ThpscaleLists};
 pub use trace::{
     MemoryLimit, PAGE_SHIFT, TraceAged, TraceAgedLists, TraceLimited, TraceLimitedLists,

@@ -35,8 +35,7 @@ pub struct Outcome {
     pub(super) between: Between,
 }
 
-/// The memory, filled by the first process and shared with the others by forking: the engine has no
-/// shmem.
+/// The memory, filled by the first process and shared with the others by forking: it is not shmem.
 struct Memory<'g, 'a, F> {
     ground: &'g Ground<'a, F>,
     memcg: MemcgId,

@@ -107,6 +107,12 @@ pub fn on_model() -> Vec<MetricSpec> {
     [&[whole], MODELLED, &stages, &counted, &others, machine, SECONDARY].concat()
 }
 
+/// Of `reclaim-shmem`.
+pub fn of_reclaim_shmem() -> Vec<MetricSpec> {
+    let counted = [super::EXAMINED, super::RECLAIMED, super::SWAPPED_OUT, ACTIVATED];
+    [&[WHOLE], TABLES, &counted].concat()
+}
+
 /// Of `madv-free`.
 pub fn of_madv_free() -> Vec<MetricSpec> {
     let counted = [super::EXAMINED, SWAPPED_OUT];
