@@ -15,7 +15,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, Fault, FolioFlags, Frames, MappingId, MappingKind, Maps, MemcgId, MmId,
-    NewVma, Place, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags,
+    NewVma, Place, PmdLeaves, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags,
 };
 use std::marker::PhantomData;
 
@@ -36,6 +36,7 @@ pub const TUNING: Tuning = Tuning {
         shootdown: ShootdownWhen::Deferred,
     },
     thp: Thp::Never,
+    pmd_leaves: PmdLeaves::Never,
 };
 
 /// Faults that one access may take.

@@ -5,7 +5,7 @@ use crate::kinds::Choice;
 use crate::metrics::labels;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
-use pageout_reclaim::{Aging, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+use pageout_reclaim::{Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use pageout_record::schema::Labels;
 use std::fmt;
 use std::str::FromStr;
@@ -192,7 +192,8 @@ impl Variant {
     pub fn tuning(self, default: FlushPolicy) -> Tuning {
         let (read, shootdown) = (self.young.getter(), self.shootdown);
         let unmapping = Unmapping { by: self.unmap, read, shootdown };
-        Tuning { aging: self.aging(default), unmapping, thp: Thp::Never }
+        let (thp, pmd_leaves) = (Thp::Never, PmdLeaves::Never);
+        Tuning { aging: self.aging(default), unmapping, thp, pmd_leaves }
     }
 }
 

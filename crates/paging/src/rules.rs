@@ -248,6 +248,47 @@ pub trait Rules {
         true
     }
 
+    /// Whether a PMD leaf that is split is forgotten by every TLB before the entries that take its
+    /// place are seen (Linux 7.3.4, pmdp_invalidate in __split_huge_pmd_locked). One that is left
+    /// outlives later invalidations of those entries, and may clash with them.
+    #[doc(hidden)]
+    #[inline]
+    fn flush_before_split() -> bool {
+        true
+    }
+
+    /// Whether a PMD leaf that was dirty is split into dirty entries (Linux 7.3.4,
+    /// __split_huge_pmd_locked).
+    #[doc(hidden)]
+    #[inline]
+    fn split_keeps_dirty() -> bool {
+        true
+    }
+
+    /// How many mappings `nr` entries are that take the place of a PMD leaf, which was one: each
+    /// (Linux 7.3.4, __split_huge_pmd_locked).
+    #[doc(hidden)]
+    #[inline]
+    fn mappings_of_split(nr: u32) -> u32 {
+        nr
+    }
+
+    /// Of the `nr` pages that a PMD leaf shares with a child from now on, how many are exclusive no
+    /// more: all (Linux 7.3.4, copy_huge_pmd, where the first stands for all).
+    #[doc(hidden)]
+    #[inline]
+    fn pages_shared(nr: usize) -> usize {
+        nr
+    }
+
+    /// Whether the page table in reserve for a PMD leaf is given up when the leaf is taken out
+    /// whole (Linux 7.3.4, zap_deposited_table).
+    #[doc(hidden)]
+    #[inline]
+    fn leaf_gives_up_its_table() -> bool {
+        true
+    }
+
     /// By how much the mapcount falls when `nr` entries of a folio are taken out (Linux 7.3.4,
     /// folio_remove_rmap_ptes).
     #[doc(hidden)]

@@ -283,6 +283,13 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         self.addr = self.addr.add(((nr - 1) as u64) << E::Format::PAGE_SHIFT);
     }
 
+    /// The PMD leaf of the last hit, for `addr`, was split: what stands in its place is visited
+    /// next. The leaf's table is unlocked.
+    pub fn descend_again(&mut self, addr: VirtAddr) {
+        self.locked = None;
+        (self.addr, self.locked_end) = (addr, addr);
+    }
+
     /// The table of the last hit, locked: of PTEs or of PMD leaves.
     ///
     /// # Panics

@@ -25,6 +25,7 @@
 //! | shared memory | `shmem` | [`MappingKind::Shmem`], [`Engine::truncate`] |
 //! | was it used, and what then | `referenced`, `decision` | [`Engine::folio_referenced`] |
 //! | taking entries out | `unmap`, `gather` | [`Engine::try_to_unmap`] |
+//! | PMD leaves, and tables to split them | `huge`, `deposit` | [`Tuning::pmd_leaves`] |
 //! | moving folios to other frames | `migrate`, `compaction` | [`Engine::migrate_range`] |
 //! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
 //! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Engine::add_memcg`] |
@@ -42,6 +43,7 @@ mod compaction;
 pub mod contract {}
 mod cpu;
 mod decision;
+mod deposit;
 mod engine;
 mod errno;
 mod fault;
@@ -50,6 +52,7 @@ mod free;
 mod gather;
 mod guards;
 mod hierarchy;
+mod huge;
 mod list;
 mod lock;
 mod lru;
@@ -115,7 +118,7 @@ pub use rmap::{Mapping, MappingId, MappingKind};
 pub use scan::{Agent, ScanControl};
 pub use space::{Advice, SpaceError, TruncateError};
 pub use swap::{Slot, SwapSlot};
-pub use tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+pub use tuning::{PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 pub use unmap::Unmapped;
 pub use vma::{NewVma, VmFlags, Vma, VmaId};
 pub use vmstat::{Counter, VmStat};

@@ -1,7 +1,7 @@
 //! Installing a folio's entries in an address space, and taking them out.
 
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioId};
+use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::rank::Rank;
 use crate::space::run;
 use crate::vma::{VmFlags, VmaId};
@@ -16,7 +16,7 @@ use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr,
 pub enum MapAs {
     /// One entry a page; contiguous blocks where the format has them and alignment allows.
     Ptes,
-    /// One PMD leaf.
+    /// One PMD leaf. One of anonymous memory has a page table in reserve, to be split into.
     PmdLeaf,
 }
 
@@ -80,8 +80,41 @@ impl<E: Env> Engine<'_, E> {
         let _rank = self.ranks.enter(Rank::PageTable);
         match map_as {
             MapAs::Ptes => map_ptes(env, root, range, first, prot, folio, frames),
-            MapAs::PmdLeaf => map_pmd(env, root, &range, prot, folio, frames),
+            MapAs::PmdLeaf => self.map_pmd(root, &range, prot, folio, frames),
         }
+    }
+
+    fn map_pmd(
+        &self,
+        root: Pfn,
+        range: &VirtRange,
+        prot: Prot,
+        folio: &Folio,
+        frames: &mut dyn TableFrames,
+    ) -> Result<(), MapError> {
+        let env = self.world;
+        let size = 1 << E::Format::shift(Level::Pmd);
+        let whole = range.end.get() - range.start.get() == size;
+        let sized = folio.nr_pages() == E::Format::nr_pages(Level::Pmd);
+        if !whole || !sized || !range.start.get().is_multiple_of(size) {
+            return Err(MapError::NotPmdSized);
+        }
+        let pmd_table = table_for(env, root, range.start, Level::Pmd, frames)?;
+        let mut reserve = None;
+        if folio.flags().contains(FolioFlags::ANON) {
+            let table = self.take_spare_table().or_else(|| frames.take());
+            reserve = Some(table.ok_or(MapError::NoTable)?);
+        }
+        let pt = LockedTable::lock(env, pmd_table);
+        let i = E::Format::index(Level::Pmd, range.start);
+        if !pt.table().load(i).is_none() {
+            reserve.into_iter().for_each(|table| self.put_spare_table(table));
+            return Err(MapError::Busy);
+        }
+        reserve.into_iter().for_each(|table| self.deposit(table));
+        folio.add_mappings(1);
+        pt.table().set(i, E::Format::leaf(Level::Pmd, folio.pfn(), prot));
+        Ok(())
     }
 }
 
@@ -110,30 +143,6 @@ fn map_ptes<E: Env>(
         addr = addr.add((nr as u64) << E::Format::PAGE_SHIFT);
         pfn = pfn.add(nr as u64);
     }
-    Ok(())
-}
-
-fn map_pmd<E: Env>(
-    env: &E,
-    root: Pfn,
-    range: &VirtRange,
-    prot: Prot,
-    folio: &Folio,
-    frames: &mut dyn TableFrames,
-) -> Result<(), MapError> {
-    let size = 1 << E::Format::shift(Level::Pmd);
-    let whole = range.end.get() - range.start.get() == size;
-    let sized = folio.nr_pages() == E::Format::nr_pages(Level::Pmd);
-    if !whole || !sized || !range.start.get().is_multiple_of(size) {
-        return Err(MapError::NotPmdSized);
-    }
-    let pt = LockedTable::lock(env, table_for(env, root, range.start, Level::Pmd, frames)?);
-    let i = E::Format::index(Level::Pmd, range.start);
-    if !pt.table().load(i).is_none() {
-        return Err(MapError::Busy);
-    }
-    folio.add_mappings(1);
-    pt.table().set(i, E::Format::leaf(Level::Pmd, folio.pfn(), prot));
     Ok(())
 }
 
@@ -183,7 +192,12 @@ impl<E: Env> Engine<'_, E> {
                     (addr, Level::Pte, nr, was)
                 }
                 Hit::Pte(addr, _) => (addr, Level::Pte, 1, take_out(pt, Level::Pte, addr)),
-                Hit::Pmd(addr) => (addr, Level::Pmd, 1, take_out(pt, Level::Pmd, addr)),
+                Hit::Pmd(addr) => {
+                    if folio.flags().contains(FolioFlags::ANON) {
+                        self.leave_table_spare();
+                    }
+                    (addr, Level::Pmd, 1, take_out(pt, Level::Pmd, addr))
+                }
             };
             tlb::forget(env, mm.asid(), addr, nr, level);
             zapped.entries += nr as u32;

@@ -2,6 +2,7 @@
 
 use crate::cache::{SLOT, ShadowEntry};
 use crate::compaction::CompactionState;
+use crate::deposit::Deposits;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId};
 use crate::lock::Lock;
@@ -70,6 +71,8 @@ pub struct Maps<'m> {
     /// What is switched on of the multi-generational LRU.
     pub(crate) lru_gen_state: LruGenState,
     pub(crate) compaction: CompactionState,
+    /// Page tables for PMD leaves that are to be split.
+    pub(crate) deposits: Deposits,
     free: FreeLists,
 }
 
@@ -139,6 +142,7 @@ impl<'m> Maps<'m> {
             dropped_gathers: AtomicU32::new(0),
             lru_gen_state: LruGenState::default(),
             compaction: CompactionState::default(),
+            deposits: Deposits::default(),
             free,
         };
         maps.frames.iter().for_each(|frame| frame.store(NONE, Relaxed));

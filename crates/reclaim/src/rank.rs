@@ -27,7 +27,7 @@ pub(crate) enum Rank {
     Lru,
     /// The order in which reclaim of the whole machine visits cgroups.
     MemcgLru,
-    /// A free list: innermost, held for a few stores.
+    /// A free list, or that of page tables in reserve: innermost, held for a few stores.
     FreeList,
 }
 

@@ -55,13 +55,23 @@ pub struct Unmapping {
 }
 
 /// Whether a first access to anonymous memory asks for a folio as large as a page table maps (the
-/// kernel's `transparent_hugepage/enabled`). It is mapped by entries, not by a PMD leaf.
+/// kernel's `transparent_hugepage/enabled`). By what it is mapped is [`PmdLeaves`]' to say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Thp {
     /// No.
     Never,
     /// Yes, and compacts and reclaims for it (`defrag` as for memory that is madvised).
     Always,
+}
+
+/// Whether faults map what is as large as a page table maps, and lies in its VMA as a whole, by one
+/// PMD leaf where there is no page table yet, as kernels do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PmdLeaves {
+    /// No: by entries.
+    Never,
+    /// Yes: files' folios of that size, and the folios of [`Thp::Always`].
+    WhereTheyFit,
 }
 
 /// All that a variant decides. An embedder takes [`Tuning::cheapest`]; the other choices are what
@@ -74,6 +84,8 @@ pub struct Tuning {
     pub unmapping: Unmapping,
     /// How large the folios are that faults make for anonymous memory.
     pub thp: Thp,
+    /// By what faults map the largest.
+    pub pmd_leaves: PmdLeaves,
 }
 
 impl Tuning {
@@ -88,6 +100,7 @@ impl Tuning {
                 shootdown: ShootdownWhen::Deferred,
             },
             thp: Thp::Never,
+            pmd_leaves: PmdLeaves::Never,
         }
     }
 }

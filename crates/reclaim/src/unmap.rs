@@ -161,12 +161,18 @@ impl<W: World> Unmap<'_, '_, '_, W> {
                 Hit::Pte(addr, pte) if W::Format::is_present(pte) => {
                     self.ptes(walk.locked(), vma, mm, addr, pte)
                 }
-                Hit::Pmd(addr) if self.leaves == Leaves::Nothing => {
+                Hit::Pmd(addr) if folio.flags().contains(FolioFlags::ANON) => {
+                    let none = self.engine.split_huge_pmd(walk.locked(), (mm, vma), addr);
+                    debug_assert_eq!(none, None, "an anonymous leaf becomes entries");
+                    walk.descend_again(addr);
+                    continue;
+                }
+                Hit::Pmd(addr) => {
                     self.pmd(walk.locked(), mm, addr);
                     Some(1)
                 }
-                // Lent to a device; or a leaf of anonymous memory, which would have to be split.
-                _ => None,
+                // Lent to a device.
+                Hit::Pte(..) => None,
             };
             let Some(nr) = taken else {
                 done = ControlFlow::Break(());
@@ -315,7 +321,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         }
     }
 
-    /// Takes out a PMD leaf, which is flushed at once (Linux 7.3.4, pmdp_huge_clear_flush).
+    /// Takes out a file's PMD leaf, which is flushed at once (Linux 7.3.4, pmdp_huge_clear_flush).
     fn pmd(&mut self, pt: &LockedTable<'_, W>, mm: &Mm, addr: VirtAddr) {
         let i = W::Format::index(Level::Pmd, addr);
         let was = pt.table().swap(i, Pte::NONE);

@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::huge::{leaf_at, rewrite_leaf};
 use crate::maps::Maps;
 use crate::mm::Mm;
 use crate::rank::Rank;
@@ -10,7 +11,7 @@ use crate::vma::Vma;
 use crate::world::{Io, Place, Submitted, World};
 use pageout_paging::contig::{Getter, get_and_clear_ptes, set_ptes};
 use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
-use pageout_paging::{Format, Level, LockedTable, VirtAddr, tlb};
+use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, tlb};
 
 impl Maps<'_> {
     /// The transfer that would fill or save the folio.
@@ -51,37 +52,38 @@ impl<W: World> Engine<'_, W> {
     /// Starts to write out a dirty folio of a file, as flushers do, who name it with a reference of
     /// their own. First, every entry that maps it is made clean and loses its permission to write,
     /// so that a store from then on faults and makes the folio dirty again (Linux 7.3.4,
-    /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written, is
-    /// shared memory, which has no flusher, or a PMD leaf maps it, which would have to be split:
-    /// then it stays as it is.
+    /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written or is
+    /// shared memory, which has no flusher.
     pub fn write_back(&mut self, id: FolioId) -> Option<Submitted> {
         let guard = self.lock_folio(id);
         let busy = FolioFlags::WRITEBACK | FolioFlags::READING | FolioFlags::SWAPBACKED;
-        let ready =
-            !guard.folio().flags().intersects(busy) && self.make_clean(&guard) && guard.is_dirty();
+        let mut ready = !guard.folio().flags().intersects(busy);
+        if ready {
+            self.make_clean(&guard);
+            ready = guard.is_dirty();
+        }
         let submitted = ready.then(|| self.maps.start_write(self.world, &guard, id));
         drop(guard);
         submitted
     }
 
-    /// Takes what entries know of stores into the folio, and permission for more out of them; false
-    /// if some could not be asked.
-    fn make_clean(&mut self, guard: &FolioGuard<'_>) -> bool {
+    /// Takes what entries know of stores into the folio, and permission for more out of them.
+    fn make_clean(&mut self, guard: &FolioGuard<'_>) {
         let maps = self.maps;
         let folio = guard.folio();
         let past = folio.index() + folio.nr_pages() as u64;
         let mapping = maps.mapping(folio.mapping());
         let _lock = self.lock_read(Rank::Rmap, &mapping.lock);
-        let mut vmas = maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
+        let vmas = maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
         // Private entries of a file's pages never permit stores.
-        vmas.all(|vma| vma.is_private() || self.make_clean_in(guard, vma))
+        vmas.filter(|vma| !vma.is_private()).for_each(|vma| self.make_clean_in(guard, vma));
     }
 
-    fn make_clean_in(&mut self, guard: &FolioGuard<'_>, vma: &Vma) -> bool {
+    fn make_clean_in(&mut self, guard: &FolioGuard<'_>, vma: &Vma) {
         let world = self.world;
         let folio = guard.folio();
         let Some((range, _)) = vma.range_of::<W::Format>(folio) else {
-            return true;
+            return;
         };
         let mm = self.maps.mm(vma.mm());
         let target = RmapTarget {
@@ -94,7 +96,6 @@ impl<W: World> Engine<'_, W> {
             getter: Getter::Raw,
         };
         let mut walk = self.walk_mapped(target);
-        let mut all = true;
         while let Some(hit) = walk.next_hit() {
             match hit {
                 // Lent to a device: it writes to the page, and says so when it comes back.
@@ -105,11 +106,18 @@ impl<W: World> Engine<'_, W> {
                     }
                 }
                 Hit::Pte(..) => {}
-                Hit::Pmd(_) => all = false,
+                Hit::Pmd(at) => {
+                    let stores = |pmd| W::Format::is_write(pmd) || W::Format::is_dirty(pmd);
+                    let pt = walk.locked();
+                    if leaf_at(pt, at).is_some_and(stores)
+                        && W::Format::is_dirty(rewrite_leaf(world, pt, mm, at, without_stores::<W>))
+                    {
+                        guard.set(FolioFlags::DIRTY);
+                    }
+                }
             }
         }
         drop(walk);
-        all
     }
 
     /// A write that [`Backing::write`](crate::Backing::write) left pending has ended, well or not.
@@ -143,9 +151,14 @@ fn take_stores<W: World>(world: &W, pt: &LockedTable<'_, W>, mm: &Mm, at: VirtAd
     if W::Format::is_valid(was) {
         tlb::forget(world, mm.asid(), at, 1, Level::Pte);
     }
-    let clean = W::Format::mkclean(W::Format::wrprotect(W::Format::mknoncont(was)));
+    let clean = without_stores::<W>(W::Format::mknoncont(was));
     set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, at), clean, 1);
     W::Format::is_dirty(was)
+}
+
+/// The entry, clean and read-only.
+fn without_stores<W: World>(pte: Pte) -> Pte {
+    W::Format::mkclean(W::Format::wrprotect(pte))
 }
 
 /// Marks the end of a write; whether reclaim waits for the folio. What failed stays dirty.

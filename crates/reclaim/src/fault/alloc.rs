@@ -1,6 +1,6 @@
 //! Folios for faults: frames, a place in the table of folios, a charge; and page tables.
 
-use super::{At, Fault, WorldTables};
+use super::{At, CountedTables, Fault, FaultKind};
 use crate::folio::{FolioFlags, FolioId};
 use crate::maps::NewFolio;
 use crate::memcg::MemcgId;
@@ -67,14 +67,17 @@ impl<W: World> At<'_, '_, W> {
     }
 
     /// The page table of the last level that covers the page, made if it is missing, after direct
-    /// reclaim if need be (Linux 7.3.4, __pte_alloc: an allocation of a single page).
+    /// reclaim if need be (Linux 7.3.4, __pte_alloc: an allocation of a single page). A leaf that
+    /// another fault has made in its place is for the access to find.
     pub(super) fn make_table(&mut self) -> Result<Pfn, Fault> {
         let (root, addr) = (self.mm.root(), self.addr);
         let made = self.reclaiming(RETRIES, |at| {
             let world = at.engine.world;
-            make_table(world, root, addr, Level::Pte, &mut WorldTables(world))
+            let mut frames = CountedTables { world, ran_out: false };
+            let made = make_table(world, root, addr, Level::Pte, &mut frames);
+            (made.is_some() || !frames.ran_out).then(|| made.ok_or(Fault::Done(FaultKind::Minor)))
         });
-        made.ok_or(Fault::OutOfMemory(OutOfMemory::PageTables))
+        made.unwrap_or(Err(Fault::OutOfMemory(OutOfMemory::PageTables)))
     }
 
     /// Tries up to so many times, with direct reclaim in between, as long as that frees something

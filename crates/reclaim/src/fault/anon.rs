@@ -11,10 +11,16 @@ use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Table, VirtAddr};
 impl<W: World> At<'_, '_, W> {
     /// Maps a new folio of zeros, the largest that the variant and the mapping ask for and that
     /// finds its whole range empty and inside the VMA (Linux 7.3.4, do_anonymous_page). There is no
-    /// shared page of zeros: a first load gets a folio as well.
-    pub(super) fn anon_fault(&mut self, table: Pfn) -> Outcome {
+    /// shared page of zeros: a first load gets a folio as well. Without a `table` it makes one, or
+    /// a leaf.
+    pub(super) fn anon_fault(&mut self, table: Option<Pfn>) -> Outcome {
         let mapping = self.anon_mapping()?;
-        let (id, start) = self.zeroed_folio(table)?;
+        if table.is_none() && self.map_anon_leaf()? {
+            return MINOR;
+        }
+        let huge = table.is_some();
+        let table = table.map_or_else(|| self.make_table(), Ok)?;
+        let (id, start) = self.zeroed_folio(table, huge)?;
         debug_assert_eq!(self.engine.maps.folio(id).mapping(), mapping);
         let folio = self.engine.maps.folio(id);
         let nr = folio.nr_pages();
@@ -35,9 +41,10 @@ impl<W: World> At<'_, '_, W> {
         MINOR
     }
 
-    /// A folio of zeros around the page, and the address it is for.
-    fn zeroed_folio(&mut self, table: Pfn) -> Result<(FolioId, VirtAddr), Fault> {
-        if let Some(found) = self.huge_folio(table)? {
+    /// A folio of zeros around the page, and the address it is for; with `huge` perhaps one for all
+    /// that the page table maps.
+    fn zeroed_folio(&mut self, table: Pfn, huge: bool) -> Result<(FolioId, VirtAddr), Fault> {
+        if huge && let Some(found) = self.huge_folio(table)? {
             return Ok(found);
         }
         let mapping = self.anon_mapping()?;
@@ -69,6 +76,13 @@ impl<W: World> At<'_, '_, W> {
         if self.engine.tuning.thp == Thp::Never || !self.fits(table, start, order) {
             return Ok(None);
         }
+        Ok(self.make_huge(start)?.map(|id| (id, start)))
+    }
+
+    /// A folio of zeros as large as a page table maps, for the addresses from `start` on, if there
+    /// is memory for it.
+    pub(super) fn make_huge(&mut self, start: VirtAddr) -> Result<Option<FolioId>, Fault> {
+        let order = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
         let at = (self.anon_mapping()?, self.vma.pgoff_at::<W::Format>(start));
         let memcg = self.mm.memcg();
         let frames = self.engine.alloc_costly(order);
@@ -78,10 +92,7 @@ impl<W: World> At<'_, '_, W> {
             None => Counter::ThpFaultFallback,
         };
         self.engine.maps.memcg(memcg).vmstat.add(counter, 1);
-        Ok(made.map(|id| {
-            self.zero(id);
-            (id, start)
-        }))
+        Ok(made.inspect(|id| self.zero(*id)))
     }
 
     /// Fills a new folio with zeros.

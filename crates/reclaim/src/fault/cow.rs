@@ -36,7 +36,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// Whether the only references to a folio are one mapping's and this fault's. No one can add
     /// one but by forking this address space, whose lock is held. Who isolated it for reclaim, or
     /// holds its lock, counts as someone else: a copy is never wrong.
-    fn is_alone(&mut self, id: FolioId) -> bool {
+    pub(super) fn is_alone(&mut self, id: FolioId) -> bool {
         let folio = self.engine.maps.folio(id);
         let guard = self.engine.try_lock_folio(id);
         let uncached = guard.as_ref().is_some_and(|guard| self.engine.try_to_free_swap(guard));

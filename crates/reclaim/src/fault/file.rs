@@ -11,8 +11,8 @@ use pageout_paging::{Format, Order, Pfn, Rules};
 
 impl<'e, W: World> At<'_, 'e, W> {
     /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.3.4,
-    /// do_read_fault, do_cow_fault and do_shared_fault).
-    pub(super) fn file_fault(&mut self, table: Pfn, file: MappingId) -> Outcome {
+    /// do_read_fault, do_cow_fault and do_shared_fault). Without a `table` it makes one, or a leaf.
+    pub(super) fn file_fault(&mut self, table: Option<Pfn>, file: MappingId) -> Outcome {
         let index = self.index();
         let shmem = self.engine.maps.mapping(file).kind() == MappingKind::Shmem;
         let (id, kind) = if shmem {
@@ -22,23 +22,35 @@ impl<'e, W: World> At<'_, 'e, W> {
         } else {
             self.read_new(file, index)?
         };
-        let folio = self.engine.maps.folio(id);
-        let pfn = folio.pfn().add(index - folio.index());
-        let outcome = if self.access == Access::Write && self.vma.is_private() {
-            self.copy(table, id, pfn, None)
-        } else {
-            let lock = self.lock_folio(id);
-            match self.access {
-                // It left the index meanwhile: the access finds what is there now.
-                _ if !is_indexed(folio) => {}
-                Access::Write => self.map_written(table, id, pfn),
-                Access::Read | Access::Exec => self.map_around(table, id, pfn),
-            }
-            drop(lock);
-            MINOR
-        };
+        let outcome = self.map_page(table, id, index);
         self.release(id, 1);
         outcome.map(|_| kind)
+    }
+
+    /// Maps a page of a folio found, or a copy.
+    fn map_page(&mut self, table: Option<Pfn>, id: FolioId, index: u64) -> Outcome {
+        let folio = self.engine.maps.folio(id);
+        let copies = self.access == Access::Write && self.vma.is_private();
+        if table.is_none() && !copies && self.map_file_leaf(id) {
+            return MINOR;
+        }
+        let table = match table {
+            Some(table) => table,
+            None => self.make_table()?,
+        };
+        let pfn = folio.pfn().add(index - folio.index());
+        if copies {
+            return self.copy(table, id, pfn, None);
+        }
+        let lock = self.lock_folio(id);
+        match self.access {
+            // It left the index meanwhile: the access finds what is there now.
+            _ if !is_indexed(folio) => {}
+            Access::Write => self.map_written(table, id, pfn),
+            Access::Read | Access::Exec => self.map_around(table, id, pfn),
+        }
+        drop(lock);
+        MINOR
     }
 
     /// The lock of a file's folio that is to be mapped or copied: what is owed for its entries is

@@ -12,6 +12,7 @@ mod anon;
 mod around;
 mod cow;
 mod file;
+mod leaf;
 mod present;
 mod shmem;
 mod swapin;
@@ -72,8 +73,7 @@ pub enum Fault {
     OutOfMemory(OutOfMemory),
     /// The page could not be read (SIGBUS).
     IoError,
-    /// An entry that faults do not handle: device memory, poisoned pages, pages without a folio,
-    /// and stores to a PMD leaf that forbids them.
+    /// An entry that faults do not handle: device memory, poisoned pages, pages without a folio.
     Unsupported,
 }
 
@@ -166,6 +166,24 @@ impl<W: World> TableFrames for WorldTables<'_, W> {
     }
 }
 
+/// The same, and whether there was none left.
+struct CountedTables<'a, W> {
+    world: &'a W,
+    ran_out: bool,
+}
+
+impl<W: World> TableFrames for CountedTables<'_, W> {
+    fn take(&mut self) -> Option<Pfn> {
+        let frame = self.world.alloc_table();
+        self.ran_out |= frame.is_none();
+        frame
+    }
+
+    fn give_back(&mut self, frame: Pfn) {
+        self.world.free_table(frame);
+    }
+}
+
 impl<'e, W: World> At<'_, 'e, W> {
     fn asid(&self) -> Asid {
         self.mm.asid()
@@ -207,6 +225,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         let table = match walk::descend(self.engine.world, root, self.addr) {
             Descent::PteTable(frame, _) => frame,
             Descent::PmdLeaf(frame) => return self.leaf_fault(frame),
+            Descent::Absent(_) if self.leaf_range().is_some() => return self.vacant_fault(None),
             Descent::Absent(_) => self.make_table()?,
         };
         let pt = self.lock(table);
@@ -216,14 +235,14 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
         drop(pt);
         match W::Format::entry(pte) {
-            Entry::None => self.vacant_fault(table),
+            Entry::None => self.vacant_fault(Some(table)),
             // Its VMA permits the access now, so an mprotect is about to change the entry.
             Entry::Present | Entry::ProtNone => MINOR,
             Entry::Swap(entry) => match entry.kind {
                 SwapKind::Device(_) => self.swap_fault(table, pte, entry),
                 SwapKind::Marker => {
                     self.marker = Some(pte);
-                    self.vacant_fault(table)
+                    self.vacant_fault(Some(table))
                 }
                 SwapKind::Migration => self.await_migration(table, pte),
                 _ => Err(Fault::Unsupported),
@@ -240,7 +259,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         MINOR
     }
 
-    fn vacant_fault(&mut self, table: Pfn) -> Outcome {
+    /// Nothing is mapped, in the table in frame `table`, or if a leaf may be made, there was none.
+    fn vacant_fault(&mut self, table: Option<Pfn>) -> Outcome {
         match self.vma.file() {
             Some(file) => self.file_fault(table, file),
             None => self.anon_fault(table),

@@ -5,7 +5,7 @@ use super::{Access, At, Fault, Locked, MINOR, Outcome};
 use crate::world::World;
 use pageout_paging::contig::{AccessFlags, set_access_flags};
 use pageout_paging::mmu::Invalidate;
-use pageout_paging::{Format, Level, Mmu, Pfn, Pte, Table};
+use pageout_paging::{Format, Level, Mmu, Pfn, Pte};
 
 impl<'e, W: World> At<'_, 'e, W> {
     /// The entry in `pt`, the locked table in frame `table`, maps a page.
@@ -41,32 +41,5 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
         drop(pt);
         MINOR
-    }
-
-    /// A PMD leaf, in the PMD table in frame `table`.
-    pub(super) fn leaf_fault(&mut self, table: Pfn) -> Outcome {
-        let pt = self.lock(table);
-        let i = W::Format::index(Level::Pmd, self.addr);
-        let mut pmd = pt.table().load(i);
-        let outcome = loop {
-            if W::Format::is_table(pmd) || !W::Format::is_valid(pmd) {
-                break MINOR;
-            }
-            if self.access == Access::Write && !W::Format::is_write(pmd) {
-                break Err(Fault::Unsupported);
-            }
-            let young = W::Format::mkyoung(pmd);
-            let write = self.access == Access::Write;
-            let new = if write { W::Format::mkdirty(young) } else { young };
-            match pt.table().cas(i, pmd, new) {
-                Ok(()) => break MINOR,
-                Err(found) => pmd = found,
-            }
-        };
-        let start = self.addr.align_down(W::Format::shift(Level::Pmd));
-        let (asid, level) = (self.asid(), Level::Pmd);
-        self.engine.world.mmu().invalidate_local(Invalidate::Range { asid, start, nr: 1, level });
-        drop(pt);
-        outcome
     }
 }

@@ -10,7 +10,7 @@ use crate::memcg::MemcgId;
 use crate::memory::{Limits, Memory};
 use crate::referenced::Aging;
 use crate::rmap::{MappingId, MappingKind};
-use crate::tuning::{ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+use crate::tuning::{PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use crate::world::{Backing, Frames, Io, Submitted, World};
 use crate::{CpuCtx, Lock, WriteGuard};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -131,6 +131,7 @@ pub(crate) const TUNING: Tuning = Tuning {
         shootdown: ShootdownWhen::Deferred,
     },
     thp: Thp::Never,
+    pmd_leaves: PmdLeaves::Never,
 };
 
 impl Ground {

@@ -1,9 +1,10 @@
 //! madvise: what a process says about its own memory.
 
 use super::protect::{KEEP_WRITE, replace};
-use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
+use super::{SpaceError, after, flush_tlb_batched_pending, pages, read, run, set_absent};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
+use crate::huge::{leaf_at, rewrite_leaf};
 use crate::list::FolioList;
 use crate::mm::{Mm, MmId};
 use crate::recency::Recency;
@@ -15,7 +16,7 @@ use crate::vma::{VmFlags, Vma};
 use crate::world::World;
 use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, spans};
-use pageout_paging::{Format, Pfn, Pte, VirtAddr, VirtRange};
+use pageout_paging::{Format, Level, Pfn, Pte, VirtAddr, VirtRange};
 
 /// Advice (the kernel's `MADV_…`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -78,9 +79,6 @@ impl<W: World> Engine<'_, W> {
         if !maps.covers(mm, range) {
             return Err(SpaceError::NotMapped);
         }
-        if advice == Advice::DontNeed && super::cuts_leaf(self.world, mm, range) {
-            return Err(SpaceError::PmdLeaf);
-        }
         let about_pages = hint(advice).is_none();
         let mut good = true;
         maps.each_vma(mm, range, |id| {
@@ -124,7 +122,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Makes a range's folios old and inactive (Linux 7.3.4, madvise_cold_or_pageout_pte_range).
     fn make_cold(&mut self, mm: &Mm, range: &VirtRange) {
-        self.rewrite_old(mm, range, is_mapped_once, W::Format::mkold);
+        self.rewrite_old(mm, range, is_mapped_by, W::Format::mkold);
         self.each_forgotten(mm, range, |engine, id| {
             engine.deactivate(id);
         });
@@ -156,9 +154,9 @@ impl<W: World> Engine<'_, W> {
         range: &VirtRange,
         mut work: impl FnMut(&mut Self, FolioId),
     ) {
-        self.each_whole_folio(mm, range, |engine, id| {
+        self.each_whole_folio(mm, range, |engine, id, entries| {
             let folio = engine.maps.folio(id);
-            if !is_mapped_once(folio) {
+            if !is_mapped_by(folio, entries) {
                 return;
             }
             if let Some(guard) = engine.try_lock_folio(id) {
@@ -180,15 +178,15 @@ impl<W: World> Engine<'_, W> {
         // First the folios, and only those that no one else maps and the swap cache lets go of:
         // cleaning entries of the others would lose what was written.
         self.each_whole_folio(mm, range, Self::give_up);
-        let given_up = |folio: &Folio| !folio.flags().contains(FolioFlags::SWAPBACKED);
+        let given_up = |folio: &Folio, _| !folio.flags().contains(FolioFlags::SWAPBACKED);
         let clean = |pte| W::Format::mkold(W::Format::mkclean(pte));
         self.rewrite_old(mm, range, given_up, clean);
     }
 
-    fn give_up(&mut self, id: FolioId) {
+    fn give_up(&mut self, id: FolioId, entries: u32) {
         let folio = self.maps.folio(id);
         if let Some(guard) = self.try_lock_folio(id)
-            && is_mapped_once(folio)
+            && is_mapped_by(folio, entries)
             && self.try_to_free_swap(&guard)
         {
             guard.forget_dirty();
@@ -197,10 +195,9 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// Whether each page of a folio is mapped by one entry: of a folio that one range maps all of, by
-/// no other.
-fn is_mapped_once(folio: &Folio) -> bool {
-    folio.mapcount() as usize == folio.nr_pages()
+/// Whether a folio that one range maps all of, by so many entries, is mapped by no other.
+fn is_mapped_by(folio: &Folio, entries: u32) -> bool {
+    folio.mapcount() == entries
 }
 
 impl<W: World> Engine<'_, W> {
@@ -210,13 +207,17 @@ impl<W: World> Engine<'_, W> {
         &mut self,
         mm: &Mm,
         range: &VirtRange,
-        wanted: impl Fn(&Folio) -> bool,
+        wanted: impl Fn(&Folio, u32) -> bool,
         change: impl Fn(Pte) -> Pte,
     ) {
         let (maps, world) = (self.maps, self.world);
         for span in spans(world, mm.root(), range.clone()) {
-            let Span::Ptes { frame, range, .. } = span else {
-                continue;
+            let (frame, range) = match span {
+                Span::Ptes { frame, range, .. } => (frame, range),
+                Span::PmdLeaf { frame, range } => {
+                    self.rewrite_old_leaf(mm, frame, &range, &wanted, &change);
+                    continue;
+                }
             };
             let pt = self.lock_table(frame);
             flush_tlb_batched_pending(world, mm);
@@ -228,7 +229,7 @@ impl<W: World> Engine<'_, W> {
                 let nr = match folio.map(|id| maps.folio(id)) {
                     Some(folio) => {
                         let nr = run(maps, &pt, addr, range.end, &mut pte, KEEP_WRITE);
-                        if nr == folio.nr_pages() && wanted(folio) {
+                        if nr == folio.nr_pages() && wanted(folio, nr as u32) {
                             replace(world, mm, &pt, addr, nr, &change);
                         }
                         nr
@@ -239,6 +240,27 @@ impl<W: World> Engine<'_, W> {
             }
             drop(pt);
         }
+    }
+
+    /// The same of a PMD leaf.
+    fn rewrite_old_leaf(
+        &self,
+        mm: &Mm,
+        frame: Pfn,
+        range: &VirtRange,
+        wanted: &impl Fn(&Folio, u32) -> bool,
+        change: &impl Fn(Pte) -> Pte,
+    ) {
+        if pages::<W::Format>(range) < W::Format::nr_pages(Level::Pmd) {
+            return;
+        }
+        let pt = self.lock_table(frame);
+        let leaf = leaf_at(&pt, range.start);
+        let folio = leaf.and_then(|pmd| self.maps.folio_of(W::Format::pfn(pmd)));
+        if folio.is_some_and(|id| wanted(self.maps.folio(id), 1)) {
+            rewrite_leaf(self.world, &pt, mm, range.start, change);
+        }
+        drop(pt);
     }
 
     /// Forgets the swapped-out pages of a range.

@@ -19,6 +19,7 @@ impl<W: World> Engine<'_, W> {
         let guard = self.lock_mmap(mm);
         self.remove_range(mm, &(VirtAddr::new(0)..VirtAddr::new(u64::MAX)));
         free_tables(self.world, mm);
+        self.free_spare_tables();
         if let Some(mapping) = mm.anon() {
             mm.set_anon(None);
             let last = maps.mapping(mapping).users.fetch_sub(1, AcqRel) == 1;

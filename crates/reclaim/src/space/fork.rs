@@ -4,6 +4,7 @@ use super::{SpaceError, after, flush_mm, flush_tlb_batched_pending, read, run, s
 use crate::engine::Engine;
 use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
+use crate::huge::leaf_at;
 use crate::memory::OutOfMemory;
 use crate::mm::{Mm, MmId};
 use crate::swap::SwapSlot;
@@ -15,7 +16,9 @@ use pageout_paging::contig::{set_ptes, wrprotect_ptes};
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::walk::{Span, make_table, spans};
-use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
+use pageout_paging::{
+    Format, Level, LockedTable, Pfn, Pte, Rules, Table, VirtAddr, VirtRange, tlb,
+};
 
 /// Runs of the child alike where the parent's are; the child's entries are all old.
 const COPY: BatchFlags = BatchFlags {
@@ -65,17 +68,26 @@ impl<W: World> Engine<'_, W> {
             maps.vma(copy).init_like(vma, child, &vma.range(), vma.pgoff());
             self.list_vma(copy);
             if vma.anon().is_some() {
-                self.copy_entries((from, vma), maps.mm(child))?;
+                self.copy_entries((from, vma), maps.mm(child), vma.range())?;
             }
         }
         Ok(())
     }
 
-    fn copy_entries(&mut self, (from, vma): (&Mm, &Vma), child: &Mm) -> Result<(), SpaceError> {
+    fn copy_entries(
+        &mut self,
+        (from, vma): (&Mm, &Vma),
+        child: &Mm,
+        range: VirtRange,
+    ) -> Result<(), SpaceError> {
         let world = self.world;
-        for span in spans(world, from.root(), vma.range()) {
-            let Span::Ptes { frame, range, .. } = span else {
-                return Err(SpaceError::PmdLeaf);
+        for span in spans(world, from.root(), range) {
+            let (frame, range) = match span {
+                Span::Ptes { frame, range, .. } => (frame, range),
+                Span::PmdLeaf { frame, range } => {
+                    self.copy_leaf((from, vma), child, frame, range)?;
+                    continue;
+                }
             };
             let tables = &mut WorldTables(world);
             let made = make_table(world, child.root(), range.start, Level::Pte, tables);
@@ -90,6 +102,59 @@ impl<W: World> Engine<'_, W> {
             }
         }
         Ok(())
+    }
+
+    /// Has the child share a PMD leaf of anonymous memory, write-protected in both, with a page
+    /// table in reserve of its own (Linux 7.3.4, copy_huge_pmd); or its entries, if reclaim has
+    /// split it meanwhile. A file's leaf is not copied.
+    fn copy_leaf(
+        &mut self,
+        (from, vma): (&Mm, &Vma),
+        child: &Mm,
+        frame: Pfn,
+        range: VirtRange,
+    ) -> Result<(), SpaceError> {
+        let world = self.world;
+        let out = SpaceError::OutOfMemory(OutOfMemory::PageTables);
+        let tables = &mut WorldTables(world);
+        let target = make_table(world, child.root(), range.start, Level::Pmd, tables).ok_or(out)?;
+        let reserve = self.table_to_deposit().ok_or(out)?;
+        let pt = self.lock_table(frame);
+        flush_tlb_batched_pending(world, from);
+        let leaf = leaf_at(&pt, range.start);
+        let shared = leaf.filter(|pmd| self.is_anon_leaf(*pmd));
+        let shared = shared.map(|_| self.share_leaf(&pt, vma, range.start));
+        drop(pt);
+        let Some(pmd) = shared else {
+            world.free_table(reserve);
+            return match leaf {
+                Some(_) => Ok(()),
+                None => self.copy_entries((from, vma), child, range),
+            };
+        };
+        let pt = self.lock_table(target);
+        self.deposit(reserve);
+        pt.table().set(W::Format::index(Level::Pmd, range.start), pmd);
+        drop(pt);
+        Ok(())
+    }
+
+    /// Counts the mapping of the child for a leaf of the parent's: what to set there for it.
+    fn share_leaf(&self, pt: &LockedTable<'_, W>, vma: &Vma, addr: VirtAddr) -> Pte {
+        let (maps, i) = (self.maps, W::Format::index(Level::Pmd, addr));
+        let mut pmd = pt.table().load(i);
+        while vma.is_private() && W::Format::is_write(pmd) {
+            // Hardware may note uses and stores until then.
+            let protected = W::Format::wrprotect(pmd);
+            pmd = pt.table().cas(i, pmd, protected).map_or_else(|found| found, |()| protected);
+        }
+        let pfn = W::Format::pfn(pmd);
+        let id = maps.folio_of(pfn).expect("anonymous memory is of a folio");
+        let nr = <W::Rules as Rules>::pages_shared(W::Format::PTES);
+        maps.set_anon_exclusive(pfn, nr, false);
+        maps.folio(id).add_mappings(1);
+        let clean = if vma.is_private() { pmd } else { W::Format::mkclean(pmd) };
+        W::Format::mkold(clean)
     }
 
     /// Counts the mappings of the child for what stands at the start of `range`, and what to set

@@ -1,15 +1,16 @@
 //! mlock and munlock.
 
-use super::{SpaceError, after, read, run};
+use super::{SpaceError, after, pages, read, run};
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioId, LruFlags};
+use crate::huge::leaf_at;
 use crate::list::FolioList;
 use crate::mm::{Mm, MmId};
 use crate::vma::{VmFlags, VmaId};
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::walk::{Span, spans};
-use pageout_paging::{Format, VirtRange};
+use pageout_paging::{Format, Level, Pfn, VirtRange};
 
 impl<W: World> Engine<'_, W> {
     /// Locks a range into memory: what is there now, at once, and what comes, when reclaim finds it
@@ -51,7 +52,7 @@ impl<W: World> Engine<'_, W> {
         let vma = maps.vma(id);
         let flags = vma.flags() - VmFlags::LOCKED;
         vma.set_flags(if locked { flags | VmFlags::LOCKED } else { flags });
-        self.each_whole_folio(mm, &vma.range(), |engine, folio| {
+        self.each_whole_folio(mm, &vma.range(), |engine, folio, _| {
             engine.lock_folio_in_memory(folio, locked);
         });
     }
@@ -79,19 +80,25 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Calls `work` with each folio all of whose pages a range maps through one table, with a
-    /// reference that is given up afterwards, and no table's lock held.
+    /// Calls `work` with each folio all of whose pages a range maps through one table, and by how
+    /// many entries, with a reference that is given up afterwards, and no table's lock held.
     pub(super) fn each_whole_folio(
         &mut self,
         mm: &Mm,
         range: &VirtRange,
-        mut work: impl FnMut(&mut Self, FolioId),
+        mut work: impl FnMut(&mut Self, FolioId, u32),
     ) {
         let (maps, world) = (self.maps, self.world);
         for span in spans(world, mm.root(), range.clone()) {
             let (frame, range) = match span {
                 Span::Ptes { frame, range, .. } => (frame, range),
-                Span::PmdLeaf { .. } => continue,
+                Span::PmdLeaf { frame, range } => {
+                    if let Some(id) = self.folio_of_leaf(frame, &range) {
+                        work(self, id, 1);
+                        self.release(id, 1);
+                    }
+                    continue;
+                }
             };
             let mut addr = range.start;
             while addr < range.end {
@@ -109,11 +116,27 @@ impl<W: World> Engine<'_, W> {
                 }
                 drop(pt);
                 if let Some(id) = whole {
-                    work(self, id);
+                    work(self, id, nr as u32);
                     self.release(id, 1);
                 }
                 addr = after::<W::Format>(addr, nr);
             }
         }
+    }
+
+    /// The folio of a PMD leaf that lies in the range as a whole, with a reference. One that
+    /// reclaim is taking out or has just split has none: it is not used.
+    fn folio_of_leaf(&self, frame: Pfn, range: &VirtRange) -> Option<FolioId> {
+        if pages::<W::Format>(range) < W::Format::nr_pages(Level::Pmd) {
+            return None;
+        }
+        let pt = self.lock_table(frame);
+        let leaf = leaf_at(&pt, range.start);
+        let found = leaf.and_then(|pmd| self.maps.folio_of(W::Format::pfn(pmd)));
+        if let Some(id) = found {
+            self.maps.folio(id).get(1);
+        }
+        drop(pt);
+        found
     }
 }

@@ -15,6 +15,7 @@ mod truncate;
 mod zap;
 use crate::engine::Engine;
 use crate::gather::flush_tlb_batched_pending;
+use crate::huge::leaf_start;
 use crate::maps::Maps;
 use crate::memory::{OutOfMemory, OutOfTable};
 use crate::mm::Mm;
@@ -46,10 +47,6 @@ pub enum SpaceError {
     /// This ran out (ENOMEM).
     #[error(transparent)]
     OutOfMemory(OutOfMemory),
-    /// An edge of the range lies inside a PMD leaf, which would have to be split; or the call does
-    /// not work on leaves.
-    #[error("PMD leaves are neither split nor moved")]
-    PmdLeaf,
 }
 
 impl From<OutOfTable> for SpaceError {
@@ -100,31 +97,34 @@ pub(crate) fn run<E: Env>(
     }
 }
 
-/// Whether an edge of `range` lies inside a PMD leaf.
-fn cuts_leaf<E: Env>(env: &E, mm: &Mm, range: &VirtRange) -> bool {
-    let cut = |edge: VirtAddr| {
-        let inside = edge != edge.align_down(E::Format::shift(Level::Pmd));
-        inside && matches!(descend(env, mm.root(), edge), Descent::PmdLeaf(_))
-    };
-    cut(range.start) || cut(range.end)
-}
-
-/// Whether the range holds a PMD leaf.
-fn has_leaf<E: Env>(env: &E, mm: &Mm, range: &VirtRange) -> bool {
-    let spans = pageout_paging::walk::spans(env, mm.root(), range.clone());
-    spans.into_iter().any(|span| matches!(span, pageout_paging::walk::Span::PmdLeaf { .. }))
-}
-
 impl<W: World> Engine<'_, W> {
-    /// Splits VMAs at the ends of a range that is to change.
+    /// Splits VMAs at the ends of a range that is to change, and PMD leaves first, each of which
+    /// lies in one VMA (Linux 7.3.4, vma_adjust_trans_huge).
     fn begin(&mut self, mm: &Mm, range: &VirtRange) -> Result<(), SpaceError> {
         if !is_pages::<W::Format>(range) {
             return Err(SpaceError::BadRange);
         }
-        if cuts_leaf(self.world, mm, range) {
-            return Err(SpaceError::PmdLeaf);
-        }
+        self.split_leaves_at(mm, range);
         Ok(self.split_range(mm, range)?)
+    }
+
+    /// Splits the PMD leaves that the ends of a range lie inside of.
+    fn split_leaves_at(&mut self, mm: &Mm, range: &VirtRange) {
+        for edge in [range.start, range.end] {
+            if leaf_start::<W::Format>(edge) != edge {
+                self.split_leaf_of(mm, edge);
+            }
+        }
+    }
+
+    /// Splits the PMD leaf that maps `addr`, if one does. The caller holds the mmap lock.
+    fn split_leaf_of(&mut self, mm: &Mm, addr: VirtAddr) {
+        let maps = self.maps;
+        if let Descent::PmdLeaf(frame) = descend(self.world, mm.root(), addr)
+            && let Some(vma) = maps.find_vma(mm, addr)
+        {
+            self.split_leaf(frame, (mm, maps.vma(vma)), addr);
+        }
     }
 }
 

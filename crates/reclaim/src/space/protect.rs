@@ -3,6 +3,8 @@
 use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
 use crate::engine::Engine;
 use crate::fault::prot_of;
+use crate::huge::{keep_state, leaf_at, rewrite_leaf};
+use crate::memory::OutOfMemory;
 use crate::mm::{Mm, MmId};
 use crate::vma::VmFlags;
 use crate::world::World;
@@ -10,7 +12,7 @@ use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig::{get_and_clear_ptes, set_ptes};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::walk::{Span, spans};
-use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, VirtRange, tlb};
+use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
 
 /// What mprotect changes of a VMA.
 const PROT: VmFlags = VmFlags::READ.union(VmFlags::WRITE).union(VmFlags::EXEC);
@@ -40,18 +42,19 @@ impl<W: World> Engine<'_, W> {
         prot: VmFlags,
     ) -> Result<(), SpaceError> {
         let prot = prot & PROT;
-        let present = |pte| {
+        let present = |level, pte| {
             let write = W::Format::is_write(pte);
-            let leaf = W::Format::leaf(Level::Pte, W::Format::pfn(pte), prot_of(prot, write));
+            let leaf = W::Format::leaf(level, W::Format::pfn(pte), prot_of(prot, write));
             keep_state::<W::Format>(leaf, pte)
         };
         let change =
             Change { flags: |flags| (flags - PROT) | prot, present, swapped: |entry| entry };
-        self.change_vmas(mm, range, &change)
+        self.change_vmas(mm, range, false, &change)
     }
 
     /// Lets userfaultfd write-protect a range, or ends that (Linux 7.3.4, mwriteprotect_range).
-    /// Only pages that are there, or swapped out, are protected: there are no marks over holes.
+    /// Only pages that are there, or swapped out, are protected: there are no marks over holes. A
+    /// file's PMD leaf becomes entries first, of which each may leave a mark.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
@@ -60,36 +63,38 @@ impl<W: World> Engine<'_, W> {
             true => flags | VmFlags::UFFD_WP,
             false => flags - VmFlags::UFFD_WP,
         };
-        let present = |pte: Pte| match on {
+        let present = |_, pte: Pte| match on {
             true => W::Format::mkuffd_wp(pte),
             false => Pte(pte.0 & !W::Format::UFFD_WP),
         };
         let swapped = |entry| SwapEntry { uffd_wp: on, ..entry };
-        self.change_vmas(mm, range, &Change { flags, present, swapped })
+        self.change_vmas(mm, range, on, &Change { flags, present, swapped })
     }
 
-    /// Changes the flags of the VMAs of a range, and every entry that maps a page.
+    /// Changes the flags of the VMAs of a range, and every entry that maps a page, each for itself
+    /// where files' pages are `marked`.
     fn change_vmas<V, P, S>(
         &mut self,
         mm: MmId,
         range: &VirtRange,
+        marked: bool,
         change: &Change<V, P, S>,
     ) -> Result<(), SpaceError>
     where
         V: Fn(VmFlags) -> VmFlags,
-        P: Fn(Pte) -> Pte,
+        P: Fn(Level, Pte) -> Pte,
         S: Fn(SwapEntry) -> SwapEntry,
     {
         let maps = self.maps;
         let mm = maps.mm(mm);
         let guard = self.lock_mmap(mm);
-        let begun = if !maps.covers(mm, range) {
-            Err(SpaceError::NotMapped)
-        } else if super::has_leaf(self.world, mm, range) {
-            Err(SpaceError::PmdLeaf)
-        } else {
-            self.begin(mm, range)
+        let covered = if maps.covers(mm, range) { Ok(()) } else { Err(SpaceError::NotMapped) };
+        // First, since a leaf of which the range has a part would be taken out otherwise.
+        let marked = |engine: &mut Self| match marked {
+            true => engine.split_file_leaves(mm, range),
+            false => Ok(()),
         };
+        let begun = covered.and_then(|()| marked(self)).and_then(|()| self.begin(mm, range));
         if begun.is_ok() {
             maps.each_vma(mm, range, |id| {
                 let vma = maps.vma(id);
@@ -103,19 +108,10 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// `new`, with the state of the page that `old` kept.
-fn keep_state<F: Format>(new: Pte, old: Pte) -> Pte {
-    let young = if F::is_young(old) { F::mkyoung(new) } else { new };
-    let dirty = if F::is_dirty(old) { F::mkdirty(young) } else { young };
-    let soft = if F::is_soft_dirty(old) { F::mksoft_dirty(dirty) } else { dirty };
-    let special = if F::is_special(old) { F::mkspecial(soft) } else { soft };
-    if F::is_uffd_wp(old) { F::mkuffd_wp(special) } else { special }
-}
-
 impl<W: World> Engine<'_, W> {
     /// Writes every entry of a range that maps a page anew, run by run. No TLB holds the old ones
     /// when the new are written: a run may become a contiguous block or cease to be one.
-    fn rewrite<V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
+    fn rewrite<V, P: Fn(Level, Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
         &mut self,
         mm: &Mm,
         range: &VirtRange,
@@ -123,8 +119,12 @@ impl<W: World> Engine<'_, W> {
     ) {
         let world = self.world;
         for span in spans(world, mm.root(), range.clone()) {
-            let Span::Ptes { frame, range, .. } = span else {
-                unreachable!("the caller has refused PMD leaves");
+            let (frame, range) = match span {
+                Span::Ptes { frame, range, .. } => (frame, range),
+                Span::PmdLeaf { frame, range } => {
+                    self.rewrite_whole(mm, frame, range, change);
+                    continue;
+                }
             };
             let pt = self.lock_table(frame);
             flush_tlb_batched_pending(world, mm);
@@ -137,7 +137,51 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    fn rewrite_run<V, P: Fn(Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
+    /// Writes a PMD leaf anew, which lies in the range as a whole (Linux 7.3.4, change_huge_pmd);
+    /// or its entries, if reclaim has split it meanwhile.
+    fn rewrite_whole<V, P: Fn(Level, Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
+        &mut self,
+        mm: &Mm,
+        frame: Pfn,
+        range: VirtRange,
+        change: &Change<V, P, S>,
+    ) {
+        let present = |pmd| (change.present)(Level::Pmd, pmd);
+        let pt = self.lock_table(frame);
+        let leaf = leaf_at(&pt, range.start);
+        if leaf.is_some_and(|pmd| present(pmd) != pmd) {
+            rewrite_leaf(self.world, &pt, mm, range.start, present);
+        }
+        drop(pt);
+        if leaf.is_none() {
+            self.rewrite(mm, &range, change);
+        }
+    }
+
+    /// Makes entries of the leaves of files that lie in a range, if only in part.
+    fn split_file_leaves(&mut self, mm: &Mm, range: &VirtRange) -> Result<(), SpaceError> {
+        let (maps, world) = (self.maps, self.world);
+        for span in spans(world, mm.root(), range.clone()) {
+            let Span::PmdLeaf { frame, range } = span else {
+                continue;
+            };
+            let vma = maps.vma(maps.find_vma(mm, range.start).expect("the range is covered"));
+            let table = world.alloc_table();
+            let table = table.ok_or(SpaceError::OutOfMemory(OutOfMemory::PageTables))?;
+            let pt = self.lock_table(frame);
+            let leaf = leaf_at(&pt, range.start).filter(|pmd| !self.is_anon_leaf(*pmd));
+            if leaf.is_some() {
+                self.split_into(&pt, (mm, vma), range.start, table);
+            }
+            drop(pt);
+            if leaf.is_none() {
+                world.free_table(table);
+            }
+        }
+        Ok(())
+    }
+
+    fn rewrite_run<V, P: Fn(Level, Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
         &self,
         mm: &Mm,
         pt: &LockedTable<'_, W>,
@@ -150,9 +194,9 @@ impl<W: World> Engine<'_, W> {
         let plain = W::Format::mknoncont(pte);
         match W::Format::entry(pte) {
             Entry::None => {}
-            Entry::Present | Entry::ProtNone if (change.present)(plain) != plain => {
+            Entry::Present | Entry::ProtNone if (change.present)(Level::Pte, plain) != plain => {
                 let nr = run(self.maps, pt, addr, range.end, &mut pte, KEEP_WRITE);
-                replace(world, mm, pt, addr, nr, &change.present);
+                replace(world, mm, pt, addr, nr, &|pte| (change.present)(Level::Pte, pte));
                 return after::<W::Format>(addr, nr);
             }
             Entry::Present | Entry::ProtNone => {}

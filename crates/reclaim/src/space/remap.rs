@@ -4,21 +4,23 @@ use super::protect::KEEP_WRITE;
 use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
 use crate::engine::Engine;
 use crate::fault::WorldTables;
+use crate::huge::leaf_start;
 use crate::maps::Maps;
 use crate::memory::OutOfMemory;
 use crate::mm::{Mm, MmId};
 use crate::mmap::is_pages;
-use crate::vma::VmaId;
+use crate::vma::{Vma, VmaId};
 use crate::world::World;
 use pageout_paging::contig::get_and_clear_ptes;
 use pageout_paging::pte::Entry;
-use pageout_paging::walk::{Span, make_table, spans};
-use pageout_paging::{Format, Level, Pfn, Pte, VirtAddr, VirtRange, tlb};
+use pageout_paging::walk::{Descent, Span, descend, make_table, spans};
+use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
 
 impl<W: World> Engine<'_, W> {
     /// Moves what is mapped in `old`, a part of one VMA, to `new`, or shrinks or grows it where it
     /// is if both begin alike (Linux 7.3.4, mremap and move_page_tables). Pages keep their place in
-    /// their mappings.
+    /// their mappings. A PMD leaf moves as it is where it is aligned in both places and nothing,
+    /// not even an empty table, stands in the new; any other is split.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then, but page tables made stay.
@@ -82,11 +84,11 @@ impl<W: World> Engine<'_, W> {
         if overlap || maps.first_vma_after(mm, new.start, new.end).is_some() {
             return Err(SpaceError::Overlap);
         }
-        if super::has_leaf(world, mm, old) {
-            return Err(SpaceError::PmdLeaf);
-        }
         // All that can fail comes first.
         let moved = old.start..after::<W::Format>(old.start, pages_moved::<W>(old, new));
+        self.split_leaves_at(mm, old);
+        self.split_leaves_at(mm, &moved);
+        self.split_leaves_in_part(mm, vma, &moved, new.start);
         make_tables(world, mm, &moved, new.start)?;
         let target = self.take_vma()?;
         if let Err(full) = self.split_range(mm, old) {
@@ -99,7 +101,17 @@ impl<W: World> Engine<'_, W> {
         self.list_vma(target);
         // A reverse walk that had passed the new VMA and not yet come to the old would miss what
         // moves between.
-        let guards = self.lock_rmaps(vma);
+        let mut guards = self.lock_rmaps(vma);
+        while !has_tables(world, mm, &moved, new.start) {
+            // Reclaim has split a leaf.
+            drop(guards);
+            if let Err(error) = make_tables(world, mm, &moved, new.start) {
+                self.remove_vma(target);
+                self.merge_range(mm, old);
+                return Err(error);
+            }
+            guards = self.lock_rmaps(vma);
+        }
         self.move_entries(mm, &moved, new.start);
         drop(guards);
         // What did not fit goes.
@@ -120,24 +132,56 @@ fn pages_moved<W: World>(old: &VirtRange, new: &VirtRange) -> usize {
     super::pages::<W::Format>(old).min(super::pages::<W::Format>(new))
 }
 
-/// Makes the tables that entries of `range` need at `to`.
+/// The addresses at `to`, and for each the level of the table, that what stands in `range` needs.
+fn tables_needed<W: World>(
+    world: &W,
+    mm: &Mm,
+    range: &VirtRange,
+    to: VirtAddr,
+) -> impl Iterator<Item = (VirtAddr, Level)> {
+    let from = range.start;
+    spans(world, mm.root(), range.clone()).flat_map(move |span| {
+        let (part, level) = match span {
+            Span::Ptes { range, .. } => (range, Level::Pte),
+            Span::PmdLeaf { range, .. } => (range, Level::Pmd),
+        };
+        // Not aligned alike, one table's entries may go to two.
+        let last = VirtAddr::new(part.end.get() - W::Format::PAGE_SIZE);
+        [part.start, last].map(|at| (moved(at, from, to), level))
+    })
+}
+
+/// Makes the tables that what stands in `range` needs at `to`.
 fn make_tables<W: World>(
     world: &W,
     mm: &Mm,
     range: &VirtRange,
     to: VirtAddr,
 ) -> Result<(), SpaceError> {
-    for span in spans(world, mm.root(), range.clone()) {
-        let (Span::Ptes { range: part, .. } | Span::PmdLeaf { range: part, .. }) = span;
-        // Not aligned alike, one table's entries may go to two.
-        let last = VirtAddr::new(part.end.get() - W::Format::PAGE_SIZE);
-        for from in [part.start, last] {
-            let at = moved(from, range.start, to);
-            let made = make_table(world, mm.root(), at, Level::Pte, &mut WorldTables(world));
-            made.ok_or(SpaceError::OutOfMemory(OutOfMemory::PageTables))?;
-        }
+    for (at, level) in tables_needed(world, mm, range, to) {
+        let made = make_table(world, mm.root(), at, level, &mut WorldTables(world));
+        made.ok_or(SpaceError::OutOfMemory(OutOfMemory::PageTables))?;
     }
     Ok(())
+}
+
+/// Whether they are there.
+fn has_tables<W: World>(world: &W, mm: &Mm, range: &VirtRange, to: VirtAddr) -> bool {
+    tables_needed(world, mm, range, to).all(|(at, level)| {
+        let found = descend(world, mm.root(), at);
+        match level {
+            Level::Pte => matches!(found, Descent::PteTable(..)),
+            _ => found == Descent::Absent(Level::Pmd),
+        }
+    })
+}
+
+/// Whether the leaf at `part` may move to `at` as it is: whole, aligned there as well, where
+/// nothing stands, not even an empty table (Linux 7.3.4, move_huge_pmd).
+fn moves_whole<W: World>(world: &W, mm: &Mm, part: &VirtRange, at: VirtAddr) -> bool {
+    super::pages::<W::Format>(part) == W::Format::nr_pages(Level::Pmd)
+        && leaf_start::<W::Format>(at) == at
+        && matches!(descend(world, mm.root(), at), Descent::Absent(_))
 }
 
 /// Where `addr` goes if what is at `from` goes to `to`.
@@ -146,13 +190,47 @@ fn moved(addr: VirtAddr, from: VirtAddr, to: VirtAddr) -> VirtAddr {
 }
 
 impl<W: World> Engine<'_, W> {
+    /// Splits the PMD leaves of a range that cannot move to `to` as they are.
+    fn split_leaves_in_part(&mut self, mm: &Mm, vma: &Vma, range: &VirtRange, to: VirtAddr) {
+        let world = self.world;
+        for span in spans(world, mm.root(), range.clone()) {
+            if let Span::PmdLeaf { frame, range: part } = span
+                && !moves_whole(world, mm, &part, moved(part.start, range.start, to))
+            {
+                self.split_leaf(frame, (mm, vma), part.start);
+            }
+        }
+    }
+
+    /// Moves the PMD leaf at `addr` in the table in `frame` to `at`, with its page table in
+    /// reserve.
+    fn move_leaf(&mut self, mm: &Mm, frame: Pfn, addr: VirtAddr, at: VirtAddr) {
+        let world = self.world;
+        let pt = self.lock_table(frame);
+        flush_tlb_batched_pending(world, mm);
+        let was = pt.table().swap(W::Format::index(Level::Pmd, addr), Pte::NONE);
+        if W::Format::is_valid(was) {
+            tlb::forget(world, mm.asid(), addr, 1, Level::Pmd);
+        }
+        drop(pt);
+        let made = make_table(world, mm.root(), at, Level::Pmd, &mut WorldTables(world));
+        let pt = self.lock_table(made.expect("its table was made"));
+        pt.table().set(W::Format::index(Level::Pmd, at), was);
+        drop(pt);
+    }
+
     /// Moves the entries of a range to `to`, run by run. Blocks stay contiguous where they are
-    /// aligned there as well; no TLB holds an entry of the old place when the new is written.
+    /// aligned there as well; no TLB holds an entry of the old place when the new is written. The
+    /// caller holds the locks of the reverse maps, so that leaves stay what they are.
     fn move_entries(&mut self, mm: &Mm, range: &VirtRange, to: VirtAddr) {
         let world = self.world;
         for span in spans(world, mm.root(), range.clone()) {
-            let Span::Ptes { frame, range: part, .. } = span else {
-                unreachable!("the caller has refused PMD leaves");
+            let (frame, part) = match span {
+                Span::Ptes { frame, range, .. } => (frame, range),
+                Span::PmdLeaf { frame, range: part } => {
+                    self.move_leaf(mm, frame, part.start, moved(part.start, range.start, to));
+                    continue;
+                }
             };
             let mut addr = part.start;
             while addr < part.end {

@@ -11,7 +11,7 @@ use crate::vma::Vma;
 use crate::world::World;
 use core::ops::Range;
 use pageout_paging::walk::{Span, spans};
-use pageout_paging::{Format, Level, VirtRange};
+use pageout_paging::{Format, VirtRange};
 
 /// Pages of a mapping that are unmapped before the next.
 const WINDOW: u64 = 512;
@@ -225,9 +225,12 @@ impl<W: World> Engine<'_, W> {
                     }
                 }
                 Span::PmdLeaf { frame, range } => {
-                    let addr = range.start.align_down(W::Format::shift(Level::Pmd));
-                    if let Some(id) = self.take_leaf(mm, frame, addr) {
-                        return Some(Batch::of_leaf(id));
+                    let Some(taken) = self.take_leaf(mm, frame, range.start) else {
+                        continue;
+                    };
+                    debug_assert!(taken.table.is_none(), "a file's leaf has no table in reserve");
+                    if let Some(id) = taken.folio {
+                        return Some(Batch::of_leaf(id, taken.was));
                     }
                 }
             }

@@ -1,8 +1,9 @@
 //! Taking everything out of a range: munmap, MADV_DONTNEED, exit.
 
-use super::{SpaceError, after, flush_tlb_batched_pending, read, run, set_absent};
+use super::{SpaceError, after, flush_tlb_batched_pending, pages, read, run, set_absent};
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioId};
+use crate::huge::LeafTaken;
 use crate::mm::{Mm, MmId};
 use crate::swap::SwapSlot;
 use crate::vma::{VmFlags, Vma};
@@ -11,7 +12,7 @@ use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig::get_and_clear_ptes;
 use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, spans};
-use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
+use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
 
 /// Runs taken out before their table's lock is given up and their folios are let go.
 const BATCH: usize = 32;
@@ -29,10 +30,10 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The folio of a PMD leaf that was taken out.
-    pub(super) fn of_leaf(id: FolioId) -> Self {
+    /// The folio of a PMD leaf that was taken out, and what that was.
+    pub(super) fn of_leaf(id: FolioId, was: Pte) -> Self {
         let mut batch = Self::default();
-        batch.runs[0] = Some((id, 1, Pte::NONE));
+        batch.runs[0] = Some((id, 1, was));
         batch.nr = 1;
         batch
     }
@@ -77,7 +78,7 @@ impl<W: World> Engine<'_, W> {
                         addr = self.zap_batch((mm, vma), frame, addr..range.end);
                     }
                 }
-                Span::PmdLeaf { frame, range } => self.zap_leaf(mm, frame, range.start),
+                Span::PmdLeaf { frame, range } => self.zap_leaf((mm, vma), frame, range),
             }
         }
     }
@@ -101,7 +102,7 @@ impl<W: World> Engine<'_, W> {
         while addr < range.end && batch.nr < BATCH {
             addr = self.take_out(&pt, mm, addr..range.end, &mut batch);
         }
-        let nr = super::pages::<W::Format>(&(range.start..addr));
+        let nr = pages::<W::Format>(&(range.start..addr));
         if batch.valid {
             tlb::forget(world, mm.asid(), range.start, nr, Level::Pte);
         } else if batch.lent {
@@ -170,29 +171,37 @@ impl<W: World> Engine<'_, W> {
         after::<W::Format>(addr, 1)
     }
 
-    /// Takes out a PMD leaf, which lies in the range as a whole.
-    fn zap_leaf(&mut self, mm: &Mm, frame: Pfn, addr: VirtAddr) {
-        if let Some(id) = self.take_leaf(mm, frame, addr) {
-            self.release(id, 1);
+    /// Takes out a PMD leaf; one of which only a part lies in the range is split first. What stands
+    /// there when its table is locked may be entries, if reclaim has split it, or nothing.
+    fn zap_leaf(&mut self, (mm, vma): (&Mm, &Vma), frame: Pfn, range: VirtRange) {
+        if pages::<W::Format>(&range) < W::Format::nr_pages(Level::Pmd) {
+            self.split_leaf(frame, (mm, vma), range.start);
+            return self.zap_range(mm, vma, &range);
+        }
+        match self.take_leaf(mm, frame, range.start) {
+            None => self.zap_range(mm, vma, &range),
+            Some(taken) => self.give_up_leaf(vma.flags(), taken),
         }
     }
 
-    /// Takes out a PMD leaf; the folio, to which its reference is the caller's.
-    pub(super) fn take_leaf(&self, mm: &Mm, frame: Pfn, addr: VirtAddr) -> Option<FolioId> {
-        let (maps, world) = (self.maps, self.world);
+    /// Takes out a PMD leaf whole, unless it is there no more.
+    pub(super) fn take_leaf(&self, mm: &Mm, frame: Pfn, addr: VirtAddr) -> Option<LeafTaken> {
         let pt = self.lock_table(frame);
-        flush_tlb_batched_pending(world, mm);
-        let was = pt.table().swap(W::Format::index(Level::Pmd, addr), Pte::NONE);
-        tlb::forget(world, mm.asid(), addr, 1, Level::Pmd);
-        let folio = maps.folio_of(W::Format::pfn(was));
-        if let Some(folio) = folio.map(|id| maps.folio(id)) {
-            if W::Format::is_dirty(was) {
-                folio.note_dirty();
-            }
-            folio.take_mappings(1);
-        }
+        flush_tlb_batched_pending(self.world, mm);
+        let taken = self.take_out_leaf(&pt, mm, addr);
         drop(pt);
-        folio
+        taken
+    }
+
+    /// Gives up what a leaf had that was taken out of a VMA with such flags (Linux 7.3.4,
+    /// zap_huge_pmd).
+    fn give_up_leaf(&mut self, flags: VmFlags, taken: LeafTaken) {
+        if let Some(table) = taken.table {
+            self.world.free_table(table);
+        }
+        if let Some(id) = taken.folio {
+            self.put_batch(flags, Batch::of_leaf(id, taken.was));
+        }
     }
 
     /// Counts one entry less for a slot, and lets go of the folio that the swap cache keeps for no

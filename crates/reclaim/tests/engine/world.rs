@@ -12,8 +12,8 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Aging, CpuCtx, Engine, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, MappingId,
-    MappingKind, Maps, Memory, MmId, NewFolio, NewVma, OutOfTable, Referenced, ShootdownWhen,
-    SpaceError, Thp, Tuning, UnmapBy, Unmapping, VmFlags, VmaId, Zapped,
+    MappingKind, Maps, Memory, MmId, NewFolio, NewVma, OutOfTable, PmdLeaves, Referenced,
+    ShootdownWhen, SpaceError, Thp, Tuning, UnmapBy, Unmapping, VmFlags, VmaId, Zapped,
 };
 use std::iter::repeat_with;
 use std::mem::MaybeUninit;
@@ -104,7 +104,8 @@ pub(crate) const fn aging(family: Family) -> Aging {
 pub(crate) const fn tuning() -> Tuning {
     let (by, shootdown) = (UnmapBy::Batched, ShootdownWhen::Deferred);
     let unmapping = Unmapping { by, read: Getter::Gathered, shootdown };
-    Tuning { aging: aging(Family::Batched), unmapping, thp: Thp::Never }
+    let (thp, pmd_leaves) = (Thp::Never, PmdLeaves::Never);
+    Tuning { aging: aging(Family::Batched), unmapping, thp, pmd_leaves }
 }
 
 pub(crate) fn page<F: Format>(number: u64) -> VirtAddr {

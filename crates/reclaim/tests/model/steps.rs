@@ -7,7 +7,9 @@ use pageout_paging::pte::SwapKind;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{Advice, Aging, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping, VmFlags};
+use pageout_reclaim::{
+    Advice, Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping, VmFlags,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -256,7 +258,8 @@ pub(crate) fn tuning(number: usize) -> Tuning {
     let aging = Aging { family, flush: FlushPolicy::forced(flush) };
     let thp = [Thp::Never, Thp::Always][number / 36 % 2];
     let unmapping = Unmapping { by, read: family.getter(), shootdown };
-    Tuning { aging, unmapping, thp }
+    let pmd_leaves = PmdLeaves::Never;
+    Tuning { aging, unmapping, thp, pmd_leaves }
 }
 
 fn process() -> impl Strategy<Value = usize> {

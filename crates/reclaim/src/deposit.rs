@@ -1,0 +1,64 @@
+//! Page tables in reserve: one for each PMD leaf of anonymous memory, so that it can be split where
+//! no table could be made (the kernel's `pgtable_trans_huge_deposit`).
+
+use crate::lock::Lock;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
+use pageout_paging::{Env, Format, Pfn, Pte, Table};
+
+/// The tables, in a list of which each holds the frame of the next in its first entry, as one that
+/// hardware does not use. A leaf has none of its own: there are as many tables as leaves, or more.
+#[derive(Debug, Default)]
+pub(crate) struct Deposits {
+    /// Guards all of it.
+    pub(crate) lock: Lock,
+    /// The frame of the first, if there is one.
+    head: AtomicU64,
+    tables: AtomicU32,
+    /// Leaves that have one.
+    leaves: AtomicU32,
+}
+
+impl Deposits {
+    /// Tables in reserve.
+    pub(crate) fn tables(&self) -> u32 {
+        self.tables.load(Relaxed)
+    }
+
+    /// Whether there are more tables than leaves.
+    pub(crate) fn has_spare(&self) -> bool {
+        self.tables() > self.leaves.load(Relaxed)
+    }
+
+    /// Counts a leaf more, or one less. The caller holds the lock.
+    pub(crate) fn count_leaf(&self, more: bool) {
+        let leaves = self.leaves.load(Relaxed);
+        self.leaves.store(if more { leaves + 1 } else { leaves - 1 }, Relaxed);
+    }
+
+    /// Adds an empty table. The caller holds the lock.
+    pub(crate) fn push<E: Env>(&self, env: &E, frame: Pfn) {
+        if self.tables() > 0 {
+            let next = SwapEntry::new(SwapKind::Marker, self.head.load(Relaxed));
+            env.table(frame).set(0, E::Format::swap(next.expect("a frame's number fits")));
+        }
+        self.head.store(frame.get(), Relaxed);
+        self.tables.store(self.tables() + 1, Relaxed);
+    }
+
+    /// Takes a table, empty again. The caller holds the lock.
+    pub(crate) fn pop<E: Env>(&self, env: &E) -> Option<Pfn> {
+        let left = self.tables().checked_sub(1)?;
+        let frame = Pfn::new(self.head.load(Relaxed));
+        if left > 0 {
+            let table = env.table(frame);
+            let Entry::Swap(next) = E::Format::entry(table.load(0)) else {
+                unreachable!("a table in reserve names the next");
+            };
+            self.head.store(next.offset, Relaxed);
+            table.set(0, Pte::NONE);
+        }
+        self.tables.store(left, Relaxed);
+        Some(frame)
+    }
+}

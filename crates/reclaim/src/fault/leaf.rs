@@ -1,0 +1,182 @@
+//! PMD leaves: faults that make them, and faults on them.
+
+use super::file::is_indexed;
+use super::{Access, At, Fault, Locked, MINOR, Outcome, WorldTables, prot_of};
+use crate::folio::{FolioFlags, FolioId};
+use crate::huge::{leaf_at, leaf_start};
+use crate::tuning::{PmdLeaves, Thp};
+use crate::world::World;
+use pageout_paging::mmu::Invalidate;
+use pageout_paging::walk::make_table;
+use pageout_paging::{Format, Level, Mmu, Pfn, Pte, Table, VirtAddr};
+
+impl<'e, W: World> At<'_, 'e, W> {
+    /// The first address that a leaf around the page would map, if leaves are asked for and its
+    /// range lies in the VMA; for a file's, if it begins where a folio of that size may (Linux
+    /// 7.3.4, thp_vma_suitable_order).
+    pub(super) fn leaf_range(&self) -> Option<VirtAddr> {
+        let start = leaf_start::<W::Format>(self.addr);
+        let end = start.add(1 << W::Format::shift(Level::Pmd));
+        let inside = self.vma.start() <= start && end <= self.vma.end();
+        let wanted = self.engine.tuning.pmd_leaves == PmdLeaves::WhereTheyFit && inside;
+        let aligned = || {
+            let first = self.vma.pgoff_at::<W::Format>(start);
+            first.is_multiple_of(W::Format::PTES as u64)
+        };
+        (wanted && (self.vma.file().is_none() || aligned())).then_some(start)
+    }
+
+    /// Maps a file's folio by a leaf, if it is as large as one; whether it did. A store finds it
+    /// dirty, a load may not store (Linux 7.3.4, do_set_pmd).
+    pub(super) fn map_file_leaf(&mut self, id: FolioId) -> bool {
+        let folio = self.engine.maps.folio(id);
+        let Some(start) = self.leaf_range() else {
+            return false;
+        };
+        let first = self.vma.pgoff_at::<W::Format>(start);
+        if folio.nr_pages() != W::Format::PTES || folio.index() != first {
+            return false;
+        }
+        let Some(table) = self.pmd_table() else {
+            return false;
+        };
+        let write = self.access == Access::Write;
+        let lock = self.lock_folio(id);
+        let pt = self.lock(table);
+        let i = W::Format::index(Level::Pmd, start);
+        let vacant = is_indexed(folio) && pt.table().load(i).is_none();
+        if vacant {
+            folio.add_mappings(1);
+            if write {
+                folio.note_dirty();
+            }
+            pt.table().set(i, self.new_leaf(folio.pfn(), write));
+        }
+        drop(pt);
+        drop(lock);
+        vacant
+    }
+
+    /// Maps a new folio of zeros by a leaf, if that is asked for and there is memory for it:
+    /// whether there was, or another fault was first (Linux 7.3.4, do_huge_pmd_anonymous_page).
+    pub(super) fn map_anon_leaf(&mut self) -> Result<bool, Fault> {
+        let Some(start) = self.leaf_range().filter(|_| self.engine.tuning.thp == Thp::Always)
+        else {
+            return Ok(false);
+        };
+        let Some(table) = self.pmd_table() else {
+            return Ok(false);
+        };
+        let Some(id) = self.make_huge(start)? else {
+            return Ok(false);
+        };
+        let Some(reserve) = self.engine.table_to_deposit() else {
+            self.release(id, 1);
+            return Ok(false);
+        };
+        let folio = self.engine.maps.folio(id);
+        let pt = self.lock(table);
+        let i = W::Format::index(Level::Pmd, start);
+        let vacant = pt.table().load(i).is_none();
+        if vacant {
+            self.engine.maps.set_anon_exclusive(folio.pfn(), W::Format::PTES, true);
+            folio.add_mappings(1);
+            self.engine.deposit(reserve);
+            pt.table().set(i, self.new_leaf(folio.pfn(), true));
+        }
+        drop(pt);
+        if vacant {
+            self.engine.lru_add(id);
+        } else {
+            self.engine.world.free_table(reserve);
+        }
+        self.release(id, 1);
+        Ok(true)
+    }
+
+    /// The PMD table for the page; none if there is no frame for one.
+    fn pmd_table(&self) -> Option<Pfn> {
+        let frames = &mut WorldTables(self.engine.world);
+        make_table(self.engine.world, self.mm.root(), self.addr, Level::Pmd, frames)
+    }
+
+    /// A new leaf: young, since the access is on its way, and dirty where it may be written.
+    fn new_leaf(&self, pfn: Pfn, write: bool) -> Pte {
+        let prot = prot_of(self.vma.flags(), write);
+        let pmd = W::Format::mkyoung(W::Format::leaf(Level::Pmd, pfn, prot));
+        if W::Format::is_write(pmd) { W::Format::mkdirty(pmd) } else { pmd }
+    }
+
+    /// A fault on a leaf, in the PMD table in frame `table`.
+    pub(super) fn leaf_fault(&mut self, table: Pfn) -> Outcome {
+        let pt = self.lock(table);
+        let pmd = leaf_at(&pt, self.addr).filter(|pmd| W::Format::is_valid(*pmd));
+        let Some(pmd) = pmd else {
+            drop(pt);
+            return MINOR; // it was split, taken out or moved meanwhile
+        };
+        if self.access != Access::Write {
+            return self.grant_leaf(pt, W::Format::mkyoung);
+        }
+        if W::Format::is_write(pmd) {
+            return self.grant_leaf(pt, |pmd| W::Format::mkdirty(W::Format::mkyoung(pmd)));
+        }
+        if W::Format::is_uffd_wp(pmd) {
+            drop(pt);
+            return Err(Fault::WriteProtected);
+        }
+        let pfn = W::Format::pfn(pmd);
+        let Some(id) = self.engine.maps.folio_of(pfn) else {
+            drop(pt);
+            return Err(Fault::Unsupported);
+        };
+        let folio = self.engine.maps.folio(id);
+        if !self.vma.is_private() {
+            folio.note_dirty();
+            return self.grant_leaf(pt, writable::<W::Format>);
+        }
+        let anon = folio.flags().contains(FolioFlags::ANON);
+        if anon && self.engine.maps.is_anon_exclusive(pfn) {
+            return self.grant_leaf(pt, writable::<W::Format>);
+        }
+        folio.get(1); // the leaf's own keeps it in being until here
+        drop(pt);
+        if anon && self.is_alone(id) {
+            self.reuse_leaf(table, pfn);
+        } else {
+            // The page is copied by itself, once the access is tried again.
+            self.engine.split_leaf(table, (self.mm, self.vma), self.addr);
+        }
+        self.release(id, 1);
+        MINOR
+    }
+
+    /// Makes a leaf writable whose folio no one else can see (Linux 7.3.4, do_huge_pmd_wp_page).
+    fn reuse_leaf(&mut self, table: Pfn, pfn: Pfn) {
+        let pt = self.lock(table);
+        let same = |pmd: &Pte| W::Format::is_valid(*pmd) && W::Format::pfn(*pmd) == pfn;
+        if leaf_at(&pt, self.addr).filter(same).is_some() {
+            self.engine.maps.set_anon_exclusive(pfn, W::Format::PTES, true);
+            let _ = self.grant_leaf(pt, writable::<W::Format>);
+        }
+    }
+
+    /// Lets the leaf permit the access and notes it there. This CPU may hold it as it was before.
+    fn grant_leaf(&self, pt: Locked<'e, W>, grant: impl Fn(Pte) -> Pte) -> Outcome {
+        let i = W::Format::index(Level::Pmd, self.addr);
+        let mut pmd = pt.table().load(i);
+        while let Err(found) = pt.table().cas(i, pmd, grant(pmd)) {
+            pmd = found; // hardware noted a use
+        }
+        let (asid, start) = (self.asid(), leaf_start::<W::Format>(self.addr));
+        let stale = Invalidate::Range { asid, start, nr: 1, level: Level::Pmd };
+        self.engine.world.mmu().invalidate_local(stale);
+        drop(pt);
+        MINOR
+    }
+}
+
+/// The leaf, as a store may use it.
+fn writable<F: Format>(pmd: Pte) -> Pte {
+    F::mkdirty(F::mkwrite(F::mkyoung(pmd)))
+}
