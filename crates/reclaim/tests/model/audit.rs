@@ -2,6 +2,7 @@
 
 use crate::memory::FIRST_TABLE;
 use crate::model::Model;
+use crate::truth::Process;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
 use pageout_reclaim::{Counter, FolioFlags, FolioId, MappingId, MemcgId, SwapSlot, VmFlags};
@@ -12,6 +13,10 @@ use std::collections::{BTreeMap, HashSet};
 struct Found {
     /// Entries that map each frame, and whether one is writable.
     mapped: BTreeMap<Pfn, (u32, bool)>,
+    /// Leaves that map a run of frames, by the first: each of them an entry of all.
+    leaves: BTreeMap<Pfn, u32>,
+    /// Those of anonymous memory.
+    anon_leaves: u32,
     /// Entries that name each slot, and whether one says that its page is exclusive.
     swapped: BTreeMap<SwapSlot, (u32, bool)>,
     tables: usize,
@@ -26,10 +31,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     pub(crate) fn audit(&self) {
         let mut found = Found::default();
         for process in self.truth.borrow().processes.iter().flatten() {
-            self.audit_table(process.root, Level::Pgd, 0, &mut found);
+            self.audit_table(process, (process.root, Level::Pgd), 0, &mut found);
         }
         let used = self.tables_used.borrow().iter().filter(|used| **used).count();
-        assert_eq!(found.tables, used, "page tables reached and in use");
+        let reserve = self.maps.tables_in_reserve();
+        assert_eq!(found.tables + reserve as usize, used, "page tables reached, and in use");
+        assert_eq!(found.anon_leaves, reserve, "leaves of anonymous memory, and tables for them");
         let folios = self.folios();
         for (id, nr) in &folios {
             self.audit_folio(*id, *nr, &found);
@@ -65,7 +72,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    fn audit_table(&self, frame: Pfn, level: Level, first: u64, found: &mut Found) {
+    fn audit_table(
+        &self,
+        process: &Process,
+        (frame, level): (Pfn, Level),
+        first: u64,
+        found: &mut Found,
+    ) {
         found.tables += 1;
         let number = frame.offset_from(FIRST_TABLE) as usize;
         assert!(self.tables_used.borrow()[number], "a page table that is reached is in use");
@@ -75,9 +88,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let page = first + (i as u64) * F::nr_pages(level) as u64;
             match level.below() {
                 _ if raw.is_none() => {}
+                Some(_) if level == Level::Pmd && !F::is_table(raw) => {
+                    self.audit_leaf(process, raw, page, found);
+                }
                 Some(below) => {
-                    assert!(F::is_table(raw), "no leaf above the last level: {raw:?}");
-                    self.audit_table(F::pfn(raw), below, page, found);
+                    assert!(F::is_table(raw), "no leaf above a PMD table: {raw:?}");
+                    self.audit_table(process, (F::pfn(raw), below), page, found);
                 }
                 None => {
                     if F::is_cont(raw) && i % F::CONT_PTES == 0 {
@@ -86,6 +102,25 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                     self.audit_entry(F::decode(raw, i), page, found);
                 }
             }
+        }
+    }
+
+    /// A leaf maps all of a folio, in pages that are mapped alike.
+    fn audit_leaf(&self, process: &Process, raw: Pte, page: u64, found: &mut Found) {
+        assert!(F::is_present(raw), "page {page}: {raw:?}");
+        let (pfn, nr) = (F::pfn(raw), F::PTES as u64);
+        let id = self.maps.folio_of(pfn).expect("a leaf maps a folio");
+        let folio = self.maps.folio(id);
+        assert_eq!((folio.pfn(), folio.nr_pages() as u64), (pfn, nr), "a leaf of {id:?}");
+        let alike = |k| process.pages[&(page + k)].flags == process.pages[&page].flags;
+        assert!((0..nr).all(alike), "a leaf at page {page} lies in one VMA");
+        assert!(!(F::is_uffd_wp(raw) && F::is_write(raw)), "page {page}: {raw:?}");
+        *found.leaves.entry(pfn).or_default() += 1;
+        found.anon_leaves += u32::from(folio.flags().contains(FolioFlags::ANON));
+        for k in 0..nr {
+            let at = found.mapped.entry(pfn.add(k)).or_default();
+            at.0 += 1;
+            at.1 |= F::is_write(raw);
         }
     }
 
@@ -161,6 +196,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 assert!(!exclusive || mapped <= 1, "{pfn:?} of {id:?} is exclusive and shared");
             }
         }
+        let leaves = found.leaves.get(&folio.pfn()).copied().unwrap_or_default();
+        let entries = entries - leaves * (F::PTES as u32 - 1);
         assert_eq!(folio.mapcount(), entries, "mapcount of {id:?}: {folio:?}");
         let (swapcache, indexed) = match flags.contains(FolioFlags::ANON) {
             true => (flags.contains(FolioFlags::SWAPCACHE), false),

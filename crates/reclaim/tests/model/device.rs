@@ -105,8 +105,8 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
         let lent = SwapEntry { soft_dirty: F::is_soft_dirty(was), ..lent };
         pt.table().set(i, F::swap(lent));
         let owner = self.hardware.borrow().owners(pfn, 1);
-        let by =
-            Translation { asid: alive.asid, page, nr: 1, pfn, owner, write: true, dirty: true };
+        let (asid, level) = (alive.asid, Level::Pte);
+        let by = Translation { asid, level, page, nr: 1, pfn, owner, write: true, dirty: true };
         let reached = Reached { by, young: false, stored: false };
         self.mirror(alive.asid).reached.borrow_mut().push(reached);
     }

@@ -2,7 +2,7 @@
 //! not at all, and CPUs that look at page tables whenever they like.
 
 use crate::memory::FIRST_TABLE;
-use crate::tlb::{Tlb, Translation, check_sizes, outdate};
+use crate::tlb::{Tlb, Translation, check_sizes, check_split, outdate};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
 use pageout_paging::{Format, Level, Order, Pfn, Pte};
 use pageout_reclaim::{Io, MappingId, Place, Submitted, SwapSlot};
@@ -264,6 +264,11 @@ impl Hardware {
         }
     }
 
+    /// A table is allocated or freed: nothing leads to it.
+    pub(crate) fn unlink_table(&mut self, frame: Pfn) {
+        self.above[frame.offset_from(FIRST_TABLE) as usize] = None;
+    }
+
     /// A table is the root of an address space.
     pub(crate) fn set_root(&mut self, frame: Pfn, asid: Asid) {
         self.above[frame.offset_from(FIRST_TABLE) as usize] = Some(Above::Root(asid));
@@ -272,43 +277,61 @@ impl Hardware {
     /// An entry was written. What it says may be used at any time, what it said as long as no
     /// invalidation of it has taken effect.
     pub(crate) fn written<F: Format>(&mut self, table: usize, i: usize, was: Pte, now: Pte) {
-        let Some((asid, page)) = self.place::<F>(table, i) else {
-            if F::is_table(now) {
-                let below = F::pfn(now).offset_from(FIRST_TABLE) as usize;
-                self.above[below] = Some(Above::Entry(table, i));
-            }
+        let place = self.place::<F>(table, i);
+        // An entry of the last level has a table's bits in some formats.
+        let leads_on = |pte| F::is_table(pte) && F::pfn(pte) >= FIRST_TABLE;
+        if leads_on(now) {
+            let below = F::pfn(now).offset_from(FIRST_TABLE) as usize;
+            self.above[below] = Some(Above::Entry(table, i));
+        }
+        let Some((asid, at)) = place else {
             return;
         };
         // TLBs hold nothing that is not young, but an access may make it so at any time.
-        if F::is_valid(was) && F::is_young(was) {
-            let was = self.translation::<F>(asid, page, was);
+        if F::is_valid(was) && F::is_young(was) && !leads_on(was) {
+            let was = self.translation::<F>(asid, at, was);
             outdate(&mut self.tlbs, was);
         }
-        if F::is_valid(now) {
-            let now = self.translation::<F>(asid, page, now);
+        if leads_on(now) {
+            check_split::<F>(&self.tlbs, asid, at.0, F::nr_pages(at.1) as u64);
+        } else if F::is_valid(now) {
+            let now = self.translation::<F>(asid, at, now);
             check_sizes::<F>(&self.tlbs, now);
         }
     }
 
-    /// The address space and the page of an entry of the last level; `None` for others.
-    fn place<F: Format>(&self, table: usize, i: usize) -> Option<(Asid, u64)> {
-        let (mut table, mut page) = (table, i as u64);
-        for level in [Level::Pmd, Level::Pud, Level::Pgd] {
-            let Above::Entry(above, at) = self.above[table]? else {
-                return None;
-            };
-            page += (at * F::nr_pages(level)) as u64;
-            table = above;
-        }
-        match self.above[table]? {
-            Above::Root(asid) => Some((asid, page)),
-            Above::Entry(..) => None,
-        }
+    /// The address space, the first page and the level of an entry of the last two levels; `None`
+    /// for others, and for tables that nothing leads to.
+    fn place<F: Format>(&self, table: usize, i: usize) -> Option<(Asid, (u64, Level))> {
+        let (mut at, mut above) = (vec![i], self.above[table]?);
+        let asid = loop {
+            match above {
+                Above::Root(asid) => break asid,
+                Above::Entry(table, i) => {
+                    at.push(i);
+                    above = self.above[table]?;
+                }
+            }
+        };
+        let level = match at.len() {
+            3 => Level::Pmd,
+            4 => Level::Pte,
+            _ => return None,
+        };
+        let levels = [Level::Pte, Level::Pmd, Level::Pud, Level::Pgd];
+        let levels = levels.into_iter().skip_while(|at| *at < level);
+        let page = at.iter().zip(levels).map(|(i, level)| (i * F::nr_pages(level)) as u64).sum();
+        Some((asid, (page, level)))
     }
 
-    /// What the valid entry `raw` of a page says, and whose frames they are.
-    pub(crate) fn translation<F: Format>(&self, asid: Asid, page: u64, raw: Pte) -> Translation {
-        let says = Translation::of::<F>(asid, page, raw);
+    /// What the valid entry `raw` of a page says, or the valid leaf, and whose frames they are.
+    pub(crate) fn translation<F: Format>(
+        &self,
+        asid: Asid,
+        at: (u64, Level),
+        raw: Pte,
+    ) -> Translation {
+        let says = Translation::of::<F>(asid, at, raw);
         Translation { owner: self.owners(says.pfn, says.nr), ..says }
     }
 

@@ -310,16 +310,18 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         if self.machine.get().sets_nonleaf() {
             self.walk_down(root, addr);
         }
-        let Descent::PteTable(frame, _) = descend(self, root, addr) else {
-            return None;
+        let (frame, level) = match descend(self, root, addr) {
+            Descent::PteTable(frame, _) => (frame, Level::Pte),
+            Descent::PmdLeaf(frame) => (frame, Level::Pmd),
+            Descent::Absent(_) => return None,
         };
-        let (table, i) = (self.tables.table(frame), F::index(Level::Pte, addr));
+        let (table, i) = (self.tables.table(frame), F::index(level, addr));
         let raw = table.load(i);
         let walked = self.walked(cpu, raw, store)?;
         if walked != raw {
             table.cas(i, raw, walked).ok()?;
         }
-        Some(self.hardware.borrow().translation::<F>(asid, page, walked))
+        Some(self.hardware.borrow().translation::<F>(asid, (page, level), walked))
     }
 
     /// The walk of an access makes each entry that leads to a table young.
@@ -484,7 +486,9 @@ impl<F: Format, R: Rules> Frames for Model<'_, '_, F, R> {
         let mut used = self.tables_used.borrow_mut();
         let free = used.iter().position(|used| !used)?;
         used[free] = true;
-        Some(FIRST_TABLE.add(free as u64))
+        let frame = FIRST_TABLE.add(free as u64);
+        self.hardware.borrow_mut().unlink_table(frame);
+        Some(frame)
     }
 
     fn free_table(&self, frame: Pfn) {

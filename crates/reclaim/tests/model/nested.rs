@@ -69,7 +69,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Descent::PteTable(frame, _) => {
                 self.tables.table(frame).load(F::index(Level::Pte, addr))
             }
-            _ => Pte::NONE,
+            Descent::PmdLeaf(frame) => self.tables.table(frame).load(F::index(Level::Pmd, addr)),
+            Descent::Absent(_) => Pte::NONE,
         }
     }
 

@@ -388,6 +388,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Descent::PteTable(frame, _) => {
                 !self.tables.table(frame).load(F::index(Level::Pte, addr)).is_none()
             }
+            Descent::PmdLeaf(_) => true,
             _ => false,
         }
     }

@@ -246,7 +246,10 @@ impl Step {
 }
 
 /// Variants there are.
-pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2;
+pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2 * 2;
+
+/// A variant whose faults make what is large, and map it by PMD leaves.
+pub(crate) const LEAVES: usize = 3 * 2 * 2 * 3 * 3;
 
 /// A variant by number: family, unmap and shootdown first; what comes after them, the flush, may
 /// change what is found young.
@@ -258,7 +261,7 @@ pub(crate) fn tuning(number: usize) -> Tuning {
     let aging = Aging { family, flush: FlushPolicy::forced(flush) };
     let thp = [Thp::Never, Thp::Always][number / 36 % 2];
     let unmapping = Unmapping { by, read: family.getter(), shootdown };
-    let pmd_leaves = PmdLeaves::Never;
+    let pmd_leaves = [PmdLeaves::Never, PmdLeaves::WhereTheyFit][number / 72 % 2];
     Tuning { aging, unmapping, thp, pmd_leaves }
 }
 
@@ -275,12 +278,10 @@ fn span() -> impl Strategy<Value = Span> {
     })
 }
 
-/// A span that often begins where a block does.
+/// A span that often begins where a block does, or a leaf.
 fn aligned() -> impl Strategy<Value = Span> {
-    (span(), any::<bool>()).prop_map(|(span, align)| match align {
-        true => Span { at: span.at & !3, ..span },
-        false => span,
-    })
+    (span(), prop_oneof![Just(1_u64), Just(4), Just(8)])
+        .prop_map(|(span, align)| Span { at: span.at / align * align, ..span })
 }
 
 fn access() -> impl Strategy<Value = (usize, u64)> {

@@ -1,15 +1,18 @@
 //! TLBs at their laziest: beside what an entry says now, a CPU that runs an address space may use
-//! whatever the entry said since an invalidation of it last took effect there.
+//! whatever the entry said since an invalidation of it last took effect there. What an invalidation
+//! of another level would drop on the way, it keeps.
 
 use crate::hardware::CPUS;
 use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::pte::YoungClear;
-use pageout_paging::{Format, Pfn, Pte};
+use pageout_paging::{Format, Level, Pfn, Pte};
 
 /// What an entry says, or a contiguous block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Translation {
     pub(crate) asid: Asid,
+    /// Of the entry.
+    pub(crate) level: Level,
     /// First page, and pages.
     pub(crate) page: u64,
     pub(crate) nr: u64,
@@ -22,14 +25,22 @@ pub(crate) struct Translation {
 }
 
 impl Translation {
-    /// What the valid entry `raw` of `page` says.
-    pub(crate) fn of<F: Format>(asid: Asid, page: u64, raw: Pte) -> Self {
-        let nr = if F::is_cont(raw) { F::CONT_PTES as u64 } else { 1 };
-        let first = F::decode(raw, page as usize & (F::PTES - 1));
-        let inside = page % nr;
+    /// What the valid entry `raw` of `page` says, or the valid leaf.
+    pub(crate) fn of<F: Format>(asid: Asid, (page, level): (u64, Level), raw: Pte) -> Self {
+        let (nr, first) = match level {
+            Level::Pte => {
+                let nr = if F::is_cont(raw) { F::CONT_PTES as u64 } else { 1 };
+                (nr, F::decode(raw, page as usize & (F::PTES - 1)))
+            }
+            // Its frame is the first page's.
+            _ => (F::nr_pages(level) as u64, raw),
+        };
+        let inside = if level == Level::Pte { page % nr } else { 0 };
+        let page = if level == Level::Pte { page } else { page - page % nr };
         let write = F::is_write(first);
         Self {
             asid,
+            level,
             page: page - inside,
             nr,
             pfn: Pfn::new(F::pfn(first).get() - inside),
@@ -53,7 +64,8 @@ impl Translation {
             Invalidate::AddressSpace(asid) => self.asid == asid,
             Invalidate::Range { asid, start, nr, level } => {
                 let pages = (nr * F::nr_pages(level)) as u64;
-                self.asid == asid && self.overlaps(start.get() >> F::PAGE_SHIFT, pages)
+                let of_it = self.asid == asid && self.level == level;
+                of_it && self.overlaps(start.get() >> F::PAGE_SHIFT, pages)
             }
         }
     }
@@ -117,5 +129,19 @@ pub(crate) fn check_sizes<F: Format>(tlbs: &[Tlb; CPUS], now: Translation) {
     };
     if let Some(held) = tlbs.iter().flat_map(|tlb| &tlb.held).find(clashes) {
         panic!("a TLB may hold a block and a page of it: {held:?} and {now:?}");
+    }
+}
+
+/// Where a leaf of `nr` pages from `page` on might be, an entry leads to a table now.
+///
+/// # Panics
+/// Where translations of different sizes are exclusive, if a TLB might hold such a leaf.
+pub(crate) fn check_split<F: Format>(tlbs: &[Tlb; CPUS], asid: Asid, page: u64, nr: u64) {
+    let clashes = |held: &&Translation| {
+        held.asid == asid && held.level == Level::Pmd && held.overlaps(page, nr)
+    };
+    let exclusive = F::CLEAR == YoungClear::CompareAndSwap;
+    if let Some(held) = tlbs.iter().flat_map(|tlb| &tlb.held).find(clashes).filter(|_| exclusive) {
+        panic!("a TLB may hold a leaf and a page of it: {held:?}");
     }
 }
