@@ -126,6 +126,23 @@ impl Folio {
         self.mapping.store(mapping.0, Relaxed);
     }
 
+    /// Makes this free entry the `k`-th page of a frozen folio: all that is known of that, and no
+    /// references either.
+    pub(crate) fn init_page_of(&self, whole: &Folio, k: usize) {
+        let (pfn, index) = (whole.pfn().add(k as u64), whole.index() + k as u64);
+        self.init(pfn, Order::default(), whole.mapping(), index, whole.flags());
+        self.refs.store(0, Relaxed);
+        self.dirtied.store(whole.is_dirtied(), Relaxed);
+        self.lru.store(whole.lru.load(Relaxed), Relaxed);
+        self.recency.store(whole.recency.load(Relaxed), Relaxed);
+        self.memcg.store(whole.memcg.load(Relaxed), Relaxed);
+    }
+
+    /// Leaves a frozen folio its first page alone.
+    pub(crate) fn keep_first_page(&self) {
+        self.order.store(0, Relaxed);
+    }
+
     /// First frame: the same for as long as there is a reference that migration does not know of,
     /// or an entry that maps the folio.
     #[inline]

@@ -9,10 +9,12 @@ use crate::engine::Engine;
 use crate::fault::prot_of;
 use crate::folio::{FolioFlags, FolioId};
 use crate::maps::Maps;
+use crate::memcg::MemcgId;
 use crate::mm::Mm;
 use crate::rank::Rank;
 use crate::recency::Recency;
 use crate::vma::Vma;
+use crate::vmstat::Counter;
 use crate::world::World;
 use core::sync::atomic::{Ordering::Release, fence};
 use pageout_paging::contig::set_ptes;
@@ -181,6 +183,7 @@ impl<E: Env> Engine<'_, E> {
         addr: VirtAddr,
     ) -> Option<FolioId> {
         let pmd = leaf_at(pt, addr)?;
+        self.maps.memcg(MemcgId::ROOT).vmstat.add(Counter::ThpSplitPmd, 1);
         if self.is_anon_leaf(pmd) {
             let table = self.withdraw();
             self.split_into(pt, (mm, vma), addr, table);

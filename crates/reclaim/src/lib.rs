@@ -25,7 +25,7 @@
 //! | shared memory | `shmem` | [`MappingKind::Shmem`], [`Engine::truncate`] |
 //! | was it used, and what then | `referenced`, `decision` | [`Engine::folio_referenced`] |
 //! | taking entries out | `unmap`, `gather` | [`Engine::try_to_unmap`] |
-//! | PMD leaves, and tables to split them | `huge`, `deposit` | [`Tuning::pmd_leaves`] |
+//! | large folios, PMD leaves, splitting | `split`, `huge`, `deposit` | [`Tuning::pmd_leaves`] |
 //! | moving folios to other frames | `migrate`, `compaction` | [`Engine::migrate_range`] |
 //! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
 //! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Engine::add_memcg`] |
@@ -78,6 +78,7 @@ mod scan;
 mod shmem;
 mod shrink;
 mod space;
+mod split;
 mod stat_text;
 pub mod swap;
 mod testing;

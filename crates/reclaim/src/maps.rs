@@ -235,8 +235,7 @@ impl<E: Env> Engine<'_, E> {
         let frames = frames.filter(|_| aligned).ok_or(OutOfTable(TableKind::Frames))?;
         let free = |frame: &AtomicU32| frame.load(Relaxed) == NONE;
         assert!(frames.iter().all(free), "a frame belongs to one folio");
-        let id = self.take(&maps.free.folios, |i| &maps.folios[i].mapping);
-        let id = id.ok_or(OutOfTable(TableKind::Folios))?;
+        let id = self.take_folio().ok_or(OutOfTable(TableKind::Folios))?;
         let flags = new.flags | maps.mapping(new.mapping).kind().folio_flags();
         maps.folios[id as usize].init(new.pfn, new.order, new.mapping, new.index, flags);
         for frame in frames {
@@ -244,6 +243,12 @@ impl<E: Env> Engine<'_, E> {
             frame.store(id, Release);
         }
         Ok(FolioId(id))
+    }
+
+    /// Takes a free entry of the table of folios.
+    pub(crate) fn take_folio(&self) -> Option<u32> {
+        let maps = self.maps;
+        self.take(&maps.free.folios, |i| &maps.folios[i].mapping)
     }
 
     /// Frees a folio that is on no list and to which the caller holds the last reference. Its
@@ -272,6 +277,11 @@ impl<'m> Maps<'m> {
             || mapping.users.load(Relaxed) > 0
             || self.slots.iter().any(|slot| slot.mapping.load(Relaxed) == id.0)
             || folios.into_iter().any(|folio| self.folio(FolioId(folio)).mapping() == id)
+    }
+
+    /// Makes a frame belong to a folio, which is found initialised by it.
+    pub(crate) fn set_frame(&self, pfn: Pfn, id: FolioId) {
+        self.frames[self.frame_number(pfn)].store(id.0, Release);
     }
 
     /// Makes the folio's frames belong to no folio.

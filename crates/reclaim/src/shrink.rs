@@ -16,7 +16,7 @@ use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Submitted, World};
 use crate::{cache, swap};
-use pageout_paging::{Rules, Stage};
+use pageout_paging::{Format, Rules, Stage};
 
 /// What [`shrink_folio_list`] met, in pages (the kernel's `struct reclaim_stat`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -97,7 +97,7 @@ impl<W: World> Shrink<'_, '_, W> {
         while nr < ROUND
             && let Some(id) = list.pop(self.engine.maps)
         {
-            match self.begin(id) {
+            match self.begin(id, list) {
                 Begun::Decided(fate) => self.sort(id, fate),
                 Begun::Unmapped(refs) => {
                     held[nr] = (id, refs);
@@ -112,11 +112,11 @@ impl<W: World> Shrink<'_, '_, W> {
         }
     }
 
-    fn begin(&mut self, id: FolioId) -> Begun {
+    fn begin(&mut self, id: FolioId, list: &mut FolioList) -> Begun {
         let Some(guard) = self.engine.maps.folio(id).try_lock() else {
             return Begun::Decided(Fate::Kept);
         };
-        if let Some(fate) = self.judge(&guard, id) {
+        if let Some(fate) = self.judge(&guard, id, list) {
             return Begun::Decided(fate);
         }
         let mut refs = 0;
@@ -148,8 +148,9 @@ impl<W: World> Shrink<'_, '_, W> {
         }
     }
 
-    /// Decides on a locked folio; none if it is to be unmapped and freed.
-    fn judge(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Option<Fate> {
+    /// Decides on a locked folio; none if it is to be unmapped and freed. If it has to be split for
+    /// that, the pages after its first are added to the list.
+    fn judge(&mut self, guard: &FolioGuard<'_>, id: FolioId, list: &mut FolioList) -> Option<Fate> {
         let folio = guard.folio();
         let flags = folio.flags();
         self.sc.nr_scanned += folio.nr_pages() as u64;
@@ -182,7 +183,7 @@ impl<W: World> Shrink<'_, '_, W> {
             {
                 Some(self.leave_to_flusher(folio))
             }
-            FolioRef::Reclaim => self.prepare(guard, id),
+            FolioRef::Reclaim => self.prepare(guard, id, list),
         }
     }
 
@@ -193,8 +194,14 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Gives anonymous memory its place in swap; what becomes of the folio if it is not to be
-    /// unmapped.
-    fn prepare(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Option<Fate> {
+    /// unmapped. A large one for which there are no slots in a row is split, and its pages go their
+    /// own ways.
+    fn prepare(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        id: FolioId,
+        list: &mut FolioList,
+    ) -> Option<Fate> {
         let folio = guard.folio();
         let anon = FolioFlags::ANON | FolioFlags::SWAPBACKED;
         if folio.flags() & (anon | FolioFlags::SWAPCACHE) != anon {
@@ -206,8 +213,23 @@ impl<W: World> Shrink<'_, '_, W> {
         if !self.sc.may_swap || self.engine.maps.free_slots() == 0 {
             return Some(Fate::Kept);
         }
-        let added = self.engine.add_to_swap(guard, id);
+        let added = self.engine.add_to_swap(guard, id)
+            || self.split(guard, list) && self.engine.add_to_swap(guard, id);
         (!added).then_some(Fate::Activated)
+    }
+
+    /// Splits a large folio that was counted as scanned; whether that could be done. The pages
+    /// after the first are counted when it is their turn.
+    fn split(&mut self, guard: &FolioGuard<'_>, list: &mut FolioList) -> bool {
+        let nr = guard.folio().nr_pages();
+        let split = nr > 1 && self.engine.split_folio(guard, &mut self.gather, list);
+        if split {
+            self.sc.nr_scanned -= nr as u64 - 1;
+            if nr >= <W::Format as Format>::PTES {
+                self.count(guard.folio(), Counter::ThpSwpoutFallback);
+            }
+        }
+        split
     }
 
     /// Writes an unmapped folio if it must be, takes it out of its index, and unlocks it. One that

@@ -117,6 +117,14 @@ counters! {
     ThpFaultAlloc = "thp_fault_alloc",
     /// Those that were to get one and got a smaller.
     ThpFaultFallback = "thp_fault_fallback",
+    /// Folios as large as a page table maps that were split into single pages.
+    ThpSplitPage = "thp_split_page",
+    /// Those that were to be and could not.
+    ThpSplitPageFailed = "thp_split_page_failed",
+    /// PMD leaves split into entries, or taken out to be mapped by them.
+    ThpSplitPmd = "thp_split_pmd",
+    /// Folios as large as a page table maps that were split since they found no slots in a row.
+    ThpSwpoutFallback = "thp_swpout_fallback",
     /// Reclaims (calls) below the low protection, because nothing else was left.
     EventLow = "low",
     /// Charges (calls) that met the limit.

@@ -11,7 +11,8 @@ pub trait Frames {
     /// A free run of 2^`order` frames, aligned to its size, content undefined. `None` if there is
     /// none now.
     fn alloc(&self, order: Order) -> Option<Pfn>;
-    /// Takes back what [`Frames::alloc`] gave.
+    /// Takes back what [`Frames::alloc`] gave, or a page of it alone: each in its turn, once
+    /// reclaim has split the folio over it.
     fn free(&self, pfn: Pfn, order: Order);
     /// A frame that holds an empty page table. `None` if there is none now: a fault then reclaims
     /// and asks again, as for a single frame.

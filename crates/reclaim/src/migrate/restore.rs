@@ -15,7 +15,7 @@ impl<E: Env> Engine<'_, E> {
     /// where they are now: young, dirty and writable as before, but as the VMA permits now; blocks
     /// that are whole again are contiguous. Whether a VMA that is locked into memory has one of
     /// them (Linux 7.3.4, remove_migration_ptes).
-    pub(super) fn remove_migration_ptes(&mut self, guard: &FolioGuard<'_>, from: Pfn) -> bool {
+    pub(crate) fn remove_migration_ptes(&mut self, guard: &FolioGuard<'_>, from: Pfn) -> bool {
         let maps = self.maps;
         let folio = guard.folio();
         let mapping = maps.mapping(folio.mapping());

@@ -44,6 +44,7 @@ mod sharing;
 mod shmem;
 mod shmem_crowd;
 mod shrink;
+mod split;
 mod stats;
 mod swappiness;
 mod tables;

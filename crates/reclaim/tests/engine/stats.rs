@@ -125,4 +125,8 @@ compact_fail 0
 compact_success 0
 thp_fault_alloc 0
 thp_fault_fallback 0
+thp_split_page 0
+thp_split_page_failed 0
+thp_split_pmd 0
+thp_swpout_fallback 0
 ";

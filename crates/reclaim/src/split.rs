@@ -1,0 +1,130 @@
+//! Splitting a large folio into folios of one page, under whoever maps it (Linux 7.3.4,
+//! split_folio_to_list).
+//!
+//! The folio is unmapped as for migration, and its frames stay. While it has no references, so that
+//! no one can find it, its pages become folios of their own, and each then gets its entries back.
+
+use crate::engine::Engine;
+use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::gather::Gather;
+use crate::list::FolioList;
+use crate::memcg::MemcgId;
+use crate::unmap::Unmapped;
+use crate::vmstat::Counter;
+use crate::world::World;
+use pageout_paging::{Format, Rules};
+
+impl<W: World> Engine<'_, W> {
+    /// Splits a locked, large anonymous folio that the caller has isolated and that is not in the
+    /// swap cache. It keeps its first page and stays locked; the folios of the others are put on
+    /// `tail`, isolated too. False, and nothing changed, if there are not so many entries in the
+    /// table of folios, if some entry cannot be taken out, or if someone holds a reference that is
+    /// not known of. What the gather owes is flushed.
+    pub(crate) fn split_folio(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        gather: &mut Gather<'_, W>,
+        tail: &mut FolioList,
+    ) -> bool {
+        let folio = guard.folio();
+        let nr = folio.nr_pages();
+        let done = self.try_to_split(guard, gather, tail);
+        if nr >= <W::Format as Format>::PTES {
+            let counter = if done { Counter::ThpSplitPage } else { Counter::ThpSplitPageFailed };
+            self.maps.memcg(MemcgId::ROOT).vmstat.add(counter, 1);
+        }
+        done
+    }
+
+    fn try_to_split(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        gather: &mut Gather<'_, W>,
+        tail: &mut FolioList,
+    ) -> bool {
+        let folio = guard.folio();
+        let flags = folio.flags();
+        debug_assert!(flags.contains(FolioFlags::ANON) && folio.nr_pages() > 1, "to be split");
+        let busy = FolioFlags::SWAPCACHE | FolioFlags::WRITEBACK | FolioFlags::READING;
+        // Known are the entries' and whoever's isolated it (Linux 7.3.4, can_split_folio).
+        if flags.intersects(busy) || folio.refs() != 1 + folio.mapcount() {
+            return false;
+        }
+        let Some(mut pages) = self.take_folios(folio.nr_pages() - 1) else {
+            return false;
+        };
+        let unmapped = match folio.mapcount() {
+            0 => Unmapped { all: true, refs: 0 },
+            _ => self.try_to_migrate(guard, gather),
+        };
+        // Entries come back to the same frames, in blocks of other sizes.
+        if <W::Rules as Rules>::flush_before_restore() {
+            gather.flush();
+        }
+        if !unmapped.all || !folio.freeze(1 + unmapped.refs) {
+            self.restore_page(guard);
+            let unused = core::mem::take(&mut pages);
+            self.put_folios(unused.iter(self.maps));
+            if unmapped.refs > 0 {
+                let last = folio.put(unmapped.refs);
+                debug_assert!(!last, "whoever isolated the folio holds a reference");
+            }
+            return false;
+        }
+        self.part(guard, pages, tail);
+        self.restore_page(guard);
+        true
+    }
+
+    /// Makes the pages of a frozen folio after the first folios of their own, over `entries` of the
+    /// table, and maps them again.
+    fn part(&mut self, guard: &FolioGuard<'_>, mut entries: FolioList, tail: &mut FolioList) {
+        let (maps, folio) = (self.maps, guard.folio());
+        let nr = folio.nr_pages();
+        let mut parted = FolioList::default();
+        // What it is charged to stays until all are.
+        let lists = self.lock_lruvec_of(folio);
+        for k in 1..nr {
+            let id = entries.pop(maps).expect("as many as pages after the first");
+            let page = maps.folio(id);
+            page.init_page_of(folio, k);
+            page.try_lock().expect("no one knows the folio").stay_locked();
+            maps.set_frame(page.pfn(), id);
+            parted.push(maps, id);
+        }
+        folio.keep_first_page();
+        drop(lists);
+        folio.unfreeze(1);
+        while let Some(id) = parted.pop(maps) {
+            let page = maps.folio(id);
+            let guard = page.still_locked();
+            page.unfreeze(1);
+            self.restore_page(&guard);
+            drop(guard);
+            tail.push(maps, id);
+        }
+    }
+
+    /// Gives a folio, whose frames are what they were, its entries back. A page of a VMA that is
+    /// locked into memory is, now that it is a folio of its own.
+    fn restore_page(&mut self, guard: &FolioGuard<'_>) {
+        let folio = guard.folio();
+        let locked = self.remove_migration_ptes(guard, folio.pfn());
+        if locked && folio.nr_pages() == 1 {
+            guard.set(FolioFlags::MLOCKED);
+        }
+    }
+
+    /// Takes so many free entries of the table of folios; none if there are not so many.
+    fn take_folios(&mut self, nr: usize) -> Option<FolioList> {
+        let mut taken = FolioList::default();
+        while taken.len < nr {
+            let Some(id) = self.take_folio() else {
+                self.put_folios(taken.iter(self.maps));
+                return None;
+            };
+            taken.push(self.maps, FolioId(id));
+        }
+        Some(taken)
+    }
+}
