@@ -13,9 +13,9 @@ use pageout_experiment::rounds::{Cell, turns};
 use pageout_experiment::scenarios::ReclaimShmem;
 use pageout_experiment::scenarios::metrics::reclaim_file::{ACTIVATED, WHOLE};
 use pageout_experiment::scenarios::metrics::{EXAMINED, RECLAIMED, SWAPPED_OUT};
-use pageout_experiment::variant::{Axes, Variant};
-use pageout_paging::mmu::Asid;
-use pageout_paging::{Order, VirtRange};
+use pageout_experiment::variant::{Axes, Lru, Variant};
+use pageout_paging::mmu::{Asid, Caps};
+use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Counter as VmCounter, CpuCtx, Errno, FolioFlags, FolioId, Limits, MapAs, MappingId,
     MappingKind, MemcgId, NewFolio, NewVma, Recency, Tuning, VmFlags, World,
@@ -76,16 +76,49 @@ fn pages<F: Arch>(one: &ReclaimShmem) -> usize {
     (one.bytes >> F::PAGE_SHIFT) as usize
 }
 
+/// The addresses of the pages that are young in a process at the start, in ascending order.
+pub fn young_pages<F: Arch>(
+    one: &ReclaimShmem,
+    seed: u64,
+    process: u32,
+) -> impl Iterator<Item = VirtAddr> {
+    let mut young = young(one, seed, process);
+    let pages = 0..one.bytes >> F::PAGE_SHIFT;
+    pages.map(|page| MAP_START.add(page << F::PAGE_SHIFT)).filter(move |at| young(*at))
+}
+
+/// Which addresses are young in a process; asked in ascending order.
+fn young(one: &ReclaimShmem, seed: u64, process: u32) -> impl FnMut(VirtAddr) -> bool + use<> {
+    let mut random = fastrand::Rng::with_seed(seed.wrapping_add(u64::from(process) << 32));
+    let percent = one.young_percent;
+    move |_| random.u8(0..100) < percent
+}
+
 /// The memory, in its index and mapped by all processes.
-struct Setup<'a, F> {
-    ground: Ground<'a, F>,
+pub struct Setup<'a, F> {
+    /// Where it stands.
+    pub ground: Ground<'a, F>,
     memcg: MemcgId,
+    /// Root tables of the processes.
+    pub roots: Vec<Pfn>,
 }
 
 impl<'a, F: Arch> Setup<'a, F> {
-    fn build(arena: &'a mut Arena, one: &ReclaimShmem, variant: Variant, seed: u64) -> Self {
+    fn build(arena: &'a mut Arena, one: &ReclaimShmem, lru: Lru, seed: u64) -> Self {
+        Self::build_for(arena, one, lru, seed, F::CAPS)
+    }
+
+    /// Sets the scenario up for this hardware, the same way for the same seed, on an arena that it
+    /// made; what was there before is gone.
+    pub fn build_for(
+        arena: &'a mut Arena,
+        one: &ReclaimShmem,
+        lru: Lru,
+        seed: u64,
+        hardware: Caps,
+    ) -> Self {
         let ground = arena.ground::<F>();
-        ground.switch_to(variant.lru);
+        ground.switch_with(lru, hardware);
         let Ground { env, maps, supply } = &ground;
         let cpu = &mut CpuCtx::new();
         let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
@@ -93,7 +126,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         let shmem = engine.add_mapping(MappingKind::Shmem).expect(SIZED);
         let folios = add_folios(&ground, one, (memcg, shmem), seed);
         let range: VirtRange = MAP_START..MAP_START.add(one.bytes);
-        let mut random = fastrand::Rng::with_seed(seed);
+        let mut roots = Vec::new();
         for process in 0..one.processes {
             let root = supply.alloc_table().expect(SIZED);
             let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
@@ -105,15 +138,26 @@ impl<'a, F: Arch> Setup<'a, F> {
             for folio in &folios {
                 engine.map_folio(vma, *folio, MapAs::Ptes, &mut { *supply }).expect(SIZED);
             }
-            make_young(env, root, range.clone(), |_| random.u8(0..100) < one.young_percent);
+            make_young(env, root, range.clone(), young(one, seed, process));
+            roots.push(root);
             // It ran, and sleeps from now on.
             maps.lru_gen_use_mm(mm);
         }
-        Self { ground, memcg }
+        Self { ground, memcg, roots }
+    }
+
+    /// What the engine counted of the cgroup, in 4K pages.
+    pub fn counted(&self) -> impl Iterator<Item = (MetricSpec, f64)> {
+        let vmstat = self.ground.maps.memcg(self.memcg).vmstat();
+        let in_4k = |pages: u64| (pages << (F::PAGE_SHIFT - 12)) as f64;
+        VMSTAT.into_iter().map(move |(metric, counter)| (metric, in_4k(vmstat.get(counter))))
     }
 
     /// Asks for a part; pages reclaimed.
-    fn reclaim<W: World<Format = F>>(
+    ///
+    /// # Errors
+    /// Those of `memory.reclaim`.
+    pub fn reclaim<W: World<Format = F>>(
         &self,
         world: &W,
         bytes: u64,
@@ -166,17 +210,14 @@ struct ShmemCell<'a, F> {
 
 impl<F: Arch> ShmemCell<'_, F> {
     fn count(&mut self, variant: Variant) -> Vec<Metric> {
-        let setup = Setup::<F>::build(self.arena, &self.scenario, variant, self.seed);
+        let setup = Setup::<F>::build(self.arena, &self.scenario, variant.lru, self.seed);
         let counter = Counter::of::<F>();
         let env = CountingEnv::new(setup.ground.env, &counter);
         let bytes = self.scenario.reclaim_bytes();
         let pages = setup.reclaim(&env, bytes, variant.tuning(F::FLUSH));
         let pages = pages.expect("there is swap for all of it");
-        let in_4k = |pages: u64| (pages << (F::PAGE_SHIFT - 12)) as f64;
-        let vmstat = setup.ground.maps.memcg(setup.memcg).vmstat();
-        let of = |(metric, counter): (MetricSpec, _)| metric.one(in_4k(vmstat.get(counter)));
-        let mut metrics = counter.counts().metrics(in_4k(pages));
-        metrics.extend(VMSTAT.map(of));
+        let mut metrics = counter.counts().metrics((pages << (F::PAGE_SHIFT - 12)) as f64);
+        metrics.extend(setup.counted().map(|(metric, value)| metric.one(value)));
         metrics
     }
 }
@@ -185,7 +226,7 @@ impl<F: Arch> Cell for ShmemCell<'_, F> {
     fn sample(&mut self, round: usize) {
         for v in turns(self.variants.len(), round) {
             let (variant, ns) = &mut self.variants[v];
-            let setup = Setup::<F>::build(self.arena, &self.scenario, *variant, self.seed);
+            let setup = Setup::<F>::build(self.arena, &self.scenario, variant.lru, self.seed);
             let (tuning, bytes) = (variant.tuning(F::FLUSH), self.scenario.reclaim_bytes());
             let (pages, took) = timed(|| setup.reclaim(&setup.ground.env, bytes, tuning));
             let pages = pages.expect("there is swap for all of it") << (F::PAGE_SHIFT - 12);
@@ -215,7 +256,6 @@ impl<F: Arch> Cell for ShmemCell<'_, F> {
 mod tests {
     use super::*;
     use pageout_experiment::fields::OrderName;
-    use pageout_experiment::variant::Lru;
 
     const SMALL: ReclaimShmem = ReclaimShmem { bytes: 32 << 20, ..ReclaimShmem::DEFAULT };
 

@@ -24,6 +24,7 @@ pub mod memcg_trace;
 pub mod pageout_shared;
 mod program;
 pub mod reclaim_file;
+pub mod reclaim_shmem;
 mod scenario;
 mod secondary;
 pub mod software;

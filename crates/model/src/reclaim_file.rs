@@ -48,7 +48,7 @@ fn check_running(scenario: &scenarios::ReclaimFile, cores: u16) -> Result<(), Fi
 }
 
 /// The task that makes the request.
-const TASK: &str = "reclaim";
+pub(crate) const TASK: &str = "reclaim";
 
 /// What a program does between two uses of its page.
 const THINKING: Time = Time::from_ns(2_000);
@@ -186,20 +186,41 @@ impl ReclaimFile {
             tasks.extend((1..machine.shape().cores).map(|core| run.using(core, &done, &refaults)));
         }
         let after = machine.run(tasks);
-        let (pages, whole) = done.get().expect("the reclaiming task ended");
-        let pages = pages << (F::PAGE_SHIFT - 12);
-        let request = request(&after).expect("the request took time");
+        let done = done.get().expect("the reclaiming task ended");
+        let instructions = kernel.done().instructions() - instructions;
         Outcome {
-            pages: pages as f64,
+            refaults: refaults.get(),
+            ..Outcome::of::<F>(&kernel, [before, after], done, instructions)
+        }
+    }
+}
+
+impl Outcome {
+    /// What reports before and after the request say of it, which reclaimed so many pages in such a
+    /// time, by so many instructions.
+    pub(crate) fn of<F: Arch>(
+        kernel: &Kernel<'_>,
+        [before, after]: [Report; 2],
+        (pages, whole): (u64, Time),
+        instructions: u64,
+    ) -> Self {
+        let request = request(&after).expect("the request took time");
+        Self {
+            pages: (pages << (F::PAGE_SHIFT - 12)) as f64,
             whole,
             stages: Stage::ALL.map(|stage| within_reclaim(request, stage)),
             flushing: request.at(&|path| matches!(path.last(), Some(&"invalidate" | &"wait"))),
             stolen: stolen(&after).since(stolen(&before)),
-            refaults: refaults.get(),
-            instructions: kernel.done().instructions() - instructions,
-            secondary: secondary_time(&kernel, request),
+            refaults: 0,
+            instructions,
+            secondary: secondary_time(kernel, request),
             reports: [before, after],
         }
+    }
+
+    /// The machine's report at the end.
+    pub(crate) fn report(&self) -> &Report {
+        &self.reports[1]
     }
 }
 
@@ -230,7 +251,7 @@ impl Scenario for ReclaimFile {
     }
 
     fn report(outcome: &Outcome) -> &Report {
-        &outcome.reports[1]
+        outcome.report()
     }
 }
 
@@ -244,7 +265,7 @@ struct Run<'r, 'a, F: Arch> {
 }
 
 /// The pages reclaimed and what that took, once it is known.
-type Done = Cell<Option<(u64, Time)>>;
+pub(crate) type Done = Cell<Option<(u64, Time)>>;
 
 impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     /// Each process uses its young pages once, in the order of their addresses, and sleeps from
@@ -354,7 +375,7 @@ fn stolen(report: &Report) -> Time {
 }
 
 /// The metrics of one scenario under one variant: of runs with nominal prices, and of one a draw.
-fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
+pub(crate) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let of = |of: fn(&Outcome) -> Time, outcomes: &[Outcome]| -> Vec<f64> {
         outcomes.iter().map(|outcome| of(outcome).ns() / outcome.pages).collect()
     };

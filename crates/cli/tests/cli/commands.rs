@@ -327,7 +327,7 @@ fn shells_are_offered_commands_options_scenarios_fields_and_values() {
         for (words, offered) in [
             (&["comp"][..], &["compare", "completions"][..]),
             (&["compare", "--fail"], &["--fail-on"]),
-            (&["run", "recl"], &["reclaim-file"]),
+            (&["run", "recl"], &["reclaim-file", "reclaim-shmem"]),
             (&["scenarios", "fork"], &["fork-heavy"]),
             (&["run", "fork-heavy", "rec"], &["reclaim="]),
             (&["compare", "age-file", "format=x86"], &["format=x86-64"]),

@@ -49,6 +49,8 @@ fn records_of_modelled_machines_have_what_is_declared() {
     let model = Ground::Model;
     let file = "size=4MiB order=4 format=arm64-4k secondary=guest process=running --cores 2";
     check(Scenario::ReclaimFile, model, "size", &format!("{file} --draws 2"));
+    let shmem = "size=4MiB order=4 format=arm64-4k --cores 2 --draws 2";
+    check(Scenario::ReclaimShmem, model, "size", shmem);
     check(Scenario::Trace, model, "limit", "order=4 format=arm64-4k --draws 2");
     check(Scenario::Thpscale, model, "threads", "memory=64MiB threads=1 --draws 2");
     check(Scenario::PageoutShared, model, "times", "times=2 format=arm64-4k --draws 2");

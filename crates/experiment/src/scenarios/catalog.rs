@@ -2,8 +2,8 @@
 
 use super::{
     AccessPatterns, AgeFile, AgingRounds, Compared, ForkHeavy, MadvFree, PageoutShared, Processes,
-    ReclaimFile, ReclaimFileLists, ReclaimShmem, Thpscale, TraceAged, TraceLimited, TraceModelled,
-    metrics,
+    ReclaimFile, ReclaimFileLists, ReclaimShmem, ReclaimShmemLists, Thpscale, TraceAged,
+    TraceLimited, TraceModelled, metrics,
 };
 use crate::declare::{self, Declared, FieldHelp, Lists, help};
 use crate::fields::{FieldError, nearest};
@@ -127,7 +127,10 @@ impl Scenario {
                 vec![host(fields_of::<AgeFile>(), metrics::age_file::on_host()).for_aging()]
             }
             Self::ReclaimShmem => {
-                vec![host(fields_of::<ReclaimShmem>(), metrics::reclaim_file::of_reclaim_shmem())]
+                let of_host =
+                    host(fields_of::<ReclaimShmem>(), metrics::reclaim_file::of_reclaim_shmem());
+                let fields = ReclaimShmemLists::modelled().help();
+                vec![of_host, model(fields, metrics::reclaim_file::of_shmem_on_model())]
             }
             Self::MadvFree => {
                 vec![host(fields_of::<MadvFree>(), metrics::reclaim_file::of_madv_free())]

@@ -35,6 +35,14 @@ scenario! {
     }
 }
 
+impl ReclaimShmemLists {
+    /// What a modelled machine runs where nothing is given: memory that says of time a page what
+    /// sixteen times as much does.
+    pub fn modelled() -> Self {
+        Self { bytes: vec![64 << 20], ..Self::default() }
+    }
+}
+
 impl Checked for ReclaimShmem {
     fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError> {
         distinct(&lists.order, &lists.format)?;

@@ -113,6 +113,11 @@ pub fn of_reclaim_shmem() -> Vec<MetricSpec> {
     [&[WHOLE], TABLES, &counted].concat()
 }
 
+/// Of `reclaim-shmem` on ground `model`.
+pub fn of_shmem_on_model() -> Vec<MetricSpec> {
+    [on_model(), vec![super::EXAMINED, super::SWAPPED_OUT, ACTIVATED]].concat()
+}
+
 /// Of `madv-free`.
 pub fn of_madv_free() -> Vec<MetricSpec> {
     let counted = [super::EXAMINED, SWAPPED_OUT];
