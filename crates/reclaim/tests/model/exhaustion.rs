@@ -3,12 +3,13 @@
 
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Ended, Model};
-use crate::steps::{self, Op, Span, machine, step};
+use crate::steps::{self, Op, Span, leafy, machine, step};
 use pageout_paging::pte::{SmallArm4, SmallX86};
 use pageout_paging::{Format, Sound};
-use pageout_reclaim::{Limits, SwapSlot};
+use pageout_reclaim::{Counter, Limits, MemcgId, SwapSlot};
 use proptest::collection::vec;
 use proptest::test_runner::{Config, TestRunner};
+use std::cell::Cell;
 
 type Test<'g, 'm, F> = Model<'g, 'm, F, Sound>;
 
@@ -55,6 +56,36 @@ on_both! {
     slots_run_out: Limits { slots: 5, ..ROOM }, TABLES;
     there_is_no_swap: Limits { slots: 0, ..ROOM }, TABLES;
     page_tables_run_out: ROOM, 9;
+}
+
+/// With so few slots, large folios find none in a row: they are split, and leaves before them. So
+/// that is what scenarios are about.
+fn large_folios_are_split<F: Format>() {
+    let limits = Limits { slots: 13, folios: 96, ..ROOM };
+    let variants = steps::LEAVES..steps::TUNINGS;
+    let scenario = (machine(), variants, vec(leafy(), 1..400));
+    let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
+    let counters = [Counter::ThpSplitPage, Counter::ThpSplitPmd];
+    let counted = Cell::new([0; 2]);
+    let held = TestRunner::new(config).run(&scenario, |(machine, variant, steps)| {
+        let mut arena = Arena::new::<F>(&limits, TABLES);
+        arena.with::<F, Sound, _>(|model| {
+            model.hold((machine, variant), &steps);
+            let vmstat = model.maps.memcg(MemcgId::ROOT).vmstat();
+            let now = counters.map(|counter| vmstat.get(counter));
+            counted.set([counted.get()[0] + now[0], counted.get()[1] + now[1]]);
+        });
+        Ok(())
+    });
+    held.unwrap_or_else(|error| panic!("{error}"));
+    println!("pages and leaves split: {:?}", counted.get());
+    assert!(counted.get().iter().all(|nr| *nr > 100), "{:?}", counted.get());
+}
+
+#[test]
+fn what_finds_no_slots_in_a_row_is_split() {
+    large_folios_are_split::<SmallX86>();
+    large_folios_are_split::<SmallArm4>();
 }
 
 /// Stores to anonymous pages until there is no room: how many went through.

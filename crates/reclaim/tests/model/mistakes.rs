@@ -3,7 +3,7 @@
 
 use crate::model::Machine;
 use crate::property::{hold, quietly, search};
-use crate::steps::{LEAVES, Op, Span, Step, crowded, sharing, step};
+use crate::steps::{LEAVES, Op, Span, Step, TUNINGS, crowded, sharing, step};
 use pageout_paging::pte::{SmallArm4, SmallX86};
 use pageout_paging::{Format, Rules, Sound, VirtAddr};
 use pageout_reclaim::{Advice, VmFlags};
@@ -70,7 +70,7 @@ impl Rules for BatchesPastTheTable {
 /// Looks in the same scenarios each time: what is found does not depend on luck.
 fn found_in<F: Format, R: Rules>(step: BoxedStrategy<Step>) {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let failure = search::<F, R>(step, SCENARIOS, rng).expect("the mistake is found");
+    let failure = search::<F, R>((step, 0..TUNINGS), SCENARIOS, rng).expect("the mistake is found");
     println!("{failure}");
 }
 

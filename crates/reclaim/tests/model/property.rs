@@ -2,13 +2,14 @@
 
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Machine, Model};
-use crate::steps::{self, Step, crowded, machine, sharing, step};
+use crate::steps::{self, Step, crowded, leafy, machine, sharing, step};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallRiscv, SmallX86};
 use pageout_paging::{Format, Rules, Sound};
 use proptest::collection::vec;
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use std::cell::Cell;
+use std::ops::Range;
 use std::panic;
 use std::sync::Once;
 
@@ -93,13 +94,14 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Looks for a scenario of such steps under which something is lost.
+/// Looks for a scenario of such steps, and of a variant to begin with, under which something is
+/// lost.
 pub(crate) fn search<F: Format, R: Rules>(
-    step: BoxedStrategy<Step>,
+    (step, variants): (BoxedStrategy<Step>, Range<usize>),
     scenarios: u32,
     rng: TestRng,
 ) -> Option<Failure> {
-    let scenario = (machine(), 0..steps::TUNINGS, vec(step, 1..2 * STEPS));
+    let scenario = (machine(), variants, vec(step, 1..2 * STEPS));
     let config = Config {
         cases: scenarios,
         max_shrink_iters: shrinking(),
@@ -120,7 +122,9 @@ pub(crate) fn search<F: Format, R: Rules>(
 }
 
 fn property<F: Format>() {
-    for step in [step(true), crowded(), sharing()] {
+    let (all, leaves) = (0..steps::TUNINGS, steps::LEAVES..steps::TUNINGS);
+    let everywhere = [step(true), crowded(), sharing()].map(|step| (step, all.clone()));
+    for step in everywhere.into_iter().chain([(leafy(), leaves)]) {
         let rng = TestRunner::default().new_rng();
         if let Some(failure) = search::<F, Sound>(step, scenarios(), rng) {
             panic!("{failure}");

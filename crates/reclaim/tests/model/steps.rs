@@ -522,6 +522,43 @@ pub(crate) fn step(busy: bool) -> BoxedStrategy<Step> {
     (0..3_usize, op(), inside).prop_map(|(cpu, op, meanwhile)| Step { cpu, op, meanwhile }).boxed()
 }
 
+/// Steps among mappings that faults map by leaves, where they may.
+pub(crate) fn leafy() -> BoxedStrategy<Step> {
+    step(true)
+        .prop_map(|mut step| {
+            align(&mut step.op);
+            step
+        })
+        .boxed()
+}
+
+/// Pages of a leaf in the small formats.
+const LEAF: u64 = 8;
+
+/// Makes mappings begin and end where leaves do, most moves too, and every variant one of leaves.
+fn align(op: &mut Op) {
+    match op {
+        Op::MapAnonymous { span, .. } => {
+            span.at -= span.at % LEAF;
+            span.nr = span.nr.next_multiple_of(LEAF).min(SPACE - span.at);
+        }
+        Op::MapFile { span, pgoff, order, .. } => {
+            span.at -= span.at % LEAF;
+            *pgoff -= *pgoff % LEAF;
+            span.nr = span.nr.next_multiple_of(LEAF).min(FILE - *pgoff).min(SPACE - span.at);
+            *order = LEAF.ilog2() as u8;
+        }
+        Op::Remap { span, to, nr } if *to % 4 != 0 => {
+            span.at -= span.at % LEAF;
+            *to -= *to % LEAF;
+            span.nr = LEAF;
+            *nr = LEAF;
+        }
+        Op::Tune(number) => *number = LEAVES + *number % (TUNINGS - LEAVES),
+        _ => {}
+    }
+}
+
 /// Pages of the one process that [`crowded`] steps are about.
 const CROWDED: u64 = 4;
 
