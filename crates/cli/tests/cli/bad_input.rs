@@ -192,8 +192,9 @@ fn variants() {
     let same = "compare reclaim-file --base young=line --new unmap=batched";
     refused(same, &["compared with itself"]);
     refused("run reclaim-file lru=2q", &["lru", "`2q`", "classic or mglru"]);
-    refused("run reclaim-file lru=mglru --variant lru=classic", &["lru", "twice"]);
-    refused("compare reclaim-file lru=mglru --new lru=mglru", &["lru", "twice"]);
+    let other = ["`lru`", "found `classic`, but the scenario is on mglru"];
+    refused("run reclaim-file lru=mglru --variant lru=classic", &other);
+    refused("compare reclaim-file lru=mglru --new young=line,lru=classic", &other);
     refused("compare age-file lru=mglru", &["no field `lru`"]);
     refused("compare trace lru=mglru", &["no field `lru`"]);
     let unmaps = "compare age-file --base young=line --new young=line,unmap=per-entry";
