@@ -43,8 +43,35 @@ fn access(maps: &Maps<'_>, env: &Env<'_>, cpu: &mut CpuCtx, file: MappingId, at:
 }
 
 /// A cheap, fixed sequence.
-fn mixed(n: u64) -> u64 {
+pub(crate) fn mixed(n: u64) -> u64 {
     n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+}
+
+/// Threads that use pages. Others work against them for as long as one of them does.
+pub(crate) struct Users(AtomicU64);
+
+impl Users {
+    pub(crate) fn new(threads: u64) -> Self {
+        Self(AtomicU64::new(threads))
+    }
+
+    pub(crate) fn are_running(&self) -> bool {
+        self.0.load(Relaxed) > 0
+    }
+
+    /// To be held while a thread uses pages. Also one that fails an assertion ends: the others
+    /// would wait for it, and the test would never fail.
+    pub(crate) fn one(&self) -> OneUser<'_> {
+        OneUser(&self.0)
+    }
+}
+
+pub(crate) struct OneUser<'a>(&'a AtomicU64);
+
+impl Drop for OneUser<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 /// Which lists are in use.
@@ -81,37 +108,36 @@ fn crowd(lists: Lists) {
     if lists == Lists::Generations {
         maps.on(env, &mut world.cpu, tuning()).set_lru_gen_caps(LruGenCaps::all());
     }
-    let running = AtomicU64::new(2);
+    let users = Users::new(2);
     std::thread::scope(|scope| {
         for (seed, file) in [(1, files[0]), (2, files[1])] {
-            let running = &running;
+            let users = &users;
             scope.spawn(move || {
-                let cpu = &mut CpuCtx::new();
+                let (cpu, _user) = (&mut CpuCtx::new(), users.one());
                 for n in 0..ROUNDS {
                     access(maps, env, cpu, file, mixed(n * 7 + seed) % PAGES, top);
                 }
-                running.fetch_sub(1, Relaxed);
             });
         }
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
             let agent = Agent::Proactive;
             let options = ReclaimOptions { may_swap: true, swappiness: None, agent };
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 maps.on(env, cpu, tuning()).try_to_free_mem_cgroup_pages(top, 32, options);
                 std::thread::yield_now();
             }
         });
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 maps.on(env, cpu, tuning()).try_to_free_pages();
                 std::thread::yield_now();
             }
         });
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 let child = maps.on(env, cpu, tuning()).add_memcg(top).expect("room");
                 for at in 0..16 {
                     access(maps, env, cpu, files[2], at, child);
@@ -122,7 +148,7 @@ fn crowd(lists: Lists) {
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
             let mut caps = LruGenCaps::empty();
-            while lists == Lists::Switched && running.load(Relaxed) > 0 {
+            while lists == Lists::Switched && users.are_running() {
                 caps ^= LruGenCaps::CORE;
                 maps.on(env, cpu, tuning()).set_lru_gen_caps(caps);
                 std::thread::yield_now();

@@ -2,6 +2,7 @@
 //! them, all at once: in the end nothing is in use.
 
 use crate::cpu::{ROOM, RW};
+use crate::crowd::{Users, mixed};
 use crate::formats::every_family;
 use crate::world::{Arena, World, aging, page, pages, tuning};
 use pageout_paging::Format;
@@ -13,18 +14,12 @@ use pageout_reclaim::{
     VmFlags,
 };
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const LIMITS: Limits = Limits { folios: 256, slots: 50, ..ROOM };
 const ROUNDS: u64 = if cfg!(miri) { 20 } else { 400 };
 const TIMES: u64 = if cfg!(miri) { 2 } else { 15 };
 /// Leaves of anonymous memory, and of a file after them.
 const LEAVES: u64 = 4;
-
-/// A cheap, fixed sequence.
-fn mixed(n: u64) -> u64 {
-    n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
-}
 
 /// Each time with an address space that has no page tables yet: those that it gets stay.
 fn crowd<F: Format>(family: Family) {
@@ -48,12 +43,12 @@ fn once<F: Format>(family: Family) -> u64 {
     let anon = world.anon_at(mm, 0..LEAVES * n, 0);
     world.vma(mm, LEAVES * n..2 * LEAVES * n, RW | VmFlags::SHARED, file, 0);
     let (maps, env) = (&world.maps, &world.env);
-    let (running, start) = (AtomicU64::new(2), Barrier::new(5));
+    let (users, start) = (Users::new(2), Barrier::new(5));
     std::thread::scope(|scope| {
         for seed in [1, 2] {
-            let (running, start) = (&running, &start);
+            let (users, start) = (&users, &start);
             scope.spawn(move || {
-                let cpu = &mut CpuCtx::new();
+                let (cpu, _user) = (&mut CpuCtx::new(), users.one());
                 start.wait();
                 for k in 0..ROUNDS {
                     let at = mixed(k * 7 + seed);
@@ -61,13 +56,12 @@ fn once<F: Format>(family: Family) -> u64 {
                     let addr = page::<F>(at / 4 % (2 * LEAVES * n));
                     let _ = maps.on(env, cpu, tuning).handle_fault(mm, addr, access);
                 }
-                running.fetch_sub(1, Relaxed);
             });
         }
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
             start.wait();
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 maps.on(env, cpu, tuning).try_to_free_pages();
                 std::thread::yield_now();
             }
@@ -75,7 +69,7 @@ fn once<F: Format>(family: Family) -> u64 {
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
             start.wait();
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 let root = env.alloc_table().expect("tables enough");
                 let forked = maps.on(env, cpu, tuning).fork(mm, root, Asid(1));
                 if let Ok(child) = forked {
@@ -90,7 +84,7 @@ fn once<F: Format>(family: Family) -> u64 {
             let cpu = &mut CpuCtx::new();
             let (away, mut k) = (pages::<F>(2 * LEAVES * n..(2 * LEAVES + 1) * n), 0);
             start.wait();
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 k += 1;
                 let first = mixed(k) % LEAVES * n;
                 let (part, whole) =

@@ -14,7 +14,7 @@ use pageout_reclaim::{
 use std::ops::Range;
 
 /// Free runs, wherever they are.
-struct Anywhere<'a, W>(&'a W);
+pub(crate) struct Anywhere<'a, W>(pub(crate) &'a W);
 
 impl<W: Frames> Targets for Anywhere<'_, W> {
     fn take(&mut self, order: Order) -> Option<Pfn> {

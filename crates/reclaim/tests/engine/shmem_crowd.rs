@@ -2,35 +2,16 @@
 //! switch the lists: when all is still, each page is in one place, and all can be freed.
 
 use crate::cpu::{ROOM, SHARED};
+use crate::crowd::{Users, mixed};
+use crate::migrate::Anywhere;
 use crate::world::{Arena, page, tuning};
 use pageout_paging::pte::{SmallArm4, SmallX86};
-use pageout_paging::{Format, Order, Pfn};
+use pageout_paging::{Format, Pfn};
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{
-    Access, Counter, CpuCtx, Fault, Frames, Limits, MemcgId, MmId, SwapSlot, Targets,
-};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use pageout_reclaim::{Access, Counter, CpuCtx, Fault, Frames, Limits, MemcgId, MmId, SwapSlot};
 
 const ROUNDS: u64 = if cfg!(miri) { 20 } else { 4000 };
 const PAGES: u64 = 48;
-
-/// Free runs, wherever they are.
-struct Anywhere<'a, W>(&'a W);
-
-impl<W: Frames> Targets for Anywhere<'_, W> {
-    fn take(&mut self, order: Order) -> Option<Pfn> {
-        self.0.alloc(order)
-    }
-
-    fn give_back(&mut self, pfn: Pfn, order: Order) {
-        self.0.free(pfn, order);
-    }
-}
-
-/// A cheap, fixed sequence.
-fn mixed(n: u64) -> u64 {
-    n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
-}
 
 fn crowd<F: Format>(order: u8) {
     let mut arena = Arena::new::<F>(&Limits { frames: 128, slots: 128, ..ROOM });
@@ -42,38 +23,43 @@ fn crowd<F: Format>(order: u8) {
         mm
     });
     let (maps, env) = (&world.maps, &world.env);
-    let running = AtomicU64::new(2);
+    let users = Users::new(2);
     std::thread::scope(|scope| {
         for (seed, mm) in (1..).zip(processes) {
-            let running = &running;
+            let users = &users;
             scope.spawn(move || {
-                let cpu = &mut CpuCtx::new();
+                let (cpu, _user) = (&mut CpuCtx::new(), users.one());
                 for n in 0..ROUNDS {
                     let access = if n % 3 == 0 { Access::Write } else { Access::Read };
                     let at = page::<F>(mixed(n * 7 + seed) % PAGES);
-                    let fault = maps.on(env, cpu, tuning()).handle_fault(mm, at, access);
-                    assert!(matches!(fault, Fault::Done(_)), "{fault:?}");
+                    let mut fault = || maps.on(env, cpu, tuning()).handle_fault(mm, at, access);
+                    let mut became = fault();
+                    // A folio that reclaim is writing to swap is waited for.
+                    while let Fault::Pending(_) = became {
+                        std::thread::yield_now();
+                        became = fault();
+                    }
+                    assert!(matches!(became, Fault::Done(_)), "{became:?}");
                 }
-                running.fetch_sub(1, Relaxed);
             });
         }
         scope.spawn(|| {
             let cpu = &mut CpuCtx::new();
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 maps.on(env, cpu, tuning()).try_to_free_pages();
                 std::thread::yield_now();
             }
         });
         scope.spawn(|| {
             let (cpu, all) = (&mut CpuCtx::new(), Pfn::new(0)..Pfn::new(128));
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 maps.on(env, cpu, tuning()).migrate_range(all.clone(), &mut Anywhere(env));
                 std::thread::yield_now();
             }
         });
         scope.spawn(|| {
             let (cpu, mut caps) = (&mut CpuCtx::new(), LruGenCaps::empty());
-            while running.load(Relaxed) > 0 {
+            while users.are_running() {
                 caps ^= LruGenCaps::CORE;
                 maps.on(env, cpu, tuning()).set_lru_gen_caps(caps);
                 std::thread::yield_now();
