@@ -1,9 +1,9 @@
 //! How much of each list is scanned (Linux 7.3.4, `get_scan_count` and what it calls).
 
 use crate::engine::Engine;
-use crate::lruvec::LruList;
+use crate::id::MemcgId;
+use crate::lru_list::LruList;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
 use crate::scan::{
     ANON, DEF_PRIORITY, FILE, MAX_SWAPPINESS, SWAP_CLUSTER_MAX, SWAPPINESS_ANON_ONLY, ScanControl,
 };
@@ -100,7 +100,7 @@ impl Maps<'_> {
 
     /// Whether there is swap at all, so that anonymous folios are worth aging.
     pub(crate) fn can_age_anon(&self) -> bool {
-        !self.slots.is_empty()
+        !self.stored.slots.is_empty()
     }
 }
 

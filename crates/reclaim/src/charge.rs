@@ -1,10 +1,11 @@
 //! Charging folios to cgroups.
 
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioId};
-use crate::list::FolioList;
+use crate::folio::{Folio, FolioFlags};
+use crate::folio_list::FolioList;
+use crate::id::{FolioId, MemcgId};
 use crate::maps::Maps;
-use crate::memcg::{Memcg, MemcgId};
+use crate::memcg::Memcg;
 use crate::memory::OutOfMemory;
 use crate::reclaim::ReclaimOptions;
 use crate::scan::Agent;

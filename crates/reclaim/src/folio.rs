@@ -1,10 +1,8 @@
 //! Folios: the unit of reclaim, 2^order frames with one state.
 
+use crate::id::{MappingId, MemcgId, SwapSlot};
 use crate::lock::{Lock, WriteGuard};
-use crate::memcg::MemcgId;
 use crate::recency::Recency;
-use crate::rmap::MappingId;
-use crate::swap::SwapSlot;
 use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire,
     Ordering::Relaxed, Ordering::Release,
@@ -60,10 +58,6 @@ bitflags::bitflags! {
 
 /// Where the word of [`LruFlags`] keeps the generation on whose list the folio is, from 1.
 const LISTED_SHIFT: u32 = 8;
-
-/// Index of a folio in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct FolioId(pub u32);
 
 /// One folio's state, one cache line of 64 bytes. Flags are plain stores by whoever holds the
 /// folio's lock; its standing on the lists, by whoever holds the lruvec's lock or has isolated the

@@ -1,8 +1,9 @@
 //! The end of a folio.
 
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioId};
-use crate::list::FolioList;
+use crate::folio::FolioFlags;
+use crate::folio_list::FolioList;
+use crate::id::FolioId;
 use crate::world::World;
 
 impl<W: World> Engine<'_, W> {
@@ -30,7 +31,7 @@ impl<W: World> Engine<'_, W> {
             assert_eq!(folio.refs(), 0, "a folio that is freed is used nowhere");
             let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
             debug_assert!(!cached, "the swap cache holds a reference");
-            maps.forget_frames(folio);
+            maps.folios.forget_frames(folio);
             self.world.free(folio.pfn(), folio.order());
         }
         self.put_folios(dead.iter(maps));

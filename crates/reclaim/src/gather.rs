@@ -6,8 +6,9 @@
 
 use crate::CpuCtx;
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioGuard, FolioId};
-use crate::list::FolioList;
+use crate::folio::{FolioFlags, FolioGuard};
+use crate::folio_list::FolioList;
+use crate::id::FolioId;
 use crate::maps::Maps;
 use crate::mm::Mm;
 use crate::tuning::{ShootdownWhen, Tuning};

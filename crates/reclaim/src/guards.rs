@@ -1,7 +1,8 @@
 //! How the engine takes locks: each with its rank.
 
 use crate::engine::Engine;
-use crate::folio::{FolioGuard, FolioId};
+use crate::folio::FolioGuard;
+use crate::id::FolioId;
 use crate::lock::{Lock, ReadGuard, WriteGuard};
 use crate::rank::{Rank, Ranked};
 use pageout_paging::walk::{MappedWalk, RmapTarget};

@@ -2,12 +2,13 @@
 
 use crate::engine::Engine;
 use crate::folio::LruFlags;
-use crate::list::FolioList;
+use crate::folio_list::FolioList;
+use crate::id::MemcgId;
 use crate::lock::ReadGuard;
 use crate::lru::Isolate;
-use crate::lruvec::LruList;
+use crate::lru_list::LruList;
 use crate::maps::Maps;
-use crate::memcg::{Memcg, MemcgId};
+use crate::memcg::Memcg;
 use crate::memory::{OutOfTable, TableKind};
 use crate::mglru::MAX_NR_ZONES;
 use crate::rank::{Rank, Ranked};
@@ -39,23 +40,10 @@ fn link(link: &AtomicU16) -> Option<MemcgId> {
     (id != MemcgId::NONE).then_some(id)
 }
 
-impl Maps<'_> {
-    pub(crate) fn init_memcgs(&self) {
-        self.memcgs[0].init(MemcgId::ROOT, Memcg::SWAPPINESS, false, 0);
-        self.memcg_lru_init();
-        let rest = &self.memcgs[1..];
-        for (next, memcg) in (2..).zip(rest) {
-            let last = usize::from(next) == self.memcgs.len();
-            memcg.parent.store(if last { MemcgId::NONE.0 } else { next }, Relaxed);
-        }
-        self.tree.free.store(if rest.is_empty() { MemcgId::NONE.0 } else { 1 }, Relaxed);
-    }
-}
-
 impl<'e, E: Env> Engine<'e, E> {
     /// Keeps the tree as it is while it is walked.
     pub(crate) fn lock_tree(&self) -> Ranked<'e, ReadGuard<'e>> {
-        self.lock_read(Rank::Memcgs, &self.maps.tree.lock)
+        self.lock_read(Rank::Memcgs, &self.maps.cgroups.tree.lock)
     }
 }
 
@@ -66,11 +54,11 @@ impl<W: World> Engine<'_, W> {
     /// [`OutOfTable`] if there are as many as fit.
     pub fn add_memcg(&mut self, parent: MemcgId) -> Result<MemcgId, OutOfTable> {
         let (maps, world) = (self.maps, self.world);
-        let guard = self.lock_write(Rank::Memcgs, &maps.tree.lock);
-        let added = link(&maps.tree.free);
+        let guard = self.lock_write(Rank::Memcgs, &maps.cgroups.tree.lock);
+        let added = link(&maps.cgroups.tree.free);
         if let Some(id) = added {
             let (memcg, above) = (maps.memcg(id), maps.memcg(parent));
-            maps.tree.free.store(memcg.parent.load(Relaxed), Relaxed);
+            maps.cgroups.tree.free.store(memcg.parent.load(Relaxed), Relaxed);
             memcg.init(
                 parent,
                 above.swappiness.load(Relaxed),
@@ -95,7 +83,7 @@ impl<W: World> Engine<'_, W> {
         if id == MemcgId::ROOT {
             return Err(MemcgBusy::Root);
         }
-        let guard = self.lock_write(Rank::Memcgs, &maps.tree.lock);
+        let guard = self.lock_write(Rank::Memcgs, &maps.cgroups.tree.lock);
         let removed = match link(&maps.memcg(id).child) {
             Some(_) => Err(MemcgBusy::HasChildren),
             None if !maps.memcg(id).mm_list.is_empty() => Err(MemcgBusy::HasProcesses),
@@ -127,8 +115,8 @@ impl Maps<'_> {
             let _ = above.walked.compare_exchange(id.0, MemcgId::NONE.0, Relaxed, Relaxed);
         }
         self.memcg(parent).vmstat.absorb(&memcg.vmstat);
-        memcg.parent.store(self.tree.free.load(Relaxed), Relaxed);
-        self.tree.free.store(id.0, Relaxed);
+        memcg.parent.store(self.cgroups.tree.free.load(Relaxed), Relaxed);
+        self.cgroups.tree.free.store(id.0, Relaxed);
     }
 }
 
@@ -158,7 +146,7 @@ impl<W: World> Engine<'_, W> {
             }
             self.world.relax();
         }
-        for slot in maps.slots {
+        for slot in maps.stored.slots {
             let _ = slot.memcg.compare_exchange(from.0, to.0, Relaxed, Relaxed);
         }
     }
@@ -211,5 +199,42 @@ impl Maps<'_> {
                 return next;
             }
         }
+    }
+}
+
+impl Maps<'_> {
+    /// Whether a child gets a share of what its parent's protection leaves over (the mount option
+    /// `memory_recursiveprot`); at first it does not.
+    pub fn set_recursive_protection(&self, on: bool) {
+        self.cgroups.tree.recursive.store(on, Relaxed);
+    }
+
+    /// Sets how many pages background reclaim is to leave free; at first none.
+    pub fn set_high_watermark(&self, pages: u64) {
+        self.cgroups.tree.high_watermark.store(pages, Relaxed);
+    }
+
+    /// How many pages background reclaim is to leave free.
+    #[inline]
+    pub fn high_watermark(&self) -> u64 {
+        self.cgroups.tree.high_watermark.load(Relaxed)
+    }
+
+    /// Whether a cgroup is `top` or below it.
+    #[inline]
+    pub(crate) fn is_within(&self, mut id: MemcgId, top: MemcgId) -> bool {
+        while id != top && id != MemcgId::ROOT {
+            id = MemcgId(self.memcg(id).parent.load(Relaxed));
+        }
+        id == top
+    }
+
+    /// A cgroup, its parent and so on up to the root.
+    #[inline]
+    pub(crate) fn ancestors(&self, id: MemcgId) -> impl Iterator<Item = &Memcg> {
+        let parent = |id: &MemcgId| {
+            (*id != MemcgId::ROOT).then(|| MemcgId(self.memcg(*id).parent.load(Relaxed)))
+        };
+        core::iter::successors(Some(id), parent).map(|id| self.memcg(id))
     }
 }

@@ -7,9 +7,9 @@
 
 use crate::engine::Engine;
 use crate::fault::prot_of;
-use crate::folio::{FolioFlags, FolioId};
+use crate::folio::FolioFlags;
+use crate::id::{FolioId, MemcgId};
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
 use crate::mm::Mm;
 use crate::rank::Rank;
 use crate::recency::Recency;

@@ -17,7 +17,7 @@
 //! |---|---|---|
 //! | the handle | `engine`, `tuning` | [`Maps::on`], [`Tuning::cheapest`] |
 //! | the caller's memory | `memory` | [`Memory::carve`] |
-//! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `rmap`, `cpu`, `lock` | [`Maps::new`] |
+//! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `mapping`, `cpu`, `lock` | [`Maps::new`] |
 //! | what it stands on | `world`, `notifier` | [`World`] |
 //! | address spaces | `mmap`, `space`, `map` | [`Engine::mmap`], [`Engine::fork`] |
 //! | page faults | `fault` | [`Engine::handle_fault`] |
@@ -27,7 +27,7 @@
 //! | taking entries out | `unmap`, `gather` | [`Engine::try_to_unmap`] |
 //! | large folios, PMD leaves, splitting | `split`, `huge`, `deposit` | [`Tuning::pmd_leaves`] |
 //! | moving folios to other frames | `migrate`, `compaction` | [`Engine::migrate_range`] |
-//! | lists and refaults | `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
+//! | lists and refaults | `lru_list`, `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
 //! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Engine::add_memcg`] |
 //! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Engine::balance`] |
 //! | user space's files | `memory_reclaim`, `stat_text`, `vmstat` | [`Engine::memory_reclaim`] |
@@ -48,16 +48,20 @@ mod engine;
 mod errno;
 mod fault;
 mod folio;
+mod folio_list;
 mod free;
 mod gather;
 mod guards;
 mod hierarchy;
 mod huge;
+mod id;
 mod list;
 mod lock;
 mod lru;
+mod lru_list;
 mod lruvec;
 mod map;
+mod mapping;
 mod maps;
 mod memcg;
 mod memory;
@@ -98,30 +102,31 @@ pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use engine::Engine;
 pub use errno::Errno;
 pub use fault::{Access, Fault, FaultKind};
-pub use folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
+pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags};
 pub use gather::{FREE_BATCH, Gather, flush_tlb_batched_pending};
 pub use hierarchy::MemcgBusy;
+pub use id::{FolioId, MappingId, MemcgId, MmId, SwapSlot, VmaId};
 pub use lock::{Lock, ReadGuard, WriteGuard};
-pub use lruvec::LruList;
+pub use lru_list::LruList;
 pub use map::{MapAs, MapError, Zapped};
+pub use mapping::{Mapping, MappingKind};
 pub use maps::{Maps, NewFolio};
-pub use memcg::{Memcg, MemcgId};
+pub use memcg::Memcg;
 pub use memory::{Limits, Memory, MemoryError, OutOfMemory, OutOfTable, Sizes, TableKind};
 pub use memory_reclaim::ReclaimRequest;
 pub use migrate::{Migrated, Targets};
-pub use mm::{Mm, MmId};
+pub use mm::Mm;
 pub use mmap::MmapError;
 pub use notifier::Subscribers;
 pub use recency::Recency;
 pub use reclaim::ReclaimOptions;
-pub use referenced::{Aging, Referenced, Refs};
-pub use rmap::{Mapping, MappingId, MappingKind};
+pub use referenced::{Referenced, Refs};
 pub use scan::{Agent, ScanControl};
 pub use space::{Advice, SpaceError, TruncateError};
-pub use swap::{Slot, SwapSlot};
-pub use tuning::{PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+pub use swap::Slot;
+pub use tuning::{Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 pub use unmap::Unmapped;
-pub use vma::{NewVma, VmFlags, Vma, VmaId};
+pub use vma::{NewVma, VmFlags, Vma};
 pub use vmstat::{Counter, VmStat};
 pub use workingset::Shadow;
 pub use world::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};

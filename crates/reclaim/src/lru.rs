@@ -1,10 +1,11 @@
 //! What moves folios among the LRU lists: adding, isolating, putting back, activating.
 
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioGuard, FolioId, LruFlags};
-use crate::list::FolioList;
-use crate::lruvec::{LruGuard, LruList, Zones};
-use crate::memcg::MemcgId;
+use crate::folio::{FolioFlags, FolioGuard, LruFlags};
+use crate::folio_list::FolioList;
+use crate::id::{FolioId, MemcgId};
+use crate::lru_list::{LruList, Zones};
+use crate::lruvec::place::LruGuard;
 use crate::mglru::generation::lru_gen_inc_refs;
 use crate::recency::Recency;
 use crate::scan::SWAP_CLUSTER_MAX;
@@ -89,7 +90,7 @@ impl<E: Env> Engine<'_, E> {
         let (mut seen, mut skipped, mut nr_skipped) = (Scanned::default(), FolioList::default(), 0);
         let mut left = Zones::default();
         while seen.scanned - nr_skipped < nr_to_scan {
-            let Some(id) = ends.pop_tail(maps) else {
+            let Some(id) = ends.pop_tail(maps.folios.table) else {
                 break;
             };
             let folio = maps.folio(id);
@@ -104,11 +105,11 @@ impl<E: Env> Engine<'_, E> {
                 left[zone] -= folio.nr_pages() as i64;
                 out.push(maps, id);
             } else {
-                ends.push_head(maps, id);
+                ends.push_head(maps.folios.table, id);
             }
         }
         while let Some(id) = skipped.pop(maps) {
-            ends.push_head(maps, id);
+            ends.push_head(maps.folios.table, id);
         }
         if seen.taken > 0 {
             maps.resize(&guard, list, &left);

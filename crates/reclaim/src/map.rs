@@ -1,10 +1,11 @@
 //! Installing a folio's entries in an address space, and taking them out.
 
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::folio::{Folio, FolioFlags};
+use crate::id::{FolioId, VmaId};
 use crate::rank::Rank;
 use crate::space::run;
-use crate::vma::{VmFlags, VmaId};
+use crate::vma::VmFlags;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig;
 use pageout_paging::pte::Prot;

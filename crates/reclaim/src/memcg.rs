@@ -1,25 +1,14 @@
 //! Memory cgroups: who is charged for a folio, what it may use, what is protected.
 
 use crate::errno::Errno;
+use crate::id::MemcgId;
 use crate::lock::Lock;
 use crate::lruvec::Lruvec;
-use crate::maps::Maps;
 use crate::mglru::memcg_lru::MemcgLruLink;
 use crate::mglru::mm_list::MmList;
 use crate::scan::MAX_SWAPPINESS;
 use crate::vmstat::VmStat;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
-
-/// Index of a cgroup in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct MemcgId(pub u16);
-
-impl MemcgId {
-    /// The root of the hierarchy: everything is charged to it in the end, nothing limits it.
-    pub const ROOT: Self = Self(0);
-    /// No cgroup.
-    pub(crate) const NONE: Self = Self(u16::MAX);
-}
 
 /// One cgroup. Amounts are pages.
 #[derive(Debug, Default)]
@@ -133,48 +122,5 @@ impl Memcg {
     /// Counters of what happened in this cgroup itself.
     pub fn vmstat(&self) -> &VmStat {
         &self.vmstat
-    }
-}
-
-impl Maps<'_> {
-    /// Whether a child gets a share of what its parent's protection leaves over (the mount option
-    /// `memory_recursiveprot`); at first it does not.
-    pub fn set_recursive_protection(&self, on: bool) {
-        self.tree.recursive.store(on, Relaxed);
-    }
-
-    /// Sets how many pages background reclaim is to leave free; at first none.
-    pub fn set_high_watermark(&self, pages: u64) {
-        self.tree.high_watermark.store(pages, Relaxed);
-    }
-
-    /// How many pages background reclaim is to leave free.
-    #[inline]
-    pub fn high_watermark(&self) -> u64 {
-        self.tree.high_watermark.load(Relaxed)
-    }
-
-    /// A cgroup.
-    #[inline]
-    pub fn memcg(&self, id: MemcgId) -> &Memcg {
-        &self.memcgs[usize::from(id.0)]
-    }
-
-    /// Whether a cgroup is `top` or below it.
-    #[inline]
-    pub(crate) fn is_within(&self, mut id: MemcgId, top: MemcgId) -> bool {
-        while id != top && id != MemcgId::ROOT {
-            id = MemcgId(self.memcg(id).parent.load(Relaxed));
-        }
-        id == top
-    }
-
-    /// A cgroup, its parent and so on up to the root.
-    #[inline]
-    pub(crate) fn ancestors(&self, id: MemcgId) -> impl Iterator<Item = &Memcg> {
-        let parent = |id: &MemcgId| {
-            (*id != MemcgId::ROOT).then(|| MemcgId(self.memcg(*id).parent.load(Relaxed)))
-        };
-        core::iter::successors(Some(id), parent).map(|id| self.memcg(id))
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::cache::ShadowEntry;
 use crate::folio::Folio;
-use crate::memcg::{Memcg, MemcgId};
+use crate::id::MemcgId;
+use crate::mapping::Mapping;
+use crate::memcg::Memcg;
 use crate::mglru::BloomFilter;
 use crate::mm::Mm;
-use crate::rmap::Mapping;
 use crate::swap::Slot;
 use crate::vma::Vma;
 use core::fmt;

@@ -3,7 +3,7 @@
 use crate::charge::MAX_RECLAIM_RETRIES;
 use crate::engine::Engine;
 use crate::errno::Errno;
-use crate::memcg::MemcgId;
+use crate::id::MemcgId;
 use crate::reclaim::ReclaimOptions;
 use crate::scan::{Agent, MAX_SWAPPINESS, SWAPPINESS_ANON_ONLY};
 use crate::text::{is_space, number};

@@ -1,17 +1,11 @@
 //! Address spaces.
 
+use crate::id::{MappingId, MemcgId, NONE};
 use crate::lock::Lock;
-use crate::maps::NONE;
-use crate::memcg::MemcgId;
 use crate::mglru::mm_list::Membership;
-use crate::rmap::MappingId;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{FlushBatch, Pfn};
-
-/// Index of an address space in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct MmId(pub u32);
 
 /// One address space, 64 bytes.
 #[derive(Debug, Default)]

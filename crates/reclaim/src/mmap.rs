@@ -1,12 +1,13 @@
 //! The VMAs of an address space: found, added, removed, split and merged.
 
 use crate::engine::Engine;
+use crate::id::{NONE, VmaId};
 use crate::lock::WriteGuard;
-use crate::maps::{Maps, NONE};
+use crate::maps::Maps;
 use crate::memory::OutOfTable;
 use crate::mm::Mm;
 use crate::rank::{Rank, Ranked};
-use crate::vma::{NewVma, Vma, VmaId};
+use crate::vma::{NewVma, Vma};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use pageout_paging::{Env, Format, VirtAddr, VirtRange};
 

@@ -12,14 +12,13 @@ impl Maps<'_> {
     /// PageAnonExclusive). Read and written under the lock of a table that maps it.
     #[inline]
     pub fn is_anon_exclusive(&self, pfn: Pfn) -> bool {
-        self.pages[self.frame_number(pfn)].load(Relaxed) & EXCLUSIVE != 0
+        self.folios.pages(pfn, 1)[0].load(Relaxed) & EXCLUSIVE != 0
     }
 
     /// Says so, or the contrary, of `nr` pages from this frame on.
     #[inline]
     pub(crate) fn set_anon_exclusive(&self, pfn: Pfn, nr: usize, exclusive: bool) {
-        let first = self.frame_number(pfn);
-        for page in &self.pages[first..first + nr] {
+        for page in self.folios.pages(pfn, nr) {
             page.store(if exclusive { EXCLUSIVE } else { 0 }, Relaxed);
         }
     }

@@ -1,7 +1,8 @@
 //! What `memory.min` and `memory.low` keep from reclaim.
 
+use crate::id::MemcgId;
 use crate::maps::Maps;
-use crate::memcg::{Memcg, MemcgId};
+use crate::memcg::Memcg;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// What reclaim may do with one cgroup of the subtree it works on.
@@ -77,7 +78,7 @@ impl Maps<'_> {
             return;
         }
         let parent = self.memcg(parent_id);
-        let recursive = self.tree.recursive.load(Relaxed);
+        let recursive = self.cgroups.tree.recursive.load(Relaxed);
         let claim = |setting, parent_effective, siblings| Claim {
             usage: memcg.usage(),
             setting,

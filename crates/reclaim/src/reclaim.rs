@@ -2,9 +2,9 @@
 
 use crate::balance::rescale;
 use crate::engine::Engine;
-use crate::lruvec::LruList;
+use crate::id::MemcgId;
+use crate::lru_list::LruList;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
 use crate::mglru::MAX_NR_ZONES;
 use crate::protection::Protected;
 use crate::scan::{ANON, Agent, DEF_PRIORITY, FILE, SWAP_CLUSTER_MAX, ScanControl, ScanState};

@@ -1,25 +1,16 @@
 //! `folio_referenced`: was a folio used since it was last asked, and by how many VMAs?
 
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
-use crate::memcg::MemcgId;
+use crate::folio::{Folio, FolioFlags, FolioGuard};
+use crate::id::{FolioId, MemcgId};
 use crate::rank::Rank;
+use crate::tuning::Aging;
 use crate::vma::{VmFlags, Vma};
 use core::ops::ControlFlow;
 use core::ptr;
-use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, Format, Pte, Rules, VirtAddr};
-
-/// How young bits are checked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Aging {
-    /// The family of checks.
-    pub family: Family,
-    /// What follows a young bit found.
-    pub flush: FlushPolicy,
-}
 
 /// How many VMAs referenced a folio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

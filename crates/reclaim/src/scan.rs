@@ -1,6 +1,6 @@
 //! What one reclaim is after, and how far it got.
 
-use crate::memcg::MemcgId;
+use crate::id::MemcgId;
 use crate::mglru::MAX_NR_ZONES;
 use crate::vmstat::Counter;
 

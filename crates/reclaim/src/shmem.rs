@@ -6,12 +6,12 @@
 //! index, and it is zeros. It changes its place under the lock of the index and of its folio. Page
 //! tables know nothing of that: they map the folio while the index has it, or are empty.
 
-use crate::cache::{Found, find, link, link_slot, unlink, unlink_slot};
+use crate::cache::index::{Found, find, link_slot, unlink_slot};
+use crate::cache::index::{link, unlink};
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioGuard, FolioId};
-use crate::rmap::MappingId;
-use crate::swap;
-use crate::swap::alloc_slots;
+use crate::folio::{FolioFlags, FolioGuard};
+use crate::id::{FolioId, MappingId, SwapSlot};
+use crate::swap::cache::{self, alloc_slots};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
 
@@ -81,7 +81,7 @@ impl<E: Env> Engine<'_, E> {
                 unlink_slot(maps, &locked, slot);
                 maps.slot(slot).entries.store(E::Rules::slot_entries_left(), Relaxed);
             }
-            swap::unlink(maps, &locked, guard, None);
+            cache::unlink(maps, &locked, guard, None);
             link(maps, &locked, id);
             if E::Rules::taken_back_dirty() {
                 guard.set(FolioFlags::DIRTY);
@@ -95,7 +95,7 @@ impl<E: Env> Engine<'_, E> {
     /// (Linux 7.3.4, shmem_free_swap). False if the index has something else there by now.
     pub(crate) fn shmem_forget_slot(
         &mut self,
-        slot: swap::SwapSlot,
+        slot: SwapSlot,
         (mapping, index): (MappingId, u64),
     ) -> bool {
         let maps = self.maps;

@@ -2,12 +2,12 @@
 
 use crate::decision::FolioRef;
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId, LruFlags};
+use crate::folio::{Folio, FolioFlags, FolioGuard, LruFlags};
+use crate::folio_list::FolioList;
 use crate::gather::{FREE_BATCH, Gather};
-use crate::list::FolioList;
+use crate::id::{FolioId, MemcgId};
 use crate::lru::Isolate;
-use crate::lruvec::LruList;
-use crate::memcg::MemcgId;
+use crate::lru_list::LruList;
 use crate::rank::Rank;
 use crate::recency::Recency;
 use crate::referenced::Refs;
@@ -337,11 +337,11 @@ impl<W: World> Shrink<'_, '_, W> {
         if frozen {
             let shadow = || Some(maps.workingset_eviction(folio, self.sc.target));
             if flags.contains(FolioFlags::SWAPCACHE) {
-                swap::unlink(maps, &locked, guard, shadow());
+                swap::cache::unlink(maps, &locked, guard, shadow());
             } else {
                 // Shared memory that is clean is zeros: nothing is left of it.
                 let shadow = if is_file(folio) { shadow() } else { None };
-                cache::unlink(maps, &locked, id, shadow);
+                cache::index::unlink(maps, &locked, id, shadow);
             }
         }
         drop(locked);

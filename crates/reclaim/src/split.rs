@@ -5,10 +5,10 @@
 //! no one can find it, its pages become folios of their own, and each then gets its entries back.
 
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::folio::{FolioFlags, FolioGuard};
+use crate::folio_list::FolioList;
 use crate::gather::Gather;
-use crate::list::FolioList;
-use crate::memcg::MemcgId;
+use crate::id::{FolioId, MemcgId};
 use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -89,7 +89,7 @@ impl<W: World> Engine<'_, W> {
             let page = maps.folio(id);
             page.init_page_of(folio, k);
             page.try_lock().expect("no one knows the folio").stay_locked();
-            maps.set_frame(page.pfn(), id);
+            maps.folios.take_frame_over(id);
             parted.push(maps, id);
         }
         folio.keep_first_page();

@@ -1,9 +1,9 @@
 //! Counters as text: `memory.stat`, `memory.events` and `/proc/vmstat`.
 
 use crate::engine::Engine;
-use crate::lruvec::LruList;
+use crate::id::MemcgId;
+use crate::lru_list::LruList;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::fmt;

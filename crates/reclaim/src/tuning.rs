@@ -1,9 +1,17 @@
 //! What a variant says: passed down from the entry points to every place where it matters.
 
-use crate::referenced::Aging;
 use pageout_paging::contig::Getter;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::Family;
+
+/// How young bits are checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Aging {
+    /// The family of checks.
+    pub family: Family,
+    /// What follows a young bit found.
+    pub flush: FlushPolicy,
+}
 
 /// How many entries are taken out at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -1,9 +1,8 @@
 //! VMAs: ranges of an address space that map a run of a mapping's pages.
 
 use crate::folio::Folio;
-use crate::maps::NONE;
-use crate::mm::MmId;
-use crate::rmap::{MappingId, MappingKind};
+use crate::id::{MappingId, MmId, NONE};
+use crate::mapping::MappingKind;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Format, VirtAddr, VirtRange};
 
@@ -36,10 +35,6 @@ impl VmFlags {
     /// Any of these: accesses do not predict further accesses (the kernel's `vma_has_recency`).
     pub const NO_RECENCY: Self = Self::SEQ_READ.union(Self::RAND_READ).union(Self::NOREUSE);
 }
-
-/// Index of a VMA in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct VmaId(pub u32);
 
 /// One VMA, 56 bytes: listed in its address space by address, and in the reverse maps of its file
 /// and of its anonymous pages by page offset. Changed with the mmap lock held for writing and the

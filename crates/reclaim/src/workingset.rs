@@ -5,10 +5,10 @@
 //! part of the working set, and made active at once.
 
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
-use crate::lruvec::LruList;
+use crate::folio::{Folio, FolioFlags, LruFlags};
+use crate::id::{FolioId, MemcgId};
+use crate::lru_list::LruList;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
 use crate::recency::Recency;
 use crate::vmstat::Counter;
 use core::num::NonZeroU64;

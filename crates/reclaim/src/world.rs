@@ -1,8 +1,6 @@
 //! What reclaim needs of the world besides page tables and their MMU: frames, and storage.
 
-use crate::folio::FolioId;
-use crate::rmap::MappingId;
-use crate::swap::SwapSlot;
+use crate::id::{FolioId, MappingId, SwapSlot};
 use core::ops::Range;
 use pageout_paging::{Env, Order, Pfn};
 

@@ -1,8 +1,9 @@
 //! Transfers between folios and what backs them: how they start, and what their end means.
 
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::folio::{FolioFlags, FolioGuard};
 use crate::huge::{leaf_at, rewrite_leaf};
+use crate::id::FolioId;
 use crate::maps::Maps;
 use crate::mm::Mm;
 use crate::rank::Rank;

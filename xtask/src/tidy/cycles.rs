@@ -14,8 +14,6 @@ use super::{shape, tokens};
 
 /// The most files of a crate that may import each other in a circle.
 const MOST: usize = 4;
-/// Crates that have more, and how many: none of these is to grow.
-const LARGER: [(&str, usize); 1] = [("crates/reclaim", 34)];
 
 /// The words of a path: `crate`, `a`, `B`.
 type Words = Vec<String>;
@@ -41,15 +39,13 @@ pub(super) fn check(
     let mut findings = Vec::new();
     for package in &workspace.packages {
         let folder = package.folder();
-        let larger = LARGER.iter().find(|(larger, _)| *larger == folder);
-        let most = larger.map_or(MOST, |(_, most)| *most);
         let code = format!("{folder}/src/");
         let of_tests = |path: &String| tests.contains(path) || path.contains("/tests/");
         let sources = sources.iter().filter(|source| !of_tests(&source.path));
         let modules: Vec<_> = sources.filter_map(|source| Module::read(source, &code)).collect();
-        for cycle in cycles(&modules).into_iter().filter(|cycle| cycle.len() > most) {
+        for cycle in cycles(&modules).into_iter().filter(|cycle| cycle.len() > MOST) {
             let (nr, files) = (cycle.len(), cycle.join(", "));
-            let what = format!("{nr} files import each other, more than {most}: {files}");
+            let what = format!("{nr} files import each other, more than {MOST}: {files}");
             findings.push(Finding::new(&folder, 0, what));
         }
     }

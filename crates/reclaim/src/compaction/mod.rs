@@ -6,18 +6,16 @@
 //! neither kinds of mobility nor hints of blocks to skip are kept, and nothing runs in the
 //! background.
 
-mod scan;
-
+use crate::compaction::scan::Compaction;
 use crate::engine::Engine;
-use crate::memcg::MemcgId;
+use crate::id::MemcgId;
 use crate::vmstat::Counter;
 use crate::world::{FreeBlocks, World};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Order, Pfn};
-use scan::Compaction;
 
-/// How far failures put off the next try: to every 64th (`COMPACT_MAX_DEFER_SHIFT`).
-const MAX_DEFER_SHIFT: u32 = 6;
+mod scan;
+pub(crate) mod state;
 
 /// Rounds of reclaim before compaction is tried without enough free memory
 /// (`MAX_RECLAIM_RETRIES`).
@@ -36,60 +34,6 @@ pub enum Compacted {
     PartialSkipped,
     /// The scanners met: all of memory was scanned.
     Complete,
-}
-
-/// What is kept from one compaction to the next (of the kernel's `struct zone`).
-#[derive(Debug, Default)]
-pub(crate) struct CompactionState {
-    /// Frames below that the migration scanner has done.
-    migrate: AtomicU64,
-    /// Frames above that the free scanner has done.
-    free: AtomicU64,
-    /// Tries asked for since the last failure.
-    considered: AtomicU32,
-    /// Only every 2^n-th is made,
-    defer_shift: AtomicU32,
-    /// for orders from this one on. 0 before the first failure.
-    order_failed: AtomicU32,
-}
-
-impl CompactionState {
-    /// Whether a try for `order` is to be left out (`compaction_deferred`).
-    fn is_deferred(&self, order: Order) -> bool {
-        let failed = self.order_failed.load(Relaxed);
-        if failed == 0 || u32::from(order.get()) < failed {
-            return false;
-        }
-        let limit = 1 << self.defer_shift.load(Relaxed);
-        let considered = (self.considered.load(Relaxed) + 1).min(limit);
-        self.considered.store(considered, Relaxed);
-        considered < limit
-    }
-
-    /// A compaction for `order` failed (`defer_compaction`).
-    fn defer(&self, order: Order) {
-        self.considered.store(0, Relaxed);
-        let shift = (self.defer_shift.load(Relaxed) + 1).min(MAX_DEFER_SHIFT);
-        self.defer_shift.store(shift, Relaxed);
-        let failed = self.order_failed.load(Relaxed);
-        let order = u32::from(order.get());
-        if failed == 0 || order < failed {
-            self.order_failed.store(order, Relaxed);
-        }
-    }
-
-    /// One succeeded, and what it made was `allocated` or is at least there
-    /// (`compaction_defer_reset`).
-    fn reset(&self, order: Order, allocated: bool) {
-        if allocated {
-            self.considered.store(0, Relaxed);
-            self.defer_shift.store(0, Relaxed);
-        }
-        let order = u32::from(order.get());
-        if order >= self.order_failed.load(Relaxed) {
-            self.order_failed.store(order + 1, Relaxed);
-        }
-    }
 }
 
 impl<'e, W: World> Engine<'e, W> {
@@ -157,27 +101,4 @@ impl<'e, W: World> Engine<'e, W> {
 /// watermark (`compaction_suitable`, `compact_gap`; without its index of fragmentation).
 fn is_suitable<W: World>(world: &W, blocks: &dyn FreeBlocks, order: Order) -> bool {
     world.free_pages() >= blocks.low_watermark() + 2 * order.nr_pages()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_put_off_ever_more_tries() {
-        let state = CompactionState::default();
-        let [small, large] = [3, 9].map(|order| Order::new(order).expect("small"));
-        assert!(!state.is_deferred(large));
-        for failures in 1..9_u32 {
-            state.defer(large);
-            assert!(!state.is_deferred(small), "a smaller order never failed");
-            let left_out = (0..200).take_while(|_| state.is_deferred(large)).count();
-            assert_eq!(left_out, (1 << failures.min(MAX_DEFER_SHIFT)) - 1);
-        }
-        state.reset(small, true);
-        state.defer(large);
-        assert!(state.is_deferred(large), "a success of a smaller order says nothing of it");
-        state.reset(large, true);
-        assert!(!state.is_deferred(large));
-    }
 }

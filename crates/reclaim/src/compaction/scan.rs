@@ -1,10 +1,11 @@
 //! The two scanners: one finds folios to move, from the bottom up, the other frames to move them
 //! to, from the top down.
 
-use super::{Compacted, CompactionState};
+use crate::compaction::Compacted;
+use crate::compaction::state::CompactionState;
 use crate::engine::Engine;
-use crate::list::FolioList;
-use crate::memcg::MemcgId;
+use crate::folio_list::FolioList;
+use crate::id::MemcgId;
 use crate::migrate::{BATCH, Targets};
 use crate::vmstat::Counter;
 use crate::world::{FreeBlocks, World};

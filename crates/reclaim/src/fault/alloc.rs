@@ -1,11 +1,10 @@
 //! Folios for faults: frames, a place in the table of folios, a charge; and page tables.
 
 use super::{At, CountedTables, Fault, FaultKind};
-use crate::folio::{FolioFlags, FolioId};
+use crate::folio::FolioFlags;
+use crate::id::{FolioId, MappingId, MemcgId};
 use crate::maps::NewFolio;
-use crate::memcg::MemcgId;
 use crate::memory::{OutOfMemory, OutOfTable, TableKind};
-use crate::rmap::MappingId;
 use crate::world::World;
 use pageout_paging::walk::make_table;
 use pageout_paging::{Level, Order, Pfn};

@@ -1,7 +1,8 @@
 //! The first access to a page of anonymous memory.
 
 use super::{At, Fault, MINOR, Outcome};
-use crate::folio::{FolioFlags, FolioId};
+use crate::folio::FolioFlags;
+use crate::id::FolioId;
 use crate::tuning::Thp;
 use crate::vmstat::Counter;
 use crate::world::World;

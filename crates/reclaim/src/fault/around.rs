@@ -2,8 +2,9 @@
 
 use super::At;
 use super::file::frames;
-use crate::folio::{FolioFlags, FolioId};
-use crate::rmap::MappingKind;
+use crate::folio::FolioFlags;
+use crate::id::FolioId;
+use crate::mapping::MappingKind;
 use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::contig::{set_pte, set_ptes};

@@ -2,7 +2,8 @@
 
 use super::file::is_indexed;
 use super::{At, Locked, MINOR, Outcome};
-use crate::folio::{FolioFlags, FolioId};
+use crate::folio::FolioFlags;
+use crate::id::FolioId;
 use crate::world::World;
 use pageout_paging::contig::{AccessFlags, get_and_clear_ptes, set_ptes};
 use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, tlb};

@@ -1,9 +1,10 @@
 //! The first access to a page of a file: found in its index, or read.
 
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
-use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
+use crate::folio::{Folio, FolioFlags, FolioGuard};
+use crate::id::{FolioId, MappingId};
+use crate::mapping::MappingKind;
 use crate::rank::Ranked;
-use crate::rmap::{MappingId, MappingKind};
 use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
 use pageout_paging::contig::set_pte;

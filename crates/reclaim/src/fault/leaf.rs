@@ -2,8 +2,9 @@
 
 use super::file::is_indexed;
 use super::{Access, At, Fault, Locked, MINOR, Outcome, WorldTables, prot_of};
-use crate::folio::{FolioFlags, FolioId};
+use crate::folio::FolioFlags;
 use crate::huge::{leaf_at, leaf_start};
+use crate::id::FolioId;
 use crate::tuning::{PmdLeaves, Thp};
 use crate::world::World;
 use pageout_paging::mmu::Invalidate;

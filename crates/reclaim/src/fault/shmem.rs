@@ -1,10 +1,9 @@
 //! Faults on pages of shared memory: in its index, swapped out, or never stored to.
 
 use super::{At, Fault, FaultKind};
-use crate::cache::Found;
-use crate::folio::{FolioFlags, FolioId};
-use crate::rmap::MappingId;
-use crate::swap::SwapSlot;
+use crate::cache::index::Found;
+use crate::folio::FolioFlags;
+use crate::id::{FolioId, MappingId, SwapSlot};
 use crate::world::{Place, World};
 use pageout_paging::Order;
 

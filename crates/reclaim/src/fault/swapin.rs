@@ -2,8 +2,8 @@
 
 use super::file::frames;
 use super::{Access, At, Fault, FaultKind, Outcome};
-use crate::folio::{FolioFlags, FolioId};
-use crate::swap::SwapSlot;
+use crate::folio::FolioFlags;
+use crate::id::{FolioId, SwapSlot};
 use crate::world::{Place, World};
 use pageout_paging::contig::set_pte;
 use pageout_paging::pte::SwapEntry;

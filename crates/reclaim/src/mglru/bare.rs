@@ -3,14 +3,13 @@
 extern crate std;
 
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioId};
-use crate::lruvec::LruList;
+use crate::folio::FolioFlags;
+use crate::id::{FolioId, MappingId, MemcgId};
+use crate::lru_list::LruList;
+use crate::mapping::MappingKind;
 use crate::maps::{Maps, NewFolio};
-use crate::memcg::MemcgId;
 use crate::memory::{Limits, Memory};
-use crate::referenced::Aging;
-use crate::rmap::{MappingId, MappingKind};
-use crate::tuning::{PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+use crate::tuning::{Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use crate::world::{Backing, Frames, Io, Submitted, World};
 use crate::{CpuCtx, Lock, WriteGuard};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -203,7 +202,7 @@ impl Ground {
     /// The folios of a generation's list of one type, head first, zone by zone.
     pub(crate) fn listed(&self, memcg: MemcgId, generation: usize, kind: usize) -> Vec<FolioId> {
         let lists = &self.maps.lru_gen(memcg).lists[generation][kind];
-        lists.iter().flat_map(|list| list.iter(&self.maps)).collect()
+        lists.iter().flat_map(|list| list.iter(self.maps.folios.table)).collect()
     }
 
     /// Makes sure that every list holds folios of its own alone, once each, and every size is what

@@ -1,10 +1,8 @@
 //! What one CPU's reclaim keeps while it walks page tables (the kernel's `lru_gen_mm_walk`).
 
-use super::PerGeneration;
-use crate::engine::Engine;
-use crate::memcg::MemcgId;
-use core::mem;
-use pageout_paging::{Env, VirtAddr};
+use crate::id::MemcgId;
+use crate::mglru::PerGeneration;
+use pageout_paging::VirtAddr;
 
 /// What a walk counted, in entries (`enum` of `MM_…`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,29 +73,5 @@ impl MmWalk {
         self.nr_pages[from][kind][zone] -= nr;
         self.nr_pages[to][kind][zone] += nr;
         self.batched += 1;
-    }
-}
-
-impl<E: Env> Engine<'_, E> {
-    /// Hands in what walks on this CPU batched, all of it the folios of `memcg`
-    /// (`reset_batch_size`).
-    pub(crate) fn reset_batch_size(&mut self, memcg: MemcgId) {
-        if let Some(mut walk) = self.cpu.walk.take_if(|walk| walk.batched > 0) {
-            debug_assert_eq!(walk.memcg, memcg, "one cgroup's folios are batched at a time");
-            self.hand_in(&mut walk);
-            self.cpu.walk = Some(walk);
-        }
-    }
-
-    /// Hands in what a walk batched.
-    pub(crate) fn hand_in(&mut self, walk: &mut MmWalk) {
-        if walk.batched == 0 {
-            return;
-        }
-        walk.batched = 0;
-        let deltas = mem::take(&mut walk.nr_pages);
-        let guard = self.lock_lruvec(walk.memcg);
-        self.maps.lru_gen_add_sizes(&guard, &deltas);
-        drop(guard);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{MAX_NR_GENS, MAX_NR_TIERS, MmStats, gen_from_seq};
 use crate::engine::Engine;
+use crate::id::MemcgId;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
 use crate::scan::{ANON, FILE};
 use crate::world::World;
 use core::fmt::{self, Display, Write};

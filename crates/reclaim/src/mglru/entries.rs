@@ -1,10 +1,11 @@
 //! Young entries of one PTE table, cleared in order: what walks and look-arounds share.
 
 use super::batch::MmWalk;
-use super::generation::{folio_update_gen, kind_of};
-use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::folio::{Folio, FolioFlags};
+use crate::id::{FolioId, MemcgId};
+use crate::lru_list::kind_of;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
+use crate::mglru::generation::folio_update_gen;
 use crate::referenced::max_batch;
 use crate::vma::VmFlags;
 use pageout_paging::young::YoungCheck;

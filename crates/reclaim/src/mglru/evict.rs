@@ -1,16 +1,17 @@
 //! Eviction: folios of the oldest generation are reclaimed, or move on to where they belong (Linux
 //! 7.3.4, vmscan.c).
 
-use super::generation::{End, kind_of};
 use super::seq::evictable_types;
 use super::tier::{get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_ZONES, MIN_LRU_BATCH, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
-use crate::list::FolioList;
-use crate::lruvec::LruGuard;
+use crate::folio::{Folio, FolioFlags, LruFlags};
+use crate::folio_list::FolioList;
+use crate::id::{FolioId, MemcgId};
+use crate::lru_list::kind_of;
+use crate::lruvec::place::LruGuard;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
+use crate::mglru::generation::End;
 use crate::recency::Recency;
 use crate::scan::{ANON, FILE, ScanControl};
 use crate::shrink::ReclaimStat;

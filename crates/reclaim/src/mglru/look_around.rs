@@ -86,8 +86,9 @@ fn window<F: Format>(addr: VirtAddr, vma: &Vma) -> VirtRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mm::MmId;
-    use crate::rmap::{MappingId, MappingKind};
+    use crate::id::MappingId;
+    use crate::id::MmId;
+    use crate::mapping::MappingKind;
     use crate::vma::{NewVma, VmFlags};
     use pageout_paging::pte::{Arm64_4K, SmallX86};
 

@@ -3,8 +3,8 @@
 
 use super::gen_from_seq;
 use crate::engine::Engine;
+use crate::id::MemcgId;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
 use crate::protection::Protected;
 use crate::scan::ScanControl;
 use crate::world::World;
@@ -13,14 +13,14 @@ use core::sync::atomic::Ordering::Relaxed;
 impl Maps<'_> {
     /// For how many milliseconds memory in use is kept; 0 is off.
     pub fn min_ttl_ms(&self) -> u64 {
-        self.lru_gen_state.min_ttl_ms.load(Relaxed)
+        self.cgroups.lru_gen_state.min_ttl_ms.load(Relaxed)
     }
 
     /// Sets for how many milliseconds memory in use is kept. Background reclaim that finds none
     /// older says so ([`Events::out_of_memory`](crate::Events::out_of_memory)): a process is to be
     /// ended.
     pub fn set_min_ttl_ms(&self, ms: u64) {
-        self.lru_gen_state.min_ttl_ms.store(ms, Relaxed);
+        self.cgroups.lru_gen_state.min_ttl_ms.store(ms, Relaxed);
     }
 }
 

@@ -11,12 +11,15 @@ pub(crate) mod age;
 pub(crate) mod bare;
 pub(crate) mod batch;
 pub(crate) mod bloom;
+pub(crate) mod caps;
 mod command;
 mod debugfs;
 pub(crate) mod entries;
 pub(crate) mod evict;
 pub(crate) mod generation;
+mod hand_in;
 pub(crate) mod look_around;
+pub(crate) mod lrugen;
 pub(crate) mod memcg_lru;
 pub(crate) mod min_ttl;
 pub(crate) mod mm_list;
@@ -34,8 +37,7 @@ mod write;
 
 pub use batch::MmStats;
 pub use bloom::BloomFilter;
-pub(crate) use generation::LruGen;
-pub use switch::LruGenCaps;
+pub use caps::LruGenCaps;
 
 /// Generations that eviction leaves (`MIN_NR_GENS`): what is in them counts as active.
 pub const MIN_NR_GENS: u64 = 2;

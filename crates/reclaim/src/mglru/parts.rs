@@ -1,8 +1,8 @@
 //! What a walk looks at of an address space: the VMAs whose accesses say which folios to keep.
 
+use crate::mapping::MappingKind;
 use crate::maps::Maps;
 use crate::mm::Mm;
-use crate::rmap::MappingKind;
 use crate::scan::MAX_SWAPPINESS;
 use crate::vma::{VmFlags, Vma};
 use core::cmp::{max, min};

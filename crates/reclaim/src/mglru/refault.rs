@@ -2,10 +2,10 @@
 //! back (Linux 7.3.4, workingset.c).
 
 use super::MAX_NR_GENS;
-use super::generation::kind_of;
 use super::tier::{tier_from_refs, tier_of};
 use crate::engine::Engine;
 use crate::folio::Folio;
+use crate::lru_list::kind_of;
 use crate::maps::Maps;
 use crate::recency::{REFS_WIDTH, Recency};
 use crate::scan::FILE;
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
     use crate::folio::FolioFlags;
-    use crate::memcg::MemcgId;
+    use crate::id::MemcgId;
     use crate::mglru::bare::{Ground, TUNING};
     use crate::scan::ANON;
 

@@ -2,8 +2,8 @@
 
 use super::{MAX_NR_GENS, gen_from_seq};
 use crate::engine::Engine;
-use crate::list::FolioList;
-use crate::memcg::MemcgId;
+use crate::folio_list::FolioList;
+use crate::id::MemcgId;
 use crate::scan::SWAP_CLUSTER_MAX;
 use crate::world::World;
 
@@ -33,7 +33,7 @@ impl<W: World> Engine<'_, W> {
         let lists = lrugen.lists.as_flattened().as_flattened();
         let mut found = None;
         // From the head on, since each joins behind the one before.
-        for id in lists.iter().flat_map(|list| list.iter(maps)) {
+        for id in lists.iter().flat_map(|list| list.iter(maps.folios.table)) {
             let folio = maps.folio(id);
             let generation = folio.recency().generation();
             if out.len as u64 == SWAP_CLUSTER_MAX || found.is_some_and(|of| of != generation) {

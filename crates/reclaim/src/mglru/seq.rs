@@ -1,13 +1,14 @@
 //! The numbers of generations: a new youngest one, and the oldest given up.
 
-use super::generation::{End, LruGen};
 use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::engine::Engine;
-use crate::folio::FolioId;
-use crate::lruvec::{LruGuard, LruList, Zones};
+use crate::id::{FolioId, MemcgId};
+use crate::lru_list::{LruList, Zones};
+use crate::lruvec::place::LruGuard;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
+use crate::mglru::generation::End;
+use crate::mglru::lrugen::LruGen;
 use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
 use crate::world::World;
 use core::array;

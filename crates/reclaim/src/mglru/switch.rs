@@ -1,41 +1,20 @@
 //! What is switched on (`/sys/kernel/mm/lru_gen/`).
 
-use super::MAX_LRU_BATCH;
 use crate::engine::Engine;
-use crate::lruvec::{LruGuard, LruList};
+use crate::id::MemcgId;
+use crate::lru_list::LruList;
+use crate::lruvec::place::LruGuard;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
+use crate::mglru::MAX_LRU_BATCH;
+use crate::mglru::caps::LruGenCaps;
 use crate::world::World;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
-
-bitflags::bitflags! {
-    /// The bits of `/sys/kernel/mm/lru_gen/enabled`.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-    pub struct LruGenCaps: u8 {
-        /// Generations instead of the classic lists.
-        const CORE = 1;
-        /// Young bits of leaf entries are cleared in batches, by walking page tables.
-        const MM_WALK = 2;
-        /// Those of entries that lead to PTE tables too.
-        const NONLEAF_YOUNG = 4;
-    }
-}
-
-/// What holds for all cgroups.
-#[derive(Debug, Default)]
-pub(crate) struct LruGenState {
-    caps: AtomicU8,
-    /// The lists are being moved from one kind to the other: reclaim takes from both.
-    switching: AtomicBool,
-    /// Milliseconds for which memory in use is not evicted, unless nothing else is left; 0 is off.
-    pub(crate) min_ttl_ms: AtomicU64,
-}
+use core::sync::atomic::Ordering::Relaxed;
 
 impl Maps<'_> {
     /// What is switched on.
     #[inline]
     pub fn lru_gen_caps(&self) -> LruGenCaps {
-        LruGenCaps::from_bits_retain(self.lru_gen_state.caps.load(Relaxed))
+        LruGenCaps::from_bits_retain(self.cgroups.lru_gen_state.caps.load(Relaxed))
     }
 
     /// Whether generations are in use (`lru_gen_enabled`).
@@ -47,7 +26,7 @@ impl Maps<'_> {
     /// Whether lists are being moved from one kind to the other (`lru_gen_switching`).
     #[inline]
     pub(crate) fn lru_gen_switching(&self) -> bool {
-        self.lru_gen_state.switching.load(Relaxed)
+        self.cgroups.lru_gen_state.switching.load(Relaxed)
     }
 
     /// Whether generations alone are in use: on, and not being switched on just now.
@@ -63,7 +42,7 @@ impl<W: World> Engine<'_, W> {
     /// of a lock, while all else goes on (Linux 7.3.4, `lru_gen_change_state`).
     pub fn set_lru_gen_caps(&mut self, caps: LruGenCaps) {
         let (maps, world) = (self.maps, self.world);
-        let state = &maps.lru_gen_state;
+        let state = &maps.cgroups.lru_gen_state;
         // One at a time.
         while state.switching.swap(true, Relaxed) {
             world.relax();
@@ -108,7 +87,7 @@ impl Maps<'_> {
         let lists = &self.memcg(guard.memcg).lruvec.lists;
         let found = LruList::EVICTABLE
             .into_iter()
-            .find_map(|list| lists[list as usize].pop_tail(self).map(|id| (id, list)));
+            .find_map(|list| lists[list as usize].pop_tail(self.folios.table).map(|id| (id, list)));
         let Some((id, from)) = found else {
             return false;
         };
@@ -129,7 +108,7 @@ impl Maps<'_> {
         };
         let list = self.lru_gen_del(guard, id).expect("it is on a generation's list");
         debug_assert_eq!(LruList::of(self.folio(id)), list, "it counts there already");
-        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
+        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self.folios.table, id);
         true
     }
 }

@@ -60,7 +60,7 @@ impl Maps<'_> {
     /// # Errors
     /// Those of `out`.
     pub fn min_ttl_ms_show(&self, out: &mut impl Write) -> fmt::Result {
-        writeln!(out, "{}", self.lru_gen_state.min_ttl_ms.load(Relaxed))
+        writeln!(out, "{}", self.cgroups.lru_gen_state.min_ttl_ms.load(Relaxed))
     }
 
     /// Writes to `min_ttl_ms`: a number of 32 bits (Linux 7.3.4, `min_ttl_ms_store`).
@@ -72,7 +72,7 @@ impl Maps<'_> {
             return Ok(());
         }
         let ms = kstrtouint(c_string(text)).ok_or(Errno::EINVAL)?;
-        self.lru_gen_state.min_ttl_ms.store(ms.into(), Relaxed);
+        self.cgroups.lru_gen_state.min_ttl_ms.store(ms.into(), Relaxed);
         Ok(())
     }
 }

@@ -4,8 +4,8 @@
 //! Both are one comparison of how many pages of each came back of those examined: in the oldest
 //! generation and, halved with each that goes by, in those before it (Linux 7.3.4, vmscan.c).
 
-use super::generation::{LruGen, PerTier};
 use super::{MAX_NR_TIERS, MIN_LRU_BATCH};
+use crate::mglru::lrugen::{LruGen, PerTier};
 use crate::recency::{REFS_WIDTH, Recency};
 use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
 use core::ops::Range;

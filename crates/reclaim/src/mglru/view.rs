@@ -1,9 +1,8 @@
 //! Generations from outside: who is where. For audits, and whoever keeps others from changing it
 //! meanwhile.
 
-use crate::folio::FolioId;
+use crate::id::{FolioId, MemcgId};
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl Maps<'_> {
@@ -25,7 +24,7 @@ impl Maps<'_> {
         kind: usize,
         zone: usize,
     ) -> impl Iterator<Item = FolioId> {
-        self.lru_gen(memcg).lists[generation][kind][zone].iter(self)
+        self.lru_gen(memcg).lists[generation][kind][zone].iter(self.folios.table)
     }
 
     /// Pages counted in a generation, wherever they are listed; see [`Maps::lru_gen_folios`].

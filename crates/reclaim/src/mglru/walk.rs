@@ -4,15 +4,15 @@
 use super::batch::MmWalk;
 use super::bloom::PmdEntry;
 use super::entries::{Look, entries, note_dirty, suitable_to_scan};
-use super::mm_list::Next;
 use super::parts::Parts;
 use super::{LruGenCaps, MAX_LRU_BATCH, gen_from_seq};
 use crate::engine::Engine;
 use crate::folio::Folio;
+use crate::id::MemcgId;
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
+use crate::mglru::mm_list::iterate::Next;
 use crate::mm::Mm;
-use crate::referenced::Aging;
+use crate::tuning::Aging;
 use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::mmu::Mmu;

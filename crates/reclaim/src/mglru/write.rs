@@ -5,7 +5,7 @@ use super::batch::MmWalk;
 use super::command::{Command, Operation};
 use crate::engine::Engine;
 use crate::errno::Errno;
-use crate::memcg::MemcgId;
+use crate::id::MemcgId;
 use crate::scan::{Agent, ScanControl};
 use crate::text::{c_string, is_space};
 use crate::world::World;

@@ -14,17 +14,16 @@
 mod restore;
 
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioGuard, FolioId};
+use crate::folio::{FolioFlags, FolioGuard};
+use crate::folio_list::FolioList;
 use crate::gather::Gather;
-use crate::list::FolioList;
-use crate::maps::{Maps, NONE};
-use crate::memcg::MemcgId;
+use crate::id::{FolioId, MemcgId};
+use crate::maps::Maps;
 use crate::rank::Rank;
 use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::ops::{AddAssign, Range};
-use core::sync::atomic::Ordering::{Relaxed, Release};
 use pageout_paging::{Order, Pfn, Rules, Stage};
 
 /// Folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
@@ -150,13 +149,9 @@ impl Maps<'_> {
     fn move_frames(&self, id: FolioId, to: Pfn) {
         let folio = self.folio(id);
         debug_assert_eq!((folio.refs(), folio.mapcount()), (0, 0), "no one is at the frames");
-        self.forget_frames(folio);
+        self.folios.forget_frames(folio);
         folio.set_pfn(to);
-        let first = self.frame_number(to);
-        for frame in &self.frames[first..first + folio.nr_pages()] {
-            assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
-            frame.store(id.0, Release);
-        }
+        self.folios.take_frames(id);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Entries for what has moved, or stayed after all.
 
 use crate::engine::Engine;
-use crate::fault::{frames, prot_of};
+use crate::fault::frames;
+use crate::fault::prot_of;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::rank::Rank;
 use crate::vma::{VmFlags, Vma};

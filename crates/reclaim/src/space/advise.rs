@@ -1,16 +1,17 @@
 //! madvise: what a process says about its own memory.
 
 use super::protect::{KEEP_WRITE, replace};
-use super::{SpaceError, after, flush_tlb_batched_pending, pages, read, run, set_absent};
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
+use crate::folio::{Folio, FolioFlags, LruFlags};
+use crate::folio_list::FolioList;
+use crate::gather::flush_tlb_batched_pending;
 use crate::huge::{leaf_at, rewrite_leaf};
-use crate::list::FolioList;
-use crate::mm::{Mm, MmId};
+use crate::id::{FolioId, MmId, SwapSlot};
+use crate::mm::Mm;
 use crate::recency::Recency;
 use crate::scan::{Agent, ScanControl};
 use crate::shrink::ReclaimStat;
-use crate::swap::SwapSlot;
+use crate::space::{SpaceError, after, pages, read, run, set_absent};
 use crate::tuning::Tuning;
 use crate::vma::{VmFlags, Vma};
 use crate::world::World;

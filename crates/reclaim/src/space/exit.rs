@@ -2,7 +2,8 @@
 
 use super::flush_mm;
 use crate::engine::Engine;
-use crate::mm::{Mm, MmId};
+use crate::id::MmId;
+use crate::mm::Mm;
 use crate::world::World;
 use core::sync::atomic::Ordering::AcqRel;
 use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr};

@@ -1,13 +1,14 @@
 //! Fork: a child that shares its parent's pages until either writes.
 
-use super::{SpaceError, after, flush_mm, flush_tlb_batched_pending, read, run, set_absent};
 use crate::engine::Engine;
 use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
+use crate::gather::flush_tlb_batched_pending;
 use crate::huge::leaf_at;
+use crate::id::{MmId, SwapSlot};
 use crate::memory::OutOfMemory;
-use crate::mm::{Mm, MmId};
-use crate::swap::SwapSlot;
+use crate::mm::Mm;
+use crate::space::{SpaceError, after, flush_mm, read, run, set_absent};
 use crate::vma::Vma;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;

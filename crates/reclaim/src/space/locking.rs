@@ -2,11 +2,12 @@
 
 use super::{SpaceError, after, pages, read, run};
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioId, LruFlags};
+use crate::folio::{FolioFlags, LruFlags};
+use crate::folio_list::FolioList;
 use crate::huge::leaf_at;
-use crate::list::FolioList;
-use crate::mm::{Mm, MmId};
-use crate::vma::{VmFlags, VmaId};
+use crate::id::{FolioId, MmId, VmaId};
+use crate::mm::Mm;
+use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::walk::{Span, spans};

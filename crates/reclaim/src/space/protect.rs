@@ -1,11 +1,13 @@
 //! Changing what entries permit: mprotect, and userfaultfd's write protection.
 
-use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
 use crate::engine::Engine;
 use crate::fault::prot_of;
+use crate::gather::flush_tlb_batched_pending;
 use crate::huge::{keep_state, leaf_at, rewrite_leaf};
+use crate::id::MmId;
 use crate::memory::OutOfMemory;
-use crate::mm::{Mm, MmId};
+use crate::mm::Mm;
+use crate::space::{SpaceError, after, forget_lent, read, run, set_absent};
 use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;

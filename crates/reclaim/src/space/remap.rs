@@ -1,15 +1,17 @@
 //! Moving and resizing what is mapped.
 
 use super::protect::KEEP_WRITE;
-use super::{SpaceError, after, flush_tlb_batched_pending, forget_lent, read, run, set_absent};
 use crate::engine::Engine;
 use crate::fault::WorldTables;
+use crate::gather::flush_tlb_batched_pending;
 use crate::huge::leaf_start;
+use crate::id::{MmId, VmaId};
 use crate::maps::Maps;
 use crate::memory::OutOfMemory;
-use crate::mm::{Mm, MmId};
+use crate::mm::Mm;
 use crate::mmap::is_pages;
-use crate::vma::{Vma, VmaId};
+use crate::space::{SpaceError, after, forget_lent, read, run, set_absent};
+use crate::vma::Vma;
 use crate::world::World;
 use pageout_paging::contig::get_and_clear_ptes;
 use pageout_paging::pte::Entry;

@@ -1,12 +1,14 @@
 //! Truncation: the pages of a file, or of shared memory, from some page on are no more.
 
 use super::zap::Batch;
-use crate::cache::{Found, IndexWalk, forget_shadows, set_past, unlink};
+use crate::cache::index::unlink;
+use crate::cache::index::{Found, IndexWalk, forget_shadows, set_past};
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioId};
+use crate::folio::FolioFlags;
+use crate::id::{FolioId, MappingId};
+use crate::mapping::MappingKind;
 use crate::mm::Mm;
 use crate::rank::Rank;
-use crate::rmap::{MappingId, MappingKind};
 use crate::vma::Vma;
 use crate::world::World;
 use core::ops::Range;

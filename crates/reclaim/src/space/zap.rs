@@ -1,11 +1,12 @@
 //! Taking everything out of a range: munmap, MADV_DONTNEED, exit.
 
-use super::{SpaceError, after, flush_tlb_batched_pending, pages, read, run, set_absent};
 use crate::engine::Engine;
-use crate::folio::{FolioFlags, FolioId};
+use crate::folio::FolioFlags;
+use crate::gather::flush_tlb_batched_pending;
 use crate::huge::LeafTaken;
-use crate::mm::{Mm, MmId};
-use crate::swap::SwapSlot;
+use crate::id::{FolioId, MmId, SwapSlot};
+use crate::mm::Mm;
+use crate::space::{SpaceError, after, pages, read, run, set_absent};
 use crate::vma::{VmFlags, Vma};
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;

@@ -13,6 +13,7 @@ use pageout_reclaim::{Access, Counter, CpuCtx, Fault, Frames, Limits, MemcgId, M
 const ROUNDS: u64 = if cfg!(miri) { 20 } else { 4000 };
 const PAGES: u64 = 48;
 
+// tidy: long function: five threads that borrow from one scope
 fn crowd<F: Format>(order: u8) {
     let mut arena = Arena::new::<F>(&Limits { frames: 128, slots: 128, ..ROOM });
     let mut world = arena.world::<F>();

@@ -4,10 +4,13 @@
 extern crate std;
 
 use super::*;
-use crate::list::FolioList;
+use crate::folio::FolioFlags;
+use crate::folio_list::FolioList;
 use crate::mglru::LruGenCaps;
 use crate::mglru::bare::{Ground, TUNING};
 use crate::mglru::batch::MmWalk;
+use crate::scan::{ANON, FILE};
+use core::sync::atomic::Ordering::Relaxed;
 use proptest::collection;
 use proptest::prelude::*;
 use std::vec;

@@ -6,16 +6,15 @@
 //! Kernels have two more moves, to the head of a bin for soft limits and to the oldest generation
 //! for removed cgroups; here there are no soft limits, and a removed cgroup has nothing left.
 
-use crate::engine::Engine;
+mod visit;
+
+use crate::id::MemcgId;
 use crate::lock::Lock;
-use crate::maps::Maps;
-use crate::memcg::{Memcg, MemcgId};
-use crate::rank::Rank;
+use crate::memcg::Memcg;
 use core::array;
 use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
 };
-use pageout_paging::Env;
 
 /// Generations of cgroups (`MEMCG_NR_GENS`).
 const MEMCG_NR_GENS: usize = 3;
@@ -155,7 +154,7 @@ impl MemcgLru {
     }
 
     /// Adds a cgroup to the oldest generation.
-    fn add(&self, memcgs: &[Memcg], id: MemcgId) {
+    pub(crate) fn add(&self, memcgs: &[Memcg], id: MemcgId) {
         memcgs[usize::from(id.0)].lru_link.at_tail.store(false, Relaxed);
         let generation = generation_of(self.seq.load(Relaxed));
         self.push(memcgs, id, Bin { generation, bin: self.random_bin() });
@@ -198,67 +197,6 @@ impl MemcgLru {
             MemcgId::NONE => NextMemcg::End,
             id => NextMemcg::Is(id),
         }
-    }
-}
-
-impl<E: Env> Engine<'_, E> {
-    /// Works on the order of cgroups under its lock.
-    fn with_memcg_lru<T>(&self, work: impl FnOnce(&MemcgLru, &[Memcg]) -> T) -> T {
-        let maps = self.maps;
-        let _guard = self.lock_write(Rank::MemcgLru, &maps.memcg_lru.lock);
-        work(&maps.memcg_lru, maps.memcgs)
-    }
-}
-
-impl Maps<'_> {
-    /// All cgroups in the order in which reclaim of the whole machine visits them, but for the bin
-    /// it begins with, which is random: for whoever keeps others from changing it meanwhile.
-    pub fn lru_gen_memcgs(&self) -> impl Iterator<Item = MemcgId> {
-        let named =
-            |link: &AtomicU16| Some(MemcgId(link.load(Relaxed))).filter(|id| *id != MemcgId::NONE);
-        let seq = self.memcg_lru.seq.load(Relaxed);
-        let bins = (seq..seq + MEMCG_NR_GENS as u64)
-            .flat_map(|seq| self.memcg_lru.bins[generation_of(seq)].iter());
-        bins.flat_map(move |ends| {
-            let after = move |id: &MemcgId| named(&self.memcg(*id).lru_link.next);
-            core::iter::successors(named(&ends.head), after)
-        })
-    }
-
-    /// Adds the root while no one else knows the maps.
-    pub(crate) fn memcg_lru_init(&self) {
-        self.memcg_lru.add(self.memcgs, MemcgId::ROOT);
-    }
-}
-
-impl<E: Env> Engine<'_, E> {
-    /// Adds a new cgroup: to the oldest generation (`lru_gen_online_memcg`).
-    pub(crate) fn memcg_lru_add(&mut self, id: MemcgId) {
-        self.with_memcg_lru(|lru, memcgs| lru.add(memcgs, id));
-    }
-
-    /// Takes a cgroup away that is removed (`lru_gen_release_memcg`).
-    pub(crate) fn memcg_lru_remove(&mut self, id: MemcgId) {
-        self.with_memcg_lru(|lru, memcgs| {
-            let left = memcgs[usize::from(id.0)].lru_link.place().generation;
-            lru.remove(memcgs, id);
-            lru.grow_older(left);
-        });
-    }
-
-    /// Moves a cgroup (`lru_gen_rotate_memcg`).
-    pub(crate) fn rotate_memcg(&mut self, id: MemcgId, op: MemcgLruOp) {
-        self.with_memcg_lru(|lru, memcgs| lru.rotate(memcgs, id, op));
-    }
-
-    /// The bins of the oldest generation, from a random one on.
-    pub(crate) fn oldest_bins(&mut self) -> [Bin; MEMCG_NR_BINS] {
-        self.with_memcg_lru(|lru, _| lru.oldest_bins())
-    }
-
-    /// The cgroup after `at` in a bin, or the first.
-    pub(crate) fn next_in_bin(&mut self, bin: Bin, at: Option<MemcgId>) -> NextMemcg {
-        self.with_memcg_lru(|lru, memcgs| lru.next(memcgs, bin, at))
     }
 }
 

@@ -1,105 +1,32 @@
-//! Swap slots: where anonymous pages go, how many entries name each, and the swap cache.
-//!
-//! A slot is in use while an entry names it or the swap cache has a folio for it. The index of
-//! shared memory counts as an entry. A folio of several pages has as many slots in a row.
+//! Swap slots given and taken back, and the swap cache.
 
-use crate::cache::{Exists, Locked};
+use crate::cache::Exists;
+use crate::cache::index::Locked;
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioGuard, FolioId};
-use crate::maps::{Maps, NONE};
-use crate::memcg::MemcgId;
-use crate::rmap::MappingId;
+use crate::folio::{FolioFlags, FolioGuard};
+use crate::id::{FolioId, MappingId, MemcgId, NONE, SwapSlot};
+use crate::maps::Maps;
+use crate::swap::Slot;
 use crate::workingset::Shadow;
 use core::num::NonZeroU64;
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
-use pageout_paging::pte::{SwapEntry, SwapKind};
-
-/// Index of a slot, one page, in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct SwapSlot(pub u32);
-
-impl SwapSlot {
-    /// The entry that names it. Slot 0 has offset 1: offset 0 is a swap device's header.
-    #[inline]
-    pub fn entry(self) -> SwapEntry {
-        let entry = SwapEntry::new(SwapKind::Device(0), u64::from(self.0) + 1);
-        entry.expect("32 bits fit an offset of 50, and are not 0")
-    }
-
-    /// The slot that an entry names, if it names one.
-    pub fn named_by(entry: SwapEntry) -> Option<Self> {
-        let slot = u32::try_from(entry.offset.checked_sub(1)?).ok()?;
-        matches!(entry.kind, SwapKind::Device(0)).then_some(Self(slot))
-    }
-
-    /// The `k`-th slot after this one.
-    #[must_use]
-    pub fn nth(self, k: usize) -> Self {
-        Self(self.0 + k as u32)
-    }
-}
-
-/// One swap slot, 32 bytes.
-#[derive(Debug, Default)]
-pub struct Slot {
-    /// The shadow of the page last evicted here, 0 if there is none.
-    shadow: AtomicU64,
-    /// The page of shared memory that is here, while the index leads to the slot.
-    pub(crate) index: AtomicU64,
-    /// Whose page that is.
-    pub(crate) mapping: AtomicU32,
-    /// What comes after it in its chain of the index.
-    pub(crate) chain: AtomicU32,
-    /// The folio in the swap cache.
-    folio: AtomicU32,
-    /// Page-table entries that name the slot, or 1 for the index.
-    pub(crate) entries: AtomicU16,
-    /// The cgroup its page was charged to.
-    pub(crate) memcg: AtomicU16,
-}
-
-impl Slot {
-    pub(crate) fn clear(&self) {
-        self.shadow.store(0, Relaxed);
-        self.mapping.store(NONE, Relaxed);
-        self.folio.store(NONE, Relaxed);
-        self.entries.store(0, Relaxed);
-    }
-
-    /// Whether it holds the `k`-th page of a folio: of shared memory what the index says, and of
-    /// anonymous memory what page tables name.
-    pub(crate) fn is_of(&self, folio: &Folio, k: usize) -> bool {
-        let mapping = self.mapping.load(Relaxed);
-        match folio.flags().contains(FolioFlags::ANON) {
-            true => mapping == NONE,
-            false => {
-                let index = folio.index() + k as u64;
-                mapping == folio.mapping().0 && self.index.load(Relaxed) == index
-            }
-        }
-    }
-
-    fn is_free(&self) -> bool {
-        self.entries.load(Relaxed) == 0 && self.folio.load(Relaxed) == NONE
-    }
-}
 
 impl Maps<'_> {
     /// Swap slots that are free (the kernel's `get_nr_swap_pages`).
     #[inline]
     pub fn free_slots(&self) -> usize {
-        self.free_slots.load(Relaxed) as usize
+        self.stored.free_slots.load(Relaxed) as usize
     }
 
     /// The cgroup that the page in a slot was charged to.
     pub fn slot_memcg(&self, slot: SwapSlot) -> MemcgId {
-        MemcgId(self.slots[slot.0 as usize].memcg.load(Relaxed))
+        MemcgId(self.stored.slots[slot.0 as usize].memcg.load(Relaxed))
     }
 
     /// Page-table entries that name a slot; 1 if the index of shared memory does.
     pub fn slot_entries(&self, slot: SwapSlot) -> u32 {
-        self.slots[slot.0 as usize].entries.load(Relaxed).into()
+        self.stored.slots[slot.0 as usize].entries.load(Relaxed).into()
     }
 
     /// The page of shared memory that is in a slot, if one is.
@@ -111,17 +38,17 @@ impl Maps<'_> {
 
     #[inline]
     pub(crate) fn slot(&self, slot: SwapSlot) -> &Slot {
-        &self.slots[slot.0 as usize]
+        &self.stored.slots[slot.0 as usize]
     }
 
     #[inline]
     pub(crate) fn slots_at(&self, slot: SwapSlot, nr: usize) -> &[Slot] {
-        &self.slots[slot.0 as usize..][..nr]
+        &self.stored.slots[slot.0 as usize..][..nr]
     }
 
     fn release_slot(&self, slot: &Slot) {
         slot.shadow.store(0, Relaxed);
-        self.free_slots.store(self.free_slots.load(Relaxed) + 1, Relaxed);
+        self.stored.free_slots.store(self.stored.free_slots.load(Relaxed) + 1, Relaxed);
     }
 }
 
@@ -156,8 +83,8 @@ pub(crate) fn alloc_slots(
         slot.memcg.store(folio.memcg().0, Relaxed);
         slot.folio.store(id.0, Relaxed);
     }
-    let left = maps.free_slots.load(Relaxed) - nr as u32;
-    maps.free_slots.store(left, Relaxed);
+    let left = maps.stored.free_slots.load(Relaxed) - nr as u32;
+    maps.stored.free_slots.store(left, Relaxed);
     folio.set_swap(first);
     guard.set(FolioFlags::SWAPCACHE | FolioFlags::DIRTY);
     Some(first)
@@ -165,14 +92,14 @@ pub(crate) fn alloc_slots(
 
 /// `nr` free slots in a row, aligned to their number, from where the last search ended on.
 fn find_free(maps: &Maps<'_>, nr: usize) -> Option<SwapSlot> {
-    if (maps.free_slots.load(Relaxed) as usize) < nr {
+    if (maps.stored.free_slots.load(Relaxed) as usize) < nr {
         return None;
     }
-    let runs = maps.slots.len() / nr;
-    let cursor = maps.slot_cursor.load(Relaxed) as usize / nr;
-    let free = |run: &usize| maps.slots[run * nr..(run + 1) * nr].iter().all(Slot::is_free);
+    let runs = maps.stored.slots.len() / nr;
+    let cursor = maps.stored.slot_cursor.load(Relaxed) as usize / nr;
+    let free = |run: &usize| maps.stored.slots[run * nr..(run + 1) * nr].iter().all(Slot::is_free);
     let first = (cursor..runs).chain(0..cursor.min(runs)).find(free)? * nr;
-    maps.slot_cursor.store((first + nr) as u32, Relaxed);
+    maps.stored.slot_cursor.store((first + nr) as u32, Relaxed);
     Some(SwapSlot(first as u32))
 }
 
@@ -213,7 +140,7 @@ impl<E: Env> Engine<'_, E> {
     pub fn swap_cache_get_folio(&mut self, slot: SwapSlot) -> Option<FolioId> {
         let maps = self.maps;
         let locked = self.lock_index();
-        let id = maps.slots[slot.0 as usize].folio.load(Relaxed);
+        let id = maps.stored.slots[slot.0 as usize].folio.load(Relaxed);
         let found = (id != NONE && maps.folio(FolioId(id)).try_get()).then_some(FolioId(id));
         drop(locked);
         found

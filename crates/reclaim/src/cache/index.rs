@@ -1,47 +1,18 @@
-//! The file index: from a file and a page offset to the folio that holds it, or for a page of
-//! shared memory to the swap slot; and shadows of those evicted.
-//!
-//! A hash table with a chain a bucket, under one lock. Consecutive folios of a file are in
-//! consecutive buckets, and their shadows in consecutive entries, so that a sweep reads memory in
-//! order. A file remembers which orders its folios ever had: a look-up asks for each of them. A
-//! slot stands in the chain where a folio of one page would.
+//! The index itself.
 
+use crate::cache::{Exists, SLOT, ShadowEntry};
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioId};
+use crate::folio::{Folio, FolioFlags};
+use crate::id::{FolioId, MappingId, NONE, SwapSlot};
 use crate::lock::WriteGuard;
-use crate::maps::{Maps, NONE};
+use crate::maps::Maps;
 use crate::rank::{Rank, Ranked};
-use crate::rmap::MappingId;
-use crate::swap::{Slot, SwapSlot};
+use crate::swap::Slot;
 use crate::vmstat::Counter;
 use crate::workingset::Shadow;
 use core::num::NonZeroU64;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use pageout_paging::Env;
-
-/// What is left of an evicted folio of a file. The table of shadows is bounded: an old shadow gives
-/// way to a new one, and its page, if it comes back, seems never to have been there. 24 bytes.
-#[derive(Debug, Default)]
-pub struct ShadowEntry {
-    /// File, order and page offset, hashed; 0 for an unused entry. What collides takes one folio
-    /// for another, and misjudges how long it was gone.
-    key: AtomicU64,
-    /// The shadow (see `workingset`).
-    shadow: AtomicU64,
-    /// When it was stored, to find the oldest of a set.
-    stored: AtomicU32,
-}
-
-impl ShadowEntry {
-    pub(crate) fn clear(&self) {
-        self.key.store(0, Relaxed);
-    }
-}
-
-/// A page of the file is in the index already (EEXIST).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the file index already has a folio there")]
-pub struct Exists;
 
 /// What the index has for a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,9 +22,6 @@ pub(crate) enum Found {
     /// The slot it was swapped out to.
     Slot(SwapSlot),
 }
-
-/// In the chains of the index the numbers of slots have this bit, and those of folios have not.
-pub(crate) const SLOT: u32 = 1 << 31;
 
 /// Entries that one shadow may be in.
 const WAYS: usize = 4;
@@ -102,7 +70,7 @@ impl<'e, E: Env> Engine<'e, E> {
     /// Takes the lock of the file index and the swap cache.
     #[inline]
     pub(crate) fn lock_index(&self) -> Locked<'e> {
-        self.lock_write(Rank::Index, &self.maps.index)
+        self.lock_write(Rank::Index, &self.maps.stored.lock)
     }
 }
 
@@ -327,7 +295,7 @@ impl IndexWalk {
     /// A page of the mapping that is in the next bucket, past those that were left.
     fn in_bucket(&self, maps: &Maps<'_>) -> Option<u64> {
         let mut left = self.left;
-        let mut at = maps.folios[self.next as usize].bucket.load(Relaxed);
+        let mut at = maps.folios.table[self.next as usize].bucket.load(Relaxed);
         while at != NONE {
             let key = match at & SLOT {
                 0 => Key::of(maps.folio(FolioId(at))),
@@ -351,7 +319,7 @@ impl IndexWalk {
 pub(crate) fn forget_shadows(maps: &Maps<'_>, _: &Locked<'_>, mapping: MappingId, from: u64) {
     let of = maps.mapping(mapping);
     let (orders, past) = (Orders(of.orders.load(Relaxed)), of.past.load(Relaxed));
-    if past.saturating_sub(from) > maps.shadows.len() as u64 {
+    if past.saturating_sub(from) > maps.stored.shadows.len() as u64 {
         return of.forget_shadows();
     }
     for order in orders.into_iter() {
@@ -402,17 +370,17 @@ impl Orders {
 /// The head of the bucket of `key`: the folios' own table has one an entry.
 #[inline]
 fn bucket<'a>(maps: &'a Maps<'_>, key: Key) -> &'a AtomicU32 {
-    &maps.folios[(key.place() & (nr_buckets(maps) - 1)) as usize].bucket
+    &maps.folios.table[(key.place() & (nr_buckets(maps) - 1)) as usize].bucket
 }
 
 /// As many as there are entries for folios, but a power of two.
 #[inline]
 fn nr_buckets(maps: &Maps<'_>) -> u64 {
-    maps.folios.len().checked_ilog2().map_or(0, |order| 1 << order)
+    maps.folios.table.len().checked_ilog2().map_or(0, |order| 1 << order)
 }
 
 fn lookup(maps: &Maps<'_>, key: Key) -> Option<Found> {
-    if maps.folios.is_empty() {
+    if maps.folios.table.is_empty() {
         return None;
     }
     let mut at = bucket(maps, key).load(Relaxed);
@@ -435,12 +403,12 @@ fn lookup(maps: &Maps<'_>, key: Key) -> Option<Found> {
 /// The entries that may hold the shadow of `key`.
 #[inline]
 fn ways<'a>(maps: &'a Maps<'_>, key: Key) -> &'a [ShadowEntry] {
-    let sets = maps.shadows.len() / WAYS;
+    let sets = maps.stored.shadows.len() / WAYS;
     if sets == 0 {
-        return maps.shadows;
+        return maps.stored.shadows;
     }
     let first = (key.place() / WAYS as u64 % sets as u64) as usize * WAYS;
-    &maps.shadows[first..first + WAYS]
+    &maps.stored.shadows[first..first + WAYS]
 }
 
 /// The shadow of `key`, forgotten unless it is to be kept.
@@ -457,8 +425,8 @@ fn take_shadow(maps: &Maps<'_>, key: Key, keep: bool) -> Option<Shadow> {
 #[inline]
 fn store_shadow(maps: &Maps<'_>, key: Key, shadow: Shadow) {
     let print = key.print(maps);
-    let now = maps.shadow_clock.load(Relaxed).wrapping_add(1);
-    maps.shadow_clock.store(now, Relaxed);
+    let now = maps.stored.shadow_clock.load(Relaxed).wrapping_add(1);
+    maps.stored.shadow_clock.store(now, Relaxed);
     let age = |entry: &ShadowEntry| match entry.key.load(Relaxed) {
         0 => u32::MAX,
         _ => now.wrapping_sub(entry.stored.load(Relaxed)),

@@ -1,141 +1,16 @@
-//! The LRU lists of one cgroup on one node, and the numbers reclaim balances them by.
+//! Puts folios on the LRU lists of a cgroup and takes them off.
 
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, FolioId, LruFlags};
-use crate::list::Ends;
-use crate::lock::{Lock, WriteGuard};
+use crate::folio::{Folio, FolioFlags, LruFlags};
+use crate::id::{FolioId, MemcgId};
+use crate::lock::WriteGuard;
+use crate::lru_list::{LruList, Zones, kind_of};
 use crate::maps::Maps;
-use crate::memcg::MemcgId;
-use crate::mglru::generation::{End, kind_of};
-use crate::mglru::{LruGen, MAX_NR_ZONES, gen_from_seq};
+use crate::mglru::generation::End;
+use crate::mglru::{MAX_NR_ZONES, gen_from_seq};
 use crate::rank::{Rank, Ranked};
-use crate::scan::ANON;
-use core::ops::RangeToInclusive;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
-
-/// The classic lists, in the kernel's order (`enum lru_list`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum LruList {
-    /// Inactive anonymous folios.
-    InactiveAnon,
-    /// Active anonymous folios.
-    ActiveAnon,
-    /// Inactive folios of files.
-    InactiveFile,
-    /// Active folios of files.
-    ActiveFile,
-    /// Folios that cannot be reclaimed: mlocked.
-    Unevictable,
-}
-
-impl LruList {
-    /// Every list.
-    pub const ALL: [Self; 5] = [
-        Self::InactiveAnon,
-        Self::ActiveAnon,
-        Self::InactiveFile,
-        Self::ActiveFile,
-        Self::Unevictable,
-    ];
-    /// Those that reclaim takes from, in the order it does.
-    pub const EVICTABLE: [Self; 4] =
-        [Self::InactiveAnon, Self::ActiveAnon, Self::InactiveFile, Self::ActiveFile];
-
-    /// Whether swap has no part in it: folios of files, and anonymous ones given up lazily.
-    pub const fn is_file(self) -> bool {
-        matches!(self, Self::InactiveFile | Self::ActiveFile)
-    }
-
-    /// Whether it is an active list.
-    pub const fn is_active(self) -> bool {
-        matches!(self, Self::ActiveAnon | Self::ActiveFile)
-    }
-
-    /// The list a folio belongs on, as it stands now.
-    #[inline]
-    pub fn of(folio: &Folio) -> Self {
-        let lru = folio.lru();
-        if lru.contains(LruFlags::UNEVICTABLE) {
-            return Self::Unevictable;
-        }
-        Self::of_kind(kind_of(folio), lru.contains(LruFlags::ACTIVE))
-    }
-
-    /// The list of a type.
-    pub(crate) const fn of_kind(kind: usize, active: bool) -> Self {
-        match (kind, active) {
-            (ANON, false) => Self::InactiveAnon,
-            (ANON, true) => Self::ActiveAnon,
-            (_, false) => Self::InactiveFile,
-            (_, true) => Self::ActiveFile,
-        }
-    }
-}
-
-/// What reclaiming one type cost lately, and the counters it comes of when reclaim last looked, in
-/// pages (`struct lru_cost`). It changes under the lruvec's lock alone.
-#[derive(Debug, Default)]
-pub(crate) struct LruCost {
-    /// A moving sum: transfers, 32 times each, and pages looked at in vain.
-    pub(crate) count: AtomicU64,
-    pub(crate) last_rotated: AtomicU64,
-    pub(crate) last_io: AtomicU64,
-}
-
-/// Pages of each zone; fewer are negative.
-pub(crate) type Zones = [i64; MAX_NR_ZONES];
-
-/// All list state of a cgroup on a node. Lists change under `lock` alone, and so do its own sizes;
-/// sums over the subtree change with any of its lists.
-#[derive(Debug, Default)]
-pub(crate) struct Lruvec {
-    pub(crate) lock: Lock,
-    pub(crate) lists: [Ends; 5],
-    /// Pages on each list, by zone.
-    nr_pages: [[AtomicU64; MAX_NR_ZONES]; 5],
-    /// Pages on each list of this cgroup and all below.
-    subtree: [AtomicU64; 5],
-    /// What reclaiming each type of the subtree cost lately.
-    pub(crate) cost: [LruCost; 2],
-    /// Pages evicted or activated so far in the subtree: the clock that shadows read.
-    pub(crate) nonresident_age: AtomicU64,
-    /// `workingset_activate` of each type when reclaim last looked.
-    pub(crate) refaults: [AtomicU64; 2],
-    /// The generations, while they are in use.
-    pub(crate) generations: LruGen,
-}
-
-impl Lruvec {
-    /// Empty lists; its generations are born `now` and in use if `lru_gen` says so.
-    pub(crate) fn init(&self, lru_gen: bool, now: u64) {
-        self.generations.init(lru_gen, now);
-        self.lists.iter().for_each(Ends::clear);
-        let sizes = self.nr_pages.as_flattened().iter().chain(&self.subtree).chain(&self.refaults);
-        let costs = self.cost.iter().flat_map(|of| [&of.count, &of.last_rotated, &of.last_io]);
-        sizes.chain(costs).for_each(|n| n.store(0, Relaxed));
-        // Shadows of the entry's last owner may still be about; a clock that goes on makes them
-        // look old rather than from the future.
-    }
-
-    /// Pages of such zones on a list of this cgroup itself.
-    pub(crate) fn size(&self, list: LruList, zones: RangeToInclusive<usize>) -> u64 {
-        let zones = &self.nr_pages[list as usize][zones];
-        at_least_none(zones.iter().map(|n| n.load(Relaxed)).fold(0, u64::wrapping_add))
-    }
-
-    /// Pages on the lists of one kind of this cgroup and all below.
-    #[inline]
-    pub(crate) fn subtree_size(&self, list: LruList) -> u64 {
-        at_least_none(self.subtree[list as usize].load(Relaxed))
-    }
-}
-
-/// A size; 0 where changes that a page-table walk has not handed in leave it negative.
-#[inline]
-fn at_least_none(size: u64) -> u64 {
-    (size as i64).max(0) as u64
-}
 
 /// A lruvec's lock, held, and whose it is.
 #[derive(Debug)]
@@ -161,7 +36,7 @@ impl Maps<'_> {
     /// The folios on a list of a cgroup itself, head first: for whoever keeps others from changing
     /// it meanwhile.
     pub fn lru_folios(&self, memcg: MemcgId, list: LruList) -> impl Iterator<Item = FolioId> {
-        self.memcg(memcg).lruvec.lists[list as usize].iter(self)
+        self.memcg(memcg).lruvec.lists[list as usize].iter(self.folios.table)
     }
 }
 
@@ -208,7 +83,7 @@ impl Maps<'_> {
     #[inline]
     fn lru_place_classic(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let list = LruList::of(self.folio(id));
-        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self, id);
+        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self.folios.table, id);
         list
     }
 
@@ -233,7 +108,7 @@ impl Maps<'_> {
         self.settle(folio);
         let list = self.lru_gen_add(guard, id, true).unwrap_or_else(|| {
             let list = LruList::of(folio);
-            self.memcg(guard.memcg).lruvec.lists[list as usize].push_tail(self, id);
+            self.memcg(guard.memcg).lruvec.lists[list as usize].push_tail(self.folios.table, id);
             list
         });
         self.resize(guard, list, &self.in_zones(folio));
@@ -264,7 +139,7 @@ impl Maps<'_> {
         debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
         let list = self.lru_gen_del(guard, id).unwrap_or_else(|| {
             let list = LruList::of(folio);
-            self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self, id);
+            self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self.folios.table, id);
             list
         });
         folio.update_lru(LruFlags::empty(), LruFlags::LRU);

@@ -1,0 +1,110 @@
+//! Folios, and the frames that belong to them.
+
+use super::free_list::FreeList;
+use crate::folio::Folio;
+use crate::id::{FolioId, NONE};
+use crate::mglru::MAX_NR_ZONES;
+use core::array;
+use core::sync::atomic::{
+    AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+use pageout_paging::Pfn;
+
+/// The tables of frames, of pages and of folios.
+#[derive(Debug)]
+pub(crate) struct Folios<'m> {
+    base: Pfn,
+    frames: &'m [AtomicU32],
+    pages: &'m [AtomicU8],
+    pub(crate) table: &'m [Folio],
+    /// First frame of each zone but the first.
+    zone_starts: [AtomicU64; MAX_NR_ZONES - 1],
+    pub(super) free: FreeList,
+}
+
+impl<'m> Folios<'m> {
+    /// No folio over any frame from `base` on.
+    pub(super) fn new(
+        base: Pfn,
+        frames: &'m [AtomicU32],
+        pages: &'m [AtomicU8],
+        table: &'m [Folio],
+    ) -> Self {
+        frames.iter().for_each(|frame| frame.store(NONE, Relaxed));
+        table.iter().for_each(|folio| folio.bucket.store(NONE, Relaxed));
+        let zone_starts = array::from_fn(|_| AtomicU64::new(u64::MAX));
+        let free = FreeList::of(table.iter().map(|folio| &folio.mapping));
+        Self { base, frames, pages, table, zone_starts, free }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: FolioId) -> &'m Folio {
+        &self.table[id.0 as usize]
+    }
+
+    /// The folio that a frame belongs to.
+    #[inline]
+    pub(super) fn of(&self, pfn: Pfn) -> Option<FolioId> {
+        let i = usize::try_from(pfn.offset_from(self.base)).ok()?;
+        let id = self.frames.get(i)?.load(Acquire);
+        (id != NONE).then_some(FolioId(id))
+    }
+
+    /// The folios of all frames, each as often as it has some.
+    pub(super) fn of_all_frames(&self) -> impl Iterator<Item = &'m Folio> {
+        let ids = self.frames.iter().map(|frame| frame.load(Acquire)).filter(|id| *id != NONE);
+        ids.map(|id| self.get(FolioId(id)))
+    }
+
+    /// The entries of `nr` frames; none if some lie outside of the table.
+    pub(super) fn frames(&self, first: Pfn, nr: usize) -> Option<&'m [AtomicU32]> {
+        let first = usize::try_from(first.offset_from(self.base)).ok()?;
+        self.frames.get(first..)?.get(..nr)
+    }
+
+    #[inline]
+    fn frames_of(&self, folio: &Folio) -> &'m [AtomicU32] {
+        let first = folio.pfn().offset_from(self.base) as usize;
+        &self.frames[first..first + folio.nr_pages()]
+    }
+
+    /// Makes the frames that a folio has say so.
+    ///
+    /// # Panics
+    /// If one of them belongs to a folio.
+    pub(crate) fn take_frames(&self, id: FolioId) {
+        for frame in self.frames_of(self.get(id)) {
+            assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
+            // Whoever finds the folio by its frame finds it initialised.
+            frame.store(id.0, Release);
+        }
+    }
+
+    /// Makes the frame of a folio of one page say so, whatever folio it belongs to.
+    pub(crate) fn take_frame_over(&self, id: FolioId) {
+        self.frames_of(self.get(id))[0].store(id.0, Release);
+    }
+
+    /// Makes the folio's frames belong to no folio.
+    #[inline]
+    pub(crate) fn forget_frames(&self, folio: &Folio) {
+        self.frames_of(folio).iter().for_each(|frame| frame.store(NONE, Relaxed));
+    }
+
+    /// What is kept of `nr` pages from the one in a frame on.
+    #[inline]
+    pub(crate) fn pages(&self, first: Pfn, nr: usize) -> &'m [AtomicU8] {
+        let first = first.offset_from(self.base) as usize;
+        &self.pages[first..first + nr]
+    }
+
+    pub(super) fn set_zone_start(&self, zone: usize, first: Pfn) {
+        self.zone_starts[zone - 1].store(first.get(), Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn zone_of(&self, folio: &Folio) -> usize {
+        let pfn = folio.pfn().get();
+        self.zone_starts.iter().filter(|start| start.load(Relaxed) <= pfn).count()
+    }
+}

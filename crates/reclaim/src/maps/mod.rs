@@ -1,0 +1,177 @@
+//! All that the engine knows, in the caller's memory: folios, address spaces, what is out of
+//! memory, and cgroups.
+
+pub(crate) mod cgroups;
+mod entries;
+mod folios;
+mod free_list;
+mod spaces;
+mod stored;
+
+use crate::cache::SLOT;
+use crate::compaction::state::CompactionState;
+use crate::deposit::Deposits;
+use crate::folio::{Folio, FolioFlags};
+use crate::id::{FolioId, MappingId, MemcgId, MmId, NONE, VmaId};
+use crate::lock::Lock;
+use crate::mapping::Mapping;
+use crate::memcg::Memcg;
+use crate::memory::{Memory, MemoryError, TableKind};
+use crate::mm::Mm;
+use crate::vma::Vma;
+use cgroups::Cgroups;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use folios::Folios;
+use pageout_paging::{Order, Pfn};
+use spaces::Spaces;
+use stored::Stored;
+
+/// What a new folio is.
+#[derive(Clone, Copy, Debug)]
+pub struct NewFolio {
+    /// First frame, a multiple of the folio's pages.
+    pub pfn: Pfn,
+    /// Size.
+    pub order: Order,
+    /// Whose page it holds.
+    pub mapping: MappingId,
+    /// Offset of its first page in the mapping, in pages.
+    pub index: u64,
+    /// Flags besides those of the mapping's kind.
+    pub flags: FolioFlags,
+}
+
+/// Frames to folios, address spaces, reverse maps: all the engine knows.
+#[derive(Debug)]
+pub struct Maps<'m> {
+    pub(crate) folios: Folios<'m>,
+    spaces: Spaces<'m>,
+    pub(crate) stored: Stored<'m>,
+    pub(crate) cgroups: Cgroups<'m>,
+    /// Guards the lists of free entries.
+    free: Lock,
+    /// Gathers that were dropped, not finished.
+    pub(crate) dropped_gathers: AtomicU32,
+    pub(crate) compaction: CompactionState,
+    /// Page tables for PMD leaves that are to be split.
+    pub(crate) deposits: Deposits,
+}
+
+impl<'m> Maps<'m> {
+    /// Empty maps over `memory`; its first frame is `base`.
+    ///
+    /// # Errors
+    /// [`MemoryError`] names a slice too long to number.
+    pub fn new(memory: Memory<'m>, base: Pfn) -> Result<Self, MemoryError> {
+        let Memory { frames, pages, folios, vmas, mms, mappings, memcgs, shadows, slots, filters } =
+            memory;
+        let lengths = [
+            (frames.len(), TableKind::Frames),
+            (folios.len(), TableKind::Folios),
+            (vmas.len(), TableKind::Vmas),
+            (mms.len(), TableKind::Mms),
+            (mappings.len(), TableKind::Mappings),
+            (slots.len(), TableKind::Slots),
+            (filters.len(), TableKind::Filters),
+        ];
+        // What the index has in its chains is numbered with a bit less.
+        let most = |kind| match kind {
+            TableKind::Folios | TableKind::Slots => SLOT,
+            _ => NONE,
+        };
+        let long = |(len, kind): &(usize, TableKind)| *len >= most(*kind) as usize;
+        if let Some((_, kind)) = lengths.into_iter().find(long) {
+            return Err(MemoryError::TooLong(kind));
+        }
+        if memcgs.len() >= usize::from(MemcgId::NONE.0) {
+            return Err(MemoryError::TooLong(TableKind::Memcgs));
+        }
+        if memcgs.is_empty() {
+            return Err(MemoryError::NoRoot);
+        }
+        Ok(Self {
+            folios: Folios::new(base, frames, pages, folios),
+            spaces: Spaces::new(vmas, mms, mappings),
+            stored: Stored::new(shadows, slots),
+            cgroups: Cgroups::new(memcgs, filters),
+            free: Lock::default(),
+            dropped_gathers: AtomicU32::new(0),
+            compaction: CompactionState::default(),
+            deposits: Deposits::default(),
+        })
+    }
+
+    /// Whether a VMA, the private copies of an address space, a folio, or a swap slot still name a
+    /// mapping. It looks at every frame and every slot, and is for the end of a file or of memory
+    /// that processes shared.
+    pub fn mapping_is_used(&self, id: MappingId) -> bool {
+        let mapping = self.mapping(id);
+        mapping.head.load(Relaxed) != NONE
+            || mapping.users.load(Relaxed) > 0
+            || self.stored.holds_page_of(id.0)
+            || self.folios.of_all_frames().any(|folio| folio.mapping() == id)
+    }
+
+    /// The folios charged to a cgroup itself.
+    pub(crate) fn charged_to(&self, memcg: MemcgId) -> impl Iterator<Item = &'m Folio> {
+        self.folios.table.iter().filter(move |folio| folio.memcg() == memcg)
+    }
+
+    /// The folio that holds `pfn`.
+    #[inline]
+    pub fn folio_of(&self, pfn: Pfn) -> Option<FolioId> {
+        self.folios.of(pfn)
+    }
+
+    /// Where a zone of physical memory but the first begins, in the order of zones; until it is
+    /// set, a zone is empty and its frames belong to the one before. Set before folios are added.
+    ///
+    /// # Panics
+    /// If `zone` is not 1 to [`MAX_NR_ZONES`](crate::mglru::MAX_NR_ZONES) − 1.
+    pub fn set_zone_start(&self, zone: usize, first: Pfn) {
+        self.folios.set_zone_start(zone, first);
+    }
+
+    /// The zone of a folio's frames, 0 to [`MAX_NR_ZONES`](crate::mglru::MAX_NR_ZONES) − 1.
+    #[inline]
+    pub fn zone_of(&self, folio: &Folio) -> usize {
+        self.folios.zone_of(folio)
+    }
+
+    /// A folio.
+    #[inline]
+    pub fn folio(&self, id: FolioId) -> &'m Folio {
+        self.folios.get(id)
+    }
+
+    /// A VMA.
+    #[inline]
+    pub fn vma(&self, id: VmaId) -> &'m Vma {
+        &self.spaces.vmas[id.0 as usize]
+    }
+
+    /// An address space.
+    #[inline]
+    pub fn mm(&self, id: MmId) -> &'m Mm {
+        &self.spaces.mms[id.0 as usize]
+    }
+
+    /// A mapping.
+    #[inline]
+    pub fn mapping(&self, id: MappingId) -> &'m Mapping {
+        &self.spaces.mappings[id.0 as usize]
+    }
+
+    /// A cgroup.
+    #[inline]
+    pub fn memcg(&self, id: MemcgId) -> &Memcg {
+        &self.cgroups.table[usize::from(id.0)]
+    }
+
+    /// The VMA that a link names.
+    #[inline]
+    pub(crate) fn vma_at(&self, link: &AtomicU32) -> Option<&'m Vma> {
+        let id = link.load(Relaxed);
+        (id != NONE).then(|| self.vma(VmaId(id)))
+    }
+}

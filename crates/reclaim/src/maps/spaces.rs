@@ -1,0 +1,34 @@
+//! Address spaces, their VMAs, and the mappings whose pages these map.
+
+use super::free_list::FreeList;
+use crate::id::NONE;
+use crate::mapping::Mapping;
+use crate::mm::Mm;
+use crate::vma::Vma;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// The tables of VMAs, of address spaces and of mappings.
+#[derive(Debug)]
+pub(crate) struct Spaces<'m> {
+    pub(super) vmas: &'m [Vma],
+    pub(super) mms: &'m [Mm],
+    pub(super) mappings: &'m [Mapping],
+    pub(super) free_vmas: FreeList,
+    pub(super) free_mms: FreeList,
+    pub(super) free_mappings: FreeList,
+}
+
+impl<'m> Spaces<'m> {
+    /// All entries free.
+    pub(super) fn new(vmas: &'m [Vma], mms: &'m [Mm], mappings: &'m [Mapping]) -> Self {
+        mappings.iter().for_each(|mapping| mapping.head.store(NONE, Relaxed));
+        Self {
+            vmas,
+            mms,
+            mappings,
+            free_vmas: FreeList::of(vmas.iter().map(|vma| &vma.next)),
+            free_mms: FreeList::of(mms.iter().map(|mm| &mm.state)),
+            free_mappings: FreeList::of(mappings.iter().map(|mapping| &mapping.orders)),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Reclaim's way through the cgroups, in their order.
+
+use crate::engine::Engine;
+use crate::id::MemcgId;
+use crate::maps::Maps;
+use crate::memcg::Memcg;
+use crate::mglru::memcg_lru::{
+    Bin, MEMCG_NR_BINS, MEMCG_NR_GENS, MemcgLru, MemcgLruOp, NextMemcg, generation_of,
+};
+use crate::rank::Rank;
+use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use pageout_paging::Env;
+
+impl<E: Env> Engine<'_, E> {
+    /// Works on the order of cgroups under its lock.
+    fn with_memcg_lru<T>(&self, work: impl FnOnce(&MemcgLru, &[Memcg]) -> T) -> T {
+        let maps = self.maps;
+        let _guard = self.lock_write(Rank::MemcgLru, &maps.cgroups.lru.lock);
+        work(&maps.cgroups.lru, maps.cgroups.table)
+    }
+}
+
+impl Maps<'_> {
+    /// All cgroups in the order in which reclaim of the whole machine visits them, but for the bin
+    /// it begins with, which is random: for whoever keeps others from changing it meanwhile.
+    pub fn lru_gen_memcgs(&self) -> impl Iterator<Item = MemcgId> {
+        let named =
+            |link: &AtomicU16| Some(MemcgId(link.load(Relaxed))).filter(|id| *id != MemcgId::NONE);
+        let seq = self.cgroups.lru.seq.load(Relaxed);
+        let bins = (seq..seq + MEMCG_NR_GENS as u64)
+            .flat_map(|seq| self.cgroups.lru.bins[generation_of(seq)].iter());
+        bins.flat_map(move |ends| {
+            let after = move |id: &MemcgId| named(&self.memcg(*id).lru_link.next);
+            core::iter::successors(named(&ends.head), after)
+        })
+    }
+}
+
+impl<E: Env> Engine<'_, E> {
+    /// Adds a new cgroup: to the oldest generation (`lru_gen_online_memcg`).
+    pub(crate) fn memcg_lru_add(&mut self, id: MemcgId) {
+        self.with_memcg_lru(|lru, memcgs| lru.add(memcgs, id));
+    }
+
+    /// Takes a cgroup away that is removed (`lru_gen_release_memcg`).
+    pub(crate) fn memcg_lru_remove(&mut self, id: MemcgId) {
+        self.with_memcg_lru(|lru, memcgs| {
+            let left = memcgs[usize::from(id.0)].lru_link.place().generation;
+            lru.remove(memcgs, id);
+            lru.grow_older(left);
+        });
+    }
+
+    /// Moves a cgroup (`lru_gen_rotate_memcg`).
+    pub(crate) fn rotate_memcg(&mut self, id: MemcgId, op: MemcgLruOp) {
+        self.with_memcg_lru(|lru, memcgs| lru.rotate(memcgs, id, op));
+    }
+
+    /// The bins of the oldest generation, from a random one on.
+    pub(crate) fn oldest_bins(&mut self) -> [Bin; MEMCG_NR_BINS] {
+        self.with_memcg_lru(|lru, _| lru.oldest_bins())
+    }
+
+    /// The cgroup after `at` in a bin, or the first.
+    pub(crate) fn next_in_bin(&mut self, bin: Bin, at: Option<MemcgId>) -> NextMemcg {
+        self.with_memcg_lru(|lru, memcgs| lru.next(memcgs, bin, at))
+    }
+}
