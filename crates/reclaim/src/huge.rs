@@ -176,6 +176,8 @@ impl<E: Env> Engine<'_, E> {
     /// memory becomes entries; a file's is taken out, since faults find its folio again (Linux
     /// 7.3.4, __split_huge_pmd_locked). Of a leaf taken out, the folio whose mapping's reference
     /// the caller gives up, without the table's lock.
+    #[cold] // entries are unmapped without making room for it
+    #[inline(never)]
     pub(crate) fn split_huge_pmd(
         &self,
         pt: &LockedTable<'_, E>,

@@ -220,6 +220,7 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Splits a large folio that was counted as scanned; whether that could be done. The pages
     /// after the first are counted when it is their turn.
+    #[cold]
     fn split(&mut self, guard: &FolioGuard<'_>, list: &mut FolioList) -> bool {
         let nr = guard.folio().nr_pages();
         let split = nr > 1 && self.engine.split_folio(guard, &mut self.gather, list);

@@ -322,6 +322,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     }
 
     /// Takes out a file's PMD leaf, which is flushed at once (Linux 7.3.4, pmdp_huge_clear_flush).
+    #[cold]
     fn pmd(&mut self, pt: &LockedTable<'_, W>, mm: &Mm, addr: VirtAddr) {
         let i = W::Format::index(Level::Pmd, addr);
         let was = pt.table().swap(i, Pte::NONE);

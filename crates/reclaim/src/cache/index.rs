@@ -49,12 +49,14 @@ impl Key {
     }
 
     /// Consecutive for consecutive folios; files and orders begin anywhere.
+    #[inline]
     fn place(self) -> u64 {
         let file = u64::from(self.mapping.0) << 4 | u64::from(self.order);
         file.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32).wrapping_add(self.number)
     }
 
     /// A fingerprint, never 0.
+    #[inline]
     fn print(self, maps: &Maps<'_>) -> u64 {
         let salt = u64::from(maps.mapping(self.mapping).salt.load(Relaxed)).rotate_right(24);
         let mixed = (self.place() ^ u64::from(self.mapping.0) << 40 ^ salt)
@@ -154,6 +156,7 @@ pub(crate) fn unlink(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId, shadow: Optio
 }
 
 /// Counts what is in the index of shared memory (Linux 7.3.4, shmem_update_stats).
+#[inline]
 fn count_shmem(maps: &Maps<'_>, folio: &Folio, added: bool) {
     if !folio.flags().contains(FolioFlags::SWAPBACKED) || !folio.is_charged() {
         return;
@@ -184,6 +187,7 @@ pub(crate) fn unlink_slot(maps: &Maps<'_>, _: &Locked<'_>, slot: SwapSlot) {
 }
 
 /// Puts a number at the head of the chain of `key`, whose mapping now knows the order.
+#[inline]
 fn chain(maps: &Maps<'_>, key: Key, next: &AtomicU32, number: u32) {
     let orders = &maps.mapping(key.mapping).orders;
     orders.store(orders.load(Relaxed) | 1 << key.order, Relaxed);
@@ -196,6 +200,7 @@ fn chain(maps: &Maps<'_>, key: Key, next: &AtomicU32, number: u32) {
 ///
 /// # Panics
 /// If it is not there.
+#[inline]
 fn unchain(maps: &Maps<'_>, key: Key, number: u32) {
     let mut link = bucket(maps, key);
     loop {
