@@ -172,6 +172,13 @@ impl Folio {
         MappingId(self.mapping.load(Relaxed))
     }
 
+    /// Makes it hold the pages of `mapping` from page `index` on. The caller holds its lock, and no
+    /// entry maps it.
+    pub(crate) fn set_place(&self, mapping: MappingId, index: u64) {
+        self.mapping.store(mapping.0, Relaxed);
+        self.index.store(index, Relaxed);
+    }
+
     /// Entries that map the folio; a PMD leaf counts once.
     #[inline]
     pub fn mapcount(&self) -> u32 {

@@ -58,6 +58,12 @@ impl<W: World> At<'_, '_, W> {
         let pt = self.lock(table);
         let unchanged = self.read(&pt) == swapped;
         if unchanged {
+            // Whoever read it may have wanted another page, whose slot this was before. Kernels too
+            // give a folio its place with its first entry (Linux 7.3.4, folio_add_new_anon_rmap).
+            if folio.mapcount() == 0 {
+                let mapping = self.vma.anon().expect("a page that was swapped out is anonymous");
+                folio.set_place(mapping, self.index() - pfn.offset_from(folio.pfn()));
+            }
             self.engine.maps.set_anon_exclusive(pfn, 1, exclusive);
             folio.add_mappings(1);
             set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &frames(folio));

@@ -5,10 +5,11 @@ use crate::formats::on_every_format;
 use crate::ground::{Answer, Ground};
 use crate::world::{Arena, World};
 use pageout_paging::Format;
+use pageout_paging::pte::Entry;
 use pageout_paging::young::Family;
 use pageout_reclaim::{
-    Access, Counter, Fault, FaultKind, FolioFlags, Frames, Limits, MemcgId, MmId, OutOfMemory,
-    OutOfTable, TableKind, VmFlags,
+    Access, Advice, Counter, Fault, FaultKind, FolioFlags, Frames, Limits, MemcgId, MmId,
+    OutOfMemory, OutOfTable, Place, SwapSlot, TableKind, VmFlags,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -50,6 +51,39 @@ fn a_page_of_a_file_is_read_once<F: Format>(_: Family) {
         assert_eq!(world.faults.major, read.len() as u64);
         world.all_is_free_but(14);
     }
+}
+
+/// A fault may read a slot that has become another page's since it saw the entry. Nothing maps what
+/// it read then, and the swap cache keeps it for the page whose slot it is.
+fn what_was_read_for_another_page_is_found_by_its_own_reverse_map<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let mm = world.process();
+    let mapping = world.anon_at(mm, 0..4, 0);
+    world.fill(mm, 0..4, 10);
+    assert_eq!(world.advise(mm, 0..4, Advice::PageOut), Ok(()));
+    let Entry::Swap(entry) = F::entry(world.entry(mm, 2)) else {
+        panic!("the page is swapped out");
+    };
+    let slot = SwapSlot::named_by(entry).expect("to a slot");
+    let another = world.anon();
+    let read = world.folio(another, 0, 99);
+    let (folio, stored) = (world.maps.folio(read), world.env.ground.stored(Place::Swap(slot)));
+    world.env.ground.set_content(folio.pfn(), stored);
+    assert_eq!(world.engine().charge(read, MemcgId::ROOT), Ok(()));
+    let guard = folio.try_lock().expect("no one else knows it");
+    world.engine().swap_cache_add_folio(&guard, read, slot).expect("no other folio is there");
+    guard.set(FolioFlags::UPTODATE);
+    drop(guard);
+    world.engine().lru_add(read);
+    world.engine().release(read, 1);
+    world.holds(mm, 0..4, 10);
+    assert_eq!(world.folio_at(mm, 2), read);
+    assert_eq!((folio.mapping(), folio.index()), (mapping, 2));
+    assert_eq!(world.advise(mm, 0..4, Advice::PageOut), Ok(()));
+    world.all_pages_free();
+    world.exit(mm);
+    world.all_is_free_but(0);
 }
 
 fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: Family) {
@@ -162,7 +196,7 @@ fn where_hardware_sets_no_accessed_bit_faults_do<F: Format>(_: Family) {
     world.anon_at(mm, 0..8, 2);
     world.fill(mm, 0..8, 5);
     let range = crate::world::pages::<F>(0..8);
-    let cold = pageout_reclaim::Advice::Cold;
+    let cold = Advice::Cold;
     world.engine().madvise(mm, &range, cold).expect("good advice");
     assert_eq!(world.young(mm, 0..8), []);
     world.holds(mm, 0..8, 5);
@@ -261,6 +295,7 @@ on_every_format!(
     where_nothing_can_be_reclaimed_memory_is_out,
     anonymous_memory_is_zero_and_keeps_what_is_stored,
     a_page_of_a_file_is_read_once,
+    what_was_read_for_another_page_is_found_by_its_own_reverse_map,
     a_late_read_is_waited_for_and_a_failed_one_tried_again,
     what_no_vma_permits_is_refused,
     pages_around_a_fault_are_mapped_if_they_are_in_memory,
