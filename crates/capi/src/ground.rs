@@ -44,6 +44,7 @@ impl<'c, F: Format> Env for Ground<'c, F> {
     type Table = HostTable<'c, F>;
     type Mmu = Callbacks;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a>
         = ()
     where
@@ -64,6 +65,10 @@ impl<'c, F: Format> Env for Ground<'c, F> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

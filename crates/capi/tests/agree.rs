@@ -153,6 +153,7 @@ impl<'t, F: Format> Env for Ground<'t, F> {
     type Table = HostTable<'t, F>;
     type Mmu = Recorder;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a>
         = ()
     where
@@ -172,6 +173,10 @@ impl<'t, F: Format> Env for Ground<'t, F> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {}

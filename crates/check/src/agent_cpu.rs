@@ -171,6 +171,7 @@ impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
     type Table = S::Table<AgentTable<'a, F>>;
     type Mmu = S::Mmu<AgentCpu<'a, F>>;
     type Rules = S::Rules;
+    type Observer = ();
     type TableGuard<'g>
         = Guard<'a, F>
     where
@@ -198,6 +199,10 @@ impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

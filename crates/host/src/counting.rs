@@ -60,6 +60,7 @@ impl<'a, F: Arch> Env for CountingEnv<'a, F> {
     type Table = CountingTable<'a, F>;
     type Mmu = Counter;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'g>
         = WriteGuard<'g>
     where
@@ -79,6 +80,10 @@ impl<'a, F: Arch> Env for CountingEnv<'a, F> {
 
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
         self.host.notifier(asid)
+    }
+
+    fn observer(&self) -> &() {
+        self.host.observer()
     }
 
     fn relax(&self) {

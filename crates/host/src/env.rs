@@ -5,7 +5,7 @@ use crate::frames::HostFrames;
 use pageout_experiment::formats::Arch;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::table::{HostTable, HostTables};
-use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage};
+use pageout_paging::{Env, Notifier, Observer, Order, Pfn, Sound};
 use pageout_reclaim::{Backing, Frames, Io, Lock, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
@@ -14,29 +14,14 @@ use std::sync::atomic::AtomicU64;
 /// at 0. Within the addresses that every format can name.
 pub const FIRST_TABLE: Pfn = Pfn::new(1 << 30);
 
-/// Who is told of the stages that the engine enters.
-pub trait Probe: Copy {
-    /// The engine enters a stage.
-    fn enter(self, stage: Stage);
-}
-
-/// Nobody: what is timed.
-#[derive(Clone, Copy, Debug)]
-pub struct Nobody;
-
-impl Probe for Nobody {
-    #[inline]
-    fn enter(self, _stage: Stage) {}
-}
-
 /// The timed environment. It counts nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct HostEnv<'a, F, P = Nobody> {
+pub struct HostEnv<'a, F, O = ()> {
     tables: HostTables<'a, F>,
     locks: &'a [Lock],
     frames: &'a HostFrames,
     mmu: NoTlb<F>,
-    probe: P,
+    observer: O,
 }
 
 impl<'a, F: Arch> HostEnv<'a, F> {
@@ -47,7 +32,7 @@ impl<'a, F: Arch> HostEnv<'a, F> {
     pub fn new(memory: &'a [AtomicU64], locks: &'a [Lock], frames: &'a HostFrames) -> Self {
         let tables = HostTables::new(memory, FIRST_TABLE);
         assert!(locks.len() >= tables.len(), "a lock for each of {} tables", tables.len());
-        Self { tables, locks, frames, mmu: NoTlb(PhantomData), probe: Nobody }
+        Self { tables, locks, frames, mmu: NoTlb(PhantomData), observer: () }
     }
 
     /// The page tables.
@@ -55,18 +40,19 @@ impl<'a, F: Arch> HostEnv<'a, F> {
         self.tables
     }
 
-    /// The same ground, where `probe` is told of stages.
-    pub fn probed<P: Probe>(self, probe: P) -> HostEnv<'a, F, P> {
+    /// The same ground, where `observer` is told of stages.
+    pub fn observed<O: Observer>(self, observer: O) -> HostEnv<'a, F, O> {
         let Self { tables, locks, frames, mmu, .. } = self;
-        HostEnv { tables, locks, frames, mmu, probe }
+        HostEnv { tables, locks, frames, mmu, observer }
     }
 }
 
-impl<'a, F: Arch, P: Probe> Env for HostEnv<'a, F, P> {
+impl<'a, F: Arch, O: Observer> Env for HostEnv<'a, F, O> {
     type Format = F;
     type Table = HostTable<'a, F>;
     type Mmu = NoTlb<F>;
     type Rules = Sound;
+    type Observer = O;
     type TableGuard<'g>
         = WriteGuard<'g>
     where
@@ -91,17 +77,17 @@ impl<'a, F: Arch, P: Probe> Env for HostEnv<'a, F, P> {
         None
     }
 
+    #[inline]
+    fn observer(&self) -> &O {
+        &self.observer
+    }
+
     fn relax(&self) {
         std::hint::spin_loop();
     }
-
-    #[inline]
-    fn enter(&self, stage: Stage) {
-        self.probe.enter(stage);
-    }
 }
 
-impl<F: Arch, P: Probe> Frames for HostEnv<'_, F, P> {
+impl<F: Arch, O: Observer> Frames for HostEnv<'_, F, O> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
         self.frames.alloc(order)
     }
@@ -131,7 +117,7 @@ impl<F: Arch, P: Probe> Frames for HostEnv<'_, F, P> {
 }
 
 /// Storage that is done at once, since there is nothing to transfer.
-impl<F: Arch, P: Probe> Backing for HostEnv<'_, F, P> {
+impl<F: Arch, O: Observer> Backing for HostEnv<'_, F, O> {
     fn read(&self, _io: Io) -> Submitted {
         Submitted::Done
     }
@@ -141,7 +127,7 @@ impl<F: Arch, P: Probe> Backing for HostEnv<'_, F, P> {
     }
 }
 
-impl<F: Arch, P: Probe> World for HostEnv<'_, F, P> {
+impl<F: Arch, O: Observer> World for HostEnv<'_, F, O> {
     fn now_ms(&self) -> u64 {
         self.frames.now_ms()
     }

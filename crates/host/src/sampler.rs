@@ -4,8 +4,7 @@
 //! While the engine's thread waits for its CPU, the looks would all see the stage it stopped in, so
 //! a stage that does not change for longer than any stage lasts is not looked at.
 
-use crate::env::Probe;
-use pageout_paging::Stage;
+use pageout_paging::{Observer, Stage};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
@@ -30,9 +29,9 @@ impl Default for StageCell {
     }
 }
 
-impl Probe for &StageCell {
+impl Observer for &StageCell {
     #[inline]
-    fn enter(self, stage: Stage) {
+    fn enter(&self, stage: Stage) {
         self.0.store(stage as u8, Relaxed);
     }
 }

@@ -15,7 +15,7 @@ use pageout_machine::{CoreId, LockGuard, Machine, Task, TaskSpec, Time};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::Family;
-use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage, VirtAddr};
+use pageout_paging::{Env, Notifier, Order, Pfn, Sound, VirtAddr};
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Fault, Frames, Io, Limits, MappingKind, MemcgId, MmId, NewVma, Place,
     ShootdownWhen, Submitted, Tuning, VmFlags, World,
@@ -102,6 +102,7 @@ impl<'e, 'a, F: Arch> Env for Watched<'_, 'e, 'a, F> {
     type Table = ModelTable<'e, 'a, F>;
     type Mmu = Self;
     type Rules = Sound;
+    type Observer = ModelEnv<'e, 'a, F>;
     type TableGuard<'g>
         = LockGuard<'e, 'a, F>
     where
@@ -123,12 +124,16 @@ impl<'e, 'a, F: Arch> Env for Watched<'_, 'e, 'a, F> {
         self.env.notifier(asid).filter(|_| self.flushes)
     }
 
-    fn relax(&self) {
-        self.env.relax();
+    fn need_resched(&self) -> bool {
+        self.env.need_resched()
     }
 
-    fn enter(&self, stage: Stage) {
-        self.env.enter(stage);
+    fn observer(&self) -> &ModelEnv<'e, 'a, F> {
+        self.env
+    }
+
+    fn relax(&self) {
+        self.env.relax();
     }
 }
 

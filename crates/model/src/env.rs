@@ -10,7 +10,7 @@ use super::zone::Zone;
 use pageout_experiment::formats::Arch;
 use pageout_machine::{Activity, ActivityGuard, LockGuard, LockId, Task, Time, Transfer};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
-use pageout_paging::{Env, Notifier, Order, Pfn, Sound, Stage};
+use pageout_paging::{Env, Notifier, Observer, Order, Pfn, Sound, Stage};
 use pageout_reclaim::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};
 use std::cell::{Cell, RefCell};
 
@@ -184,6 +184,7 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
     type Table = ModelTable<'e, 'a, F>;
     type Mmu = Self;
     type Rules = Sound;
+    type Observer = Self;
     type TableGuard<'g>
         = LockGuard<'e, 'a, F>
     where
@@ -207,6 +208,11 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
         found.map(|notifier| notifier as &dyn Notifier)
     }
 
+    #[inline]
+    fn observer(&self) -> &Self {
+        self
+    }
+
     fn relax(&self) {
         let (ended, turns) = self.waited.get();
         let goes_on = ended == self.task.now();
@@ -218,7 +224,9 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
     fn need_resched(&self) -> bool {
         self.task.need_resched()
     }
+}
 
+impl<F: Arch> Observer for ModelEnv<'_, '_, F> {
     fn enter(&self, stage: Stage) {
         self.task.instructions(self.meter.leave(stage));
         self.show(stage);

@@ -61,6 +61,7 @@ impl<'t> Env for Hypervisor<'t> {
     type Table = HostTable<'t, Arm64_4K>;
     type Mmu = Tlb;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a>
         = MutexGuard<'a, ()>
     where
@@ -80,6 +81,10 @@ impl<'t> Env for Hypervisor<'t> {
 
     fn notifier(&self, _vm: Asid) -> Option<&dyn Notifier> {
         None // nobody mirrors a guest's memory
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

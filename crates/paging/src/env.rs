@@ -2,9 +2,9 @@
 
 use crate::mmu::Mmu;
 use crate::notifier::Notifier;
+use crate::observer::Observer;
 use crate::pte::Format;
 use crate::rules::Rules;
-use crate::stage::Stage;
 use crate::table::Table;
 use crate::{Pfn, mmu::Asid};
 
@@ -23,6 +23,8 @@ pub trait Env {
     type Mmu: Mmu;
     /// The soundness decisions; [`Sound`](crate::Sound) but for exhibits of known bugs.
     type Rules: Rules;
+    /// Who is told what the engine does; `()` for no one.
+    type Observer: Observer;
     /// What holds a table's lock (the kernel's PTL) until dropped.
     type TableGuard<'a>
     where
@@ -44,17 +46,8 @@ pub trait Env {
     fn need_resched(&self) -> bool {
         false
     }
-    /// Told what the engine does from here on, so that a ground can attribute time. Nothing depends
-    /// on it, and by default it is nothing.
-    #[inline]
-    fn enter(&self, _stage: Stage) {}
-    /// Does `check`, with which an aging walk checks one run of a folio's entries: a ground that
-    /// prices software cannot see from the tables where a run begins and ends. Like
-    /// [`Env::enter`] otherwise.
-    #[inline(always)] // one entry is to cost what the single check costs
-    fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
-        check()
-    }
+    /// Who is told what the engine does.
+    fn observer(&self) -> &Self::Observer;
 }
 
 /// A table whose lock is held. Whatever changes entries demands one.

@@ -41,6 +41,7 @@ impl<'t, F: Format> Env for Shared<'t, F> {
     type Table = HostTable<'t, F>;
     type Mmu = NoTlb;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a>
         = MutexGuard<'a, ()>
     where
@@ -60,6 +61,10 @@ impl<'t, F: Format> Env for Shared<'t, F> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

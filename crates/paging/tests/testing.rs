@@ -71,6 +71,7 @@ impl<'t, F: Format> Env for Kernel<'t, F> {
     type Table = HostTable<'t, F>;
     type Mmu = KernelMmu<'t, F>;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a>
         = ()
     where
@@ -90,6 +91,10 @@ impl<'t, F: Format> Env for Kernel<'t, F> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {}

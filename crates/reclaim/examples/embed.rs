@@ -75,6 +75,7 @@ impl<'m> Env for Os<'m> {
     type Table = HostTable<'m, Arm64_4K>;
     type Mmu = Tlbs;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a>
         = WriteGuard<'a>
     where
@@ -94,6 +95,10 @@ impl<'m> Env for Os<'m> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

@@ -49,6 +49,7 @@ impl<'m> Env for Kernel<'m> {
     type Table = HostTable<'m, X86_64>;
     type Mmu = Tlb;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a>
         = WriteGuard<'a>
     where
@@ -65,6 +66,9 @@ impl<'m> Env for Kernel<'m> {
     }
     fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
         None
+    }
+    fn observer(&self) -> &() {
+        &()
     }
     fn relax(&self) {
         core::hint::spin_loop();

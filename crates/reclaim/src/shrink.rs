@@ -16,7 +16,7 @@ use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Submitted, World};
 use crate::{cache, swap};
-use pageout_paging::{Format, Rules, Stage};
+use pageout_paging::{Format, Observer, Rules, Stage};
 
 /// What [`shrink_folio_list`] met, in pages (the kernel's `struct reclaim_stat`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,7 +54,7 @@ impl<W: World> Engine<'_, W> {
         let mut shrink = Shrink { engine: self, sc, stat, gather, rejects, nr_reclaimed: 0 };
         loop {
             shrink.round(&mut list);
-            world.enter(Stage::Free);
+            world.observer().enter(Stage::Free);
             if list.len == 0 {
                 break;
             }
@@ -62,7 +62,7 @@ impl<W: World> Engine<'_, W> {
         }
         let Shrink { gather, nr_reclaimed, rejects, .. } = shrink;
         gather.finish(self);
-        world.enter(Stage::Other);
+        world.observer().enter(Stage::Other);
         (nr_reclaimed, rejects)
     }
 }
@@ -188,7 +188,7 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     fn check_references(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> FolioRef {
-        self.engine.world.enter(Stage::RmapWalk);
+        self.engine.world.observer().enter(Stage::RmapWalk);
         let found = self.engine.folio_referenced(id, Some(guard), self.sc.target);
         self.engine.maps.check_references(guard, found)
     }
@@ -256,7 +256,7 @@ impl<W: World> Shrink<'_, '_, W> {
     /// Completes what is owed for the folios of this round.
     fn flush(&mut self) {
         if self.gather.is_owing() {
-            self.engine.world.enter(Stage::Flush);
+            self.engine.world.observer().enter(Stage::Flush);
             self.gather.flush();
         }
     }
@@ -285,16 +285,16 @@ impl<W: World> Shrink<'_, '_, W> {
         }
         if !folio.flags().intersects(swapped) {
             // No CPU stores to the page any more when the index names its slot.
-            self.engine.world.enter(Stage::Flush);
+            self.engine.world.observer().enter(Stage::Flush);
             self.gather.flush_writable();
             if !self.sc.may_swap || !self.engine.shmem_writeout(guard, id) {
                 return Some(Fate::Activated);
             }
         }
         folio.note_use(Recency::RECLAIM, Recency::NONE);
-        self.engine.world.enter(Stage::Flush);
+        self.engine.world.observer().enter(Stage::Flush);
         let submitted = self.gather.write_out(guard, id);
-        self.engine.world.enter(Stage::Other);
+        self.engine.world.observer().enter(Stage::Other);
         self.count(folio, Counter::NrVmscanWrite);
         if folio.flags().contains(FolioFlags::SWAPCACHE) && submitted != Submitted::Failed {
             self.count(folio, Counter::Pswpout);
@@ -307,7 +307,7 @@ impl<W: World> Shrink<'_, '_, W> {
         if <W::Rules as Rules>::flush_before_remove() {
             self.flush();
         }
-        self.engine.world.enter(Stage::CacheRemoval);
+        self.engine.world.observer().enter(Stage::CacheRemoval);
         let folio = guard.folio();
         let lazyfree = folio.flags() & (FolioFlags::ANON | FolioFlags::SWAPBACKED);
         let freed = if lazyfree == FolioFlags::ANON {
@@ -371,7 +371,7 @@ impl<W: World> Engine<'_, W> {
         sc: &mut ScanControl,
     ) -> u64 {
         let mut isolated = FolioList::default();
-        self.world.enter(Stage::Isolate);
+        self.world.observer().enter(Stage::Isolate);
         let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
         let seen = self.isolate(what, &mut isolated);
         let vmstat = &self.maps.memcg(memcg).vmstat;
@@ -409,10 +409,10 @@ impl<W: World> Engine<'_, W> {
     ) -> u64 {
         let (maps, world) = (self.maps, self.world);
         let mut isolated = FolioList::default();
-        world.enter(Stage::Isolate);
+        world.observer().enter(Stage::Isolate);
         let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
         let seen = self.isolate(what, &mut isolated);
-        world.enter(Stage::RmapWalk);
+        world.observer().enter(Stage::RmapWalk);
         let mut settled = FolioList::default();
         let (mut nr_rotated, mut nr_deactivated) = (0, 0);
         while let Some(id) = isolated.pop(maps) {
@@ -431,7 +431,7 @@ impl<W: World> Engine<'_, W> {
             }
             settled.push(maps, id);
         }
-        world.enter(Stage::Other);
+        world.observer().enter(Stage::Other);
         self.putback(&mut settled);
         let vmstat = &maps.memcg(memcg).vmstat;
         vmstat.add(Counter::Pgrefill, seen.scanned);

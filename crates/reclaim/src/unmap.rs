@@ -19,7 +19,9 @@ use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{self, Getter};
 use pageout_paging::pte::{Moving, SwapEntry, SwapKind};
 use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
-use pageout_paging::{Format, Level, LockedTable, Pte, Rules, Run, Stage, Table, VirtAddr, tlb};
+use pageout_paging::{
+    Format, Level, LockedTable, Observer, Pte, Rules, Run, Stage, Table, VirtAddr, tlb,
+};
 
 /// What [`Engine::try_to_unmap`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +72,7 @@ impl<W: World> Engine<'_, W> {
             Leaves::SwapSlot
         };
         let mut refs = 0;
-        world.enter(Stage::Unmap);
+        world.observer().enter(Stage::Unmap);
         let lock = &maps.mapping(folio.mapping()).lock;
         if let Some(_lock) = self.try_lock_read(Rank::Rmap, lock) {
             let unmap = Unmap { engine: self, guard, leaves, gather, refs: 0, cleared: false };
@@ -92,7 +94,7 @@ impl<W: World> Engine<'_, W> {
     ) -> Unmapped {
         let (maps, world) = (self.maps, self.world);
         let folio = guard.folio();
-        world.enter(Stage::Unmap);
+        world.observer().enter(Stage::Unmap);
         let _lock = self.lock_read(Rank::Rmap, &maps.mapping(folio.mapping()).lock);
         let leaves = Leaves::Migration;
         let refs = Unmap { engine: self, guard, leaves, gather, refs: 0, cleared: false }.all();

@@ -30,6 +30,7 @@ impl<'a, F: Format> Env for Ground<'a, F> {
     type Table = HostTable<'a, F>;
     type Mmu = NoTlb;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'g>
         = ()
     where
@@ -49,6 +50,10 @@ impl<'a, F: Format> Env for Ground<'a, F> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {}

@@ -35,6 +35,7 @@ impl<'w, S: Subject, F: Format> Env for Ground<'w, S, F> {
     type Table = S::Table<super::world::WorldTable<'w, F>>;
     type Mmu = World<F>;
     type Rules = S::Rules;
+    type Observer = ();
     type TableGuard<'a>
         = Guard<'w, F>
     where
@@ -55,6 +56,10 @@ impl<'w, S: Subject, F: Format> Env for Ground<'w, S, F> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         self.world.has_secondary().then_some(self.world as &dyn Notifier)
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

@@ -110,7 +110,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         let tuning = variant.tuning(F::FLUSH);
         let (pages, (ns, looks)) = self.run(variant, |setup, bytes| {
             let ((reclaimed, ns), looks) = sampled(seed, |cell| {
-                let env = setup.ground.env.probed(cell);
+                let env = setup.ground.env.observed(cell);
                 timed(|| setup.reclaim(&env, bytes, tuning))
             });
             (reclaimed, (ns, looks))

@@ -16,6 +16,7 @@ impl<'t, 'a, F: Format> Env for OnMachine<'t, 'a, F> {
     type Table = TaskTable<'t, 'a, F>;
     type Mmu = Task<'t, 'a, F>;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'g>
         = LockGuard<'g, 'a, F>
     where
@@ -35,6 +36,10 @@ impl<'t, 'a, F: Format> Env for OnMachine<'t, 'a, F> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

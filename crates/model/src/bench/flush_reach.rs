@@ -287,6 +287,7 @@ impl<'a> Env for Cores<'a> {
     type Table = HostTable<'a, F>;
     type Mmu = Self;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'g>
         = ()
     where
@@ -306,6 +307,10 @@ impl<'a> Env for Cores<'a> {
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {}

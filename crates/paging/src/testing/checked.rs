@@ -6,7 +6,6 @@ use crate::env::Env;
 use crate::mmu::Asid;
 use crate::notifier::Notifier;
 use crate::pte::{Format, Level, Pte};
-use crate::stage::Stage;
 use crate::table::{LINE, Table};
 
 /// The environment of a [`Machine`]: the embedder's, with checked tables. All else is forwarded.
@@ -30,6 +29,7 @@ impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
     type Table = CheckedTable<'m, E, HELD>;
     type Mmu = E::Mmu;
     type Rules = E::Rules;
+    type Observer = E::Observer;
     type TableGuard<'a>
         = E::TableGuard<'a>
     where
@@ -51,6 +51,10 @@ impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
         self.machine.env().notifier(asid)
     }
 
+    fn observer(&self) -> &E::Observer {
+        self.machine.env().observer()
+    }
+
     fn relax(&self) {
         self.machine.step();
         self.machine.env().relax();
@@ -58,14 +62,6 @@ impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
 
     fn need_resched(&self) -> bool {
         self.machine.env().need_resched()
-    }
-
-    fn enter(&self, stage: Stage) {
-        self.machine.env().enter(stage);
-    }
-
-    fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
-        self.machine.env().check_run(check)
     }
 }
 

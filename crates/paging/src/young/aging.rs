@@ -5,6 +5,7 @@ use super::{After, Family, YoungCheck};
 use crate::batch::{BatchFlags, YoungRun, folio_pte_batch_flags};
 use crate::contig::{batch_hint, gather};
 use crate::env::{Env, LockedTable};
+use crate::observer::Observer;
 use crate::pte::{Format, Level, Pte};
 use crate::{Rules, Run, VirtAddr};
 
@@ -108,7 +109,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         pte: Pte,
         max_nr: usize,
     ) -> YoungRun {
-        let run = self.env.check_run(|| {
+        let run = self.env.observer().check_run(|| {
             if self.family == Family::PerEntry || max_nr == 1 {
                 let young = self.ptep_test_and_clear_young(pt, addr);
                 YoungRun { nr: 1, young, dirty: self.is_dirty(pt, addr, pte) }

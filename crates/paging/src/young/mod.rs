@@ -21,6 +21,7 @@ use crate::batch::folio_pte_batch;
 use crate::contig::Getter;
 use crate::env::{Env, LockedTable};
 use crate::mmu::Asid;
+use crate::observer::Observer;
 use crate::pte::{Format, Level, Pte, YoungClear};
 use crate::tlb::{FlushPolicy, YoungFlush, flush_young};
 use crate::{Rules, Run, Stage, VirtAddr, VirtRange};
@@ -210,13 +211,13 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         pte: Pte,
         max_nr: usize,
     ) -> (usize, bool) {
-        self.env.enter(Stage::Young);
+        self.env.observer().enter(Stage::Young);
         let (nr, young) = if self.family == Family::PerEntry || max_nr == 1 {
             (1, self.ptep_clear_flush_young(pt, addr))
         } else {
             self.clear_flush_batch(pt, addr, pte, max_nr)
         };
-        self.env.enter(Stage::RmapWalk);
+        self.env.observer().enter(Stage::RmapWalk);
         (nr, young | self.notify(After::Flush, addr, nr))
     }
 

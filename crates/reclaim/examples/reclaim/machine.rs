@@ -107,6 +107,7 @@ impl<'m> Env for Machine<'m> {
     type Table = HostTable<'m, Riscv64>;
     type Mmu = Cpus;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a>
         = WriteGuard<'a>
     where
@@ -127,6 +128,10 @@ impl<'m> Env for Machine<'m> {
     /// No virtual machine and no device shares an address space.
     fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

@@ -46,6 +46,7 @@ impl Env for Bare {
     type Table = HostTable<'static, SmallX86>;
     type Mmu = Self;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'a> = WriteGuard<'a>;
 
     fn table(&self, frame: Pfn) -> Self::Table {
@@ -62,6 +63,10 @@ impl Env for Bare {
 
     fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
         None
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

@@ -18,7 +18,7 @@ use crate::shrink::ReclaimStat;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
-use pageout_paging::Stage;
+use pageout_paging::{Observer, Stage};
 
 /// Folios taken off the lists of one type.
 #[derive(Debug, Default)]
@@ -205,7 +205,7 @@ impl<W: World> Engine<'_, W> {
     ) -> u64 {
         let (maps, world) = (self.maps, self.world);
         debug_assert!(nr_to_scan > 0, "there is something to scan for");
-        world.enter(Stage::Isolate);
+        world.observer().enter(Stage::Isolate);
         let mut isolated = Isolated::default();
         let guard = self.lock_lruvec(memcg);
         // Folios that were freed may have left old generations empty, and so may the scan.
@@ -215,7 +215,7 @@ impl<W: World> Engine<'_, W> {
             maps.try_to_inc_min_seq(&guard, swappiness);
         }
         drop(guard);
-        world.enter(Stage::Other);
+        world.observer().enter(Stage::Other);
         self.shrink_isolated(memcg, isolated, sc);
         scanned
     }

@@ -11,7 +11,7 @@ use crate::vma::Vma;
 use core::cmp::{max, min};
 use pageout_paging::walk::{MappedWalk, next_boundary};
 use pageout_paging::young::YoungCheck;
-use pageout_paging::{Env, Format, Level, Pte, Rules, Stage, VirtAddr, VirtRange};
+use pageout_paging::{Env, Format, Level, Observer, Pte, Rules, Stage, VirtAddr, VirtRange};
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Checks the run of an isolated folio that begins at `addr` without a flush, where `walk`
@@ -29,7 +29,7 @@ impl<'e, E: Env> Engine<'e, E> {
         max_nr: usize,
     ) -> (usize, bool) {
         let (maps, env, pt) = (self.maps, self.world, walk.locked());
-        env.enter(Stage::Young);
+        env.observer().enter(Stage::Young);
         let run = check.walk_young_run(pt, addr, pte, max_nr);
         let window = window::<E::Format>(addr, vma);
         let total = entries::<E::Format>(&window);
@@ -59,7 +59,7 @@ impl<'e, E: Env> Engine<'e, E> {
                 maps.filter_insert(memcg, max_seq, PmdEntry { table, index });
             }
         }
-        env.enter(Stage::RmapWalk);
+        env.observer().enter(Stage::RmapWalk);
         (run.nr, run.young)
     }
 }

@@ -19,7 +19,7 @@ use pageout_paging::mmu::Mmu;
 use pageout_paging::walk::{next_boundary, pmd_table, table_after};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{
-    Env, Format, Level, LockedTable, Pfn, Pte, Rules, Stage, Table, VirtAddr, VirtRange,
+    Env, Format, Level, LockedTable, Observer, Pfn, Pte, Rules, Stage, Table, VirtAddr, VirtRange,
 };
 
 impl<W: World> Engine<'_, W> {
@@ -44,7 +44,7 @@ impl<W: World> Engine<'_, W> {
         if seq <= self.maps.memcg(memcg).mm_list.seq() {
             return false;
         }
-        world.enter(Stage::Aging);
+        world.observer().enter(Stage::Aging);
         let ended = if self.should_walk_mmu() {
             let lent = self.cpu.walk.take();
             let keep = lent.is_some();
@@ -58,7 +58,7 @@ impl<W: World> Engine<'_, W> {
         };
         let opened = ended && self.inc_max_seq(memcg, seq, swappiness);
         debug_assert_eq!(opened, ended, "the end of an iteration opens a generation");
-        world.enter(Stage::Other);
+        world.observer().enter(Stage::Other);
         opened
     }
 }
@@ -226,7 +226,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         let Some(pt) = LockedTable::try_lock(self.env, frame) else {
             return true;
         };
-        self.env.enter(Stage::Young);
+        self.env.observer().enter(Stage::Young);
         let pt = pt.prefetching(self.ahead(pmd_table, range.start));
         let table_end = next_boundary::<E::Format>(range.start, Level::Pmd);
         let Self { maps, ref check, secondary, .. } = *self;
@@ -244,7 +244,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         }
         self.walk.stats.leaf_total += total as u64;
         self.walk.stats.leaf_young += young as u64;
-        self.env.enter(Stage::Aging);
+        self.env.observer().enter(Stage::Aging);
         suitable_to_scan(total, young)
     }
 

@@ -24,7 +24,7 @@ use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::ops::{AddAssign, Range};
-use pageout_paging::{Order, Pfn, Rules, Stage};
+use pageout_paging::{Observer, Order, Pfn, Rules, Stage};
 
 /// Folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
 pub(crate) const BATCH: usize = 32;
@@ -121,11 +121,11 @@ impl<W: World> Engine<'_, W> {
             *slot = migration.begin(&mut gather, id);
             done.failed += if slot.is_none() { maps.folio(id).nr_pages() as u64 } else { 0 };
         }
-        world.enter(Stage::Flush);
+        world.observer().enter(Stage::Flush);
         if <W::Rules as Rules>::flush_before_copy() {
             gather.flush();
         }
-        world.enter(Stage::Other);
+        world.observer().enter(Stage::Other);
         for moving in batch.into_iter().flatten() {
             let nr = moving.guard.folio().nr_pages() as u64;
             match migration.end(moving) {

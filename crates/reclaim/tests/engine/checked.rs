@@ -88,6 +88,7 @@ impl<'t, F: Format, R: Rules> Env for Kernel<'t, F, R> {
     type Table = HostTable<'t, F>;
     type Mmu = Maintenance<'t, F>;
     type Rules = R;
+    type Observer = ();
     type TableGuard<'a>
         = ()
     where
@@ -105,6 +106,10 @@ impl<'t, F: Format, R: Rules> Env for Kernel<'t, F, R> {
     fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
         None
     }
+    fn observer(&self) -> &() {
+        &()
+    }
+
     fn relax(&self) {}
 }
 

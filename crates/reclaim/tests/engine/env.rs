@@ -170,6 +170,7 @@ impl<'a, F: Format> Env for TestEnv<'a, F> {
     type Table = CountedTable<'a, F>;
     type Mmu = MmuLog;
     type Rules = Sound;
+    type Observer = ();
     type TableGuard<'g>
         = WriteGuard<'g>
     where
@@ -193,6 +194,10 @@ impl<'a, F: Format> Env for TestEnv<'a, F> {
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
         let secondary = &self.secondaries[asid.0 as usize];
         secondary.attached.load(Relaxed).then_some(secondary as _)
+    }
+
+    fn observer(&self) -> &() {
+        &()
     }
 
     fn relax(&self) {

@@ -3,7 +3,7 @@
 use crate::env::{CountedTable, MmuLog, TestEnv};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{
-    Env, Format, Level, Notifier, Order, Pfn, Pte, Rules, Run, Sound, Stage, VirtAddr,
+    Env, Format, Level, Notifier, Observer, Order, Pfn, Pte, Rules, Run, Sound, Stage, VirtAddr,
 };
 use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
@@ -68,6 +68,7 @@ impl<'a, F: Format, R: Rules> Env for Ruled<'_, 'a, F, R> {
     type Table = CountedTable<'a, F>;
     type Mmu = MmuLog;
     type Rules = R;
+    type Observer = Self;
     type TableGuard<'g>
         = WriteGuard<'g>
     where
@@ -89,6 +90,10 @@ impl<'a, F: Format, R: Rules> Env for Ruled<'_, 'a, F, R> {
         self.env.notifier(asid)
     }
 
+    fn observer(&self) -> &Self {
+        self
+    }
+
     fn relax(&self) {
         (self.at)(Moment::Relaxes);
         self.env.relax();
@@ -97,7 +102,9 @@ impl<'a, F: Format, R: Rules> Env for Ruled<'_, 'a, F, R> {
     fn need_resched(&self) -> bool {
         self.env.need_resched()
     }
+}
 
+impl<F, R> Observer for Ruled<'_, '_, F, R> {
     fn enter(&self, _stage: Stage) {
         (self.at)(Moment::Enters);
     }

@@ -11,7 +11,7 @@ use crate::watched::{Watched, WatchedTables};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{
-    Env, Format, Level, Notifier, Order, Pfn, Pte, Rules, Stage, Table, VirtAddr,
+    Env, Format, Level, Notifier, Observer, Order, Pfn, Pte, Rules, Stage, Table, VirtAddr,
 };
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
@@ -400,6 +400,7 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
     type Table = Watched<'g, F>;
     type Mmu = Self;
     type Rules = R;
+    type Observer = Self;
     type TableGuard<'a>
         = WriteGuard<'a>
     where
@@ -428,10 +429,8 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
         script.next.front().is_some_and(|next| script.interruptible && script.passed >= next.after)
     }
 
-    fn enter(&self, stage: Stage) {
-        // There reclaim holds the lock of one folio at most, for which no address space waits.
-        let calm = matches!(stage, Stage::CacheRemoval | Stage::Flush | Stage::Free);
-        self.meanwhile(calm);
+    fn observer(&self) -> &Self {
+        self
     }
 
     fn relax(&self) {
@@ -439,6 +438,14 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
         assert!(self.waited.get() < 1 << 20, "a lock is waited for that no one gives up");
         // In operations that others may interrupt, who gives up the CPU holds nothing of theirs.
         self.meanwhile(true);
+    }
+}
+
+impl<F: Format, R: Rules> Observer for Model<'_, '_, F, R> {
+    fn enter(&self, stage: Stage) {
+        // There reclaim holds the lock of one folio at most, for which no address space waits.
+        let calm = matches!(stage, Stage::CacheRemoval | Stage::Flush | Stage::Free);
+        self.meanwhile(calm);
     }
 }
 
