@@ -47,11 +47,15 @@ const open = async (name, width, colorScheme) => {
   return { context, page, complaints };
 };
 
-/** Brings every chart into view, so that it is drawn. */
+/** Brings every chart into view and leaves it there until it is drawn: one that is passed within a
+ *  frame was never seen. A chart that stays empty is reported with the page's contents. */
 const drawAll = async (page) => {
   const charts = await page.locator("figure[data-chart]").all();
-  for (const chart of charts) await chart.evaluate((one) => one.scrollIntoView());
-  // A chart that stays empty is reported with the page's contents.
+  for (const chart of charts) {
+    await chart.evaluate((one) => one.scrollIntoView());
+    await chart.locator("svg").first().waitFor({ state: "attached", timeout: 10_000 })
+      .catch(() => {});
+  }
   await page.waitForFunction(() =>
     [...document.querySelectorAll(".plot")].every((plot) => plot.querySelector("svg")),
     undefined, { timeout: 10_000 }).catch(() => {});

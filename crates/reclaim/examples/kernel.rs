@@ -103,16 +103,12 @@ impl Frames for Kernel<'_> {
 /// Swap, on a device that is done at once.
 impl Backing for Kernel<'_> {
     fn read(&self, io: Io) -> Submitted {
-        match io.place {
-            Place::Swap(slot) => self.machine.read_swap(slot.0, io.pfn),
-            Place::File(..) => Submitted::Failed,
-        }
+        let Place::Swap(slot) = io.place else { return Submitted::Failed };
+        self.machine.read_swap(slot.0, io.pfn)
     }
     fn write(&self, io: Io) -> Submitted {
-        match io.place {
-            Place::Swap(slot) => self.machine.write_swap(slot.0, io.pfn),
-            Place::File(..) => Submitted::Failed,
-        }
+        let Place::Swap(slot) = io.place else { return Submitted::Failed };
+        self.machine.write_swap(slot.0, io.pfn)
     }
 }
 
