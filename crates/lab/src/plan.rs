@@ -13,7 +13,9 @@ const MOST_SAMPLES: u16 = 100;
 pub enum Scenario {
     /// A mapped file's pages reclaimed through `memory.reclaim`.
     ReclaimFile,
-    /// An aging pass over them, forced through `lru_gen`.
+    /// Shared memory reclaimed through `memory.reclaim`, to swap.
+    ReclaimShmem,
+    /// An aging pass over a file's pages, forced through `lru_gen`.
     AgeFile,
     /// Unfolded blocks, holes, misaligned mappings and the like, reclaimed.
     MixedMappings,
@@ -33,6 +35,7 @@ enum Field {
     Cpus,
     Process,
     Processes,
+    Map,
     Young { part: bool },
     Size,
     Reclaim,
@@ -53,8 +56,9 @@ pub struct Bench {
 
 impl Scenario {
     /// Every scenario.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ReclaimFile,
+        Self::ReclaimShmem,
         Self::AgeFile,
         Self::MixedMappings,
         Self::HelperCalls,
@@ -66,6 +70,7 @@ impl Scenario {
     pub const fn name(self) -> &'static str {
         match self {
             Self::ReclaimFile => "reclaim-file",
+            Self::ReclaimShmem => "reclaim-shmem",
             Self::AgeFile => "age-file",
             Self::MixedMappings => "mixed-mappings",
             Self::HelperCalls => "helper-calls",
@@ -87,6 +92,14 @@ impl Scenario {
                 Field::Cpus,
                 Field::Process,
                 Field::Processes,
+                Field::Map,
+                Field::Young { part: false },
+                Field::Size,
+                Field::Reclaim,
+            ],
+            Self::ReclaimShmem => &[
+                Field::Order { most: 9 },
+                Field::Lru,
                 Field::Young { part: false },
                 Field::Size,
                 Field::Reclaim,
@@ -112,6 +125,7 @@ impl Field {
             Self::Cpus => "cpus",
             Self::Process => "process",
             Self::Processes => "processes",
+            Self::Map => "map",
             Self::Young { .. } => "young",
             Self::Size => "size",
             Self::Reclaim => "reclaim",
@@ -131,6 +145,7 @@ impl Field {
             Self::Cpus => "1 or 2",
             Self::Process => "asleep or running",
             Self::Processes => "a number from 1 to 8",
+            Self::Map => "ptes or pmd-leaf",
             Self::Young { part: true } => "all, none, or 1/N for one page in N",
             Self::Young { part: false } => "all or none",
             Self::Size => "a size from 2MiB to 1TiB, such as 1GiB",
@@ -155,6 +170,7 @@ impl Field {
             }
             Self::Cpus => within(1, 2)(text).map(as_it_is),
             Self::Process => ["asleep", "running"].contains(&text).then(|| text.to_owned()),
+            Self::Map => ["ptes", "pmd-leaf"].contains(&text).then(|| text.to_owned()),
             Self::Young { .. } if ["all", "none"].contains(&text) => Some(text.to_owned()),
             Self::Young { part } => {
                 let of = text.strip_prefix("1/").filter(|_| part).and_then(within(2, 1 << 20));
@@ -250,7 +266,7 @@ impl Bench {
     pub fn costs(&self) -> Vec<&'static str> {
         match self.scenario {
             _ if self.plugin_counts() => profile::costs(),
-            Scenario::ReclaimFile => vec!["reclaim"],
+            Scenario::ReclaimFile | Scenario::ReclaimShmem => vec!["reclaim"],
             Scenario::AgeFile => vec!["age"],
             Scenario::MixedMappings
             | Scenario::HelperCalls
@@ -278,6 +294,11 @@ impl Bench {
         self.scenario == Scenario::Selftest
     }
 
+    /// Whether its kernels have to swap.
+    pub fn swaps(&self) -> bool {
+        self.scenario == Scenario::ReclaimShmem
+    }
+
     /// Bytes of the file it maps.
     pub(super) fn file_size(&self) -> u64 {
         self.field("size").and_then(|size| parse_size(size).ok()).unwrap_or(DEFAULT_SIZE)
@@ -294,7 +315,11 @@ impl Scenario {
     /// Whether it is run several times for its samples.
     const fn is_sampled(self) -> bool {
         match self {
-            Self::ReclaimFile | Self::AgeFile | Self::MixedMappings | Self::HotPages => true,
+            Self::ReclaimFile
+            | Self::ReclaimShmem
+            | Self::AgeFile
+            | Self::MixedMappings
+            | Self::HotPages => true,
             Self::HelperCalls | Self::Selftest => false,
         }
     }

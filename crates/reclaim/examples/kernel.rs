@@ -146,11 +146,12 @@ pub(crate) fn run(pages: Range<u64>) -> Result<machine::Report, Fault> {
     let mapping = engine.add_mapping(MappingKind::Anon).expect("the first");
     let range = machine::address(pages.start)..machine::address(pages.end);
     let flags = VmFlags::READ | VmFlags::WRITE;
-    engine.mmap(&NewVma { mm, range, flags, mapping, pgoff: 0 }).expect("nothing is in the way");
+    engine.mmap(&NewVma { mm, range, flags, mapping, pgoff: pages.start }).expect("all is free");
     let report = machine::run_process(&mut engine, &kernel, mm, pages)?;
     maps.set_high_watermark(kernel.free_pages() as u64 + 16);
     assert!((0..8).any(|_| engine.balance()), "16 pages are to be had");
     engine.exit_mm(mm);
+    engine.remove_mapping(mapping);
     kernel.free_table(root);
     assert_eq!(kernel.free_pages(), RAM, "all is free again");
     Ok(report)

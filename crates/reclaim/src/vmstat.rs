@@ -45,7 +45,7 @@ counters! {
     NrFilePages = "nr_file_pages",
     /// Those of them that are in the index of shared memory.
     NrShmem = "nr_shmem",
-    /// Anonymous pages written out by reclaim.
+    /// Pages that reclaim began to write out.
     NrVmscanWrite = "nr_vmscan_write",
     /// Dirty pages of files that reclaim met and marked for reclaim at the end of write-out.
     NrVmscanImmediateReclaim = "nr_vmscan_immediate_reclaim",
@@ -87,7 +87,7 @@ counters! {
     Pgdeactivate = "pgdeactivate",
     /// Anonymous pages that their process gave up lazily.
     Pglazyfree = "pglazyfree",
-    /// Faults.
+    /// Faults, whatever came of them.
     Pgfault = "pgfault",
     /// Faults that waited for a read.
     Pgmajfault = "pgmajfault",

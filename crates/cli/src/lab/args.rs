@@ -31,7 +31,12 @@ Scenarios and their fields (all of them take comma-separated lists):
                     order=4  lru=classic (or mglru, mglru-no-walks)  young=all (or none)
                     process=asleep (or running)  processes=1 (up to 8 that map the file)
                     cpus=1 (or 2, the processes on the second)  size=1GiB  reclaim=80%
-  age-file        one aging pass over them, forced through lru_gen
+                    map=ptes (or pmd-leaf, with order=9)
+  reclaim-shmem   shared memory that was stored to, reclaimed through memory.reclaim to swap; of
+                  configuration arm64-4k-swap if no other is given
+                    order=4  lru=classic (or mglru, mglru-no-walks)  young=all (or none)
+                    size=256MiB  reclaim=80%
+  age-file        one aging pass over a mapped file, forced through lru_gen
                     order=4  young=all (or none, or 1/N: one page in N)  size=1GiB
   mixed-mappings  unfolded blocks, holes, a misaligned mapping, mlock, uffd-wp, reclaimed
                     order=4  lru=classic (or mglru, mglru-no-walks)  size=32MiB  reclaim=50%

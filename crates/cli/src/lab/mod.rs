@@ -138,7 +138,11 @@ fn inputs(kernels: &[Kernel]) -> Vec<Option<&Path>> {
 fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measured, CliError> {
     let told = Told::new();
     let lab = building.lab(&told)?;
-    let configs = building.configs_or(Config::Arm64_4K);
+    let swaps = runs.plan.iter().any(Bench::swaps);
+    let configs = building.configs_or(if swaps { Config::Arm64_4KSwap } else { Config::Arm64_4K });
+    if let Some(config) = configs.iter().find(|config| swaps && !config.has_swap()) {
+        return Err(CliError::LabSwap(*config));
+    }
     lab.check(kernels, &configs, Some(&runs.cpus))?;
     let measured = lab.run(kernels, &configs, runs)?;
     warn(&measured);

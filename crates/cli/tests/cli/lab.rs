@@ -462,7 +462,8 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab build --patch /no/such.patch", &["/no/such.patch", "No such file"]);
     refused("lab build --config arm64", &["'arm64'", "arm64-4k"]);
     refused("lab build --jobs 0", &["--jobs", "'0'"]);
-    refused("lab run stock", &["no scenario", "reclaim-file, age-file"]);
+    refused("lab run stock", &["no scenario", "reclaim-file, reclaim-shmem"]);
+    refused("lab run stock reclaim-shmem --config arm64-4k", &["arm64-4k has no swap"]);
     refused("lab run stock order=4", &["`order=4`", "without a scenario", "helper-calls"]);
     refused("lab run reclaim", &["`reclaim`", "stock", "or a scenario", "reclaim-file"]);
     refused("lab run stock reclaim-file order=14", &["`order`", "`14`", "2 to 13"]);

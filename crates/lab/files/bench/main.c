@@ -15,6 +15,7 @@ static const struct scenario {
 	void (*run)(const struct options *options);
 } scenarios[] = {
 	{ "reclaim-file", reclaim_file },
+	{ "reclaim-shmem", reclaim_shmem },
 	{ "age-file", age_file },
 	{ "mixed-mappings", mixed_mappings },
 	{ "helper-calls", helper_calls },
@@ -45,8 +46,8 @@ int main(int count, char **arguments)
 		if (!strcmp(arguments[1], scenarios[i].name))
 			work.scenario = &scenarios[i];
 	if (!work.scenario)
-		fail_usage("%s: one of reclaim-file, age-file, mixed-mappings, helper-calls, "
-			   "hot-pages, selftest, session expected",
+		fail_usage("%s: one of reclaim-file, reclaim-shmem, age-file, mixed-mappings, "
+			   "helper-calls, hot-pages, selftest, session expected",
 			   arguments[1]);
 	record_scenario(work.scenario->name);
 	options_parse(arguments + 2, &work.options);

@@ -8,9 +8,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void mapping_create(struct mapping *mapping, const struct cache *cache, size_t offset, size_t size)
+size_t pmd_size(void)
 {
-	size_t pmd = page_size() * (page_size() / sizeof(uint64_t));
+	return page_size() * (page_size() / sizeof(uint64_t));
+}
+
+/* So many bytes off PMD alignment. */
+static void create_off(struct mapping *mapping, const struct cache *cache, size_t offset,
+		       size_t size, size_t off)
+{
+	size_t pmd = pmd_size();
 	uintptr_t start;
 
 	mapping->size = size;
@@ -19,11 +26,22 @@ void mapping_create(struct mapping *mapping, const struct cache *cache, size_t o
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mapping->reserved == MAP_FAILED)
 		fail("cannot reserve address space", "mapping");
-	start = ((uintptr_t)mapping->reserved + pmd - 1) / pmd * pmd + pmd / 2;
+	start = ((uintptr_t)mapping->reserved + pmd - 1) / pmd * pmd + off;
 	mapping->at = mmap((void *)start, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 			   cache->fd, offset);
 	if (mapping->at == MAP_FAILED)
 		fail("cannot map", "the benchmark's file");
+}
+
+void mapping_create(struct mapping *mapping, const struct cache *cache, size_t offset, size_t size)
+{
+	create_off(mapping, cache, offset, size, pmd_size() / 2);
+}
+
+void mapping_create_aligned(struct mapping *mapping, const struct cache *cache, size_t offset,
+			    size_t size)
+{
+	create_off(mapping, cache, offset, size, 0);
 }
 
 void mapping_remove(struct mapping *mapping)

@@ -3,7 +3,7 @@
 
 #include "cache.h"
 
-/* A shared mapping of a part of the cache, mapped by PTEs whatever the folios' order. */
+/* A shared mapping of a part of the cache. */
 struct mapping {
 	char *at;
 	size_t size;
@@ -11,9 +11,15 @@ struct mapping {
 	size_t reserved_size;
 };
 
-/* From that offset of the file, half a PMD off PMD alignment. */
+/* Bytes that a PMD maps. */
+size_t pmd_size(void);
+
+/* From that offset of the file, half a PMD off PMD alignment: by PTEs whatever the folios' order. */
 void mapping_create(struct mapping *mapping, const struct cache *cache, size_t offset,
 		    size_t size);
+/* On PMD alignment: faults map folios of that size by a PMD leaf each. */
+void mapping_create_aligned(struct mapping *mapping, const struct cache *cache, size_t offset,
+			    size_t size);
 void mapping_remove(struct mapping *mapping);
 
 /* Reads the first of every so many pages. */

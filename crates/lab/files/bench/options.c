@@ -121,6 +121,15 @@ const char *field_choice(const char *name, const char *otherwise, const char *ch
 	return value;
 }
 
+const char *field_if_given(const char *name, const char *otherwise, const char *choices)
+{
+	const char *value = ask_choice(name, otherwise, choices);
+
+	if (value != otherwise)
+		record_field(name, value);
+	return value;
+}
+
 uint64_t field_number(const char *name, const char *otherwise, uint64_t most)
 {
 	uint64_t number = ask_number(name, otherwise, 0, most);

@@ -25,6 +25,8 @@ void options_parse(char **arguments, struct options *options);
  * Choices are separated by '|'. Sizes are like "1GiB", shares like "80%".
  */
 const char *field_choice(const char *name, const char *otherwise, const char *choices);
+/* The same, but records have it only where it was given. */
+const char *field_if_given(const char *name, const char *otherwise, const char *choices);
 const char *field_text(const char *name, const char *otherwise);
 uint64_t field_number(const char *name, const char *otherwise, uint64_t most);
 size_t field_size(const char *name, const char *otherwise);

@@ -24,6 +24,7 @@ struct plan {
 	enum mapper_life life;
 	int mapper_cpu; /* negative: any */
 	bool young;
+	bool leaves; /* mapped by PMD leaves */
 	size_t bytes; /* to reclaim */
 	struct cache cache;
 };
@@ -34,7 +35,8 @@ static uint64_t map_file(void *argument)
 	const struct plan *plan = argument;
 	struct mapping mapping;
 
-	mapping_create(&mapping, &plan->cache, plan->cache.offset, plan->cache.size);
+	(plan->leaves ? mapping_create_aligned : mapping_create)(
+		&mapping, &plan->cache, plan->cache.offset, plan->cache.size);
 	mapping_touch(&mapping, 1);
 	if (!plan->young)
 		mapping_clear_young();
@@ -109,10 +111,14 @@ void reclaim_file(const struct options *options)
 	plan.lru = field_choice("lru", "classic", "classic|mglru|mglru-no-walks");
 	process_fields(&plan);
 	plan.processes = field_number("processes", "1", MAX_PROCESSES);
+	plan.leaves = !strcmp(field_if_given("map", "ptes", "ptes|pmd-leaf"), "pmd-leaf");
 	plan.young = !strcmp(field_choice("young", "all", "all|none"), "all");
 	plan.cache.size = field_size("size", "1GiB");
 	plan.bytes = plan.cache.size / 100 * field_percent("reclaim", "80%");
 	options_end();
+	if (plan.leaves && page_size() << plan.cache.order != pmd_size())
+		fail_usage("map=pmd-leaf: folios as large as a PMD maps expected, not of order %u",
+			   plan.cache.order);
 	if (!plan.processes)
 		fail_usage("processes=0: at least one expected");
 	lru_select(plan.lru);

@@ -5,6 +5,7 @@
 
 /* Each reads its fields, runs its samples and fills the record. */
 void reclaim_file(const struct options *options);
+void reclaim_shmem(const struct options *options); /* in the lab's machine alone: it swaps */
 void age_file(const struct options *options);
 void mixed_mappings(const struct options *options);
 void helper_calls(const struct options *options);

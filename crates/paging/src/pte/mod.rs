@@ -267,8 +267,8 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     fn mknoncont(pte: Pte) -> Pte {
         pte.without(Self::CONT)
     }
-    /// What the hardware walker makes of a valid entry on a store, given that it may write:
-    /// `None` where the store faults instead.
+    /// What a walker that sets dirty bits makes of an entry on a store: `None` where the entry does
+    /// not permit the store, which faults.
     fn hardware_dirty(pte: Pte) -> Option<Pte>;
 
     /// Whether the entry is young.
@@ -298,7 +298,8 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
         Pte(pte.0.wrapping_add(Self::step(pte).wrapping_mul(nr as u64)))
     }
     /// The last-level entry that stands in memory as `raw` at index `i` of its table. Only a format
-    /// whose contiguous entries don't hold their own frame differs from what stands there.
+    /// whose contiguous entries don't hold their own frame, as RISC-V's, differs from what stands
+    /// there.
     #[inline]
     fn decode(raw: Pte, _i: usize) -> Pte {
         raw

@@ -70,7 +70,9 @@ pub enum Fault {
     BadAddress,
     /// userfaultfd write-protects the page: who registered it is to be told.
     WriteProtected,
-    /// This ran out, and reclaim made no room (VM_FAULT_OOM).
+    /// This ran out, and reclaim made no room now. While a transfer goes on, its end may make some:
+    /// the access waits for that and is tried again. Where none does, the process cannot go on
+    /// (VM_FAULT_OOM).
     OutOfMemory(OutOfMemory),
     /// The page could not be read (SIGBUS).
     IoError,
