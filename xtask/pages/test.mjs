@@ -56,9 +56,6 @@ const drawAll = async (page) => {
     await chart.locator("svg").first().waitFor({ state: "attached", timeout: 10_000 })
       .catch(() => {});
   }
-  await page.waitForFunction(() =>
-    [...document.querySelectorAll(".plot")].every((plot) => plot.querySelector("svg")),
-    undefined, { timeout: 10_000 }).catch(() => {});
   await page.evaluate(() => scrollTo(0, 0));
   return charts.length;
 };

@@ -200,9 +200,7 @@ impl Maps<'_> {
             }
         }
     }
-}
 
-impl Maps<'_> {
     /// Whether a child gets a share of what its parent's protection leaves over (the mount option
     /// `memory_recursiveprot`); at first it does not.
     pub fn set_recursive_protection(&self, on: bool) {

@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::output;
 use pageout_experiment::input;
 use pageout_experiment::lru_gen::{Session, shipped};
-use pageout_lab::{Captured, Config};
+use pageout_lab::Captured;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,10 +16,7 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     let [_, after] = building.kernel.before_and_after();
     let default = if building.tree.is_some() { "stock" } else { after };
     let kernels = args.patched.kernels(&args.kernels, &[default])?;
-    let configs = building.configs_or(Config::Arm64_4KSwap);
-    if let Some(config) = configs.iter().find(|config| !config.has_swap()) {
-        return Err(CliError::LabSwap(*config));
-    }
+    let configs = building.configs_with_swap()?;
     let mut inputs = super::inputs(&kernels);
     inputs.push(Some(Path::new(&args.session)));
     output::check(&[args.output.as_deref()], &inputs)?;

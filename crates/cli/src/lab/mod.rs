@@ -138,11 +138,10 @@ fn inputs(kernels: &[Kernel]) -> Vec<Option<&Path>> {
 fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measured, CliError> {
     let told = Told::new();
     let lab = building.lab(&told)?;
-    let swaps = runs.plan.iter().any(Bench::swaps);
-    let configs = building.configs_or(if swaps { Config::Arm64_4KSwap } else { Config::Arm64_4K });
-    if let Some(config) = configs.iter().find(|config| swaps && !config.has_swap()) {
-        return Err(CliError::LabSwap(*config));
-    }
+    let configs = match runs.plan.iter().any(Bench::swaps) {
+        true => building.configs_with_swap()?,
+        false => building.configs_or(Config::Arm64_4K),
+    };
     lab.check(kernels, &configs, Some(&runs.cpus))?;
     let measured = lab.run(kernels, &configs, runs)?;
     warn(&measured);
@@ -178,6 +177,15 @@ impl Building {
     /// The configurations asked for.
     fn configs_or(&self, default: Config) -> Vec<Config> {
         if self.configs.is_empty() { vec![default] } else { self.configs.clone() }
+    }
+
+    /// The same, of kernels that swap.
+    fn configs_with_swap(&self) -> Result<Vec<Config>, CliError> {
+        let configs = self.configs_or(Config::Arm64_4KSwap);
+        match configs.iter().find(|config| !config.has_swap()) {
+            Some(config) => Err(CliError::LabSwap(*config)),
+            None => Ok(configs),
+        }
     }
 
     fn lab<'a>(&self, told: &'a Told) -> Result<Lab<'a>, CliError> {

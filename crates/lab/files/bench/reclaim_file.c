@@ -3,13 +3,12 @@
  */
 #include "cache.h"
 #include "cgroup.h"
-#include "clock.h"
-#include "entries.h"
 #include "fail.h"
 #include "folios.h"
 #include "lru.h"
 #include "mapper.h"
 #include "mapping.h"
+#include "reclaim.h"
 #include "record.h"
 #include "scenarios.h"
 
@@ -54,37 +53,24 @@ static uint64_t fill_and_map_file(void *argument)
 
 static void sample(struct plan *plan)
 {
+	struct mapper mappers[MAX_PROCESSES];
 	const char *cgroup = plan->options->cgroup;
-	struct lru_generations generations;
-	struct cgroup_stat before, after;
-	struct mapper mappers[MAX_PROCESSES], *mapper = mappers;
-	uint64_t start, end;
-	bool walks;
+	const struct reclaim reclaim = {
+		.options = plan->options,
+		.lru = plan->lru,
+		.mappers = mappers,
+		.mapper_count = plan->processes,
+		.size = plan->cache.size,
+		.bytes = plan->bytes,
+	};
 
 	cgroup_create(cgroup);
 	cache_create(&plan->cache, plan->options->dir, plan->cache.size, plan->cache.order);
 	for (uint64_t i = 0; i < plan->processes; i++)
 		mapper_start(&mappers[i], cgroup, plan->life, plan->mapper_cpu,
 			     i ? map_file : fill_and_map_file, plan);
-	folios_check(mapper->pid, mapper->address, plan->cache.size, plan->cache.order);
-	walks = strcmp(plan->lru, "classic") && lru_generations(cgroup, &generations);
-	cgroup_stat(cgroup, &before);
-	entries_record("before", mapper->pid, mapper->address, plan->cache.size);
-	for (uint64_t i = 0; i < plan->processes; i++)
-		mapper_begin(&mappers[i]);
-	start = clock_now();
-	cgroup_reclaim(cgroup, plan->bytes);
-	end = clock_now();
-	clock_end_sample(plan->options);
-	for (uint64_t i = 0; i < plan->processes; i++)
-		mapper_end(&mappers[i]);
-	cgroup_stat(cgroup, &after);
-	clock_record(plan->options, "reclaim", "4K page", end - start,
-		     cgroup_pages_stolen(&before, &after) * (page_size() / 4096));
-	cgroup_record(&before, &after);
-	if (walks)
-		lru_record_walks(cgroup, &generations);
-	entries_record("after", mapper->pid, mapper->address, plan->cache.size);
+	folios_check(mappers->pid, mappers->address, plan->cache.size, plan->cache.order);
+	reclaim_record(&reclaim);
 	for (uint64_t i = 0; i < plan->processes; i++)
 		mapper_stop(&mappers[i]);
 	cache_remove(&plan->cache);

@@ -5,19 +5,16 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "cache.h"
 #include "cgroup.h"
-#include "clock.h"
-#include "entries.h"
 #include "fail.h"
-#include "files.h"
 #include "folios.h"
 #include "lru.h"
 #include "mapper.h"
 #include "mapping.h"
+#include "reclaim.h"
 #include "record.h"
 #include "scenarios.h"
 #include "swap.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -48,12 +45,16 @@ static uint64_t map_memory(void *argument)
 
 static void sample(struct plan *plan)
 {
-	const char *cgroup = plan->options->cgroup;
-	struct lru_generations generations;
-	struct cgroup_stat before, after;
 	struct mapper mapper;
-	uint64_t swapped, start, end;
-	bool walks;
+	const char *cgroup = plan->options->cgroup;
+	const struct reclaim reclaim = {
+		.options = plan->options,
+		.lru = plan->lru,
+		.mappers = &mapper,
+		.mapper_count = 1,
+		.size = plan->memory.size,
+		.bytes = plan->bytes,
+	};
 
 	cgroup_create(cgroup);
 	plan->memory.fd = memfd_create("pageout-bench", MFD_CLOEXEC);
@@ -61,38 +62,12 @@ static void sample(struct plan *plan)
 		fail("cannot make", "shared memory");
 	mapper_start(&mapper, cgroup, MAPPER_SLEEPS, -1, map_memory, plan);
 	folios_check(mapper.pid, mapper.address, plan->memory.size, plan->memory.order);
-	walks = strcmp(plan->lru, "classic") && lru_generations(cgroup, &generations);
-	cgroup_stat(cgroup, &before);
-	swapped = cgroup_counter(cgroup, "pswpout");
-	entries_record("before", mapper.pid, mapper.address, plan->memory.size);
-	start = clock_now();
-	cgroup_reclaim(cgroup, plan->bytes);
-	end = clock_now();
-	clock_end_sample(plan->options);
-	cgroup_stat(cgroup, &after);
-	clock_record(plan->options, "reclaim", "4K page", end - start,
-		     cgroup_pages_stolen(&before, &after) * (page_size() / 4096));
-	cgroup_record(&before, &after);
-	record_count("pswpout", "pages", cgroup_counter(cgroup, "pswpout") - swapped);
-	if (walks)
-		lru_record_walks(cgroup, &generations);
-	entries_record("after", mapper.pid, mapper.address, plan->memory.size);
+	reclaim_record(&reclaim);
+	/* All was in memory before. */
+	record_count("pswpout", "pages", cgroup_counter(cgroup, "pswpout"));
 	mapper_stop(&mapper);
 	cache_remove(&plan->memory);
 	cgroup_remove(cgroup);
-}
-
-/* Which folios first stores make. */
-static void shmem_order(unsigned int order)
-{
-	char path[112];
-
-	if (!order)
-		return; /* as the kernel starts */
-	snprintf(path, sizeof(path),
-		 "/sys/kernel/mm/transparent_hugepage/hugepages-%zukB/shmem_enabled",
-		 (page_size() << order) >> 10);
-	write_text(path, "always");
 }
 
 void reclaim_shmem(const struct options *options)

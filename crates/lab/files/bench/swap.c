@@ -37,12 +37,12 @@ void swap_start(const char *device)
 		fail("cannot swap to", device);
 }
 
-static void set_order(unsigned int order, const char *how)
+static void set_order(unsigned int order, const char *file, const char *how)
 {
-	char path[96];
+	char path[112];
 
-	snprintf(path, sizeof(path), "/sys/kernel/mm/transparent_hugepage/hugepages-%zukB/enabled",
-		 (page_size() << order) >> 10);
+	snprintf(path, sizeof(path), "/sys/kernel/mm/transparent_hugepage/hugepages-%zukB/%s",
+		 (page_size() << order) >> 10, file);
 	write_text(path, how);
 }
 
@@ -53,8 +53,14 @@ void anon_order(unsigned int order)
 	if (order == now)
 		return;
 	if (now)
-		set_order(now, "never");
+		set_order(now, "enabled", "never");
 	if (order)
-		set_order(order, "always");
+		set_order(order, "enabled", "always");
 	now = order;
+}
+
+void shmem_order(unsigned int order)
+{
+	if (order) /* the kernel starts with single pages */
+		set_order(order, "shmem_enabled", "always");
 }

@@ -7,4 +7,7 @@ void swap_start(const char *device);
 /* From now on, writes to new anonymous memory bring folios of this order. */
 void anon_order(unsigned int order);
 
+/* Stores to new shared memory bring folios of this order: once, as it is not taken back. */
+void shmem_order(unsigned int order);
+
 #endif

@@ -112,9 +112,7 @@ impl<E: Env> Engine<'_, E> {
         maps.folios.forget_frames(folio);
         self.put_folios([id].into_iter());
     }
-}
 
-impl<E: Env> Engine<'_, E> {
     /// Makes folios' entries free, under one hold of the lock.
     pub(crate) fn put_folios(&mut self, folios: impl Iterator<Item = FolioId>) {
         let maps = self.maps;
@@ -123,9 +121,7 @@ impl<E: Env> Engine<'_, E> {
             maps.folios.free.put(&maps.folio(id).mapping, id.0);
         }
     }
-}
 
-impl<E: Env> Engine<'_, E> {
     /// Takes a free Bloom filter, as it was left.
     pub(crate) fn take_filter(&mut self) -> Option<u32> {
         let maps = self.maps;
@@ -137,9 +133,7 @@ impl<E: Env> Engine<'_, E> {
         let link = &maps.cgroups.filters[id as usize].next;
         self.put(&maps.cgroups.free_filters, link, id);
     }
-}
 
-impl<E: Env> Engine<'_, E> {
     pub(crate) fn take_vma(&mut self) -> Result<VmaId, OutOfTable> {
         let maps = self.maps;
         let id = self.take(&maps.spaces.free_vmas, |i| &maps.spaces.vmas[i].next);

@@ -108,7 +108,7 @@ impl<'m> Maps<'m> {
         let mapping = self.mapping(id);
         mapping.head.load(Relaxed) != NONE
             || mapping.users.load(Relaxed) > 0
-            || self.stored.holds_page_of(id.0)
+            || self.stored.holds_page_of(id)
             || self.folios.of_all_frames().any(|folio| folio.mapping() == id)
     }
 

@@ -1,6 +1,7 @@
 //! What is out of memory: shadows of evicted folios, and swap slots.
 
 use crate::cache::ShadowEntry;
+use crate::id::MappingId;
 use crate::lock::Lock;
 use crate::swap::Slot;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -35,7 +36,7 @@ impl<'m> Stored<'m> {
     }
 
     /// Whether a slot keeps a page of a mapping.
-    pub(super) fn holds_page_of(&self, mapping: u32) -> bool {
-        self.slots.iter().any(|slot| slot.mapping.load(Relaxed) == mapping)
+    pub(super) fn holds_page_of(&self, mapping: MappingId) -> bool {
+        self.slots.iter().any(|slot| slot.mapping.load(Relaxed) == mapping.0)
     }
 }
