@@ -1,6 +1,7 @@
 // Looks at pages in a browser without a network: node test.mjs DIRECTORY
 import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -163,29 +164,32 @@ const printed = async (name, page) => {
 
 const names = readdirSync(directory).filter((name) => name.endsWith(".html")).sort();
 check("there are pages", names.length > 0);
-for (const name of names) {
-  const failed = failures.length;
-  for (const scheme of SCHEMES) {
-    for (const width of WIDTHS) {
-      const at = `${name}, ${width} px, ${scheme}`;
-      const { context, page, complaints } = await open(name, width, scheme);
-      await drawAll(page);
-      await contents(at, page);
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      check(`${at}: no sideways scrolling`, over <= 0, over);
-      if (width === 1000) {
-        await filters(at, page);
-        await data(at, page);
-      }
-      await page.screenshot({ path: join(shots, `${name}-${width}-${scheme}.png`), fullPage: true });
-      if (width === 1000 && scheme === "dark") await printed(at, page);
-      if (width === 1000) await accessible(at, page);
-      check(`${at}: no complaints`, complaints.length === 0, complaints.slice(0, 3).join(" | "));
-      await context.close();
-    }
+const look = async ({ name, width, scheme }) => {
+  const at = `${name}, ${width} px, ${scheme}`;
+  const { context, page, complaints } = await open(name, width, scheme);
+  await drawAll(page);
+  await contents(at, page);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check(`${at}: no sideways scrolling`, over <= 0, over);
+  if (width === 1000) {
+    await filters(at, page);
+    await data(at, page);
   }
-  console.log(`test ${name} ... ${failures.length === failed ? "ok" : "FAILED"}`);
-}
+  await page.screenshot({ path: join(shots, `${name}-${width}-${scheme}.png`), fullPage: true });
+  if (width === 1000 && scheme === "dark") await printed(at, page);
+  if (width === 1000) await accessible(at, page);
+  check(`${at}: no complaints`, complaints.length === 0, complaints.slice(0, 3).join(" | "));
+  await context.close();
+  console.log(`seen ${at}`);
+};
+
+// As many at once as there are CPUs.
+const views = names.flatMap((name) =>
+  SCHEMES.flatMap((scheme) => WIDTHS.map((width) => ({ name, width, scheme }))));
+const lookOn = async () => {
+  for (let view = views.shift(); view; view = views.shift()) await look(view);
+};
+await Promise.all(Array.from({ length: availableParallelism() }, lookOn));
 await browser.close();
 failures.forEach((failure) => console.log(`FAILED ${failure}`));
 const result = failures.length ? "FAILED" : "ok";
