@@ -94,10 +94,13 @@ impl Maps<'_> {
                 owner = memcg;
             }
             // Shared memory has left the index, and is counted no more.
-            let kind = match counters(folio) {
-                [Counter::NrAnonPages] => 0,
-                [Counter::NrFilePages] => 1,
-                _ => 2,
+            let flags = folio.flags();
+            let kind = if flags.contains(FolioFlags::ANON) {
+                0
+            } else if flags.contains(FolioFlags::SWAPBACKED) {
+                2
+            } else {
+                1
             };
             nr[kind] += folio.nr_pages() as u64;
         }

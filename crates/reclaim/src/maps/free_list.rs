@@ -19,12 +19,14 @@ impl FreeList {
     }
 
     /// The first.
+    #[inline]
     pub(crate) fn first(&self) -> Option<u32> {
         let id = self.0.load(Relaxed);
         (id != NONE).then_some(id)
     }
 
     /// Takes the first, whose link `next` finds.
+    #[inline]
     pub(super) fn take<'a>(&self, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
         let id = self.first()?;
         self.0.store(next(id as usize).load(Relaxed), Relaxed);
@@ -32,6 +34,7 @@ impl FreeList {
     }
 
     /// Puts an entry before the others.
+    #[inline]
     pub(super) fn put(&self, link: &AtomicU32, id: u32) {
         link.store(self.0.load(Relaxed), Relaxed);
         self.0.store(id, Relaxed);

@@ -70,6 +70,7 @@ impl LruGen {
 
     /// Whether a generation is one of the two youngest, which count as active
     /// (`lru_gen_is_active`).
+    #[inline]
     pub(crate) fn is_active(&self, generation: usize) -> bool {
         let max = self.max_seq();
         generation == gen_from_seq(max) || generation == gen_from_seq(max - 1)
@@ -90,12 +91,14 @@ impl LruGen {
         zones.iter().map(|n| n.load(Relaxed).max(0) as u64).sum()
     }
 
+    #[inline]
     pub(crate) fn list_of(&self, generation: usize, kind: usize) -> LruList {
         LruList::of_kind(kind, self.is_active(generation))
     }
 
     /// Where a folio belongs that joins (`lru_gen_folio_seq`): the younger, the likelier it is to
     /// be used again; one that is `reclaiming` in the oldest generation.
+    #[inline]
     pub(crate) fn folio_seq(&self, folio: &Folio, reclaiming: bool) -> u64 {
         let (flags, recency) = (folio.flags(), folio.recency());
         let workingset = u64::from(recency.contains(Recency::WORKINGSET));
