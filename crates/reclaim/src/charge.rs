@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
 use crate::folio_list::FolioList;
 use crate::id::{FolioId, MemcgId};
+use crate::mapping::MappingKind;
 use crate::maps::Maps;
 use crate::memcg::Memcg;
 use crate::memory::OutOfMemory;
@@ -94,13 +95,10 @@ impl Maps<'_> {
                 owner = memcg;
             }
             // Shared memory has left the index, and is counted no more.
-            let flags = folio.flags();
-            let kind = if flags.contains(FolioFlags::ANON) {
-                0
-            } else if flags.contains(FolioFlags::SWAPBACKED) {
-                2
-            } else {
-                1
+            let kind = match kind(folio.flags()) {
+                MappingKind::Anon => 0,
+                MappingKind::File => 1,
+                MappingKind::Shmem => 2,
             };
             nr[kind] += folio.nr_pages() as u64;
         }
@@ -146,18 +144,29 @@ fn uncharge(memcg: &Memcg, nr: u64) {
     debug_assert!(before >= nr, "{before} pages charged cover the {nr} given up");
 }
 
+/// What a folio is a page of.
+#[inline]
+fn kind(flags: FolioFlags) -> MappingKind {
+    if flags.contains(FolioFlags::ANON) {
+        MappingKind::Anon
+    } else if flags.contains(FolioFlags::SWAPBACKED) {
+        MappingKind::Shmem
+    } else {
+        MappingKind::File
+    }
+}
+
 /// What a folio counts as while it is charged: shared memory while it is in the index, and not in
 /// the swap cache (Linux 7.3.4, shmem_update_stats).
 #[inline]
 fn counters(folio: &Folio) -> &'static [Counter] {
     let flags = folio.flags();
-    if flags.contains(FolioFlags::ANON) {
-        &[Counter::NrAnonPages]
-    } else if !flags.contains(FolioFlags::SWAPBACKED) {
-        &[Counter::NrFilePages]
-    } else if flags.contains(FolioFlags::INDEXED) {
-        &[Counter::NrFilePages, Counter::NrShmem]
-    } else {
-        &[]
+    match kind(flags) {
+        MappingKind::Anon => &[Counter::NrAnonPages],
+        MappingKind::File => &[Counter::NrFilePages],
+        MappingKind::Shmem if flags.contains(FolioFlags::INDEXED) => {
+            &[Counter::NrFilePages, Counter::NrShmem]
+        }
+        MappingKind::Shmem => &[],
     }
 }

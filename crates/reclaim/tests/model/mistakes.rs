@@ -19,7 +19,7 @@ const SCENARIOS: u32 = 4000;
 const NO_YOUNG_FLUSH: usize = 24;
 
 /// A rule of soundness that is broken.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Mistake {
     FreesBeforeTheFlush,
     WritesBeforeTheFlush,
@@ -133,9 +133,9 @@ fn found_in<F: Format>(mistake: Mistake, step: BoxedStrategy<Step>) {
 
 /// A scenario holds, and with the mistake it does not.
 fn only_wrong<F: Format>(mistake: Mistake, variant: usize, steps: &[Step]) {
-    hold::<F, Mistaken>(Machine::IDEAL, variant, steps);
-    let wrong = || hold::<F, Mistaken>(Machine::IDEAL, variant, steps);
-    let wrong = || quietly(|| catch_unwind(wrong));
+    let holds = || hold::<F, Mistaken>(Machine::IDEAL, variant, steps);
+    holds();
+    let wrong = || quietly(|| catch_unwind(holds));
     Mistaken::making(mistake, wrong).expect_err("the mistake is found");
 }
 
