@@ -13,9 +13,10 @@ const shots = join(directory, "shots");
 mkdirSync(shots, { recursive: true });
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const browser = await chromium.launch({
+const launch = () => chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: process.getuid() === 0 ? ["--no-sandbox"] : [],
+  // Where there is no GPU, a process that plays one is one more that may stop answering.
+  args: ["--disable-gpu", ...(process.getuid() === 0 ? ["--no-sandbox"] : [])],
 });
 
 let passed = 0;
@@ -26,13 +27,13 @@ const check = (what, holds, found = "") => {
 };
 
 /** Opens a page; what the browser complains of is collected. */
-const open = async (name, width, colorScheme) => {
+const open = async (browser, name, width, colorScheme) => {
   const context = await browser.newContext({
     viewport: { width, height: 900 }, colorScheme, offline: true, reducedMotion: "reduce",
   });
   const page = await context.newPage();
   // A long page takes a busy machine a while to paint.
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(60_000);
   const complaints = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
@@ -164,9 +165,8 @@ const printed = async (name, page) => {
 
 const names = readdirSync(directory).filter((name) => name.endsWith(".html")).sort();
 check("there are pages", names.length > 0);
-const look = async ({ name, width, scheme }) => {
-  const at = `${name}, ${width} px, ${scheme}`;
-  const { context, page, complaints } = await open(name, width, scheme);
+const look = async (browser, { at, name, width, scheme }) => {
+  const { context, page, complaints } = await open(browser, name, width, scheme);
   await drawAll(page);
   await contents(at, page);
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -183,14 +183,28 @@ const look = async ({ name, width, scheme }) => {
   console.log(`seen ${at}`);
 };
 
-// As many at once as there are CPUs.
-const views = names.flatMap((name) =>
-  SCHEMES.flatMap((scheme) => WIDTHS.map((width) => ({ name, width, scheme }))));
+const views = names.flatMap((name) => SCHEMES.flatMap((scheme) => WIDTHS.map((width) =>
+  ({ at: `${name}, ${width} px, ${scheme}`, name, width, scheme }))));
+
+/** Looks at views until none is left. A browser that stops answering says nothing of the page: a
+ *  fresh one looks at it once more. */
 const lookOn = async () => {
-  for (let view = views.shift(); view; view = views.shift()) await look(view);
+  let browser = await launch();
+  for (let view = views.shift(); view; view = views.shift()) {
+    try {
+      await look(browser, view);
+    } catch (error) {
+      console.log(`${view.at}: ${error.message}`);
+      await browser.close();
+      browser = await launch();
+      await look(browser, view).catch((again) => check(view.at, false, again.message));
+    }
+  }
+  await browser.close();
 };
+
+// As many at once as there are CPUs, each in a browser of its own.
 await Promise.all(Array.from({ length: availableParallelism() }, lookOn));
-await browser.close();
 failures.forEach((failure) => console.log(`FAILED ${failure}`));
 const result = failures.length ? "FAILED" : "ok";
 console.log(`test result: ${result}. ${passed} passed; ${failures.length} failed; 0 ignored`);

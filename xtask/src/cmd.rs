@@ -51,6 +51,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Runs the command like [`run`], and returns the lines of its standard output that `keep` picks.
+/// Where it fails, the error has the lines that say so.
 pub(crate) fn run_keeping(command: &mut Command, keep: fn(&str) -> bool) -> Result<Vec<String>> {
     let shown = show(command);
     println!("$ {shown}");
@@ -59,18 +60,21 @@ pub(crate) fn run_keeping(command: &mut Command, keep: fn(&str) -> bool) -> Resu
         .spawn()
         .with_context(|| format!("cannot start `{shown}`"))?;
     let stdout = child.stdout.take().expect("standard output is piped");
-    let mut kept = Vec::new();
+    let (mut kept, mut failures) = (Vec::new(), String::new());
     for line in BufReader::new(stdout).split(b'\n') {
         // A test may print bytes that are not UTF-8.
         let line = String::from_utf8_lossy(&line?).into_owned();
         println!("{line}");
+        if line.contains("FAILED") {
+            failures.extend(["\n", &line]);
+        }
         if keep(&line) {
             kept.push(line);
         }
     }
     let status = child.wait()?;
     if !status.success() {
-        bail!("`{shown}` failed ({status})");
+        bail!("`{shown}` failed ({status}){failures}");
     }
     Ok(kept)
 }
@@ -140,5 +144,13 @@ mod tests {
         let mut command = program("printf");
         let lines = run_keeping(command.args(["a 1\\nb 2\\na 3\\n"]), |l| l.starts_with('a'));
         assert_eq!(lines.unwrap(), ["a 1", "a 3"]);
+    }
+
+    #[test]
+    fn a_failure_has_the_lines_that_say_so() {
+        let mut command = program("sh");
+        command.args(["-c", "echo a ok; echo b FAILED; exit 3"]);
+        let error = run_keeping(&mut command, |_| true).unwrap_err().to_string();
+        assert!(error.ends_with("failed (exit status: 3)\nb FAILED"), "{error}");
     }
 }

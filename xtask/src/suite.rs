@@ -90,7 +90,7 @@ pub(crate) fn run(chosen: &[Step]) -> Result<()> {
             }
             Err(error) => {
                 println!("\n== {name} FAILED after {}: {error:#}", seconds(took));
-                failed.push(name.clone());
+                failed.push((name.clone(), error));
             }
         }
         times.push((name, took));
@@ -104,8 +104,12 @@ pub(crate) fn run(chosen: &[Step]) -> Result<()> {
         println!("{line}");
     }
     println!("{} passed, {} failed", times.len() - failed.len(), failed.len());
-    if let [first, ..] = &failed[..] {
-        let all = failed.join(", ");
+    // Said again where it is not lost among what the other steps printed.
+    for (name, error) in &failed {
+        println!("{name}: {error:#}");
+    }
+    if let [(first, _), ..] = &failed[..] {
+        let all = failed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         bail!("failed: {all}; `cargo xtask test {first}` runs one step alone");
     }
     Ok(())
