@@ -14,7 +14,8 @@ use pageout_exhibits::{
     BatchPastEnd, BatchPastFolio, ByteLength, CopyBeforeFlush, FaultWithoutLock, FilterNotedHere,
     FirstEntryAlone, FoldedEdges, FreeBeforeFlush, LastBlockCut, LoadAndStore, LocalInvalidation,
     LookAroundOne, MakeBeforeBreak, MapcountOnce, PendingFlushMissed, RemoveBeforeFlush,
-    RestoreBeforeFlush, UffdWpBatched, UnlockBeforeFlush, WriteOutBeforeFlush, ZerosBeforeFlush,
+    RestoreBeforeFlush, SplitBeforeFlush, SplitLosesDirty, UffdWpBatched, UnlockBeforeFlush,
+    WriteOutBeforeFlush, ZerosBeforeFlush,
 };
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallX86, X86_64};
 
@@ -148,6 +149,27 @@ pub static EXHIBITS: &[Exhibit] = &[
         origin: Origin::Constructed,
         what: "part of a contiguous block is taken out, and the rest stays marked contiguous",
         finding: Finding::Schedule("munmap-part", &[Stage::of::<FoldedEdges, SmallArm4>()]),
+    },
+    Exhibit {
+        name: "split-before-flush",
+        origin: Origin::Constructed,
+        what: "a PMD leaf is split, and TLBs keep it beside the entries in its place",
+        finding: Finding::Schedule(
+            "leaf-munmap-part",
+            &[
+                Stage::of::<SplitBeforeFlush, SmallArm2>(),
+                Stage::of::<SplitBeforeFlush, SmallArm4>(),
+            ],
+        ),
+    },
+    Exhibit {
+        name: "split-loses-dirty",
+        origin: Origin::Constructed,
+        what: "a dirty PMD leaf is split into clean entries",
+        finding: Finding::Schedule(
+            "leaf-reclaim-lazyfree",
+            &[Stage::of::<SplitLosesDirty, SmallArm4>(), Stage::of::<SplitLosesDirty, SmallX86>()],
+        ),
     },
     Exhibit {
         name: "mapcount-once",

@@ -5,6 +5,7 @@ use super::event_log::Event;
 use super::memory::Freed;
 use super::property::Property;
 use super::tlb::Held;
+use super::world::Leaf;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Format, Pfn, Pte, Table, VirtAddr};
 
@@ -35,8 +36,7 @@ pub enum Accessed {
 
 /// What a walk finds.
 struct Found {
-    table: Pfn,
-    i: usize,
+    leaf: Leaf,
     /// The entry as the walk leaves it: young, and dirty after a store.
     used: Pte,
     changes: bool,
@@ -79,21 +79,18 @@ impl<F: Format> AgentCpu<'_, F> {
     /// What a walk for this access would find; none where it faults.
     fn look(&self, asid: Asid, page: u64, access: Access) -> Option<Found> {
         let addr = VirtAddr::new(page << F::PAGE_SHIFT);
-        let (table, i, pte) = self.world.entry(asid, addr)?;
-        if !F::is_valid(pte) {
-            return None;
-        }
-        let used = if access.is_store() { F::hardware_dirty(pte)? } else { pte };
+        let leaf = self.world.entry(asid, addr).filter(|leaf| F::is_valid(leaf.pte))?;
+        let used = if access.is_store() { F::hardware_dirty(leaf.pte)? } else { leaf.pte };
         let used = F::mkyoung(used);
-        Some(Found { table, i, used, changes: used != pte })
+        Some(Found { leaf, used, changes: used != leaf.pte })
     }
 
     /// The walk: sets young, and dirty for a store, in one atomic operation.
     fn walk(&self, asid: Asid, page: u64, found: &Found) -> Held {
-        let world = self.world;
-        world.table(found.table).swap(found.i, F::encode(found.used));
-        world.offer(found.table, found.i);
-        Held::of::<F>(asid, page, found.used, world.memory.borrow_mut().tick())
+        let (world, Found { leaf, used, .. }) = (self.world, found);
+        world.table(leaf.table).swap(leaf.i, leaf.encode::<F>(*used));
+        world.offer(leaf.table, leaf.i);
+        Held::of::<F>(asid, page, leaf.level, *used, world.memory.borrow_mut().tick())
     }
 
     /// Holds an access through a translation against what it may reach.
@@ -130,9 +127,7 @@ impl<F: Format> AgentCpu<'_, F> {
             return None;
         }
         let shown = page.wrapping_sub(world.first_page);
-        let entry = world.entry(by.asid, VirtAddr::new(page << F::PAGE_SHIFT));
-        let maps = |(_, _, pte): &(Pfn, usize, Pte)| F::is_present(*pte) && F::pfn(*pte) == frame;
-        Some(match entry.filter(maps) {
+        Some(match self.maps(by.asid, page, frame) {
             Some(_) => {
                 let found = format!("page {shown} holds {found}, where {expected} was stored last");
                 (Property::LostWrite, found)
@@ -170,10 +165,14 @@ impl<F: Format> AgentCpu<'_, F> {
 
     /// Whether a dirty entry maps the page to the frame: its removal will tell of the store.
     fn is_recorded(&self, asid: Asid, page: u64, frame: Pfn) -> bool {
-        let entry = self.world.entry(asid, VirtAddr::new(page << F::PAGE_SHIFT));
-        entry.is_some_and(|(_, _, pte)| {
-            F::is_present(pte) && F::is_dirty(pte) && F::pfn(pte) == frame
-        })
+        self.maps(asid, page, frame).is_some_and(|leaf| F::is_dirty(leaf.pte))
+    }
+
+    /// The entry that maps the page, if it does to the frame.
+    fn maps(&self, asid: Asid, page: u64, frame: Pfn) -> Option<Leaf> {
+        let addr = VirtAddr::new(page << F::PAGE_SHIFT);
+        let maps = |leaf: &Leaf| F::is_present(leaf.pte) && leaf.frame::<F>(addr) == frame;
+        self.world.entry(asid, addr).filter(maps)
     }
 
     fn told_access(&self, by: &Held, page: u64, access: Access, is_hit: bool) -> Event {

@@ -7,7 +7,7 @@ use super::format::{INTERRUPTS, Small};
 use super::harness::{ASID, FIRST_PAGE, TUNING};
 use super::registers::Kind;
 use super::tables::EngineTables;
-use super::world::World;
+use super::world::{Leaf, World};
 use pageout_exhibits::harness::{Counterexample, Subject};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Table};
@@ -222,7 +222,8 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
     /// Pages that the mask names are young, and no others.
     fn set_young(&self, mask: u64) {
         for page in 0..u64::BITS.into() {
-            let Some((table, i, pte)) = self.world.entry(ASID, self.world.addr(page)) else {
+            let Some(Leaf { table, i, pte, .. }) = self.world.entry(ASID, self.world.addr(page))
+            else {
                 return;
             };
             if F::is_present(pte) {
@@ -235,7 +236,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
 
     fn is_young(&self, page: u64) -> bool {
         let entry = self.world.entry(ASID, self.world.addr(page));
-        entry.is_some_and(|(.., pte)| F::is_young(pte))
+        entry.is_some_and(|leaf| F::is_young(leaf.pte))
     }
 
     /// Walks the process, all of it or what filters name: PTE tables entered.

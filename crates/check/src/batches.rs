@@ -171,8 +171,8 @@ fn set_up<S: Subject, F: Small>(
     engine.map_folio(vma, id, MapAs::Ptes, &mut Supply(world)).expect("it is not mapped");
     let states: Vec<_> = (from..to)
         .map(|page| {
-            let (table, i, pte) = world.entry(ASID, world.addr(page)).expect("it is mapped");
-            (page, table, i, F::encode(state::<F>(pte, case, page as usize)))
+            let leaf = world.entry(ASID, world.addr(page)).expect("it is mapped");
+            (page, leaf.table, leaf.i, F::encode(state::<F>(leaf.pte, case, page as usize)))
         })
         .collect();
     states.iter().for_each(|(_, table, i, state)| world.table(*table).set(*i, *state));
@@ -206,7 +206,7 @@ fn state<F: Small>(pte: Pte, case: &Case, page: usize) -> Pte {
 }
 
 fn entry<F: Small>(world: &World<F>, page: u64) -> Option<Pte> {
-    world.entry(ASID, world.addr(page)).map(|(.., pte)| pte)
+    world.entry(ASID, world.addr(page)).map(|leaf| leaf.pte)
 }
 
 fn difference<F: Format>(alone: &Left, batched: &Left) -> String {

@@ -35,8 +35,9 @@ pub const TUNING: Tuning = Tuning {
         read: Getter::Gathered,
         shootdown: ShootdownWhen::Deferred,
     },
-    thp: Thp::Never,
-    pmd_leaves: PmdLeaves::Never,
+    // Which makes leaves where a scenario's folio is as large as one.
+    thp: Thp::Always,
+    pmd_leaves: PmdLeaves::WhereTheyFit,
 };
 
 /// Faults that one access may take.
@@ -130,8 +131,8 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     /// An aging pass without a flush.
     fn grow_old(&self) {
         for page in 0..self.scenario.order().nr_pages() as u64 {
-            if let Some((frame, i, _)) = self.world.entry(ASID, self.world.addr(page)) {
-                self.world.table(frame).clear_bits(i, F::YOUNG);
+            if let Some(leaf) = self.world.entry(ASID, self.world.addr(page)) {
+                self.world.table(leaf.table).clear_bits(leaf.i, F::YOUNG);
             }
         }
     }

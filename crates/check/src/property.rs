@@ -11,7 +11,7 @@ pub enum Property {
     StaleRead,
     /// No store is lost: the page holds it, now or after write-out and read.
     LostWrite,
-    /// No TLB may hold a page's single entry beside a block of it, where hardware forbids that.
+    /// No TLB may hold entries of two sizes for one page, where hardware forbids that.
     TlbConflict,
     /// Once mprotect or munmap has returned, nothing it forbids succeeds.
     Protection,
@@ -68,9 +68,9 @@ impl Property {
             Self::StaleTranslation => "no access reaches a frame that is freed or someone else's",
             Self::StaleRead => "a load finds what was stored last, whatever the TLB still holds",
             Self::LostWrite => "what was stored last is what the page holds, and write-out keeps",
-            Self::TlbConflict => "no TLB may hold a page's own entry and its block's at once",
+            Self::TlbConflict => "no TLB may hold entries of two sizes for one page at once",
             Self::Protection => "once mprotect or munmap has returned, nothing it forbids succeeds",
-            Self::Accounts => "in the end mapcounts, references, lists and frames add up",
+            Self::Accounts => "in the end mapcounts, references, lists, frames and tables add up",
             Self::Progress => "every call comes to its end",
             Self::Assertions => "the engine's own assertions hold",
             Self::Batch => "a batch leaves what its entries would one by one",

@@ -90,7 +90,7 @@ pub struct Scenario {
     pub property: Property,
     /// What the pages are.
     pub kind: Kind,
-    /// log2 of the pages of the one folio that is mapped.
+    /// log2 of the pages of the one folio that is mapped. One of [`LEAF`] is mapped by a PMD leaf.
     pub order: u8,
     /// What was done before: TLBs may hold what entries offered since. An aging pass then cleared
     /// the young bits, without a flush.
@@ -123,6 +123,9 @@ impl Scenario {
         Order::new(self.order).expect("a scenario's folio is small")
     }
 }
+
+/// The order of a folio that fills a table of 8 entries.
+pub(super) const LEAF: u8 = 3;
 
 /// Every scenario.
 pub const SCENARIOS: &[Scenario] = &[
@@ -405,6 +408,113 @@ pub const SCENARIOS: &[Scenario] = &[
             Agent::Fork,
             Agent::Program(&[store(0, 8), load(0)]),
             Agent::Program(&[load(0), store(1, 9)]),
+        ],
+    },
+    Scenario {
+        name: "leaf-munmap-part",
+        about: "part of what a PMD leaf maps is unmapped while a program uses the rest",
+        property: Property::TlbConflict,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7), stored(7, 6)],
+        agents: &[Agent::Munmap(0, 2), Agent::Program(&[load(7), store(2, 8), load(0)])],
+    },
+    Scenario {
+        name: "leaf-mprotect-part",
+        about: "part of what a PMD leaf maps is made read-only while a program writes",
+        property: Property::Protection,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7)],
+        agents: &[Agent::Mprotect(0, 1), Agent::Program(&[store(0, 8), store(7, 9)])],
+    },
+    Scenario {
+        name: "leaf-dontneed-reclaim",
+        about: "part of what a PMD leaf maps is dropped while reclaim has the folio half out",
+        property: Property::Accounts,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7), stored(7, 6)],
+        agents: &[Agent::Reclaim, Agent::DontNeed(0, 1)],
+    },
+    Scenario {
+        name: "leaf-reclaim-dirty",
+        about: "a folio that a PMD leaf maps is swapped out while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7), stored(7, 6)],
+        agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8), load(7)])],
+    },
+    Scenario {
+        name: "leaf-reclaim-lazyfree",
+        about: "a folio given up lazily that a PMD leaf maps, written to since, is reclaimed",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7), Before::Freed, stored(7, 9)],
+        agents: &[Agent::Reclaim, Agent::Program(&[load(7)])],
+    },
+    Scenario {
+        name: "leaf-reclaim-file",
+        about: "a file's folio under a PMD leaf is reclaimed while one thread writes and one reads",
+        property: Property::StaleRead,
+        kind: Kind::File,
+        order: LEAF,
+        before: &[loaded(0)],
+        agents: &[Agent::Reclaim, Agent::Program(&[store(0, 8)]), Agent::Program(&[load(0)])],
+    },
+    Scenario {
+        name: "leaf-reclaim-processes",
+        about: "a file's folio under PMD leaves is reclaimed while a process writes and one reads",
+        property: Property::StaleRead,
+        kind: Kind::File,
+        order: LEAF,
+        before: &[loaded(0)],
+        agents: &[Agent::Reclaim, Agent::Neighbour(&[store(0, 8)]), Agent::Program(&[load(0)])],
+    },
+    Scenario {
+        name: "leaf-copy-on-write",
+        about: "a thread makes its own copy of a page that a file's PMD leaf maps; another reads",
+        property: Property::StaleRead,
+        kind: Kind::Private,
+        order: LEAF,
+        before: &[loaded(0)],
+        agents: &[Agent::Program(&[store(0, 8)]), Agent::Program(&[load(0), load(7)])],
+    },
+    Scenario {
+        name: "leaf-fork",
+        about: "a process with a PMD leaf forks while one of its threads writes and another reads",
+        property: Property::StaleRead,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7)],
+        agents: &[
+            Agent::Fork,
+            Agent::Program(&[store(0, 8), load(0)]),
+            Agent::Program(&[load(0), store(7, 9)]),
+        ],
+    },
+    Scenario {
+        name: "leaf-migrate",
+        about: "a folio that a PMD leaf maps moves to other frames while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7), stored(7, 6)],
+        agents: &[Agent::Migrate, Agent::Program(&[store(0, 8), load(7), store(0, 9)])],
+    },
+    Scenario {
+        name: "leaf-fault",
+        about: "two programs fault on what a PMD leaf is to map while part of it is unmapped",
+        property: Property::Protection,
+        kind: Kind::File,
+        order: LEAF,
+        before: &[],
+        agents: &[
+            Agent::Munmap(0, 1),
+            Agent::Program(&[load(0), store(7, 9)]),
+            Agent::Program(&[load(7), load(0)]),
         ],
     },
 ];

@@ -95,11 +95,12 @@ fn look_at_the_end<S: Subject, F: Small>(harness: &Harness<'_, S, F>) {
     balance(harness, &env);
 }
 
-/// Mapcounts, references, slots and lists add up, and each frame in use belongs to a folio.
+/// Mapcounts, references, slots and lists add up; each frame in use is a folio's, each page table
+/// an address space's.
 fn balance<S: Subject, F: Small>(harness: &Harness<'_, S, F>, env: &Ground<'_, S, F>) {
     let end = FIRST_FRAME.add(FRAMES as u64);
     let input = AuditInput { roots: harness.world.roots(), frames: FIRST_FRAME..end, slots: SLOTS };
-    let found = match audit(harness.maps, env, &input) {
+    let found = match tables(harness).and_then(|()| audit(harness.maps, env, &input)) {
         Ok(folios) => {
             let pages: usize = folios.iter().map(|id| harness.maps.folio(*id).nr_pages()).sum();
             let used = FRAMES - env.free_pages();
@@ -109,5 +110,33 @@ fn balance<S: Subject, F: Small>(harness: &Harness<'_, S, F>, env: &Ground<'_, S
     };
     if let Some(found) = found {
         harness.world.fail(Property::Accounts, found);
+    }
+}
+
+/// Each page table in use is an address space's, or in reserve for a PMD leaf.
+fn tables<S: Subject, F: Small>(harness: &Harness<'_, S, F>) -> Result<(), String> {
+    let (used, reached) = (harness.world.tables_in_use(), harness.world.tables_reached());
+    let reserve = harness.maps.tables_in_reserve() as usize;
+    if used == reached + reserve {
+        return Ok(());
+    }
+    Err(format!("{used} page tables are in use, {reached} are reached, {reserve} are in reserve"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ENGINE;
+    use crate::scenario::{LEAF, SCENARIOS};
+
+    #[test]
+    fn scenarios_of_leaves_begin_with_one() {
+        for scenario in SCENARIOS.iter().filter(|one| one.order == LEAF && !one.before.is_empty()) {
+            let stacks = &mut Stacks::new(scenario.agents.len());
+            for stage in ENGINE {
+                let start = (stage.perform)(scenario, stacks, &[], true).start;
+                assert!(start[0].contains(", by a PMD leaf"), "{} {start:?}", scenario.name);
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::ops::Deref;
 pub struct Machine {
     /// How invalidations reach other CPUs.
     pub shootdown: Shootdown,
-    /// No TLB may hold a page's single entry beside a block that covers it (Arm ARM DDI 0487,
+    /// No TLB may hold a page's entry beside one of another size that covers it (Arm ARM DDI 0487,
     /// D8.17, TLB conflict abort). Where it may, either is used.
     pub one_size: bool,
 }
@@ -26,9 +26,10 @@ pub struct Held {
 }
 
 impl Held {
-    /// What the entry `pte` of `page` offers. Precondition: it is valid and young.
-    pub fn of<F: Format>(asid: Asid, page: u64, pte: Pte, cached: u64) -> Self {
-        Self { translation: Translation::of::<F>(asid, page, Level::Pte, pte), cached }
+    /// What the leaf `pte` of `level` offers, where it maps `page`. Precondition: it is valid and
+    /// young.
+    pub fn of<F: Format>(asid: Asid, page: u64, level: Level, pte: Pte, cached: u64) -> Self {
+        Self { translation: Translation::of::<F>(asid, page, level, pte), cached }
     }
 }
 

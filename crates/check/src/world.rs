@@ -28,6 +28,16 @@ pub const FRAMES: usize = 16;
 /// What is shown of the world after each step.
 pub const WATCHED: [&str; 2] = ["page table", "TLBs may hold"];
 
+/// Where a page table is.
+struct Place {
+    /// The address space, by its place among all, and by name.
+    space: usize,
+    asid: Asid,
+    level: Level,
+    /// The first page that it maps, by number.
+    first: u64,
+}
+
 /// What a process may not do once a call has returned.
 #[derive(Clone, Debug)]
 struct Forbidden {
@@ -36,6 +46,37 @@ struct Forbidden {
     /// Stores alone, not loads.
     stores: bool,
     by: &'static str,
+}
+
+/// An entry that maps pages, or may: one of the last level, or a PMD leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf {
+    /// The table it is in.
+    pub table: Pfn,
+    /// Where in it.
+    pub i: usize,
+    /// The table's level.
+    pub level: Level,
+    /// It, decoded.
+    pub pte: Pte,
+}
+
+impl Leaf {
+    /// The frame of the page at `addr`, which it maps.
+    pub fn frame<F: Format>(&self, addr: VirtAddr) -> Pfn {
+        let page = addr.get() >> F::PAGE_SHIFT;
+        F::pfn(self.pte).add(page % F::nr_pages(self.level) as u64)
+    }
+
+    /// How `pte` stands in memory, in its place.
+    pub fn encode<F: Format>(&self, pte: Pte) -> Pte {
+        if self.level == Level::Pte { F::encode(pte) } else { pte }
+    }
+}
+
+/// The entry that stands in memory as `raw` at index `i` of a table of `level`.
+fn decode<F: Format>(level: Level, raw: Pte, i: usize) -> Pte {
+    if level == Level::Pte { F::decode(raw, i) } else { raw }
 }
 
 /// The world of one execution.
@@ -119,18 +160,23 @@ impl<F: Format> World<F> {
         root
     }
 
-    /// The last-level entry that maps `addr`, decoded, with its table and place in it.
-    pub fn entry(&self, asid: Asid, addr: VirtAddr) -> Option<(Pfn, usize, Pte)> {
+    /// The entry that says what `addr` maps, if tables lead that far.
+    pub fn entry(&self, asid: Asid, addr: VirtAddr) -> Option<Leaf> {
         let mut frame = self.roots.borrow().iter().find(|(of, _)| *of == asid)?.1;
         for level in [Level::Pgd, Level::Pud, Level::Pmd] {
-            let pte = self.table(frame).load(F::index(level, addr));
-            if !F::is_table(pte) {
-                return None;
+            let leaf = self.leaf(frame, F::index(level, addr), level);
+            if !F::is_table(leaf.pte) {
+                return (level == Level::Pmd && F::is_present(leaf.pte)).then_some(leaf);
             }
-            frame = F::pfn(pte);
+            frame = F::pfn(leaf.pte);
         }
-        let i = F::index(Level::Pte, addr);
-        Some((frame, i, F::decode(self.table(frame).load(i), i)))
+        Some(self.leaf(frame, F::index(Level::Pte, addr), Level::Pte))
+    }
+
+    /// What entry `i` of the table in `frame`, one of `level`, is as a leaf.
+    fn leaf(&self, frame: Pfn, i: usize, level: Level) -> Leaf {
+        let raw = self.table(frame).load(i);
+        Leaf { table: frame, i, level, pte: decode::<F>(level, raw, i) }
     }
 
     /// The address spaces.
@@ -226,15 +272,29 @@ impl<F: Format> World<F> {
         !self.held(cpu, asid, self.first_page + page).is_empty()
     }
 
-    /// An entry was written: each CPU's TLB may hold what it offers from now on.
+    /// An entry was written: each CPU's TLB may hold what it offers from now on. One that leads to
+    /// a table offers what that has.
     pub(super) fn offer(&self, table: Pfn, i: usize) {
-        let pte = F::decode(self.table(table).load(i), i);
-        let offers = F::is_valid(pte) && F::is_young(pte);
-        let Some((asid, first)) = offers.then(|| self.mapped_by(table)).flatten() else {
+        let raw = self.table(table).load(i);
+        if !F::is_valid(raw) {
+            return;
+        }
+        let Some(Place { asid, level, first, .. }) = self.place_of(table) else {
             return;
         };
+        if level != Level::Pte && F::is_table(raw) {
+            if level == Level::Pmd {
+                (0..F::PTES).for_each(|k| self.offer(F::pfn(raw), k));
+            }
+            return;
+        }
+        let pte = decode::<F>(level, raw, i);
+        if !F::is_young(pte) {
+            return;
+        }
         let now = self.memory.borrow_mut().tick();
-        let new = Held::of::<F>(asid, first + i as u64, pte, now);
+        let page = first + (i * F::nr_pages(level)) as u64;
+        let new = Held::of::<F>(asid, page, level, pte, now);
         for tlb in self.tlbs.borrow_mut().iter_mut() {
             let other = tlb.of_other_size(&new).filter(|_| self.machine.one_size);
             if let Some(other) = other {
@@ -247,37 +307,54 @@ impl<F: Format> World<F> {
     fn conflict(&self, new: &Held, held: &Held) {
         let words = |by: &Held| {
             let first = by.page.wrapping_sub(self.first_page);
-            match by.nr {
-                1 => format!("the entry of page {first}"),
-                nr => format!("the block of pages {first}–{}", first + nr - 1),
-            }
+            let what = match by.nr {
+                1 => return format!("the entry of page {first}"),
+                nr if nr == F::nr_pages(Level::Pmd) as u64 => "PMD leaf",
+                _ => "block",
+            };
+            format!("the {what} of pages {first}–{}", first + by.nr - 1)
         };
         let found = format!("a TLB may hold {} beside {}", words(new), words(held));
         self.fail(Property::TlbConflict, found);
     }
 
-    /// The address space that a table of the last level belongs to, and the first page it maps.
-    fn mapped_by(&self, table: Pfn) -> Option<(Asid, u64)> {
+    /// Where a table is, if any address space has it.
+    fn place_of(&self, table: Pfn) -> Option<Place> {
         let roots = self.roots.borrow();
-        let found =
-            |(asid, root): &(Asid, Pfn)| Some((*asid, self.below(*root, Level::Pgd, table)?));
-        let (asid, page) = roots.iter().find_map(found)?;
+        let mut found = roots.iter().enumerate().filter_map(|(space, (asid, root))| {
+            let (level, page) = self.below(*root, Level::Pgd, table)?;
+            Some((space, *asid, level, page))
+        });
+        let (space, asid, level, page) = found.next()?;
         // Small tables map less than the scenario's first page: its number above that is lost.
         let all = 1 << (F::shift(Level::Pgd) + F::TABLE_SHIFT - F::PAGE_SHIFT);
-        Some((asid, self.first_page / all * all + page))
+        Some(Place { space, asid, level, first: self.first_page / all * all + page })
     }
 
-    /// The first page that `table`, of the last level, maps below `frame`, a table of `level`.
-    fn below(&self, frame: Pfn, level: Level, table: Pfn) -> Option<u64> {
-        let Some(below) = level.below() else {
-            return (frame == table).then_some(0);
-        };
+    /// The level of `table` and the first page it maps, if it is `frame`, a table of `level`, or
+    /// below it.
+    fn below(&self, frame: Pfn, level: Level, table: Pfn) -> Option<(Level, u64)> {
+        if frame == table {
+            return Some((level, 0));
+        }
+        let below = level.below()?;
         (0..F::PTES).find_map(|i| {
             let entry = self.table(frame).load(i);
             let next = F::is_table(entry).then(|| F::pfn(entry))?;
-            let first = self.below(next, below, table)?;
-            Some(first + ((i as u64) << (F::shift(level) - F::PAGE_SHIFT)))
+            let (found, first) = self.below(next, below, table)?;
+            Some((found, first + ((i as u64) << (F::shift(level) - F::PAGE_SHIFT))))
         })
+    }
+
+    /// Page tables that are not free.
+    pub fn tables_in_use(&self) -> usize {
+        TABLES - self.free_tables.borrow().len()
+    }
+
+    /// Page tables that address spaces have.
+    pub fn tables_reached(&self) -> usize {
+        let tables = (0..TABLES as u64).map(|k| FIRST_TABLE.add(k));
+        tables.filter(|table| self.place_of(*table).is_some()).count()
     }
 
     /// From now on no access to these pages of the scenario's succeeds, or no store.
@@ -371,10 +448,12 @@ impl<F: Format> World<F> {
         let mut mapped = Vec::new();
         for page in 0..2 * F::PTES as u64 {
             let entry = self.asids().first().and_then(|asid| self.entry(*asid, self.addr(page)));
-            let Some((.., pte)) = entry.filter(|(.., pte)| F::is_present(*pte)) else {
+            let Some(leaf) = entry.filter(|leaf| F::is_present(leaf.pte)) else {
                 continue;
             };
+            let pte = leaf.pte;
             let words = [
+                (leaf.level == Level::Pmd, ", by a PMD leaf"),
                 (F::is_cont(pte), ", contiguous"),
                 (!F::is_write(pte) && !F::is_uffd_wp(pte), ", read-only"),
                 (F::is_uffd_wp(pte), ", write-protected by userfaultfd"),
@@ -382,28 +461,40 @@ impl<F: Format> World<F> {
             ];
             let note: String = words.iter().filter(|word| word.0).map(|word| word.1).collect();
             let event = Event::plain(Some(0), "").of_pages(page, 1);
-            mapped.push(event.of_frames(F::pfn(pte), 1).noting(note));
+            mapped.push(event.of_frames(leaf.frame::<F>(self.addr(page)), 1).noting(note));
         }
         event_log::lines(mapped)
     }
 
-    /// Tells of an entry's change, if it is one of the last level.
+    /// Tells of an entry's change. What a table holds that none leads to shows once one does.
     pub fn tell_change(&self, cpu: usize, table: Pfn, i: usize, old: Pte, new: Pte) {
-        self.tell(|| {
-            let pages = (0..2 * F::PTES as u64).map(|page| (page, self.addr(page)));
-            let at = |addr: VirtAddr, asid| self.entry(asid, addr).map(|(frame, i, _)| (frame, i));
-            let found = self.asids().into_iter().enumerate().find_map(|(space, asid)| {
-                let page = pages.clone().find(|(_, addr)| at(*addr, asid) == Some((table, i)));
-                page.map(|(page, _)| (space, page))
-            });
-            match found {
-                Some((space, page)) => {
-                    let (old, new) = (F::decode(old, i), F::decode(new, i));
-                    told_change::<F>(cpu, old, new, space > 0).of_pages(page, 1)
-                }
-                None => Event::plain(Some(cpu), "makes a page table"),
-            }
-        });
+        if self.log.borrow().is_none() {
+            return;
+        }
+        if let Some(place) = self.place_of(table) {
+            self.tell(|| self.told(cpu, &place, i, old, new));
+        }
+    }
+
+    /// What became of an entry of the table at `place`.
+    fn told(&self, cpu: usize, place: &Place, i: usize, old: Pte, new: Pte) -> Event {
+        let plain = |verb| Event::plain(Some(cpu), verb);
+        let changed = || {
+            let (old, new) = (decode::<F>(place.level, old, i), decode::<F>(place.level, new, i));
+            told_change::<F>(cpu, old, new, place.space > 0)
+        };
+        let (event, leaf) = match (place.level, F::is_table(old), F::is_table(new)) {
+            (Level::Pte, ..) => (changed(), ""),
+            (Level::Pmd, false, false) => (changed(), ", a PMD leaf"),
+            (Level::Pmd, false, true) if F::is_present(old) => (plain("splits"), ", a PMD leaf"),
+            (Level::Pmd, true, false) => (plain("loses the page table of"), ""),
+            _ => return plain("makes a page table"),
+        };
+        let nr = F::nr_pages(place.level) as u64;
+        let page = (place.first + i as u64 * nr).wrapping_sub(self.first_page);
+        let frames = event.frames.map(|(first, _)| (first, nr));
+        let note = format!("{leaf}{}", event.note);
+        Event { pages: Some((page, nr)), frames, note, ..event }
     }
 }
 
@@ -420,6 +511,7 @@ fn told_change<F: Format>(cpu: usize, old: Pte, new: Pte, child: bool) -> Event 
         (false, false) if new.is_none() => "clears the swap entry of",
         (false, false) if is_marker::<F>(new) => "leaves a marker of userfaultfd for",
         (false, false) => "leaves a swap entry for",
+        _ if F::is_valid(old) && !F::is_valid(new) => "takes out of use",
         _ if F::is_write(old) && !F::is_write(new) => "write-protects",
         _ if !F::is_write(old) && F::is_write(new) => "makes writable",
         _ if F::is_cont(old) && !F::is_cont(new) => "unfolds",

@@ -23,6 +23,17 @@ fn the_engine_holds() {
     assert!(failures.is_empty(), "{failures}");
 }
 
+/// Two choices against the default: one fault finds nothing, another makes a page table there, and
+/// the first puts a leaf over it.
+#[test]
+fn no_leaf_replaces_a_page_table() {
+    let bounds = Bounds { deviations: 2, ..BOUNDS };
+    let tasks = Task::of_engine().into_iter().filter(|task| task.what == "leaf-copy-on-write");
+    let failures: Vec<String> =
+        tasks.filter_map(|task| Some(task.run(bounds).failure?.to_string())).collect();
+    assert!(failures.is_empty(), "{failures:?}");
+}
+
 #[test]
 fn choices_that_are_none_are_refused() {
     for text in ["", "3", "3:", "3:1,", "5:1,3:1", "3:1,3:2", "x:1", "3:-1"] {

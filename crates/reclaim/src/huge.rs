@@ -47,6 +47,24 @@ pub(crate) fn leaf_at<E: Env>(pt: &LockedTable<'_, E>, addr: VirtAddr) -> Option
     (E::Format::is_present(pmd) && !E::Format::is_table(pmd)).then_some(pmd)
 }
 
+/// Puts a leaf at `addr` into the locked PMD table if nothing is there; whether it did. Where it
+/// did, the caller counts the mapping before it lets the table go. The lock keeps out other leaves,
+/// not a fault that makes a page table there.
+pub(crate) fn set_leaf_if_vacant<E: Env>(
+    pt: &LockedTable<'_, E>,
+    addr: VirtAddr,
+    leaf: Pte,
+) -> bool {
+    let i = E::Format::index(Level::Pmd, addr);
+    loop {
+        match pt.table().cas(i, Pte::NONE, leaf) {
+            Ok(()) => return true,
+            Err(found) if !found.is_none() => return false,
+            Err(_) => {} // it failed for no reason, as it may
+        }
+    }
+}
+
 /// The first address that the leaf maps which maps `addr`.
 pub(crate) fn leaf_start<F: Format>(addr: VirtAddr) -> VirtAddr {
     addr.align_down(F::shift(Level::Pmd))

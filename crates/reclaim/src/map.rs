@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
+use crate::huge::set_leaf_if_vacant;
 use crate::id::{FolioId, VmaId};
 use crate::rank::Rank;
 use crate::space::run;
@@ -107,14 +108,13 @@ impl<E: Env> Engine<'_, E> {
             reserve = Some(table.ok_or(MapError::NoTable)?);
         }
         let pt = LockedTable::lock(env, pmd_table);
-        let i = E::Format::index(Level::Pmd, range.start);
-        if !pt.table().load(i).is_none() {
+        let leaf = E::Format::leaf(Level::Pmd, folio.pfn(), prot);
+        if !set_leaf_if_vacant(&pt, range.start, leaf) {
             reserve.into_iter().for_each(|table| self.put_spare_table(table));
             return Err(MapError::Busy);
         }
         reserve.into_iter().for_each(|table| self.deposit(table));
         folio.add_mappings(1);
-        pt.table().set(i, E::Format::leaf(Level::Pmd, folio.pfn(), prot));
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::file::is_indexed;
 use super::{Access, At, Fault, Locked, MINOR, Outcome, WorldTables, prot_of};
 use crate::folio::FolioFlags;
-use crate::huge::{leaf_at, leaf_start};
+use crate::huge::{leaf_at, leaf_start, set_leaf_if_vacant};
 use crate::id::FolioId;
 use crate::tuning::{PmdLeaves, Thp};
 use crate::world::World;
@@ -44,14 +44,13 @@ impl<'e, W: World> At<'_, 'e, W> {
         let write = self.access == Access::Write;
         let lock = self.lock_folio(id);
         let pt = self.lock(table);
-        let i = W::Format::index(Level::Pmd, start);
-        let vacant = is_indexed(folio) && pt.table().load(i).is_none();
+        let leaf = self.new_leaf(folio.pfn(), write);
+        let vacant = is_indexed(folio) && set_leaf_if_vacant(&pt, start, leaf);
         if vacant {
             folio.add_mappings(1);
             if write {
                 folio.note_dirty();
             }
-            pt.table().set(i, self.new_leaf(folio.pfn(), write));
         }
         drop(pt);
         drop(lock);
@@ -77,13 +76,11 @@ impl<'e, W: World> At<'_, 'e, W> {
         };
         let folio = self.engine.maps.folio(id);
         let pt = self.lock(table);
-        let i = W::Format::index(Level::Pmd, start);
-        let vacant = pt.table().load(i).is_none();
+        let vacant = set_leaf_if_vacant(&pt, start, self.new_leaf(folio.pfn(), true));
         if vacant {
             self.engine.maps.set_anon_exclusive(folio.pfn(), W::Format::PTES, true);
             folio.add_mappings(1);
             self.engine.deposit(reserve);
-            pt.table().set(i, self.new_leaf(folio.pfn(), true));
         }
         drop(pt);
         if vacant {
