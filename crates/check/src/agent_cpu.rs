@@ -41,6 +41,11 @@ impl<F: Format> AgentCpu<'_, F> {
         }
     }
 
+    /// Lets others go on, since only they can end what this agent waits for.
+    pub fn wait(&self) {
+        self.hand_over(Pause::Blocked);
+    }
+
     fn hand_over(&self, pause: Pause) -> u8 {
         self.yielder.map_or(0, |yielder| yielder.suspend(pause))
     }
@@ -206,7 +211,7 @@ impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
     }
 
     fn relax(&self) {
-        self.agent.hand_over(Pause::Blocked);
+        self.agent.wait();
     }
 }
 

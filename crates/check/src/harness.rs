@@ -6,6 +6,7 @@ use super::memory::FIRST_FRAME;
 use super::registers::Kind;
 use super::scenario::{Agent, Before, Op, Scenario};
 use super::schedule::Body;
+use super::size::SizeLock;
 use super::world::{FRAMES, World};
 use pageout_exhibits::harness::Subject;
 use pageout_paging::contig::Getter;
@@ -15,7 +16,8 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, Fault, FolioFlags, Frames, MappingId, MappingKind, Maps, MemcgId, MmId,
-    NewVma, Place, PmdLeaves, ShootdownWhen, Targets, Thp, Tuning, UnmapBy, Unmapping, VmFlags,
+    NewVma, Place, PmdLeaves, ShootdownWhen, Targets, Thp, TruncateError, Tuning, UnmapBy,
+    Unmapping, VmFlags,
 };
 use std::marker::PhantomData;
 
@@ -59,6 +61,8 @@ pub struct Harness<'a, S: Subject, F: Format> {
     pub memcg: MemcgId,
     /// What it maps.
     pub mapping: MappingId,
+    /// The lock of that one's size.
+    size: SizeLock,
     subject: PhantomData<S>,
 }
 
@@ -71,6 +75,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let engine = &mut maps.on(&env, cpu, TUNING);
         let kind = match scenario.kind {
             Kind::File | Kind::Private => MappingKind::File,
+            Kind::Shmem => MappingKind::Shmem,
             Kind::Anon => MappingKind::Anon,
         };
         let memcg = engine.add_memcg(MemcgId::ROOT).expect("there is room");
@@ -83,7 +88,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
             world.expect(ASID, page, content);
         }
         let mut flags = VmFlags::READ | VmFlags::WRITE;
-        flags.set(VmFlags::SHARED, scenario.kind == Kind::File);
+        flags.set(VmFlags::SHARED, matches!(scenario.kind, Kind::File | Kind::Shmem));
         let mut process = |asid| {
             let root = world.add_root(asid);
             let mm = engine.add_mm(root, asid).expect("there is room");
@@ -97,8 +102,8 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let mm = process(ASID);
         let has_neighbour = scenario.agents.iter().any(|a| matches!(a, Agent::Neighbour(_)));
         let neighbour = has_neighbour.then(|| process(NEIGHBOUR));
-        let harness =
-            Self { world, maps, scenario, mm, neighbour, memcg, mapping, subject: PhantomData };
+        let (size, subject) = (SizeLock::default(), PhantomData);
+        let harness = Self { world, maps, scenario, mm, neighbour, memcg, mapping, size, subject };
         scenario.before.iter().for_each(|before| harness.before(&env, *before));
         harness.grow_old();
         harness
@@ -124,6 +129,11 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
                 done.expect("anonymous pages may be given up");
                 let pages = 0..self.scenario.order().nr_pages() as u64;
                 pages.for_each(|page| self.world.forget_content(ASID, page));
+            }
+            Before::Reclaimed => {
+                // What was used of late is reclaimed the second time.
+                self.reclaim(env);
+                self.reclaim(env);
             }
         }
     }
@@ -155,6 +165,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
                 Agent::DontNeed(from, to) => self.dont_need(&env, from, to),
                 Agent::Fork => self.fork(&env),
                 Agent::Migrate => self.migrate(&env),
+                Agent::Truncate(from) => self.truncate(&env, from),
             }
         })
     }
@@ -191,7 +202,8 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
                 return Some(value);
             }
             agent.tell(|event| event.of_pages(page, 1), "faults on");
-            match self.maps.on(env, cpu, TUNING).handle_fault(mm, addr, how) {
+            let engine = &mut self.maps.on(env, cpu, TUNING);
+            match self.size.shared(agent, || engine.handle_fault(mm, addr, how)) {
                 Fault::Done(_) => {}
                 refused => {
                     let note = format!(": {refused:?}");
@@ -258,6 +270,23 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let forked = self.maps.on(env, &mut CpuCtx::new(), TUNING).fork(self.mm, root, CHILD);
         forked.expect("there is room for a child");
         env.agent().tell(|event| event, "returns");
+    }
+
+    fn truncate(&self, env: &Ground<'_, S, F>, from: u64) {
+        let cpu = &mut CpuCtx::new();
+        self.size.alone(env.agent(), || {
+            self.maps.mapping(self.mapping).set_size(FIRST_PAGE + from);
+            let engine = &mut self.maps.on(env, cpu, TUNING);
+            while let Err(error) = engine.truncate(self.mapping, FIRST_PAGE + from) {
+                assert!(matches!(error, TruncateError::Pending(_)), "no anonymous memory: {error}");
+                env.agent().wait(); // for the end of the transfer
+            }
+        });
+        env.agent().tell(|event| event, "returns");
+        let end = self.scenario.order().nr_pages() as u64;
+        for asid in [ASID, NEIGHBOUR] {
+            self.world.forbid(asid, from..end, false, "truncation");
+        }
     }
 
     fn migrate(&self, env: &Ground<'_, S, F>) {

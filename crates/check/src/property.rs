@@ -13,7 +13,7 @@ pub enum Property {
     LostWrite,
     /// No TLB may hold entries of two sizes for one page, where hardware forbids that.
     TlbConflict,
-    /// Once mprotect or munmap has returned, nothing it forbids succeeds.
+    /// Once munmap, mprotect or truncate has returned, nothing it forbids succeeds.
     Protection,
     /// In the end mapcounts, references and lists add up.
     Accounts,
@@ -69,7 +69,9 @@ impl Property {
             Self::StaleRead => "a load finds what was stored last, whatever the TLB still holds",
             Self::LostWrite => "what was stored last is what the page holds, and write-out keeps",
             Self::TlbConflict => "no TLB may hold entries of two sizes for one page at once",
-            Self::Protection => "once mprotect or munmap has returned, nothing it forbids succeeds",
+            Self::Protection => {
+                "once munmap, mprotect or truncate has returned, nothing it forbids succeeds"
+            }
             Self::Accounts => "in the end mapcounts, references, lists, frames and tables add up",
             Self::Progress => "every call comes to its end",
             Self::Assertions => "the engine's own assertions hold",

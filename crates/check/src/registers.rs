@@ -10,6 +10,8 @@ pub enum Kind {
     File,
     /// Pages of a file, mapped private: the file's until the process stores to its own copy.
     Private,
+    /// Pages of shared memory, which swap backs: one register for all who map it.
+    Shmem,
     /// Anonymous memory: one register for each process.
     Anon,
 }
@@ -17,7 +19,7 @@ pub enum Kind {
 /// Whose register it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Owner {
-    File,
+    Shared,
     Process(u32),
 }
 
@@ -38,7 +40,7 @@ impl Registers {
         match self.kind {
             Kind::Anon => own,
             Kind::Private if self.latest.contains_key(&(own, page)) => own,
-            Kind::File | Kind::Private => Owner::File,
+            Kind::File | Kind::Shmem | Kind::Private => Owner::Shared,
         }
     }
 
@@ -49,7 +51,7 @@ impl Registers {
 
     pub(super) fn store(&mut self, asid: Asid, page: u64, value: u64) {
         let owner = match self.kind {
-            Kind::File => Owner::File,
+            Kind::File | Kind::Shmem => Owner::Shared,
             Kind::Private | Kind::Anon => Owner::Process(asid.0),
         };
         self.latest.insert((owner, page), value);

@@ -127,7 +127,7 @@ fn tables<S: Subject, F: Small>(harness: &Harness<'_, S, F>) -> Result<(), Strin
 mod tests {
     use super::*;
     use crate::engine::ENGINE;
-    use crate::scenario::{LEAF, SCENARIOS};
+    use crate::scenarios::{LEAF, SCENARIOS};
 
     #[test]
     fn scenarios_of_leaves_begin_with_one() {

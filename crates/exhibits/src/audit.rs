@@ -60,7 +60,9 @@ pub fn audit<W: World>(
     }
     for slot in 0..input.slots {
         let (counted, named) = (maps.slot_entries(SwapSlot(slot)), tally.swapped.get(&slot));
-        let named = named.copied().unwrap_or(0);
+        // The index of shared memory names a slot as an entry does.
+        let indexed = u32::from(maps.slot_shmem(SwapSlot(slot)).is_some());
+        let named = named.copied().unwrap_or(0) + indexed;
         if counted != named {
             return Err(format!("swap slot {slot} counts {counted} entries, and {named} name it"));
         }
@@ -132,7 +134,8 @@ fn references<W: World>(
         if let Some(found) = found {
             maps.on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC)).release(found, 1);
         }
-        found == Some(id)
+        // Shared memory on its way to swap or back is where anonymous memory is.
+        found == Some(id) || folio.flags().contains(FolioFlags::SWAPCACHE)
     };
     let expected = mapped + u32::from(indexed);
     let refs = folio.refs();

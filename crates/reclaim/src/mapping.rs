@@ -44,6 +44,7 @@ pub struct Mapping {
     pub(crate) orders: AtomicU32,
     kind: AtomicU8,
     order: AtomicU8,
+    size: AtomicU64,
     /// Past the last page that the index ever had of it since it was truncated there.
     pub(crate) past: AtomicU64,
     /// Changes when shadows kept under its number become another's.
@@ -56,6 +57,7 @@ impl Mapping {
         self.past.store(0, Relaxed);
         self.forget_shadows();
         self.order.store(0, Relaxed);
+        self.size.store(u64::MAX, Relaxed);
         self.users.store(0, Relaxed);
         self.orders.store(0, Relaxed);
     }
@@ -74,6 +76,22 @@ impl Mapping {
     /// Sets the largest order of the folios that faults make for it from now on.
     pub fn set_order(&self, order: Order) {
         self.order.store(order.get(), Relaxed);
+    }
+
+    /// How many pages it has, from page 0; `u64::MAX` at first, which is no end.
+    #[inline]
+    pub fn size(&self) -> u64 {
+        self.size.load(Relaxed)
+    }
+
+    /// Sets how many pages a file or shared memory has: its bytes, rounded up. Faults past them are
+    /// refused ([`Fault::PastEnd`](crate::Fault::PastEnd)), and a fault before maps none of them
+    /// beside its own, by whatever folio they are in (Linux 7.3.4, `i_size` in filemap_fault,
+    /// filemap_map_pages and finish_fault; kernels let a PMD leaf of shared memory reach past it).
+    /// What is mapped stays: when it shrinks, [`Engine::truncate`](crate::Engine::truncate) is to
+    /// follow.
+    pub fn set_size(&self, pages: u64) {
+        self.size.store(pages, Relaxed);
     }
 
     /// What the pages are.

@@ -66,7 +66,7 @@ pub struct Sizes {
     pub vmas: usize,
     /// Length of [`Memory::mms`]: 64 bytes an address space.
     pub mms: usize,
-    /// Length of [`Memory::mappings`]: 32 bytes a mapping.
+    /// Length of [`Memory::mappings`]: 40 bytes a mapping.
     pub mappings: usize,
     /// Length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,

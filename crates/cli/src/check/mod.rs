@@ -14,7 +14,7 @@ use pageout_check::engine::ENGINE;
 use pageout_check::exhibit::Exhibit;
 use pageout_check::property::Property;
 use pageout_check::records;
-use pageout_check::scenario::SCENARIOS;
+use pageout_check::scenarios::SCENARIOS;
 use pageout_check::search::Bounds;
 use pageout_record::schema::{Record, RecordSet};
 use std::process::ExitCode;

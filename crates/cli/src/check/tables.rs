@@ -5,7 +5,7 @@ use pageout_catalog::EXHIBITS;
 use pageout_check::check::Task;
 use pageout_check::exhibit::Exhibit;
 use pageout_check::property::Property;
-use pageout_check::scenario::SCENARIOS;
+use pageout_check::scenarios::SCENARIOS;
 use pageout_check::search::Searched;
 use pageout_record::render::{Align, Grid};
 use std::fmt::Write;

@@ -46,12 +46,20 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    /// The window around the page: aligned, inside the VMA and the table.
+    /// Where the VMA ends, or before that its file.
+    pub(super) fn end(&self) -> VirtAddr {
+        let (vma, end) = (self.vma, self.vma.end());
+        let size = vma.file().map_or(u64::MAX, |file| self.engine.maps.mapping(file).size());
+        let past = vma.pgoff_at::<W::Format>(end).saturating_sub(size.max(vma.pgoff()));
+        VirtAddr::new(end.get() - (past << W::Format::PAGE_SHIFT))
+    }
+
+    /// The window around the page: aligned, inside the VMA, its file and the table.
     fn window(&self) -> VirtRange {
         let window = self.mm.fault_around().ilog2();
         let start = self.addr.align_down(window.min(W::Format::shift(Level::Pmd)));
         let end = start.add(1 << window.min(W::Format::shift(Level::Pmd)));
-        start.max(self.vma.start())..end.min(self.vma.end())
+        start.max(self.vma.start())..end.min(self.end())
     }
 
     fn map_window(&mut self, table: Pfn, own: FolioId) {

@@ -15,6 +15,9 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// do_read_fault, do_cow_fault and do_shared_fault). Without a `table` it makes one, or a leaf.
     pub(super) fn file_fault(&mut self, table: Option<Pfn>, file: MappingId) -> Outcome {
         let index = self.index();
+        if index >= self.engine.maps.mapping(file).size() {
+            return Err(Fault::PastEnd);
+        }
         let shmem = self.engine.maps.mapping(file).kind() == MappingKind::Shmem;
         let (id, kind) = if shmem {
             self.shmem_get_folio(file, index)?

@@ -13,12 +13,12 @@ use pageout_paging::{Format, Level, Mmu, Pfn, Pte, Table, VirtAddr};
 
 impl<'e, W: World> At<'_, 'e, W> {
     /// The first address that a leaf around the page would map, if leaves are asked for and its
-    /// range lies in the VMA; for a file's, if it begins where a folio of that size may (Linux
-    /// 7.3.4, thp_vma_suitable_order).
+    /// range lies in the VMA; for a file's, if it lies in the file and begins where a folio of that
+    /// size may (Linux 7.3.4, thp_vma_suitable_order).
     pub(super) fn leaf_range(&self) -> Option<VirtAddr> {
         let start = leaf_start::<W::Format>(self.addr);
         let end = start.add(1 << W::Format::shift(Level::Pmd));
-        let inside = self.vma.start() <= start && end <= self.vma.end();
+        let inside = self.vma.start() <= start && end <= self.end();
         let wanted = self.engine.tuning.pmd_leaves == PmdLeaves::WhereTheyFit && inside;
         let aligned = || {
             let first = self.vma.pgoff_at::<W::Format>(start);

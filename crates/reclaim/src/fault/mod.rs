@@ -74,6 +74,8 @@ pub enum Fault {
     /// the access waits for that and is tried again. Where none does, the process cannot go on
     /// (VM_FAULT_OOM).
     OutOfMemory(OutOfMemory),
+    /// The file ends before the page ([`Mapping::set_size`](crate::Mapping::set_size)) (SIGBUS).
+    PastEnd,
     /// The page could not be read (SIGBUS).
     IoError,
     /// An entry that faults do not handle: device memory, poisoned pages, pages without a folio.

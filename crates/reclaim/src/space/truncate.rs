@@ -38,9 +38,10 @@ impl<W: World> Engine<'_, W> {
     /// truncate_pagecache, truncate_inode_pages_range, truncate_inode_partial_folio and
     /// shmem_undo_range).
     ///
-    /// The caller has made the new size known, and keeps faults on the mapping and forks of who
-    /// maps it away meanwhile: they may bring pages back. Reclaim may go on. Shared memory that is
-    /// to end is truncated to nothing before [`Engine::remove_mapping`].
+    /// The caller has set the new size ([`Mapping::set_size`](crate::Mapping::set_size)), and keeps
+    /// faults on the mapping and forks of who maps it away meanwhile: they may bring pages back.
+    /// Reclaim may go on. Shared memory that is to end is truncated to nothing before
+    /// [`Engine::remove_mapping`].
     ///
     /// # Errors
     /// [`TruncateError`].

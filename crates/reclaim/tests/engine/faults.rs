@@ -166,6 +166,32 @@ fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: Family) {
     world.all_is_free_but(8);
 }
 
+/// A file ends where its size says, whatever the folio that holds its last page: past it accesses
+/// are refused, and a fault before maps nothing of it, until the file grows.
+fn nothing_past_a_files_size_is_mapped<F: Format>(_: Family) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    for file in [world.file_of(2), world.shmem_of(2)] {
+        let mm = world.process();
+        world.vma(mm, 8..16, RW | VmFlags::SHARED, file, 0);
+        world.maps.mm(mm).set_fault_around(8 << F::PAGE_SHIFT);
+        world.maps.mapping(file).set_size(6);
+        world.load(0, mm, 8).expect("the first folio");
+        world.load(0, mm, 12).expect("the second, which goes on past the end");
+        let mapped: Vec<_> = (8..16).filter(|k| F::is_valid(world.entry(mm, *k))).collect();
+        assert_eq!(mapped, (8..14).collect::<Vec<_>>(), "as far as the file goes");
+        for access in [Access::Read, Access::Write] {
+            assert_eq!(world.fault(mm, 14, access), Fault::PastEnd);
+        }
+        world.maps.mapping(file).set_size(7);
+        assert_eq!(world.store(0, mm, 14, 3), Ok(()));
+        assert_eq!(world.fault(mm, 15, Access::Read), Fault::PastEnd);
+        world.exit(mm);
+        assert_eq!(world.engine().truncate(file, 0), Ok(()));
+        world.all_is_free_but(0);
+    }
+}
+
 fn stores_to_a_shared_file_reach_it<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
@@ -299,6 +325,7 @@ on_every_format!(
     a_late_read_is_waited_for_and_a_failed_one_tried_again,
     what_no_vma_permits_is_refused,
     pages_around_a_fault_are_mapped_if_they_are_in_memory,
+    nothing_past_a_files_size_is_mapped,
     stores_to_a_shared_file_reach_it,
     where_hardware_sets_no_accessed_bit_faults_do,
 );

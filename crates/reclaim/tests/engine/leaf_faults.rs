@@ -134,6 +134,23 @@ fn a_files_folio_is_mapped_by_a_leaf_where_it_fits<F: Format>(_: Family) {
     }
 }
 
+/// A leaf would map what lies past the file's end: entries map what does not.
+fn no_leaf_goes_past_the_end_of_its_file<F: Format>(_: Family) {
+    let n = F::PTES as u64;
+    let mut arena = Arena::new::<F>(&limits::<F>());
+    let mut world = arena.world::<F>();
+    for (size, found) in [(n, Level::Pmd), (n - 1, Level::Pte)] {
+        let (mm, file) = (world.process(), world.file_of(F::TABLE_SHIFT as u8));
+        world.vma(mm, n..2 * n, RW | VmFlags::SHARED, file, 0);
+        world.maps.mapping(file).set_size(size);
+        assert_eq!(fault(&mut world, mm, n, Access::Read), Fault::Done(FaultKind::Major));
+        minor(&mut world, mm, n, Access::Read);
+        assert_eq!(level(&world, mm, n), Some(found), "{size}");
+        world.exit(mm);
+        assert_eq!(world.engine().truncate(file, 0), Ok(()));
+    }
+}
+
 fn a_store_makes_a_shared_files_leaf_dirty<F: Format>(_: Family) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
@@ -200,6 +217,7 @@ on_every_format!(
     without_a_table_for_the_reserve_pages_are_mapped_alone,
     where_a_table_stands_entries_are_made,
     a_files_folio_is_mapped_by_a_leaf_where_it_fits,
+    no_leaf_goes_past_the_end_of_its_file,
     a_store_makes_a_shared_files_leaf_dirty,
     a_private_store_takes_a_files_leaf_out,
     a_leaf_left_to_one_process_is_reused,

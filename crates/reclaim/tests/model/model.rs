@@ -382,6 +382,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                     continue;
                 }
                 Fault::Pending(_) | Fault::OutOfMemory(_) | Fault::IoError => {}
+                Fault::PastEnd => panic!("a file ends only while faults on it wait"),
             }
             if store {
                 self.truth.borrow_mut().may_be_copied(process, page);

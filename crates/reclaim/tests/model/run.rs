@@ -552,6 +552,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn truncate(&self, file: usize, from: u64) {
         let file = self.files.borrow()[file];
         self.script.borrow_mut().truncating = Some((file, from));
+        self.maps.mapping(file).set_size(from);
         while let Err(why) = self.with_engine(|engine| engine.truncate(file, from)) {
             let TruncateError::Pending(id) = why else { panic!("{why}") };
             let late = self.hardware.borrow().late.iter().any(|transfer| transfer.io.folio == id);
@@ -559,6 +560,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             self.finish(usize::MAX, true);
         }
         self.script.borrow_mut().truncating = None;
+        // It grows again at once.
+        self.maps.mapping(file).set_size(u64::MAX);
         self.hardware.borrow_mut().truncated(file, from);
         self.truth.borrow_mut().truncated(file, from);
     }
