@@ -14,6 +14,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
+use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, Fault, FolioFlags, Frames, MappingId, MappingKind, Maps, MemcgId, MmId,
     NewVma, Place, PmdLeaves, ShootdownWhen, Targets, Thp, TruncateError, Tuning, UnmapBy,
@@ -73,6 +74,9 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
             Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: scenario.agents.len() });
         let cpu = &mut CpuCtx::new();
         let engine = &mut maps.on(&env, cpu, TUNING);
+        if scenario.in_generations() {
+            engine.set_lru_gen_caps(LruGenCaps::all());
+        }
         let kind = match scenario.kind {
             Kind::File | Kind::Private => MappingKind::File,
             Kind::Shmem => MappingKind::Shmem,
@@ -165,6 +169,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
                 Agent::DontNeed(from, to) => self.dont_need(&env, from, to),
                 Agent::Fork => self.fork(&env),
                 Agent::Migrate => self.migrate(&env),
+                Agent::Age => self.age(&env),
                 Agent::Truncate(from) => self.truncate(&env, from),
             }
         })
@@ -270,6 +275,13 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let forked = self.maps.on(env, &mut CpuCtx::new(), TUNING).fork(self.mm, root, CHILD);
         forked.expect("there is room for a child");
         env.agent().tell(|event| event, "returns");
+    }
+
+    fn age(&self, env: &Ground<'_, S, F>) {
+        self.maps.lru_gen_use_mm(self.mm);
+        let (cpu, (max_seq, _)) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg));
+        // Reclaim may have opened the next generation meanwhile.
+        let _ = self.maps.on(env, cpu, TUNING).try_to_inc_max_seq(self.memcg, max_seq, 100, true);
     }
 
     fn truncate(&self, env: &Ground<'_, S, F>, from: u64) {

@@ -27,6 +27,8 @@ pub enum Agent {
     Fork,
     /// Moves the folio to other frames, shootdown deferred.
     Migrate,
+    /// Walks the page tables for the cgroup's next generation. Folios are in generations then.
+    Age,
     /// Takes the pages from one on out of the file, or of shared memory.
     Truncate(u64),
 }
@@ -44,6 +46,7 @@ impl Agent {
             Self::DontNeed(..) => "madvise",
             Self::Fork => "fork",
             Self::Migrate => "migration",
+            Self::Age => "aging walk",
             Self::Truncate(_) => "truncation",
         }
     }
@@ -65,6 +68,26 @@ pub enum Before {
     Freed,
     /// All pages were reclaimed.
     Reclaimed,
+}
+
+/// The program loaded a page.
+pub(super) const fn loaded(page: u64) -> Before {
+    Before::Did(load(page))
+}
+
+/// The program stored to a page.
+pub(super) const fn stored(page: u64, value: u64) -> Before {
+    Before::Did(store(page, value))
+}
+
+/// A load of a page.
+pub(super) const fn load(page: u64) -> Op {
+    Op(page, Access::Load)
+}
+
+/// A store to a page.
+pub(super) const fn store(page: u64, value: u64) -> Op {
+    Op(page, Access::Store(value))
 }
 
 /// A small world and those who act in it.
@@ -105,6 +128,11 @@ impl Scenario {
             }
         };
         (0..self.agents.len()).map(named).collect()
+    }
+
+    /// Whether folios are in generations (MGLRU), not on the classic lists.
+    pub fn in_generations(&self) -> bool {
+        self.agents.contains(&Agent::Age)
     }
 
     /// The folio's size.

@@ -1,27 +1,8 @@
 //! Every scenario.
 
-use super::access::Access;
 use super::property::Property;
 use super::registers::Kind;
-use super::scenario::{Agent, Before, Op, Scenario};
-
-const fn loaded(page: u64) -> Before {
-    Before::Did(load(page))
-}
-
-const fn stored(page: u64, value: u64) -> Before {
-    Before::Did(store(page, value))
-}
-
-/// A load of a page.
-const fn load(page: u64) -> Op {
-    Op(page, Access::Load)
-}
-
-/// A store to a page.
-const fn store(page: u64, value: u64) -> Op {
-    Op(page, Access::Store(value))
-}
+use super::scenario::{Agent, Before, Scenario, load, loaded, store, stored};
 
 /// The order of a folio that fills a table of 8 entries.
 pub const LEAF: u8 = 3;
@@ -544,5 +525,68 @@ pub const SCENARIOS: &[Scenario] = &[
         order: 1,
         before: &[stored(0, 7), stored(1, 6)],
         agents: &[Agent::Truncate(1), Agent::Flusher, Agent::Program(&[store(1, 9), store(0, 8)])],
+    },
+    Scenario {
+        name: "aging-reclaim",
+        about: "a folio is aged and swapped out while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 2,
+        before: &[stored(0, 7), stored(3, 6)],
+        agents: &[Agent::Age, Agent::Reclaim, Agent::Program(&[store(0, 8), load(3)])],
+    },
+    Scenario {
+        name: "aging-munmap",
+        about: "part of a folio is unmapped while an aging walk is at it",
+        property: Property::Protection,
+        kind: Kind::Anon,
+        order: 2,
+        before: &[loaded(0), stored(3, 7)],
+        agents: &[Agent::Age, Agent::Munmap(0, 1), Agent::Program(&[load(3), load(0)])],
+    },
+    Scenario {
+        name: "aging-migrate",
+        about: "a folio moves to other frames while an aging walk is at it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 1,
+        before: &[stored(0, 7), stored(1, 6)],
+        agents: &[Agent::Age, Agent::Migrate, Agent::Program(&[store(0, 8), load(1)])],
+    },
+    Scenario {
+        name: "aging-fork",
+        about: "a process forks and writes while an aging walk is at it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: 1,
+        before: &[stored(0, 7)],
+        agents: &[Agent::Age, Agent::Fork, Agent::Program(&[store(0, 8), load(0)])],
+    },
+    Scenario {
+        name: "aging-file",
+        about: "a file's folio is aged and reclaimed while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::File,
+        order: 1,
+        before: &[loaded(0), stored(1, 7)],
+        agents: &[Agent::Age, Agent::Reclaim, Agent::Program(&[store(0, 8), load(1)])],
+    },
+    Scenario {
+        name: "leaf-aging-munmap",
+        about: "part of what a PMD leaf maps is unmapped while an aging walk is at it",
+        property: Property::TlbConflict,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7), stored(7, 6)],
+        agents: &[Agent::Age, Agent::Munmap(0, 2), Agent::Program(&[store(7, 8), load(0)])],
+    },
+    Scenario {
+        name: "leaf-aging-reclaim",
+        about: "a folio that a PMD leaf maps is aged and swapped out while a program writes to it",
+        property: Property::LostWrite,
+        kind: Kind::Anon,
+        order: LEAF,
+        before: &[stored(0, 7), stored(7, 6)],
+        agents: &[Agent::Age, Agent::Reclaim, Agent::Program(&[store(0, 8)])],
     },
 ];

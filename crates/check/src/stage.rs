@@ -4,7 +4,7 @@ use super::access::Access;
 use super::agent_cpu::{AgentCpu, Ground};
 use super::event_log::Logged;
 use super::format::Small;
-use super::harness::{ASID, FIRST_PAGE, Harness};
+use super::harness::{ASID, FIRST_PAGE, Harness, TUNING};
 use super::memory::FIRST_FRAME;
 use super::panics::caught;
 use super::property::{Property, Violation};
@@ -14,7 +14,8 @@ use super::tables::{EngineTables, SLOTS};
 use super::world::{FRAMES, World};
 use pageout_exhibits::audit::{AuditInput, audit};
 use pageout_exhibits::harness::Subject;
-use pageout_reclaim::Frames;
+use pageout_reclaim::mglru::LruGenCaps;
+use pageout_reclaim::{CpuCtx, Frames};
 
 /// What one execution showed.
 pub struct Outcome {
@@ -80,6 +81,8 @@ fn perform<S: Subject, F: Small>(
 fn look_at_the_end<S: Subject, F: Small>(harness: &Harness<'_, S, F>) {
     let cpu = harness.scenario.agents.len();
     let env = Ground::<S, F>::new(AgentCpu { world: harness.world, yielder: None, cpu });
+    // Lists are audited as classic ones.
+    harness.maps.on(&env, &mut CpuCtx::new(), TUNING).set_lru_gen_caps(LruGenCaps::empty());
     balance(harness, &env);
     if harness.world.violation().is_some() {
         return; // what is left over may keep an access waiting for ever

@@ -475,7 +475,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// See every execution with at most so many choices against the default [default: the first
-    /// 6,000 executions of each search, which take about a minute in all]
+    /// 6,000 executions of each search, which take a minute or two in all]
     #[arg(long, value_name = "N")]
     pub bound: Option<usize>,
     /// Execute one schedule, as a counterexample names it
