@@ -77,6 +77,8 @@ impl Sweep {
                 (16, Reached::BySweep, &[0, 1, 50, 100][..]),
                 (16, Reached::ByWalk, &[0, 50, 100]),
                 (1, Reached::BySweep, &[0, 100]),
+                // One call a table: what calls cost beside their reads shows against 16.
+                (512, Reached::BySweep, &[0]),
             ] {
                 all.extend(shares.iter().map(|young| Self::new(format, nr, *young, reached)));
             }
@@ -89,7 +91,7 @@ impl Sweep {
     /// where all that is left is to read old entries, also the reads that are its floors.
     pub(super) fn ways(&self) -> Vec<By> {
         let single = (self.nr == 1).then_some(By::Single);
-        let floor = self.reached == Reached::BySweep && self.nr > 1 && self.young_percent == 0;
+        let floor = self.reached == Reached::BySweep && self.nr == 16 && self.young_percent == 0;
         let floor = floor && self.format == FormatName::X86_64;
         let reads = [By::ScalarRead, By::WideRead].into_iter().filter(|_| floor);
         Family::ALL.into_iter().map(By::Family).chain(single).chain(reads).collect()
