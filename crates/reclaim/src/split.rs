@@ -46,7 +46,7 @@ impl<W: World> Engine<'_, W> {
         let flags = folio.flags();
         debug_assert!(flags.contains(FolioFlags::ANON) && folio.nr_pages() > 1, "to be split");
         let busy = FolioFlags::SWAPCACHE | FolioFlags::WRITEBACK | FolioFlags::READING;
-        // Known are the entries' and whoever's isolated it (Linux 7.3.4, can_split_folio).
+        // Known are the entries' and whoever's isolated it (Linux 7.3.4, folio_expected_ref_count).
         if flags.intersects(busy) || folio.refs() != 1 + folio.mapcount() {
             return false;
         }
