@@ -190,17 +190,24 @@ const views = names.flatMap((name) => SCHEMES.flatMap((scheme) => WIDTHS.map((wi
  *  fresh one looks at it once more. */
 const lookOn = async () => {
   let browser = await launch();
-  for (let view = views.shift(); view; view = views.shift()) {
+  const looks = async (view) => {
     try {
       await look(browser, view);
     } catch (error) {
-      console.log(`${view.at}: ${error.message}`);
-      await browser.close();
+      // What does not answer may not close either.
+      browser.close().catch(() => {});
       browser = await launch();
-      await look(browser, view).catch((again) => check(view.at, false, again.message));
+      return error.message;
     }
+  };
+  for (let view = views.shift(); view; view = views.shift()) {
+    const failed = await looks(view);
+    if (failed === undefined) continue;
+    console.log(`${view.at}: ${failed}`);
+    const again = await looks(view);
+    if (again !== undefined) check(view.at, false, again);
   }
-  await browser.close();
+  browser.close().catch(() => {});
 };
 
 // As many at once as there are CPUs, each in a browser of its own.

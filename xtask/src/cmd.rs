@@ -65,7 +65,8 @@ pub(crate) fn run_keeping(command: &mut Command, keep: fn(&str) -> bool) -> Resu
         // A test may print bytes that are not UTF-8.
         let line = String::from_utf8_lossy(&line?).into_owned();
         println!("{line}");
-        if line.contains("FAILED") {
+        // Of cargo's tests, of pytest's and of the pages'.
+        if line.ends_with("FAILED") || line.starts_with("FAILED ") {
             failures.extend(["\n", &line]);
         }
         if keep(&line) {

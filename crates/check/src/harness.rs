@@ -210,6 +210,11 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
             let engine = &mut self.maps.on(env, cpu, TUNING);
             match self.size.shared(agent, || engine.handle_fault(mm, addr, how)) {
                 Fault::Done(_) => {}
+                Fault::Pending(id) => {
+                    while self.maps.transfer_is_pending(id) {
+                        agent.wait();
+                    }
+                }
                 refused => {
                     let note = format!(": {refused:?}");
                     agent.tell(|event| event.of_pages(page, 1).noting(note), "is refused");
@@ -286,8 +291,9 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
 
     fn truncate(&self, env: &Ground<'_, S, F>, from: u64) {
         let cpu = &mut CpuCtx::new();
+        env.agent().pause();
+        self.maps.mapping(self.mapping).set_size(FIRST_PAGE + from);
         self.size.alone(env.agent(), || {
-            self.maps.mapping(self.mapping).set_size(FIRST_PAGE + from);
             let engine = &mut self.maps.on(env, cpu, TUNING);
             while let Err(error) = engine.truncate(self.mapping, FIRST_PAGE + from) {
                 assert!(matches!(error, TruncateError::Pending(_)), "no anonymous memory: {error}");

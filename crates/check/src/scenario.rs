@@ -34,7 +34,7 @@ pub enum Agent {
 }
 
 impl Agent {
-    /// What the events calls it.
+    /// What events call it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Program(_) => "thread",

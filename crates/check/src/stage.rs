@@ -130,16 +130,33 @@ fn tables<S: Subject, F: Small>(harness: &Harness<'_, S, F>) -> Result<(), Strin
 mod tests {
     use super::*;
     use crate::engine::ENGINE;
+    use crate::scenario::Before;
     use crate::scenarios::{LEAF, SCENARIOS};
+
+    /// How each format stands before the agents act, in the scenarios that `are` some.
+    fn starts(
+        are: impl Fn(&Scenario) -> bool,
+    ) -> impl Iterator<Item = (&'static str, Vec<String>)> {
+        let scenarios = SCENARIOS.iter().filter(move |one| are(one));
+        scenarios.flat_map(|scenario| {
+            let stacks = &mut Stacks::new(scenario.agents.len());
+            let start = |stage: &Stage| (stage.perform)(scenario, stacks, &[], true).start;
+            let starts: Vec<_> = ENGINE.iter().map(start).collect();
+            starts.into_iter().map(|start| (scenario.name, start))
+        })
+    }
 
     #[test]
     fn scenarios_of_leaves_begin_with_one() {
-        for scenario in SCENARIOS.iter().filter(|one| one.order == LEAF && !one.before.is_empty()) {
-            let stacks = &mut Stacks::new(scenario.agents.len());
-            for stage in ENGINE {
-                let start = (stage.perform)(scenario, stacks, &[], true).start;
-                assert!(start[0].contains(", by a PMD leaf"), "{} {start:?}", scenario.name);
-            }
+        for (name, start) in starts(|one| one.order == LEAF && !one.before.is_empty()) {
+            assert!(start[0].contains(", by a PMD leaf"), "{name} {start:?}");
+        }
+    }
+
+    #[test]
+    fn scenarios_of_what_was_reclaimed_begin_with_nothing_mapped() {
+        for (name, start) in starts(|one| one.before.contains(&Before::Reclaimed)) {
+            assert!(start.is_empty(), "{name} {start:?}");
         }
     }
 }

@@ -135,7 +135,8 @@ fn references<W: World>(
             maps.on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC)).release(found, 1);
         }
         // Shared memory on its way to swap or back is where anonymous memory is.
-        found == Some(id) || folio.flags().contains(FolioFlags::SWAPCACHE)
+        let cached = FolioFlags::SWAPCACHE | FolioFlags::SWAPBACKED;
+        found == Some(id) || folio.flags().contains(cached)
     };
     let expected = mapped + u32::from(indexed);
     let refs = folio.refs();

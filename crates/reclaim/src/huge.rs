@@ -56,6 +56,8 @@ pub(crate) fn set_leaf_if_vacant<E: Env>(
     leaf: Pte,
 ) -> bool {
     let i = E::Format::index(Level::Pmd, addr);
+    // What the pages hold is seen before the leaf: the swap itself orders nothing.
+    fence(Release);
     loop {
         match pt.table().cas(i, Pte::NONE, leaf) {
             Ok(()) => return true,

@@ -84,12 +84,12 @@ impl Mapping {
         self.size.load(Relaxed)
     }
 
-    /// Sets how many pages a file or shared memory has: its bytes, rounded up. Faults past them are
-    /// refused ([`Fault::PastEnd`](crate::Fault::PastEnd)), and a fault before maps none of them
-    /// beside its own, by whatever folio they are in (Linux 7.3.4, `i_size` in filemap_fault,
-    /// filemap_map_pages and finish_fault; kernels let a PMD leaf of shared memory reach past it).
-    /// What is mapped stays: when it shrinks, [`Engine::truncate`](crate::Engine::truncate) is to
-    /// follow.
+    /// Sets how many pages a file or shared memory has: its bytes, rounded up. A fault past them,
+    /// where nothing is mapped, is refused ([`Fault::PastEnd`](crate::Fault::PastEnd)); one before
+    /// maps none of them beside its own, by whatever folio they are in (Linux 7.3.4, `i_size` in
+    /// filemap_fault, filemap_map_pages and finish_fault; kernels let a PMD leaf of shared memory
+    /// reach past it). What is mapped stays: when it shrinks,
+    /// [`Engine::truncate`](crate::Engine::truncate) is to follow.
     pub fn set_size(&self, pages: u64) {
         self.size.store(pages, Relaxed);
     }

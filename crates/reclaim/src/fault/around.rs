@@ -1,7 +1,7 @@
 //! Fault-around: pages of a file that are in memory already are mapped before they are asked for.
 
-use super::At;
 use super::file::frames;
+use super::{At, FaultKind};
 use crate::folio::FolioFlags;
 use crate::id::FolioId;
 use crate::mapping::MappingKind;
@@ -14,21 +14,21 @@ use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr,
 const BATCH: usize = 16;
 
 impl<'e, W: World> At<'_, 'e, W> {
-    /// Maps what the index has around the page, the page's own folio with it, so that whole blocks
-    /// become contiguous; or the page alone. The folio is locked; others that are locked are passed
-    /// over (Linux 7.3.4, do_fault_around and filemap_map_pages).
-    pub(super) fn map_around(&mut self, table: Pfn, id: FolioId, pfn: Pfn) {
-        if self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none() {
+    /// Maps what the index has around the page, so that whole blocks become contiguous, and the
+    /// page's own folio: one that was in memory as far as the window goes, one that was read before
+    /// all others (Linux 7.3.4, do_read_fault). The folio is locked; others that are locked are
+    /// passed over.
+    pub(super) fn map_around(&mut self, table: Pfn, (id, kind): (FolioId, FaultKind), pfn: Pfn) {
+        let around = self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none();
+        if around && kind == FaultKind::Minor {
             self.map_window(table, id);
         }
         let pt = self.lock(table);
-        if self.is_vacant(self.read(&pt)) {
-            self.engine.maps.folio(id).add_mappings(1);
-            let pte = self.loaded_pte(pfn);
-            let folio = frames(self.engine.maps.folio(id));
-            set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &folio);
-        }
+        self.finish_fault(&pt, id, pfn, |pfn| self.loaded_pte(pfn));
         drop(pt);
+        if around && kind == FaultKind::Major {
+            self.map_window(table, id);
+        }
     }
 
     /// A new entry for a load. It permits no stores, since a file has to know of them; shared

@@ -5,10 +5,11 @@ use crate::folio::{Folio, FolioFlags, FolioGuard};
 use crate::id::{FolioId, MappingId};
 use crate::mapping::MappingKind;
 use crate::rank::Ranked;
+use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
-use pageout_paging::contig::set_pte;
-use pageout_paging::{Format, Order, Pfn, Rules};
+use pageout_paging::contig::{set_pte, set_ptes};
+use pageout_paging::{Format, LockedTable, Order, Pfn, Pte, Rules, Table};
 
 impl<'e, W: World> At<'_, 'e, W> {
     /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.3.4,
@@ -26,13 +27,18 @@ impl<'e, W: World> At<'_, 'e, W> {
         } else {
             self.read_new(file, index)?
         };
-        let outcome = self.map_page(table, id, index);
+        let outcome = self.map_page(table, (id, kind), index);
         self.release(id, 1);
         outcome.map(|_| kind)
     }
 
-    /// Maps a page of a folio found, or a copy.
-    fn map_page(&mut self, table: Option<Pfn>, id: FolioId, index: u64) -> Outcome {
+    /// Maps a page of a folio found or read, or a copy.
+    fn map_page(
+        &mut self,
+        table: Option<Pfn>,
+        (id, kind): (FolioId, FaultKind),
+        index: u64,
+    ) -> Outcome {
         let folio = self.engine.maps.folio(id);
         let copies = self.access == Access::Write && self.vma.is_private();
         if table.is_none() && !copies && self.map_file_leaf(id) {
@@ -51,7 +57,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             // It left the index meanwhile: the access finds what is there now.
             _ if !is_indexed(folio) => {}
             Access::Write => self.map_written(table, id, pfn),
-            Access::Read | Access::Exec => self.map_around(table, id, pfn),
+            Access::Read | Access::Exec => self.map_around(table, (id, kind), pfn),
         }
         drop(lock);
         MINOR
@@ -69,17 +75,51 @@ impl<'e, W: World> At<'_, 'e, W> {
         Place::File(folio.mapping(), folio.index())
     }
 
-    /// Maps one page of a folio for a store in a shared VMA: the folio is dirty from now on.
+    /// Maps a folio for a store in a shared VMA: it is dirty from now on.
     fn map_written(&mut self, table: Pfn, id: FolioId, pfn: Pfn) {
-        let folio = self.engine.maps.folio(id);
         let pt = self.lock(table);
-        if self.is_vacant(self.read(&pt)) {
-            folio.note_dirty();
-            folio.add_mappings(1);
-            let pte = W::Format::mkdirty(self.new_pte(pfn, true));
-            set_pte(self.engine.world, &pt, self.asid(), self.addr, pte, &frames(folio));
+        if self.finish_fault(&pt, id, pfn, |pfn| W::Format::mkdirty(self.new_pte(pfn, true))) {
+            self.engine.maps.folio(id).note_dirty();
         }
         drop(pt);
+    }
+
+    /// Maps the page of a locked folio by such an entry, if nothing is mapped there; whether it
+    /// did. With it the whole folio, if that lies in the VMA, the file and the table, where nothing
+    /// is mapped, and userfaultfd wants no fault for each page (Linux 7.3.4).
+    pub(super) fn finish_fault(
+        &self,
+        pt: &LockedTable<'e, W>,
+        id: FolioId,
+        pfn: Pfn,
+        pte: impl Fn(Pfn) -> Pte,
+    ) -> bool {
+        let folio = self.engine.maps.folio(id);
+        let (before, nr) = (pfn.offset_from(folio.pfn()), folio.nr_pages());
+        if nr > 1 && self.fits_whole(pt, before, nr) {
+            folio.add_mappings(nr as u32);
+            let i = self.entry_index() - before as usize;
+            set_ptes::<W::Format, _>(pt.table(), i, pte(folio.pfn()), nr);
+            return true;
+        }
+        let vacant = self.is_vacant(self.read(pt));
+        if vacant {
+            folio.add_mappings(1);
+            set_pte(self.engine.world, pt, self.asid(), self.addr, pte(pfn), &frames(folio));
+        }
+        vacant
+    }
+
+    /// Whether `nr` pages from so many before the one asked for on may be mapped with it.
+    fn fits_whole(&self, pt: &LockedTable<'e, W>, before: u64, nr: usize) -> bool {
+        let bytes = |pages: u64| pages << W::Format::PAGE_SHIFT;
+        let inside = bytes(before) <= self.addr.get() - self.vma.start().get()
+            && self.addr.add(bytes(nr as u64 - before)) <= self.end();
+        let first = self.entry_index().checked_sub(before as usize);
+        let in_table = first.filter(|first| first + nr <= W::Format::PTES);
+        let a_fault_each = self.vma.flags().contains(VmFlags::UFFD_WP) || self.marker.is_some();
+        let vacant = |first: usize| (first..first + nr).all(|k| pt.table().load(k).is_none());
+        inside && !a_fault_each && in_table.is_some_and(vacant)
     }
 
     /// Makes a folio for the page and starts to read it.

@@ -40,7 +40,7 @@ impl<W: World> Engine<'_, W> {
     ///
     /// The caller has set the new size ([`Mapping::set_size`](crate::Mapping::set_size)), and keeps
     /// faults on the mapping and forks of who maps it away meanwhile: they may bring pages back.
-    /// Reclaim may go on. Shared memory that is to end is truncated to nothing before
+    /// Reclaim and write-out may go on. Shared memory that is to end is truncated to nothing before
     /// [`Engine::remove_mapping`].
     ///
     /// # Errors

@@ -192,6 +192,42 @@ fn nothing_past_a_files_size_is_mapped<F: Format>(_: Family) {
     }
 }
 
+/// A fault maps the whole folio, unless a page of it lies outside of the VMA or its table, or is to
+/// have a fault of its own.
+fn a_fault_maps_its_whole_folio_where_that_fits<F: Format>(_: Family) {
+    let wp = RW | VmFlags::SHARED | VmFlags::UFFD_WP;
+    // VMA, its first page in the file, its flags, and the pages of it that are mapped.
+    let cases = [
+        (8..12, 0, RW | VmFlags::SHARED, 8..12),
+        (8..11, 0, RW | VmFlags::SHARED, 9..10),
+        (8..12, 1, RW | VmFlags::SHARED, 9..10),
+        (7..11, 0, RW | VmFlags::SHARED, if F::PTES == 8 { 9..10 } else { 7..11 }),
+        (8..12, 0, wp, 9..10),
+    ];
+    for access in [Access::Read, Access::Write] {
+        for (at, pgoff, flags, expected) in cases.clone() {
+            let mut arena = Arena::new::<F>(&ROOM);
+            let mut world = arena.world::<F>();
+            let (owner, mm) = (world.process(), world.process());
+            let file = world.file_of(2);
+            // So that the file has folios of four pages, wherever the other VMA ends.
+            world.vma(owner, 0..8, VmFlags::READ | VmFlags::SHARED, file, 0);
+            for number in [0, 4] {
+                world.load(0, owner, number).expect("read");
+            }
+            world.vma(mm, at.clone(), flags, file, pgoff);
+            assert!(matches!(world.fault(mm, 9, access), Fault::Done(_)));
+            let mapped = at.filter(|k| F::is_valid(world.entry(mm, *k)));
+            assert_eq!(mapped.collect::<Vec<_>>(), expected.clone().collect::<Vec<_>>());
+            let store = access == Access::Write;
+            for number in expected {
+                let pte = world.entry(mm, number);
+                assert_eq!((F::is_dirty(pte), F::is_write(pte)), (store, store), "page {number}");
+            }
+        }
+    }
+}
+
 fn stores_to_a_shared_file_reach_it<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
@@ -326,6 +362,7 @@ on_every_format!(
     what_no_vma_permits_is_refused,
     pages_around_a_fault_are_mapped_if_they_are_in_memory,
     nothing_past_a_files_size_is_mapped,
+    a_fault_maps_its_whole_folio_where_that_fits,
     stores_to_a_shared_file_reach_it,
     where_hardware_sets_no_accessed_bit_faults_do,
 );
