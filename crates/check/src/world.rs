@@ -321,11 +321,11 @@ impl<F: Format> World<F> {
     /// Where a table is, if any address space has it.
     fn place_of(&self, table: Pfn) -> Option<Place> {
         let roots = self.roots.borrow();
-        let mut found = roots.iter().enumerate().filter_map(|(space, (asid, root))| {
-            let (level, page) = self.below(*root, Level::Pgd, table)?;
-            Some((space, *asid, level, page))
-        });
-        let (space, asid, level, page) = found.next()?;
+        let (space, asid, level, page) =
+            roots.iter().enumerate().find_map(|(space, (asid, root))| {
+                let (level, page) = self.below(*root, Level::Pgd, table)?;
+                Some((space, *asid, level, page))
+            })?;
         // Small tables map less than the scenario's first page: its number above that is lost.
         let all = 1 << (F::shift(Level::Pgd) + F::TABLE_SHIFT - F::PAGE_SHIFT);
         Some(Place { space, asid, level, first: self.first_page / all * all + page })
@@ -349,12 +349,6 @@ impl<F: Format> World<F> {
     /// Page tables that are not free.
     pub fn tables_in_use(&self) -> usize {
         TABLES - self.free_tables.borrow().len()
-    }
-
-    /// Page tables that address spaces have.
-    pub fn tables_reached(&self) -> usize {
-        let tables = (0..TABLES as u64).map(|k| FIRST_TABLE.add(k));
-        tables.filter(|table| self.place_of(*table).is_some()).count()
     }
 
     /// From now on no access to these pages of the scenario's succeeds, or no store.

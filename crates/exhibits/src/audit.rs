@@ -18,11 +18,15 @@ pub struct AuditInput {
     pub frames: Range<Pfn>,
     /// Swap slots there are.
     pub slots: u32,
+    /// Page tables in use.
+    pub tables: usize,
 }
 
 /// What the page tables say.
 #[derive(Debug, Default)]
 struct Tally {
+    /// Page tables.
+    tables: usize,
     /// Entries that map each folio.
     mapped: BTreeMap<u32, u32>,
     /// Entries that name each slot.
@@ -45,6 +49,13 @@ pub fn audit<W: World>(
     let mut tally = Tally::default();
     for root in &input.roots {
         tally.table(maps, world, *root, Level::Pgd);
+    }
+    let (used, reached) = (input.tables, tally.tables);
+    let reserve = maps.tables_in_reserve() as usize;
+    if used != reached + reserve {
+        return Err(format!(
+            "{used} page tables are in use, {reached} are reached, {reserve} are in reserve"
+        ));
     }
     if let Some(pfn) = tally.astray {
         return Err(format!("an entry maps frame {}, which no folio has", pfn.get()));
@@ -73,6 +84,7 @@ pub fn audit<W: World>(
 
 impl Tally {
     fn table<E: Env>(&mut self, maps: &Maps<'_>, env: &E, frame: Pfn, level: Level) {
+        self.tables += 1;
         for i in 0..E::Format::PTES {
             let raw = env.table(frame).load(i);
             match level.below() {

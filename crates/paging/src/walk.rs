@@ -108,15 +108,29 @@ pub fn make_table<E: Env>(
 fn install<E: Env>(table: E::Table, i: usize, frames: &mut dyn TableFrames) -> Option<Pte> {
     let frame = frames.take()?;
     let new = E::Format::table(frame);
-    // The table's emptiness is seen before the entry that leads to it.
-    fence(Release);
-    while let Err(found) = table.cas(i, Pte::NONE, new) {
-        if !found.is_none() {
+    match fill_vacant(table, i, new) {
+        Ok(()) => Some(new),
+        Err(found) => {
             frames.give_back(frame);
-            return Some(found);
+            Some(found)
         }
     }
-    Some(new)
+}
+
+/// Puts `new` into entry `i` of an upper table if nothing is there, beside other CPUs that may.
+/// What it leads to or maps is seen before it.
+///
+/// # Errors
+/// The entry found, which stays.
+pub fn fill_vacant<T: Table>(table: T, i: usize, new: Pte) -> Result<(), Pte> {
+    fence(Release);
+    while let Err(found) = table.cas(i, Pte::NONE, new) {
+        // It may fail for no reason.
+        if !found.is_none() {
+            return Err(found);
+        }
+    }
+    Ok(())
 }
 
 /// A part of a range that one table's entries map.

@@ -19,6 +19,7 @@ use crate::world::World;
 use core::sync::atomic::{Ordering::Release, fence};
 use pageout_paging::contig::set_ptes;
 use pageout_paging::pte::Prot;
+use pageout_paging::walk::fill_vacant;
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Rules, Table, VirtAddr, tlb};
 
 /// A leaf that was taken out. What it had is the caller's to give up, without the table's lock.
@@ -55,16 +56,7 @@ pub(crate) fn set_leaf_if_vacant<E: Env>(
     addr: VirtAddr,
     leaf: Pte,
 ) -> bool {
-    let i = E::Format::index(Level::Pmd, addr);
-    // What the pages hold is seen before the leaf: the swap itself orders nothing.
-    fence(Release);
-    loop {
-        match pt.table().cas(i, Pte::NONE, leaf) {
-            Ok(()) => return true,
-            Err(found) if !found.is_none() => return false,
-            Err(_) => {} // it failed for no reason, as it may
-        }
-    }
+    fill_vacant(pt.table(), E::Format::index(Level::Pmd, addr), leaf).is_ok()
 }
 
 /// The first address that the leaf maps which maps `addr`.

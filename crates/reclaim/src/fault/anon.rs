@@ -53,7 +53,7 @@ impl<W: World> At<'_, '_, W> {
         loop {
             let start = self.addr.align_down(W::Format::PAGE_SHIFT + u32::from(order));
             let size = Order::new(order).expect("no larger than the mapping's order");
-            if order > 0 && !self.fits(table, start, size) {
+            if order > 0 && !self.fits(self.engine.world.table(table), start, size.nr_pages()) {
                 order -= 1;
                 continue;
             }
@@ -74,7 +74,9 @@ impl<W: World> At<'_, '_, W> {
     fn huge_folio(&mut self, table: Pfn) -> Result<Option<(FolioId, VirtAddr)>, Fault> {
         let order = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
         let start = self.addr.align_down(W::Format::shift(Level::Pmd));
-        if self.engine.tuning.thp == Thp::Never || !self.fits(table, start, order) {
+        if self.engine.tuning.thp == Thp::Never
+            || !self.fits(self.engine.world.table(table), start, order.nr_pages())
+        {
             return Ok(None);
         }
         Ok(self.make_huge(start)?.map(|id| (id, start)))
@@ -103,14 +105,14 @@ impl<W: World> At<'_, '_, W> {
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
     }
 
-    /// Whether a folio from `start` on would lie in the VMA and in one table, over empty entries.
-    fn fits(&self, table: Pfn, start: VirtAddr, order: Order) -> bool {
-        let end = start.add((order.nr_pages() as u64) << W::Format::PAGE_SHIFT);
-        let inside = self.vma.start() <= start && end <= self.vma.end();
+    /// Whether `nr` pages from `start` on, this one among them, lie in the VMA, its file and one
+    /// table, over empty entries.
+    pub(super) fn fits(&self, table: W::Table, start: VirtAddr, nr: usize) -> bool {
+        let end = start.add((nr as u64) << W::Format::PAGE_SHIFT);
+        let inside = self.vma.start() <= start && end <= self.end();
         let i = W::Format::index(Level::Pte, start);
-        let in_table = u32::from(order.get()) <= W::Format::TABLE_SHIFT;
-        let handle = self.engine.world.table(table);
-        inside && in_table && (i..i + order.nr_pages()).all(|k| handle.load(k).is_none())
+        let in_table = i + nr <= W::Format::PTES;
+        inside && in_table && (i..i + nr).all(|k| table.load(k).is_none())
     }
 
     fn all_vacant(&self, pt: &LockedTable<'_, W>, start: VirtAddr, nr: usize) -> bool {

@@ -1,13 +1,11 @@
 //! Fault-around: pages of a file that are in memory already are mapped before they are asked for.
 
-use super::file::frames;
 use super::{At, FaultKind};
 use crate::folio::FolioFlags;
 use crate::id::FolioId;
 use crate::mapping::MappingKind;
 use crate::vma::VmFlags;
 use crate::world::World;
-use pageout_paging::contig::{set_pte, set_ptes};
 use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
 
 /// Folios looked up before a table is locked to map them.
@@ -122,16 +120,11 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     fn map_run(&self, pt: &LockedTable<'e, W>, id: FolioId, at: VirtAddr, pfn: Pfn, nr: usize) {
         let folio = self.engine.maps.folio(id);
-        folio.add_mappings(nr as u32);
         let young = self.loaded_pte(pfn);
         let asked_for = (at..at.add((nr as u64) << W::Format::PAGE_SHIFT)).contains(&self.addr);
         let wants_old = W::Format::PREFAULTED_OLD && self.engine.world.mmu().caps().hardware_af;
         let old = wants_old && !asked_for;
         let pte = if old { W::Format::mkold(young) } else { young };
-        if nr == 1 {
-            set_pte(self.engine.world, pt, self.asid(), at, pte, &frames(folio));
-        } else {
-            set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, at), pte, nr);
-        }
+        self.set_pte_range(pt, folio, pte, (at, nr));
     }
 }

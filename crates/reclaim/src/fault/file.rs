@@ -9,7 +9,7 @@ use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
 use pageout_paging::contig::{set_pte, set_ptes};
-use pageout_paging::{Format, LockedTable, Order, Pfn, Pte, Rules, Table};
+use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, Rules, VirtAddr};
 
 impl<'e, W: World> At<'_, 'e, W> {
     /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.3.4,
@@ -95,31 +95,40 @@ impl<'e, W: World> At<'_, 'e, W> {
         pte: impl Fn(Pfn) -> Pte,
     ) -> bool {
         let folio = self.engine.maps.folio(id);
-        let (before, nr) = (pfn.offset_from(folio.pfn()), folio.nr_pages());
-        if nr > 1 && self.fits_whole(pt, before, nr) {
-            folio.add_mappings(nr as u32);
-            let i = self.entry_index() - before as usize;
-            set_ptes::<W::Format, _>(pt.table(), i, pte(folio.pfn()), nr);
+        if let Some(start) = self.whole_from(pt, folio) {
+            self.set_pte_range(pt, folio, pte(folio.pfn()), (start, folio.nr_pages()));
             return true;
         }
         let vacant = self.is_vacant(self.read(pt));
         if vacant {
-            folio.add_mappings(1);
-            set_pte(self.engine.world, pt, self.asid(), self.addr, pte(pfn), &frames(folio));
+            self.set_pte_range(pt, folio, pte(pfn), (self.addr, 1));
         }
         vacant
     }
 
-    /// Whether `nr` pages from so many before the one asked for on may be mapped with it.
-    fn fits_whole(&self, pt: &LockedTable<'e, W>, before: u64, nr: usize) -> bool {
-        let bytes = |pages: u64| pages << W::Format::PAGE_SHIFT;
-        let inside = bytes(before) <= self.addr.get() - self.vma.start().get()
-            && self.addr.add(bytes(nr as u64 - before)) <= self.end();
-        let first = self.entry_index().checked_sub(before as usize);
-        let in_table = first.filter(|first| first + nr <= W::Format::PTES);
+    /// Where a large folio begins that may be mapped whole.
+    fn whole_from(&self, pt: &LockedTable<'e, W>, folio: &Folio) -> Option<VirtAddr> {
+        let (nr, (range, skipped)) = (folio.nr_pages(), self.vma.range_of::<W::Format>(folio)?);
         let a_fault_each = self.vma.flags().contains(VmFlags::UFFD_WP) || self.marker.is_some();
-        let vacant = |first: usize| (first..first + nr).all(|k| pt.table().load(k).is_none());
-        inside && !a_fault_each && in_table.is_some_and(vacant)
+        let whole = nr > 1 && skipped == 0 && !a_fault_each;
+        (whole && self.fits(pt.table(), range.start, nr)).then_some(range.start)
+    }
+
+    /// Maps so many pages of a folio from an address on, over empty entries, the first by `pte`
+    /// (Linux 7.3.4).
+    pub(super) fn set_pte_range(
+        &self,
+        pt: &LockedTable<'e, W>,
+        folio: &Folio,
+        pte: Pte,
+        (at, nr): (VirtAddr, usize),
+    ) {
+        folio.add_mappings(nr as u32);
+        if nr == 1 {
+            set_pte(self.engine.world, pt, self.asid(), at, pte, &frames(folio));
+        } else {
+            set_ptes::<W::Format, _>(pt.table(), W::Format::index(Level::Pte, at), pte, nr);
+        }
     }
 
     /// Makes a folio for the page and starts to read it.
