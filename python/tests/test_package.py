@@ -6,6 +6,8 @@ from pathlib import Path
 
 from packaging.licenses import canonicalize_license_expression
 
+import pageout
+
 PYTHON = Path(__file__).parents[1]
 ROOT = PYTHON.parent
 
@@ -20,6 +22,11 @@ def test_the_licence_covers_what_is_in_the_wheel() -> None:
     named = set(re.split(r" AND ", expression.partition(" AND ")[2]))
     crates = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"]
     assert named == {*crates, *CARRIED}
+
+
+def test_the_version_is_the_programs() -> None:
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+    assert pageout.__version__ == workspace["package"]["version"]
 
 
 def test_licences_are_in_the_wheel() -> None:

@@ -84,6 +84,30 @@ def test_files_are_read_as_they_were_written(modelled: pageout.Records, tmp_path
     assert kernels.file.sets[-1] == modelled.file.sets[0]
 
 
+def test_a_file_has_the_bytes_that_the_program_printed(tmp_path: Path) -> None:
+    words = ["run", "reclaim-file", "size=1MiB", "order=4", "format=x86-64", "--ground", "model"]
+    printed = pageout.program.call([*words, "--json"]).printed
+    records = pageout.Records.from_json(printed)
+    records.write(tmp_path / "records.json")
+    assert (tmp_path / "records.json").read_bytes() == printed
+    next(iter(records)).variant = {"young": "mine"}
+    assert pageout.Records.from_json(records.to_json()).file == records.file
+
+
+def test_a_name_that_no_metric_has_is_refused_with_those_that_there_are(
+    modelled: pageout.Records,
+) -> None:
+    with pytest.raises(ValueError, match="no metric 'typo' with series; there are: 'fabric load'"):
+        modelled.series("typo")
+    with pytest.raises(ValueError, match="no metric 'typo' with matrix; there are: none"):
+        modelled.matrix("typo")
+    with pytest.raises(ValueError, match="no metric 'whole reclaim' with activities; there are: "):
+        modelled.activities("whole reclaim")
+    with pytest.raises(ValueError, match="'time by activity'"):
+        modelled.activities("typo")
+    assert modelled.matrix().height == 0
+
+
 def test_a_bad_file_is_refused_with_the_programs_message(tmp_path: Path) -> None:
     path = tmp_path / "records.json"
     text = KERNELS.read_text().replace('"unit": ', '"units": ', 1)
@@ -99,6 +123,13 @@ def test_a_bad_call_is_refused_with_the_programs_message() -> None:
         pageout.run("age-file", size="much")
     with pytest.raises(pageout.Error, match=r"^unknown scenario `nonsense`: expected"):
         pageout.run("nonsense")
+
+
+def test_a_value_that_no_field_takes_is_refused_with_its_name() -> None:
+    with pytest.raises(TypeError, match=r"^size: found 0\.5, expected text such as '50%'"):
+        pageout.run("age-file", size=0.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^order: found None, expected"):
+        pageout.run("age-file", order=[0, None])  # type: ignore[list-item]
 
 
 def test_fields_are_what_the_command_line_takes() -> None:

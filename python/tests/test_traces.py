@@ -56,6 +56,8 @@ def test_points_that_cannot_be_had_are_told() -> None:
         trace.curve(limit="4K", policy="classic")
     with pytest.raises(pageout.Error, match="expected"):
         trace.curve(limit="much")
+    with pytest.raises(TypeError, match=r"^limit: found 0\.5, expected text such as '50%'"):
+        trace.curve(limit=0.5)  # type: ignore[arg-type]
 
 
 def test_the_history_of_pages_is_frames(small: pageout.Trace) -> None:
@@ -69,8 +71,34 @@ def test_the_history_of_pages_is_frames(small: pageout.Trace) -> None:
     assert used.select((pl.col("x") < pl.col("x_end")).all()).item()
     assert_drawn(pageout.pictures.series(records, "pages by list"))
     assert_drawn(pageout.pictures.matrix(records, "pages used"))
-    with pytest.raises(ValueError, match="nonsense"):
+    with pytest.raises(ValueError, match=r"nonsense.*'pages by list'"):
         pageout.pictures.series(records, "nonsense")
+
+
+def test_stacked_lines_begin_with_the_first_of_the_records(small: pageout.Trace) -> None:
+    import vl_convert  # noqa: PLC0415 - large
+
+    records = small.epochs("75%")
+    names = records.series("pages by list")["line"].unique(maintain_order=True).to_list()
+    assert names != sorted(names), "their order is not the alphabet's"
+    picture = pageout.pictures.series(records, "pages by list").to_dict()
+    assert picture["encoding"]["color"]["sort"] == names
+    drawn = vl_convert.vegalite_to_vega(picture)
+    stacks = [of for data in drawn["data"] for of in data.get("transform", ())]
+    (stack,) = [of for of in stacks if of["type"] == "stack"]
+    assert stack["sort"] == {"field": ["place"], "order": ["ascending"]}
+    (values,) = picture["datasets"].values()
+    assert {row["line"]: row["place"] for row in values} == dict(zip(names, range(4), strict=True))
+
+
+def test_lines_that_coincide_are_told_apart(small: pageout.Trace) -> None:
+    policies = ["classic", "mglru", "lru", "arc", "s3fifo", "sieve", "min"]
+    picture = pageout.pictures.curve(small.curve(limit=["100%"], policy=policies)).to_dict()
+    line, points = (layer["encoding"] for layer in picture["layer"])
+    dashes = line["strokeDash"]["scale"]["range"]
+    assert len(dashes) >= len(policies)
+    assert len({tuple(dash) for dash in dashes}) == len(dashes)
+    assert points["shape"]["field"] == line["strokeDash"]["field"] == "axis\\.policy"
 
 
 def _lru_misses(references: pl.DataFrame, frames: int) -> float:

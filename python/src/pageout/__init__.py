@@ -4,7 +4,9 @@ Everything here asks the program `pageout`, which comes in the same wheel. Nothi
 second time. What it answers are records, which become Polars frames and Altair pictures.
 """
 
-from pageout import pictures, schema
+from importlib import metadata
+
+from pageout import pictures, program, schema
 from pageout.comparison import Comparison, compare
 from pageout.program import Error
 from pageout.records import Records, read
@@ -29,3 +31,14 @@ __all__ = [
     "schema",
     "sweep",
 ]
+
+
+def __getattr__(name: str) -> str:
+    """Give `__version__`: the package's, or of sources that are not installed the program's."""
+    if name != "__version__":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    try:
+        return metadata.version("pageout")
+    except metadata.PackageNotFoundError:
+        return program.version()

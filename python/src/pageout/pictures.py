@@ -13,6 +13,11 @@ Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatCh
 #: What `Trace.curve` answers.
 _CURVE = "trace-curve"
 
+#: The first line is whole; others have gaps, so that a line below them can be seen.
+_DASHES = alt.Scale(
+    range=[[1, 0], [8, 3], [4, 4], [2, 2], [8, 3, 2, 3], [12, 6], [1, 3], [6, 2, 1, 2, 1, 2]]
+)
+
 
 def bars(comparison: Comparison, unit: str | None = None) -> Picture:
     """Medians of each metric as bars, a colour a variant, with their intervals.
@@ -44,25 +49,40 @@ def curve(records: Records) -> Picture:
     )
     x = alt.X("pages:Q", title="memory, 4K pages")
     y = alt.Y("miss_ratio:Q", title="miss ratio")
-    policy = alt.Color("axis\\.policy:N", title="policy", sort=None)
+    policy = "axis\\.policy:N"
+    colour = alt.Color(policy, title="policy", sort=None)
+    dash = alt.StrokeDash(policy, title="policy", sort=None, scale=_DASHES)
     told = ["axis\\.policy:N", "field\\.limit:N", "pages:Q", "miss_ratio:Q"]
     chart = alt.Chart(points).encode(
-        x=x, y=y, color=policy, tooltip=[alt.Tooltip(of) for of in told]
+        x=x, y=y, color=colour, tooltip=[alt.Tooltip(of) for of in told]
     )
-    return alt.layer(chart.mark_line(), chart.mark_point(filled=True))
+    shape = alt.Shape(policy, title="policy", sort=None)
+    return alt.layer(
+        chart.mark_line().encode(strokeDash=dash), chart.mark_point().encode(shape=shape)
+    )
 
 
 def series(records: Records, name: str) -> Picture:
-    """Lines of a metric over their axis, on top of each other where they are shares of a whole."""
+    """Lines of a metric over their axis.
+
+    Where they are shares of a whole they are stacked, the first one of the records lowest.
+    """
     frame = records.series(name).drop_nulls("value")
     first = _first(frame, name)
     metrics = (metric for record in records for metric in record.metrics if metric.name == name)
     stacked = any(metric.series and metric.series.stacked for metric in metrics)
-    chart = alt.Chart(frame.select("line", "x", "value"))
-    lines: alt.Chart = (chart.mark_area() if stacked else chart.mark_line()).encode(
+    names = frame["line"].unique(maintain_order=True).to_list()
+    place = pl.col("line").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    chart = alt.Chart(frame.select("line", "x", "value", place.alias("place"))).encode(
         x=alt.X("x:Q", title=_titled(first["x_name"], first["x_unit"])),
         y=alt.Y("value:Q", title=_titled(name, first["unit"])),
-        color=alt.Color("line:N", title=None, sort=None),
+        color=alt.Color("line:N", title=None, sort=names),
+    )
+    dashes = alt.StrokeDash("line:N", title=None, sort=names, scale=_DASHES)
+    lines: alt.Chart = (
+        chart.mark_area().encode(order=alt.Order("place:Q", sort="ascending"))
+        if stacked
+        else chart.mark_line().encode(strokeDash=dashes)
     )
     return lines
 

@@ -52,6 +52,11 @@ def call(words: Sequence[str | Path], accepted: Sequence[int] = (0,)) -> Said:
     return said
 
 
+def version() -> str:
+    """The version of the program."""
+    return call(["--version"]).printed.decode().split()[1]
+
+
 def message_of(said: str, status: int) -> str:
     """The message in what the program said, without its notes on how far it was."""
     start = 0 if said.startswith("error: ") else said.find("\nerror: ") + 1

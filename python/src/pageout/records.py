@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 import polars as pl
@@ -23,20 +23,27 @@ class Records:
     `file` has all that the format has, as typed objects. The methods give parts of it as frames.
     """
 
-    def __init__(self, file: RecordFile) -> None:
+    def __init__(self, file: RecordFile, json: bytes | None = None) -> None:
         self.file = file
+        self._json = json
 
     @classmethod
     def from_json(cls, text: bytes | str) -> "Records":
         """Read the JSON that the program wrote."""
-        return cls(_DECODER.decode(text))
+        json = text.encode() if isinstance(text, str) else text
+        return cls(_DECODER.decode(json), json)
 
     def to_json(self) -> bytes:
-        """Write them as the program reads them."""
+        """Write them as the program reads them: what it printed, to the byte.
+
+        Of a `file` that was changed, the same as compact JSON.
+        """
+        if self._json is not None and _DECODER.decode(self._json) == self.file:
+            return self._json
         return msgspec.json.encode(self.file)
 
     def write(self, path: File) -> None:
-        """Write them to a file that the program reads."""
+        """Write `to_json` to a file that the program reads."""
         Path(path).write_bytes(self.to_json())
 
     def __iter__(self) -> Iterator[Record]:
@@ -72,8 +79,10 @@ class Records:
     def series(self, name: str | None = None) -> pl.DataFrame:
         """Lines over an axis, a row a point: `line`, `x` in `x_unit`, `value` in `unit`.
 
-        With a name those of that metric alone.
+        With a name those of that metric alone. Raises `ValueError` with the names that there are
+        if it is none of them.
         """
+        self._check("series", name)
         rows = []
         for key, metric in self._metrics(name):
             if metric.series:
@@ -89,8 +98,10 @@ class Records:
     def matrix(self, name: str | None = None) -> pl.DataFrame:
         """Maps, a row a cell: from `x` to `x_end`, from `y` to `y_end`, `value` in `unit`.
 
-        With a name those of that metric alone.
+        With a name those of that metric alone. Raises `ValueError` with the names that there are
+        if it is none of them.
         """
+        self._check("matrix", name)
         rows = []
         for key, metric in self._metrics(name):
             if metric.matrix:
@@ -117,13 +128,27 @@ class Records:
         return self._framed(rows, texts, numbers)
 
     def activities(self, name: str | None = None) -> pl.DataFrame:
-        """Time by activity, a row each: its `path` from the task, and what it took itself."""
+        """Time by activity, a row each: its `path` from the task, and what it took itself.
+
+        With a name those of that metric alone. Raises `ValueError` with the names that there are
+        if it is none of them.
+        """
+        self._check("activities", name)
         rows = [
             {**key, "path": path, "value": own}
             for key, metric in self._metrics(name)
             for path, own in _walk(metric.activities or ())
         ]
         return self._framed(rows, {"path": pl.List(pl.String)}, {"value": pl.Float64})
+
+    def _check(self, part: Literal["series", "matrix", "activities"], name: str | None) -> None:
+        """Refuse a name that no metric with that part has."""
+        has_part = (one for of in self for one in of.metrics if getattr(one, part))
+        names = dict.fromkeys(metric.name for metric in has_part)
+        if name is not None and name not in names:
+            there = ", ".join(repr(one) for one in names) or "none"
+            message = f"no metric {name!r} with {part}; there are: {there}"
+            raise ValueError(message)
 
     def _records(self) -> Iterator[tuple[int, Record]]:
         for run, one in enumerate(self.file.sets):

@@ -1,7 +1,6 @@
 """Running scenarios."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pageout import program
@@ -39,22 +38,31 @@ def run(  # noqa: PLR0913 - the program's options
         "runs": runs,
         "seed": seed,
     }
-    words = [scenario, *(f"{name.replace('_', '-')}={text(of)}" for name, of in fields.items())]
+    words = [
+        scenario,
+        *(f"{name.replace('_', '-')}={text(name, of)}" for name, of in fields.items()),
+    ]
     for name, option in options.items():
         if option is not None:
             words += [f"--{name}", str(option)]
     return Records.from_json(program.call([*_variants(variants), *words, "--json"]).printed)
 
 
-def text(value: Value | Path) -> str:
-    """A field's value as the command line takes it."""
+def text(name: str, value: Value) -> str:
+    """The value of the field, or argument, of that name as the command line takes it."""
     match value:
         case bool():
             return "yes" if value else "no"
-        case str() | int() | Path():
+        case str() | int():
             return str(value)
+        case Iterable():
+            return ",".join(text(name, one) for one in value)
         case _:
-            return ",".join(text(one) for one in value)
+            message = (
+                f"{name}: found {value!r}, expected text such as '50%' or '64MiB', a whole number, "
+                "True or False, or several of these"
+            )
+            raise TypeError(message)
 
 
 def _variants(variants: Sequence[str]) -> list[str]:

@@ -81,8 +81,8 @@ class Trace:
         such as those of the engine under a limit that leaves it no room, are left out with a
         warning.
         """
-        words = ["trace", "curve", self.name, "--limit", text(limit), "--json"]
-        words += [] if policy == "all" else ["--policy", text(policy)]
+        words = ["trace", "curve", self.name, "--limit", text("limit", limit), "--json"]
+        words += [] if policy == "all" else ["--policy", text("policy", policy)]
         said = program.call(words, accepted=(0, 1))
         if said.status:
             # Without any point it is an error as any other.
