@@ -13,7 +13,7 @@ use pageout_lab::{Config, FetchError, KernelError, LabError, SeriesError};
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
 use pageout_record::schema::{
-    ConvertError, CsvError, Ground, InvalidRecord, MergeError, ReadError,
+    ConvertError, CsvError, Ground, InvalidRecord, MergeError, ReadError, shown,
 };
 use pageout_report::ReportError;
 use pageout_sweep::{DirectoryError, PlanError, RunError, SpecError};
@@ -54,6 +54,10 @@ pub(crate) enum CliError {
     OpenPlatform { platform: String, names: String, source: io::Error },
     #[error(transparent)]
     Platform(#[from] PlatformError),
+    #[error(
+        "{file}: `name`: found characters that act on a display, and records have no such names"
+    )]
+    PlatformName { file: String },
     #[error("folded stacks are of one run, found {0}: give one value for each field")]
     FoldedRuns(usize),
     #[error("{variant} is compared with itself: give --base or --new another choice on some axis")]
@@ -260,12 +264,21 @@ impl CliError {
         if error.is_a_wrong_kernel() { 1 } else { 2 }
     }
 
-    /// The message with its causes, in one line.
+    /// The message with its causes: in one line, but for what programs of the lab said.
     pub(crate) fn message(&self) -> String {
-        let mut message = self.to_string();
+        let lines = matches!(
+            self,
+            Self::Lab(_)
+                | Self::LabSeries { .. }
+                | Self::Series(_)
+                | Self::Fetch(_)
+                | Self::Kernel(_)
+        );
+        let part = |text: String| if lines { text } else { shown(&text).into_owned() };
+        let mut message = part(self.to_string());
         let mut cause = self.source();
         while let Some(error) = cause {
-            let text = error.to_string();
+            let text = part(error.to_string());
             // Some messages have their cause's in them.
             if !message.ends_with(&text) {
                 message += &format!(": {text}");

@@ -9,10 +9,10 @@ use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::trace::{failed, source_of};
 use crate::{fail_on, output, progress, tables, thpscale as table_of_thpscale};
-use pageout_experiment::input;
 use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::spread::host_threads;
 use pageout_experiment::variant::{Axes, Variant};
+use pageout_experiment::{input, shown};
 use pageout_machine::platform::Platform;
 use pageout_model::{Model, Scenarios, access_patterns, scenarios};
 use pageout_record::schema::{Record, RecordSet};
@@ -113,7 +113,11 @@ pub(crate) fn platform_with_text(
         let names = Platform::names().collect::<Vec<_>>().join(", ");
         CliError::OpenPlatform { platform: platform.to_owned(), names, source }
     })?;
-    Ok((Platform::parse(platform, &text)?, text.into()))
+    let parsed = Platform::parse(platform, &text)?;
+    if shown(parsed.name()) != parsed.name() {
+        return Err(CliError::PlatformName { file: platform.to_owned() });
+    }
+    Ok((parsed, text.into()))
 }
 
 /// What is to be run.

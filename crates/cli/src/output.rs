@@ -3,7 +3,7 @@
 use crate::error::CliError;
 use crate::options::Output;
 use crate::report;
-use pageout_record::schema::{Labels, RecordFile, RecordSet, acts_on_display};
+use pageout_record::schema::{Labels, RecordFile, RecordSet, acts_on_display, shown};
 use pageout_report::{ReportError, Table};
 use pageout_trace::{OutputFile, WriteError};
 use std::borrow::Cow;
@@ -90,14 +90,18 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
-/// A text without what a terminal would obey: names in it may come from anywhere.
+/// Lines of text without what a terminal would obey but the ends of lines and tabs. Names in them
+/// were [`shown`] before, so that no line end is theirs.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| acts_on_display(c) && c != '\n' && c != '\t';
     if !text.contains(obeyed) {
         return text.into();
     }
-    let escaped = |c: char| if obeyed(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escaped).collect()
+    let parts = text.split_inclusive(['\n', '\t']).map(|part| {
+        let rest = part.trim_end_matches(['\n', '\t']);
+        format!("{}{}", shown(rest), &part[rest.len()..])
+    });
+    parts.collect::<String>().into()
 }
 
 /// Writes a text with colours to standard output; without them, unless that is a terminal which

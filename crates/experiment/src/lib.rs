@@ -17,3 +17,10 @@ pub mod scenarios;
 pub mod spread;
 pub mod this_machine;
 pub mod variant;
+
+pub use pageout_record::schema::shown;
+
+/// A file's name as a part of a line: [`shown`].
+pub fn named(path: &std::path::Path) -> String {
+    shown(&path.display().to_string()).into_owned()
+}

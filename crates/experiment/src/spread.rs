@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-/// Does `run` with each number below `runs`, on so many threads, and tells `progress` of each one
-/// done; results by number.
+/// Does `run` with each number below `runs`, on so many threads, or on fewer where the system
+/// starts no more; tells `progress` of each one done. Results are by number.
 ///
 /// # Panics
-/// With the panic of a run.
+/// With the panic of a run; if no thread can be started.
 pub fn spread<R: Send>(
     runs: usize,
     threads: NonZeroUsize,
@@ -21,9 +21,9 @@ pub fn spread<R: Send>(
     let (tell, told) = std::sync::mpsc::channel();
     let results = Mutex::new((0..runs).map(|_| None).collect::<Vec<_>>());
     thread::scope(|scope| {
-        for _ in 0..threads.get().min(runs) {
+        for thread in 0..threads.get().min(runs) {
             let (tell, next, results, run) = (tell.clone(), &next, &results, &run);
-            scope.spawn(move || {
+            let started = thread::Builder::new().spawn_scoped(scope, move || {
                 loop {
                     let number = next.fetch_add(1, Relaxed);
                     if number >= runs {
@@ -35,6 +35,11 @@ pub fn spread<R: Send>(
                     let _ = tell.send(());
                 }
             });
+            match started {
+                Ok(_) => {}
+                Err(_) if thread > 0 => break,
+                Err(error) => panic!("no thread can be started: {error}"),
+            }
         }
         drop(tell);
         for done in 1..=runs {

@@ -1,6 +1,8 @@
 //! What machine and which build a record comes from.
 
 use pageout_record::schema::{Machine, Run};
+use rustix::param::page_size;
+use rustix::process::{Resource, getrlimit};
 use std::fs;
 
 /// The run that this process makes, of a build whose commit is not known here.
@@ -32,9 +34,30 @@ pub fn cpu() -> String {
     told("model name").or_else(numbers).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Bytes of memory that a program can take now, where the system says so.
+/// Address space that is left for stacks and for what the allocator sets aside, in bytes.
+const SET_ASIDE: u64 = 32 << 20;
+
+/// Bytes of memory that this process can take now, where the system says so: those that the machine
+/// has, or those that `ulimit -v` (`RLIMIT_AS`) leaves, whichever are fewer.
 pub fn available_memory() -> Option<u64> {
-    meminfo("MemAvailable")
+    let available = meminfo("MemAvailable");
+    match address_space_left() {
+        Some(left) => Some(available.map_or(left, |available| available.min(left))),
+        None => available,
+    }
+}
+
+/// Bytes that `RLIMIT_AS` leaves this process, where it is set.
+fn address_space_left() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    let statm = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split(' ').next()?.parse().ok()?;
+    Some(limit.saturating_sub(pages * page_size() as u64 + SET_ASIDE))
+}
+
+/// For messages on memory: the limit of this process that counts, where one is set.
+pub fn memory_limit_note() -> &'static str {
+    if getrlimit(Resource::As).current.is_some() { " (`ulimit -v` counts)" } else { "" }
 }
 
 /// Checks that so many bytes of memory are there to be taken.
@@ -47,10 +70,11 @@ pub fn check_memory(needed: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "page tables and metadata need {} MiB, and {} MiB are available; a smaller size, fewer \
+        "page tables and metadata need {} MiB, and {} MiB are available{}; a smaller size, fewer \
          processes or fewer orders at once need less",
         needed >> 20,
-        available.unwrap_or(0) >> 20
+        available.unwrap_or(0) >> 20,
+        memory_limit_note()
     ))
 }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use pageout_record::schema::Record;
 
 use pageout_experiment::bound::bound;
+use pageout_experiment::named;
 
 use super::transcript::{Brought, Fault, Transcript};
 
@@ -58,7 +59,7 @@ pub(super) struct Ended {
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
     /// The log cannot be written.
-    #[error("cannot write {}", log.display())]
+    #[error("cannot write {}", named(log))]
     Log {
         /// Which file.
         log: PathBuf,
@@ -80,7 +81,7 @@ pub enum BootError {
 
 /// A machine that gave no result.
 #[derive(Debug, thiserror::Error)]
-#[error("{title}: {fault}\nthe log is {}; it says:\n{}", log.display(), last.join("\n"))]
+#[error("{title}: {fault}\nthe log is {}; it says:\n{}", named(log), last.join("\n"))]
 pub struct Failed {
     /// Which machine.
     title: String,

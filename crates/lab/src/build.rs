@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::{Pid, Signal, kill_process};
 
 use pageout_experiment::bound::bound;
+use pageout_experiment::named;
 
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
@@ -89,7 +90,7 @@ pub enum BuildError {
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// A user's tree was changed while it was built.
-    #[error("{}: files changed while they were copied for a build: try again", tree.display())]
+    #[error("{}: files changed while they were copied for a build: try again", named(tree))]
     Changed {
         /// The tree.
         tree: PathBuf,
@@ -108,7 +109,7 @@ pub enum BuildError {
     /// Make failed.
     #[error(
         "kernel {kernel}, {config}, does not build; the log is {}:\n{}",
-        log.display(), errors.join("\n")
+        named(log), errors.join("\n")
     )]
     Make {
         /// Which kernel.

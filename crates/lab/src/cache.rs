@@ -1,5 +1,6 @@
 //! The directory that keeps sources, builds and kernels between runs.
 
+use pageout_experiment::named;
 use std::env;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -37,7 +38,7 @@ pub enum CacheError {
     #[error(
         "{what} takes about {needed} MiB in {}, which has {free} MiB free: \
          give --cache a directory on another disk",
-        cache.display()
+        named(cache)
     )]
     NoRoom {
         /// What was to be done.
@@ -50,7 +51,7 @@ pub enum CacheError {
         free: u64,
     },
     /// A file or directory in it cannot be used.
-    #[error("cannot use the cache: {}", path.display())]
+    #[error("cannot use the cache: {}", named(path))]
     Use {
         /// Which.
         path: PathBuf,

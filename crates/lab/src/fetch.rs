@@ -1,6 +1,7 @@
 //! Kernel source fetched from Debian's archive without root and without changing the system: by
 //! apt, which checks the archive's signature, under a configuration of its own in the cache.
 
+use pageout_experiment::named;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ pub enum FetchError {
     #[error(
         "no keys to check the archive's signature with: {} is missing (package \
          debian-archive-keyring); --keyring names another file",
-        .0.display()
+        named(.0)
     )]
     NoKeys(PathBuf),
     /// What came is not what the keys' owners signed.

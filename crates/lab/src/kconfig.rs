@@ -1,5 +1,6 @@
 //! Kernel configuration: what our fragments and the user ask for, and whether it took.
 
+use pageout_experiment::named;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ pub(super) struct Wish {
     "configuration {config}: this kernel does not take {}; its configuration is {}\n\
      with --config-option NAME=VALUE another option is asked for; with {} it may be missing",
     missing.join(", "),
-    file.display(),
+    named(file),
     without.join(" ")
 )]
 pub struct NotTaken {

@@ -66,7 +66,7 @@ pub enum KernelError {
         found: String,
     },
     /// A patch that cannot be read.
-    #[error("cannot read patch {}", path.display())]
+    #[error("cannot read patch {}", pageout_experiment::named(path))]
     Patch {
         /// Which file.
         path: PathBuf,

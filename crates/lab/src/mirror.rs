@@ -4,6 +4,7 @@
 //! differs from what was built before: going from one kernel to another compiles what the patches
 //! between them touch, and nothing else. No link is ever written through.
 
+use pageout_experiment::named;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -25,7 +26,7 @@ pub(super) struct Patched {
 
 /// A file or directory of the tree that could not be brought about.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot prepare the tree to build: {}", path.display())]
+#[error("cannot prepare the tree to build: {}", named(path))]
 pub struct MirrorError {
     /// Which.
     path: PathBuf,

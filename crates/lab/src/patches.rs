@@ -1,5 +1,6 @@
 //! Patches applied, by `patch`, to copies of the files they touch.
 
+use pageout_experiment::named;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
@@ -48,7 +49,7 @@ pub enum PatchError {
     },
     /// Some of it does not fit.
     #[error("patch {patch} does not apply: {}; log and rejects are in {}",
-        failed.join(", "), rejects.display())]
+        failed.join(", "), named(rejects))]
     Failed {
         /// Which patch.
         patch: String,

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pageout_experiment::input;
+use pageout_experiment::named;
 
 use super::cache::CacheError;
 use super::git::{GitError, git, line};
@@ -69,7 +70,7 @@ pub enum SeriesError {
         begins: String,
     },
     /// Mails that cannot be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", named(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -77,11 +78,13 @@ pub enum SeriesError {
         source: io::Error,
     },
     /// A file without mails, or with a cover letter alone.
-    #[error("{}: there is no patch in it", .0.display())]
+    #[error("{}: there is no patch in it", named(.0))]
     NoPatch(PathBuf),
     /// A mail without a patch.
-    #[error("{}: mail {number} (`{subject}`) is not a patch: it has no `+++ b/FILE` line",
-        path.display())]
+    #[error(
+        "{}: mail {number} (`{subject}`) is not a patch: it has no `+++ b/FILE` line",
+        named(path)
+    )]
     NotAPatch {
         /// The file.
         path: PathBuf,
@@ -94,7 +97,7 @@ pub enum SeriesError {
     #[error(
         "{}: mail {number} is patch {found}, expected patch {expected}: `b4 am` writes the patches \
          in their order",
-        path.display()
+        named(path)
     )]
     Order {
         /// The file.

@@ -1,5 +1,6 @@
 //! Where kernel source comes from: Debian's packages, unpacked once, or a tree of the user's.
 
+use pageout_experiment::named;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ pub(super) struct Pristine {
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The user's tree is none.
-    #[error("{} is not a kernel source tree: it has no {missing}", tree.display())]
+    #[error("{} is not a kernel source tree: it has no {missing}", named(tree))]
     NotATree {
         /// Which directory.
         tree: PathBuf,
@@ -66,7 +67,8 @@ pub enum SourceError {
     /// The cache would be a part of what is built.
     #[error(
         "the cache {} is in the tree {}: give --cache another directory",
-        cache.display(), tree.display()
+        named(cache),
+        named(tree)
     )]
     CacheInTree {
         /// The cache.
@@ -75,7 +77,7 @@ pub enum SourceError {
         tree: PathBuf,
     },
     /// The package's file cannot be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", named(path))]
     Read {
         /// Which file.
         path: PathBuf,
@@ -83,7 +85,7 @@ pub enum SourceError {
         source: io::Error,
     },
     /// The package's file cannot be unpacked.
-    #[error("cannot unpack {}: tar {outcome}", path.display())]
+    #[error("cannot unpack {}: tar {outcome}", named(path))]
     Unpack {
         /// Which file.
         path: PathBuf,

@@ -1,5 +1,6 @@
 //! What is in a tree of the user's: its files, and a name for their content.
 
+use pageout_experiment::named;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -22,7 +23,7 @@ const KNOWN: &str = "contents";
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// A file or directory in it cannot be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", named(path))]
     Read {
         /// Which.
         path: PathBuf,

@@ -1,5 +1,7 @@
 //! What can be wrong with a trace that is read, and what stops one from being written.
 
+use pageout_experiment::named;
+use pageout_experiment::this_machine::memory_limit_note;
 use std::io;
 use std::path::PathBuf;
 
@@ -13,13 +15,22 @@ use super::wire::{MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS, VERSION};
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened.
-    #[error("cannot open {}", path.display())]
+    #[error("cannot open {}", named(path))]
     Open {
         /// Which file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
+    /// The file's name has characters that act on a display.
+    #[error(
+        "the file's name has characters that act on a display, and records have no such names: \
+         rename it, or name a link to it"
+    )]
+    Name,
+    /// Its pages are more than memory holds.
+    #[error("it has more pages than there is memory for{}", memory_limit_note())]
+    NoRoom,
     /// Reading failed.
     #[error("reading failed at byte {offset}")]
     Read {
@@ -227,7 +238,7 @@ pub enum Fault {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The file to write cannot be created.
-    #[error("cannot create {}", path.display())]
+    #[error("cannot create {}", named(path))]
     Create {
         /// Which file.
         path: PathBuf,
@@ -235,13 +246,13 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The path names a directory, a device or the like.
-    #[error("{} is not a regular file", path.display())]
+    #[error("{} is not a regular file", named(path))]
     NotAFile {
         /// Which path.
         path: PathBuf,
     },
     /// A symbolic link whose target is not there.
-    #[error("{} is a symbolic link to what is not there", path.display())]
+    #[error("{} is a symbolic link to what is not there", named(path))]
     DanglingLink {
         /// The link.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! Where a trace comes from: a file, or a sample that is part of this program.
 
 use crate::{Header, Info, TraceError, TraceReader};
-use pageout_experiment::this_machine;
+use pageout_experiment::{shown, this_machine};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs::{self, File};
@@ -50,9 +50,13 @@ impl TraceSource {
     /// Takes a file into memory: traces are small for what they hold.
     ///
     /// # Errors
-    /// [`TraceError::Open`] if it is no regular file, cannot be read or does not fit; otherwise
-    /// what is wrong with its header.
+    /// [`TraceError::Open`] if it is no regular file, cannot be read or does not fit;
+    /// [`TraceError::Name`], since records name it; otherwise what is wrong with its header.
     pub fn read(path: &Path) -> Result<Self, TraceError> {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        if shown(&name) != name {
+            return Err(TraceError::Name);
+        }
         let open = |source| TraceError::Open { path: path.to_owned(), source };
         let metadata = fs::metadata(path).map_err(open)?;
         if !metadata.is_file() {
@@ -64,8 +68,7 @@ impl TraceSource {
             return Err(open(io::ErrorKind::OutOfMemory.into()));
         }
         let bytes = fs::read(path).map_err(open)?.into();
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        Ok(Self { name: name.to_string_lossy().into_owned(), bytes })
+        Ok(Self { name, bytes })
     }
 
     /// SHA-256 of its bytes, in hexadecimal: files of one name need not be one trace.

@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::{output, progress};
 use args::{Density, ImportFrom, TraceArgs, TraceCommand};
 use clap::ValueEnum;
-use pageout_experiment::this_machine;
+use pageout_experiment::{named, this_machine};
 use pageout_host::residency::ReplayError;
 use pageout_trace::decoded::Decoded;
 use pageout_trace::oracle_general::{self, OracleOptions};
@@ -62,7 +62,7 @@ pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
 
 /// What messages call that trace.
 pub(crate) fn name_of(path: Option<&Path>) -> String {
-    path.map_or_else(|| "the sample python-table".to_owned(), |path| path.display().to_string())
+    path.map_or_else(|| "the sample python-table".to_owned(), named)
 }
 
 /// Why that trace could not be played.
@@ -99,14 +99,14 @@ fn export(trace: &Path, output: &Path) -> Result<ExitCode, CliError> {
     let decoded = decoded.map_err(|error| failed(error, Some(trace)))?;
     let records = oracle_general::export(&decoded, output)?;
     let pages = decoded.string().nr_pages();
-    output::say(&format!("{}: records {records}, pages {pages}", output.display()));
+    output::say(&format!("{}: records {records}, pages {pages}", named(output)));
     Ok(ExitCode::SUCCESS)
 }
 
 fn written(output: &Path, totals: &Totals) -> String {
     format!(
         "{}: references {}, epochs {}, pages {}",
-        output.display(),
+        named(output),
         totals.references,
         totals.epochs,
         totals.distinct_pages
@@ -159,7 +159,7 @@ fn import(
     let written = match from.format().is_some_and(Format::is_sampled) {
         true => {
             let Totals { accesses, epochs, distinct_pages, .. } = done;
-            let output = output.display();
+            let output = named(output);
             format!("{output}: samples {accesses}, epochs {epochs}, pages {distinct_pages}")
         }
         false => written(output, &done),

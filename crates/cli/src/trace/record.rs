@@ -4,6 +4,7 @@ use super::args::RecordArgs;
 use super::written;
 use crate::error::CliError;
 use crate::{output, progress};
+use pageout_experiment::shown;
 use pageout_trace::{Ending, RecordOptions, Recorded, Summary};
 use std::process::ExitCode;
 
@@ -40,7 +41,7 @@ fn told(options: &RecordOptions, done: &Recorded) -> String {
             "\n{}; the child process {} ({}) {}",
             written(&child.output, &child.summary.totals),
             child.pid,
-            child.program,
+            shown(&child.program),
             summary(&child.summary)
         );
     }

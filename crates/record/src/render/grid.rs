@@ -1,5 +1,6 @@
 //! A text table with aligned columns.
 
+use crate::schema::shown;
 use std::fmt;
 
 /// Which side of its column a cell keeps to.
@@ -54,12 +55,13 @@ impl Grid {
         Self { columns: columns.into_iter().map(column).collect(), lines: Vec::new() }
     }
 
-    /// Adds a row.
+    /// Adds a row. What a cell has of characters that act on the display is escaped.
     ///
     /// # Panics
     /// When the number of cells is not the number of columns.
     pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        let cells = cells.into_iter().map(|cell| shown(&cell.into()).into_owned());
+        let cells: Vec<String> = cells.collect();
         assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
         for (column, cell) in self.columns.iter_mut().zip(&cells) {
             column.width = column.width.max(width(cell));

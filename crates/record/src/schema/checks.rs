@@ -1,6 +1,7 @@
 //! Checks of one number, one text or one list, of which rules are made.
 
 use super::problem::Problem;
+use std::borrow::Cow;
 
 /// Checks that a number is neither infinite nor no number.
 pub(super) fn finite(what: impl FnOnce() -> String, value: f64) -> Result<(), Problem> {
@@ -29,6 +30,25 @@ pub fn acts_on_display(c: char) -> bool {
         || matches!(c, '\u{2066}'..='\u{2069}');
     let ends_line = matches!(c, '\u{2028}' | '\u{2029}');
     c.is_control() || turns || ends_line
+}
+
+/// A text from a file, or a file's name, as a part of a line: characters that
+/// [act on the display](acts_on_display), line ends too, are escaped.
+///
+/// ```
+/// use pageout_record::schema::shown;
+///
+/// assert_eq!(shown("a\nerror: b\u{1b}[2J"), r"a\nerror: b\u{1b}[2J");
+/// ```
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts_on_display) {
+        return text.into();
+    }
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if acts_on_display(c) { escaped.extend(c.escape_default()) } else { escaped.push(c) }
+    }
+    escaped.into()
 }
 
 /// Checks that a text can be shown.

@@ -16,7 +16,7 @@ mod types;
 mod validate;
 
 pub use basis::Basis;
-pub use checks::acts_on_display;
+pub use checks::{acts_on_display, shown};
 pub use convert::{ConvertError, from_version_1};
 pub use csv::CsvError;
 pub use labels::Labels;

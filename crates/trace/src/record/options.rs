@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use crate::error::WriteError;
 use crate::filter::FilterShape;
 use crate::header::DEFAULT_EPOCH_REFERENCES;
+use pageout_experiment::named;
 
 /// Under what a program is recorded, a closed set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,7 +101,7 @@ pub enum RecordError {
     #[error("no command to record")]
     NoCommand,
     /// The recorder is not there.
-    #[error("cannot find `{}`: install the package `{}`", program.display(), recorder.package())]
+    #[error("cannot find `{}`: install the package `{}`", named(program), recorder.package())]
     NoRecorder {
         /// Which.
         recorder: Recorder,
@@ -108,7 +109,7 @@ pub enum RecordError {
         program: PathBuf,
     },
     /// A program does not run.
-    #[error("cannot run `{}`", program.display())]
+    #[error("cannot run `{}`", named(program))]
     Run {
         /// What was run.
         program: PathBuf,
@@ -116,7 +117,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// Valgrind does not say where its tool is.
-    #[error("`{}` does not say which program its tool lackey is", valgrind.display())]
+    #[error("`{}` does not say which program its tool lackey is", named(valgrind))]
     NoTool {
         /// What was asked.
         valgrind: PathBuf,
@@ -132,6 +133,18 @@ pub enum RecordError {
     Architecture {
         /// What this machine is.
         found: &'static str,
+    },
+    /// QEMU runs no scripts, and the command is one, as those are that choose among versions.
+    #[error(
+        "{} is a script for `{interpreter}`, and QEMU runs programs only: name the interpreter, or \
+         the program that the script ends in",
+        named(program)
+    )]
+    Script {
+        /// The file.
+        program: PathBuf,
+        /// Its first line's interpreter, with arguments.
+        interpreter: String,
     },
     /// The recorder follows one process.
     #[error("--children needs --recorder valgrind: {} records one process", recorder.name())]

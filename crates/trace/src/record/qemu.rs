@@ -2,8 +2,8 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io::{self, BufReader, PipeReader, PipeWriter, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -54,6 +54,11 @@ impl Qemu {
     }
 
     fn start(&self, command: &[OsString], told: PipeWriter) -> Result<SharedChild, RecordError> {
+        let (first, rest) = command.split_first().expect("there is a command");
+        let program = found(first);
+        if let Some(interpreter) = interpreter(&program) {
+            return Err(RecordError::Script { program, interpreter });
+        }
         let mut plugin = OsString::from("file=");
         // A comma in a value is doubled.
         let path = self.directory.path().join("record.so");
@@ -62,8 +67,7 @@ impl Qemu {
         let mut qemu = bound("KILL", &self.program);
         // The processor with all that QEMU knows: libraries choose their loops by it.
         qemu.args(["-cpu", "max", "-plugin"]).arg(plugin);
-        let (first, rest) = command.split_first().expect("there is a command");
-        qemu.arg("-0").arg(first).arg(found(first)).args(rest);
+        qemu.arg("-0").arg(first).arg(program).args(rest);
         child::start(qemu, [(told.into(), LOG_FD)])
     }
 }
@@ -97,6 +101,14 @@ fn found(name: &OsStr) -> PathBuf {
     let places = env::var_os("PATH").unwrap_or_default();
     let places = env::split_paths(&places).map(|place| place.join(name));
     places.into_iter().find(is_executable).unwrap_or_else(|| given.to_owned())
+}
+
+/// The interpreter that a script names in its first line, of which the kernel reads 256 bytes.
+fn interpreter(program: &Path) -> Option<String> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(program).ok()?.take(256)).read_until(b'\n', &mut line).ok()?;
+    let words = line.strip_prefix(b"#!")?;
+    Some(String::from_utf8_lossy(words).trim().to_owned())
 }
 
 /// Runs the command to its end; what was recorded of it, and how it ended.
@@ -220,5 +232,31 @@ impl Words {
         self.0.read_exact(&mut text).map_err(RecordError::Log)?;
         text.truncate(length as usize);
         Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_known_by_its_first_line_and_says_its_interpreter() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("python3");
+        let of = |content: &[u8]| {
+            fs::write(&path, content).expect("a file");
+            interpreter(&path)
+        };
+        assert_eq!(of(b"#!/usr/bin/env bash\nset -e\n").as_deref(), Some("/usr/bin/env bash"));
+        assert_eq!(of(b"#! /bin/sh").as_deref(), Some("/bin/sh"));
+        assert_eq!(
+            of(&[b"#!/".to_vec(), vec![b'a'; 1 << 20]].concat()).map(|it| it.len()),
+            Some(254)
+        );
+        for program in [&b"\x7fELF"[..], b"", b"# /bin/sh\n", b"#"] {
+            assert_eq!(of(program), None);
+        }
+        assert_eq!(interpreter(directory.path()), None);
+        assert_eq!(interpreter(&directory.path().join("none")), None);
     }
 }
