@@ -18,7 +18,8 @@ use pageout_paging::pte::X86_64;
 use pageout_paging::young::Family;
 use pageout_record::schema::{Ground, Metric, Record};
 use pageout_trace::demand_min::DemandMin;
-use pageout_trace::replacement::ReplacementPolicy;
+use pageout_trace::replacement::{self, ReplacementPolicy};
+use pageout_trace::room::NoRoom;
 use pageout_trace::source::TraceSource;
 use std::num::NonZeroUsize;
 
@@ -104,13 +105,13 @@ impl Curve {
         }
         let under = self.limits.iter().map(|limit| trace.under::<X86_64>(*limit));
         let under: Vec<Limited<'_>> = under.collect::<Result<_, _>>()?;
-        let min = self.policies.contains(&Policy::Min).then(|| DemandMin::of(trace.string()));
-        self.check_memory(&under)?;
+        let min = self.policies.contains(&Policy::Min).then(|| trace.min()).transpose()?;
+        let threads = self.threads_that_fit(&under)?;
         let policies = self.policies.len();
         let mut cells: Vec<usize> = (0..under.len() * policies).collect();
         // What takes longest comes first, so that no thread is left alone with it at the end.
         cells.sort_by_key(|cell| !matches!(self.policies[cell % policies], Policy::Engine(_)));
-        let points = spread(cells.len(), self.threads, progress, |k| {
+        let points = spread(cells.len(), threads, progress, |k| {
             let cell = cells[k];
             point(&under[cell / policies], self.policies[cell % policies], min.as_ref())
         });
@@ -130,14 +131,16 @@ impl Curve {
         Ok((records, missing))
     }
 
-    /// Checks that memory is there for as many programs on the engine as run at once.
-    fn check_memory(&self, under: &[Limited<'_>]) -> Result<(), ReplayError> {
+    /// As many threads as memory is there for, with a point each.
+    fn threads_that_fit(&self, under: &[Limited<'_>]) -> Result<NonZeroUsize, ReplayError> {
         let Some(available) = this_machine::available_memory() else {
-            return Ok(());
+            return Ok(self.threads);
         };
-        let available = available / self.threads.get() as u64;
-        let most = under.iter().map(Limited::bytes::<X86_64>).max();
-        if most > Some(available) { Err(ReplayError::TooLarge { available }) } else { Ok(()) }
+        let points = under.iter().flat_map(|of| self.policies.iter().map(|one| bytes(of, *one)));
+        let needed = points.max().unwrap_or(0).max(1);
+        ReplayError::check_memory(needed, Some(available))?;
+        let fit = usize::try_from(available / needed).unwrap_or(usize::MAX);
+        Ok(NonZeroUsize::new(fit).map_or(NonZeroUsize::MIN, |fit| fit.min(self.threads)))
     }
 
     fn record(&self, limit: MemoryLimit, policy: Policy, metrics: Vec<Metric>) -> Record {
@@ -156,6 +159,17 @@ impl Curve {
     }
 }
 
+/// Bytes of memory that a point takes.
+fn bytes(trace: &Limited<'_>, policy: Policy) -> u64 {
+    let string = trace.string();
+    match policy {
+        Policy::Engine(_) => trace.bytes::<X86_64>(),
+        Policy::OnDemand(_) => string.nr_pages() as u64 * replacement::BYTES_A_PAGE,
+        // A bit for each access, and those that sum up the bits.
+        Policy::Min => string.pages().len() as u64 / 7,
+    }
+}
+
 fn point(
     trace: &Limited<'_>,
     policy: Policy,
@@ -170,6 +184,7 @@ fn point(
         Policy::OnDemand(policy) => policy.faults(trace.string(), trace.frames()),
         Policy::Min => min.expect("it is made where it is asked for").faults(trace.frames()),
     };
+    let on_demand = on_demand.map_err(|NoRoom| ReplayError::no_room(bytes(trace, policy)))?;
     Ok(Point { refaults: on_demand.refaults as u64, major_faults: None })
 }
 

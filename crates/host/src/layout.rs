@@ -12,8 +12,7 @@ use pageout_reclaim::{
     Aging, CpuCtx, FolioFlags, FolioId, Limits, Lock, MapAs, MappingKind, Maps, Memory, MmId,
     NewFolio, NewVma, Refs, Tuning, VmFlags,
 };
-use std::iter::repeat_with;
-use std::mem::MaybeUninit;
+use std::collections::TryReserveError;
 use std::sync::atomic::AtomicU64;
 
 /// Where the file is mapped: aligned to any folio, so that whole blocks are contiguous.
@@ -24,7 +23,8 @@ pub const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
 pub struct Arena {
     tables: Vec<AtomicU64>,
     locks: Vec<Lock>,
-    engine: Box<[MaybeUninit<u8>]>,
+    /// Its spare capacity is the engine's.
+    engine: Vec<u8>,
     limits: Limits,
     supply: HostFrames,
 }
@@ -42,16 +42,33 @@ pub struct Ground<'a, F> {
 
 impl Arena {
     /// Room for `limits` and `tables` page tables of format `F`.
+    ///
+    /// # Panics
+    /// If there is less memory than was checked before.
     pub fn new<F: Format>(limits: &Limits, tables: usize) -> Self {
-        // One page more, so that the tables can begin at a page boundary.
-        let words = (tables + 1) * F::PTES;
-        Self {
-            tables: repeat_with(AtomicU64::default).take(words).collect(),
-            locks: repeat_with(Lock::default).take(tables).collect(),
-            engine: Box::new_uninit_slice(Memory::bytes_for(limits)),
+        Self::try_new::<F>(limits, tables).expect("memory is checked before it is taken")
+    }
+
+    /// The same, where memory may be too little.
+    ///
+    /// # Errors
+    /// If it is.
+    pub fn try_new<F: Format>(limits: &Limits, tables: usize) -> Result<Self, TryReserveError> {
+        let mut arena = Self {
+            tables: Vec::new(),
+            locks: Vec::new(),
+            engine: Vec::new(),
             limits: *limits,
             supply: HostFrames::default(),
-        }
+        };
+        // One page more, so that the tables can begin at a page boundary.
+        let words = (tables + 1) * F::PTES;
+        arena.tables.try_reserve_exact(words)?;
+        arena.tables.resize_with(words, AtomicU64::default);
+        arena.locks.try_reserve_exact(tables)?;
+        arena.locks.resize_with(tables, Lock::default);
+        arena.engine.try_reserve_exact(Memory::bytes_for(limits))?;
+        Ok(arena)
     }
 
     /// Puts an empty engine on the arena, whatever was there before.
@@ -61,7 +78,8 @@ impl Arena {
         self.tables.iter_mut().for_each(|entry| *entry.get_mut() = 0);
         self.supply = HostFrames::new(self.limits.frames, tables);
         let memory = &self.tables[skip..skip + tables * F::PTES];
-        let engine = Memory::carve(&mut self.engine, &self.limits).expect("room for the limits");
+        let engine = Memory::carve(self.engine.spare_capacity_mut(), &self.limits)
+            .expect("room for the limits");
         let maps = Maps::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
         let supply = &self.supply;
         Ground { env: HostEnv::new(memory, &self.locks, supply), maps, supply }

@@ -36,7 +36,7 @@ use pageout_reclaim::{
 };
 use pageout_record::schema::{Ground as RecordGround, Labels, Metric, Record};
 use pageout_trace::PageRange;
-use pageout_trace::demand_min::DemandMin;
+use pageout_trace::room::NoRoom;
 use pageout_trace::source::TraceSource;
 use std::collections::BTreeMap;
 
@@ -117,7 +117,8 @@ impl Replay {
     ) -> Result<Box<dyn Cell>, ReplayError> {
         let order = self.order.in_format(self.format);
         let limited = Limited::plan::<F>(&self.source, limit, order)?;
-        let min = DemandMin::of(limited.string()).faults(limited.frames());
+        let min = limited.min()?.faults(limited.frames());
+        let min = min.map_err(|NoRoom| ReplayError::no_room(limited.bytes_by_access()))?;
         let mut first: Vec<(Lru, Decisions)> = Vec::new();
         let mut record = |variant: &Variant| {
             let (decisions, counts) = limited.run::<F>(*variant)?;
@@ -306,8 +307,8 @@ impl<F: Arch> ReplayCell<F> {
                         }
                     }
                 }
-                Step::EpochEnd => {
-                    if ends.is_due() {
+                Step::EpochEnds(nr) => {
+                    for _ in (0..nr).filter(|_| ends.is_due()) {
                         age_all(&programs);
                     }
                 }

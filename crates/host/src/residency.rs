@@ -4,9 +4,10 @@
 use crate::generations::Refused;
 use crate::steps::{Step, Steps};
 use pageout_experiment::footprint::Footprint;
+use pageout_experiment::this_machine::{available_memory, memory_limit_note};
 use pageout_paging::{Format, Level, Pfn};
 use pageout_reclaim::Limits;
-use pageout_trace::reference_string::{PageStep, StringError};
+use pageout_trace::reference_string::{PageStep, StringError, TooLong};
 use pageout_trace::source::TraceSource;
 use pageout_trace::{Event, Header, PAGE_LIMIT, Page, PageRange, TraceError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,11 +38,14 @@ pub enum ReplayError {
     Empty,
     /// More memory than there is.
     #[error(
-        "page tables and metadata of a replay would not fit: {} MiB are available for each \
-         variant; fewer variants or a smaller order need less", available >> 20
+        "a replay needs {} MiB of memory, and {} MiB are available{}; a lower limit, a smaller \
+         order or fewer variants need less",
+        needed.div_ceil(1 << 20), available >> 20, memory_limit_note()
     )]
     TooLarge {
-        /// Bytes available for each variant.
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that are available.
         available: u64,
     },
     /// Nothing can be reclaimed to make room below the limit.
@@ -66,21 +70,34 @@ pub enum ReplayError {
     #[error("the trace has no access: there is no miss ratio")]
     NoAccess,
     /// More memory than there is for what is kept of its accesses.
-    #[error("the trace has more accesses than the {most} for which memory is available")]
-    TooLong {
-        /// Accesses that would fit.
-        most: u64,
-    },
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
     /// A command written to `lru_gen` at its end.
     #[error(transparent)]
     LruGen(#[from] Refused),
+}
+
+impl ReplayError {
+    /// Checks that so many bytes of memory are there.
+    pub(crate) fn check_memory(needed: u64, available: Option<u64>) -> Result<(), Self> {
+        match available {
+            Some(available) if needed > available => Err(Self::TooLarge { needed, available }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says that so many bytes could not be had.
+    pub(crate) fn no_room(needed: u64) -> Self {
+        let available = available_memory().unwrap_or(u64::MAX);
+        Self::TooLarge { needed, available }
+    }
 }
 
 impl From<StringError> for ReplayError {
     fn from(error: StringError) -> Self {
         match error {
             StringError::Trace(error) => Self::Trace(error),
-            StringError::TooLong { most } => Self::TooLong { most },
+            StringError::TooLong(error) => Self::TooLong(error),
         }
     }
 }
@@ -108,6 +125,7 @@ impl CutsSoFar {
     pub(crate) fn note_step(&mut self, step: PageStep<'_>) -> Result<(), ReplayError> {
         match step {
             PageStep::Access { at, .. } => check_canonical(at.number()),
+            PageStep::EpochEnds(_) => Ok(()),
             PageStep::Change(event) => self.note(event),
         }
     }
@@ -347,10 +365,10 @@ impl Needs {
                 Step::Drop { pages, .. } => {
                     residency.drop_range(pages);
                 }
-                Step::EpochEnd if ends.is_due() => {
-                    needs.folios_aged += residency.by_page.len();
+                Step::EpochEnds(nr) => {
+                    let agings = (0..nr).filter(|_| ends.is_due()).count();
+                    needs.folios_aged += agings * residency.by_page.len();
                 }
-                Step::EpochEnd => {}
             }
         }
         if ends.is_left_over() {
@@ -375,11 +393,8 @@ impl Needs {
         // A folio's nodes in the maps of the replay and of the residency.
         const NODES: usize = 128;
         let footprint = Footprint::of::<F>(&self.limits(), self.tables);
-        let bytes = footprint.bytes() as usize + self.folios * NODES;
-        match available {
-            Some(available) if bytes as u64 > available => Err(ReplayError::TooLarge { available }),
-            _ => Ok(()),
-        }
+        let bytes = footprint.bytes() + (self.folios * NODES) as u64;
+        ReplayError::check_memory(bytes, available)
     }
 }
 
@@ -398,7 +413,7 @@ mod tests {
         assert_eq!(needs(Some(1 << 30)).expect("1 GiB is plenty"), known);
         let least = (known.tables * 4096 + known.frames * 4) as u64;
         let error = needs(Some(least)).expect_err("there is more than tables and frames");
-        assert!(matches!(error, ReplayError::TooLarge { available } if available == least));
+        assert!(matches!(error, ReplayError::TooLarge { available, .. } if available == least));
         let error = Steps::of_trace(&sample, Some(1 << 20)).expect_err("there are more steps");
         assert!(matches!(error, ReplayError::TooLong { .. }), "{error}");
     }

@@ -153,11 +153,14 @@ impl MemcgTrace {
 
     /// Checks that memory is there for so many runs at once.
     fn check_memory(&self, plan: &Plan<'_>, at_once: u64) -> Result<(), ReplayError> {
-        let Some(available) = this_machine::available_memory().map(|bytes| bytes / at_once) else {
-            return Ok(());
-        };
-        let needed = with_format!(self.scenario.format, F => plan.bytes::<F>());
-        if needed > available { Err(ReplayError::TooLarge { available }) } else { Ok(()) }
+        let each = with_format!(self.scenario.format, F => plan.bytes::<F>());
+        let needed = each.saturating_mul(at_once);
+        match this_machine::available_memory() {
+            Some(available) if needed > available => {
+                Err(ReplayError::TooLarge { needed, available })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Where the time of the first run goes, as folded stacks in nanoseconds.
@@ -202,7 +205,7 @@ impl MemcgTrace {
         one: One,
     ) -> Result<Outcome, ReplayError> {
         let journal = Journal::default();
-        let mut arena = plan.arena::<F>();
+        let mut arena = plan.arena::<F>()?;
         let ground = arena.ground::<F>();
         ground.switch_with(variant.lru, self.platform.shape().caps::<F>());
         let machine = Machine::new(model.setup(&self.platform, one), ground.env.tables());

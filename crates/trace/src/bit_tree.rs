@@ -1,5 +1,7 @@
 //! A set of numbers whose largest is found in a few steps.
 
+use crate::room::{NoRoom, filled};
+
 /// Numbers below a bound, a bit each. Every word of a level is summed up by a bit of the next one:
 /// whether it has any.
 #[derive(Debug)]
@@ -10,15 +12,18 @@ pub(crate) struct BitTree {
 
 impl BitTree {
     /// None of the numbers below `bound`.
-    pub(crate) fn new(bound: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`NoRoom`].
+    pub(crate) fn new(bound: usize) -> Result<Self, NoRoom> {
         let mut levels = Vec::new();
         let mut words = bound.div_ceil(64).max(1);
-        levels.push(vec![0; words]);
+        levels.push(filled(0, words)?);
         while words > 1 {
             words = words.div_ceil(64);
-            levels.push(vec![0; words]);
+            levels.push(filled(0, words)?);
         }
-        Self { levels }
+        Ok(Self { levels })
     }
 
     /// Adds a number.
@@ -87,7 +92,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_set(steps in prop::collection::vec(step(), 0..300)) {
-            let (mut tree, mut set) = (BitTree::new(BOUND), BTreeSet::new());
+            let (mut tree, mut set) = (BitTree::new(BOUND).expect("there is room"), BTreeSet::new());
             for step in steps {
                 match step {
                     Step::Insert(number) => {
@@ -110,7 +115,7 @@ mod tests {
     #[test]
     fn bounds_at_the_ends_of_words_have_room() {
         for bound in [0, 1, 63, 64, 65, 4096, 4097] {
-            let mut tree = BitTree::new(bound);
+            let mut tree = BitTree::new(bound).expect("there is room");
             (0..bound).for_each(|number| tree.insert(number));
             assert_eq!(tree.pop_last(), bound.checked_sub(1));
         }

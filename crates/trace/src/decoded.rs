@@ -1,29 +1,43 @@
 //! A trace decoded once, to be played any number of times.
 
 use crate::reference_string::{PageStep, ReferenceString, StringError, page_steps};
+use crate::room::{NoRoom, Room};
 use crate::source::TraceSource;
 use crate::{Areas, Event, Page};
 use std::collections::HashMap;
 
-/// Bytes of memory that a virtual page takes, about, while the trace is read.
-const BYTES_A_VIRTUAL_PAGE: usize = 64;
+/// Bytes of memory that a page takes, about, while the trace is read: its identity
+/// ([`crate::reference_string::Identities`]), and what a replay's survey keeps of it.
+const BYTES_A_PAGE: u64 = 96;
 
-/// What a trace says, in memory: eight bytes an access.
+/// Bytes of memory that an address takes, about, which is not the first of its page.
+const BYTES_AN_ADDRESS: u64 = 40;
+
+/// In the steps of a trace: the end of an epoch.
+const EPOCH_END: u32 = u32::MAX;
+/// The ends of several epochs in a row; the next number says of how many.
+const EPOCH_ENDS: u32 = u32::MAX - 1;
+/// The next of the other events.
+const CHANGE: u32 = u32::MAX - 2;
+/// More places than this would make numbers that stand for other steps.
+const MOST_PLACES: usize = (CHANGE / 2) as usize;
+
+/// What a trace says, in memory: eight bytes an access, and four for each end of an epoch that is
+/// not empty.
 #[derive(Debug)]
 pub struct Decoded {
     has_mappings: bool,
     string: ReferenceString,
     /// For each access, twice the place of its virtual page in `virtual_pages`, and one more for a
-    /// store.
-    accesses: Vec<u32>,
+    /// store. Between accesses, the other steps.
+    steps: Vec<u32>,
     virtual_pages: Vec<Page>,
-    /// Events that are no accesses, each with the accesses before it.
-    changes: Vec<(usize, Event)>,
+    changes: Vec<Event>,
 }
 
 impl Decoded {
     /// Reads a trace to its end, and tells `each` step with the areas mapped after it; `available`
-    /// bytes of memory are there for it and what is made of it, if that is known.
+    /// bytes of memory are there for it, if that is known.
     ///
     /// # Errors
     /// [`StringError`], or the first of `each`.
@@ -33,51 +47,23 @@ impl Decoded {
         mut each: impl FnMut(PageStep<'_>, &Areas) -> Result<(), E>,
     ) -> Result<Self, E> {
         let reader = source.open().map_err(StringError::from)?;
-        let mut decoded = Self {
-            has_mappings: reader.header().mappings,
-            string: ReferenceString::default(),
-            accesses: Vec::new(),
-            virtual_pages: Vec::new(),
-            changes: Vec::new(),
+        let mut decoding = Decoding {
+            decoded: Self {
+                has_mappings: reader.header().mappings,
+                string: ReferenceString::default(),
+                steps: Vec::new(),
+                virtual_pages: Vec::new(),
+                changes: Vec::new(),
+            },
+            room: Room::new(available),
+            last: Vec::new(),
+            others: HashMap::new(),
         };
-        // For each page of the string, the place of the virtual page where it was used last.
-        let mut last = Vec::new();
-        let mut places = HashMap::new();
         page_steps(reader, |step, areas| {
-            match step {
-                PageStep::Access { page, at, store } => {
-                    let room = available.map(|all| all.saturating_sub(decoded.bytes_besides()));
-                    decoded.string.push(page, room)?;
-                    if page as usize == last.len() {
-                        last.push(u32::MAX);
-                    }
-                    let place = &mut last[page as usize];
-                    if decoded.virtual_pages.get(*place as usize) != Some(&at) {
-                        let next = decoded.virtual_pages.len() as u32;
-                        *place = *places.entry(at).or_insert(next);
-                        if *place == next {
-                            decoded.virtual_pages.push(at);
-                        }
-                    }
-                    decoded.accesses.push(*place << 1 | u32::from(store));
-                }
-                PageStep::Change(event) => {
-                    let most = decoded.accesses.len();
-                    decoded.changes.push((most, *event));
-                    if available.is_some_and(|all| decoded.bytes_besides() > all) {
-                        return Err(StringError::TooLong { most: most as u64 }.into());
-                    }
-                }
-            }
+            decoding.note(step).map_err(|NoRoom| decoding.decoded.string.too_long(available))?;
             each(step, areas)
         })?;
-        Ok(decoded)
-    }
-
-    /// What it takes besides accesses and pages of the string.
-    fn bytes_besides(&self) -> u64 {
-        let of_changes = self.changes.len() * size_of::<(usize, Event)>();
-        (of_changes + self.virtual_pages.len() * BYTES_A_VIRTUAL_PAGE) as u64
+        Ok(decoding.decoded)
     }
 
     /// Whether it tells the program's mappings; otherwise all its pages are anonymous.
@@ -90,33 +76,118 @@ impl Decoded {
         &self.string
     }
 
-    /// Tells `each` step, from the first to the last.
+    /// Tells `each` step, from the first to the last; the ends of empty epochs in a row at once.
     ///
     /// # Errors
     /// The first of `each`.
     pub fn play<E>(&self, mut each: impl FnMut(PageStep<'_>) -> Result<(), E>) -> Result<(), E> {
-        let mut played = 0;
-        let end = (self.accesses.len(), None);
-        let changes = self.changes.iter().map(|(before, event)| (*before, Some(event)));
-        for (before, event) in changes.chain([end]) {
-            let pages = &self.string.pages()[played..before];
-            for (page, access) in pages.iter().zip(&self.accesses[played..before]) {
-                let at = self.virtual_pages[(access >> 1) as usize];
-                each(PageStep::Access { page: *page, at, store: access & 1 == 1 })?;
-            }
-            played = before;
-            if let Some(event) = event {
-                each(PageStep::Change(event))?;
-            }
+        let (mut pages, mut changes) = (self.string.pages().iter(), self.changes.iter());
+        let mut steps = self.steps.iter();
+        while let Some(step) = steps.next() {
+            each(match *step {
+                EPOCH_END => PageStep::EpochEnds(1),
+                EPOCH_ENDS => PageStep::EpochEnds(*steps.next().expect("a number follows")),
+                CHANGE => PageStep::Change(changes.next().expect("each change has its event")),
+                access => PageStep::Access {
+                    page: *pages.next().expect("each access has its page"),
+                    at: self.virtual_pages[(access >> 1) as usize],
+                    store: access & 1 == 1,
+                },
+            })?;
         }
         Ok(())
     }
 }
 
+/// A trace while it is read.
+struct Decoding {
+    decoded: Decoded,
+    room: Room,
+    /// For each page of the string, the place of the virtual page where it was used last.
+    last: Vec<u32>,
+    /// The places of virtual pages at which pages were used that had been used at another.
+    others: HashMap<Page, u32>,
+}
+
+impl Decoding {
+    fn note(&mut self, step: PageStep<'_>) -> Result<(), NoRoom> {
+        let Self { decoded, room, .. } = self;
+        match step {
+            PageStep::Access { page, at, store } => {
+                let place = self.place_of(page, at)?;
+                self.decoded.string.push(page, &mut self.room)?;
+                self.room.push(&mut self.decoded.steps, place << 1 | u32::from(store))
+            }
+            PageStep::EpochEnds(nr) => {
+                (0..nr).try_for_each(|_| end_epoch(&mut decoded.steps, room))
+            }
+            PageStep::Change(event) => {
+                room.push(&mut decoded.changes, *event)?;
+                room.push(&mut decoded.steps, CHANGE)
+            }
+        }
+    }
+
+    /// The place of the virtual page where a page is used now.
+    fn place_of(&mut self, page: u32, at: Page) -> Result<u32, NoRoom> {
+        let Self { decoded: Decoded { virtual_pages, .. }, room, last, others } = self;
+        let next = virtual_pages.len();
+        let new = |room: &mut Room, virtual_pages: &mut Vec<Page>| {
+            if next == MOST_PLACES {
+                return Err(NoRoom);
+            }
+            room.push(virtual_pages, at)?;
+            Ok(next as u32)
+        };
+        if page as usize == last.len() {
+            room.take(BYTES_A_PAGE)?;
+            let place = new(room, virtual_pages)?;
+            room.push(last, place)?;
+            return Ok(place);
+        }
+        let place = &mut last[page as usize];
+        if virtual_pages[*place as usize] != at {
+            *place = match others.get(&at) {
+                Some(known) => *known,
+                None => {
+                    room.take(BYTES_AN_ADDRESS)?;
+                    others.try_reserve(1)?;
+                    let place = new(room, virtual_pages)?;
+                    others.insert(at, place);
+                    place
+                }
+            };
+        }
+        Ok(*place)
+    }
+}
+
+/// Adds the end of an epoch. After another one, it is counted with that.
+fn end_epoch(steps: &mut Vec<u32>, room: &mut Room) -> Result<(), NoRoom> {
+    match steps[..] {
+        [.., EPOCH_ENDS, ref mut nr] if *nr < CHANGE - 1 => *nr += 1,
+        [.., EPOCH_END] => {
+            *steps.last_mut().expect("it ends so") = EPOCH_ENDS;
+            room.push(steps, 2)?;
+        }
+        _ => room.push(steps, EPOCH_END)?,
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::hash::{DefaultHasher, Hash, Hasher};
+
+    /// Of the ends of epochs, each by itself.
+    fn hash(step: PageStep<'_>, into: &mut DefaultHasher) {
+        match step {
+            PageStep::EpochEnds(nr) => (0..nr).for_each(|_| PageStep::EpochEnds(1).hash(into)),
+            other => other.hash(into),
+        }
+    }
 
     #[test]
     fn it_plays_what_the_trace_says() {
@@ -125,23 +196,76 @@ mod tests {
             (DefaultHasher::new(), DefaultHasher::new(), DefaultHasher::new());
         let reader = sample.open().expect("a trace");
         let done = page_steps::<_, StringError>(reader, |step, _| {
-            step.hash(&mut read);
+            hash(step, &mut read);
             Ok(())
         });
         done.expect("the sample is a trace");
         let decoded = Decoded::of_trace::<StringError>(&sample, None, |step, _| {
-            step.hash(&mut told);
+            hash(step, &mut told);
             Ok(())
         });
         let decoded = decoded.expect("the sample is a trace");
         let done: Result<(), StringError> = decoded.play(|step| {
-            step.hash(&mut played);
+            hash(step, &mut played);
             Ok(())
         });
         done.expect("nothing fails");
         assert_eq!([told.finish(), played.finish()], [read.finish(); 2]);
         let string = ReferenceString::of_trace(&sample, None).expect("a trace");
         assert_eq!(*decoded.string(), string);
+    }
+
+    /// Empty epochs, several in a row, and accesses to some pages.
+    fn events() -> impl Strategy<Value = Vec<(u8, bool, u8)>> {
+        prop::collection::vec((0..6_u8, any::<bool>(), 0..5_u8), 0..200)
+    }
+
+    proptest! {
+        #[test]
+        fn ends_of_epochs_are_played_where_they_stand(events in events()) {
+            let mut expected = Vec::new();
+            let (mut room, mut string) = (Room::new(None), ReferenceString::default());
+            let mut decoding = Decoding {
+                decoded: Decoded {
+                    has_mappings: false,
+                    string: ReferenceString::default(),
+                    steps: Vec::new(),
+                    virtual_pages: Vec::new(),
+                    changes: Vec::new(),
+                },
+                room,
+                last: Vec::new(),
+                others: HashMap::new(),
+            };
+            let mut ids = HashMap::new();
+            for (number, store, ends) in events {
+                let at = Page::new(number.into()).expect("a page");
+                let next = ids.len() as u32;
+                let page = *ids.entry(at).or_insert(next);
+                string.push(page, &mut room).expect("there is room");
+                decoding.note(PageStep::Access { page, at, store }).expect("there is room");
+                expected.push((1, u64::from(at.number() * 2 + u64::from(store))));
+                for _ in 0..ends {
+                    decoding.note(PageStep::EpochEnds(1)).expect("there is room");
+                }
+                if ends > 0 {
+                    expected.push((0, ends.into()));
+                }
+            }
+            let decoded = decoding.decoded;
+            prop_assert_eq!(&decoded.string, &string);
+            let mut played = Vec::new();
+            let done = decoded.play(|step| {
+                played.push(match step {
+                    PageStep::Access { at, store, .. } => (1, at.number() * 2 + u64::from(store)),
+                    PageStep::EpochEnds(nr) => (0, nr.into()),
+                    PageStep::Change(_) => return Err(()),
+                });
+                Ok(())
+            });
+            prop_assert_eq!(done, Ok(()));
+            prop_assert_eq!(played, expected);
+        }
     }
 
     #[test]

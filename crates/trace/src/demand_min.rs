@@ -10,6 +10,7 @@
 
 use crate::bit_tree::BitTree;
 use crate::reference_string::ReferenceString;
+use crate::room::{NoRoom, filled};
 use std::num::NonZeroUsize;
 
 /// Stands for no use.
@@ -41,15 +42,18 @@ pub struct DemandMin<'s> {
 }
 
 impl<'s> DemandMin<'s> {
-    /// Looks for the next use of each access: four bytes for each.
-    pub fn of(string: &'s ReferenceString) -> Self {
-        let mut last = vec![NEVER; string.nr_pages()];
-        let mut next_uses = vec![NEVER; string.pages().len()];
+    /// Looks for the next use of each access: four bytes for each, and for each page meanwhile.
+    ///
+    /// # Errors
+    /// [`NoRoom`].
+    pub fn of(string: &'s ReferenceString) -> Result<Self, NoRoom> {
+        let mut last = filled(NEVER, string.nr_pages())?;
+        let mut next_uses = filled(NEVER, string.pages().len())?;
         for (now, page) in string.pages().iter().enumerate().rev() {
             // Strings are shorter than NEVER.
             next_uses[now] = std::mem::replace(&mut last[*page as usize], now as u32);
         }
-        Self { string, next_uses }
+        Ok(Self { string, next_uses })
     }
 
     /// For each access, where in the string its page is asked for next, if it is.
@@ -59,10 +63,13 @@ impl<'s> DemandMin<'s> {
 
     /// Its faults with so many frames. Takes a bit for each access, and steps in the logarithm of
     /// their number.
-    pub fn faults(&self, frames: NonZeroUsize) -> DemandFaults {
+    ///
+    /// # Errors
+    /// [`NoRoom`].
+    pub fn faults(&self, frames: NonZeroUsize) -> Result<DemandFaults, NoRoom> {
         // A resident page is named by its next use. One that has none gives its frame back at once:
         // it would be the next victim anyway.
-        let mut resident = BitTree::new(self.next_uses.len());
+        let mut resident = BitTree::new(self.next_uses.len())?;
         let mut nr_resident = 0;
         let mut faults = 0;
         for (now, next) in self.next_uses.iter().enumerate() {
@@ -80,7 +87,7 @@ impl<'s> DemandMin<'s> {
                 nr_resident += 1;
             }
         }
-        DemandFaults::of(self.string, faults)
+        Ok(DemandFaults::of(self.string, faults))
     }
 }
 
@@ -96,8 +103,13 @@ mod tests {
         NonZeroUsize::new(number).expect("at least one")
     }
 
+    fn served(string: &ReferenceString, number: usize) -> DemandFaults {
+        let min = DemandMin::of(string).expect("there is room");
+        min.faults(frames(number)).expect("there is room")
+    }
+
     fn min(string: &ReferenceString, number: usize) -> usize {
-        DemandMin::of(string).faults(frames(number)).faults
+        served(string, number).faults
     }
 
     /// The fewest faults over every choice of every victim: of all sets of pages that can be
@@ -133,7 +145,8 @@ mod tests {
     }
 
     fn lru(string: &ReferenceString, number: usize) -> usize {
-        ReplacementPolicy::Lru.faults(string, frames(number)).faults
+        let lru = ReplacementPolicy::Lru.faults(string, frames(number));
+        lru.expect("there is room").faults
     }
 
     #[test]
@@ -141,7 +154,7 @@ mod tests {
         let string = ReferenceString::of_numbers(&[
             7, 0, 1, 2, 0, 3, 0, 4, 2, 3, 0, 3, 2, 1, 2, 0, 1, 7, 0, 1,
         ]);
-        let done = DemandMin::of(&string).faults(frames(3));
+        let done = served(&string, 3);
         assert_eq!(done, DemandFaults { faults: 9, refaults: 3 });
         assert_eq!(lru(&string, 3), 12);
     }
@@ -150,7 +163,7 @@ mod tests {
     fn enough_frames_leave_first_faults_only() {
         for sample in TraceSource::samples() {
             let string = ReferenceString::of_trace(&sample, None).expect("a trace");
-            let done = DemandMin::of(&string).faults(frames(string.nr_pages()));
+            let done = served(&string, string.nr_pages());
             assert_eq!(done, DemandFaults { faults: string.nr_pages(), refaults: 0 });
         }
     }

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use pageout_experiment::shown;
 use serde::Serialize;
 
 use super::error::TraceError;
@@ -14,6 +15,7 @@ use super::filter::FilterShape;
 use super::header::{Ending, Header, Totals};
 use super::page_set::PageSet;
 use super::read::TraceReader;
+use super::room::NoRoom;
 
 /// The kinds of mapping in the order in which figures by kind are kept and printed.
 const KINDS: [&str; 5] = ["file", "anonymous", "heap", "stack", "unknown"];
@@ -120,7 +122,7 @@ impl Info {
                 Event::Access { page, .. } => reader.areas().get(page).map(|area| area.kind),
                 _ => None,
             };
-            count.event(&event, kind);
+            count.event(&event, kind).map_err(|NoRoom| TraceError::NoRoom)?;
             if !matches!(event, Event::Access { .. } | Event::EpochEnd { .. }) {
                 count.mapped_pages(&reader);
             }
@@ -221,9 +223,9 @@ struct Count {
 }
 
 impl Count {
-    fn event(&mut self, event: &Event, kind: Option<Kind>) {
+    fn event(&mut self, event: &Event, kind: Option<Kind>) -> Result<(), NoRoom> {
         match *event {
-            Event::Access { page, store, .. } => self.access(page, store, kind),
+            Event::Access { page, store, .. } => self.access(page, store, kind)?,
             Event::EpochEnd { .. } => {
                 self.used_pages.add(std::mem::take(&mut self.used).len());
                 self.stored_pages.add(std::mem::take(&mut self.stored).len());
@@ -239,17 +241,19 @@ impl Count {
             Event::Remap { .. } => self.changes.remap += 1,
             Event::Discard(_) => self.changes.discard += 1,
         }
+        Ok(())
     }
 
-    fn access(&mut self, page: Page, store: bool, kind: Option<Kind>) {
-        self.used.insert(page);
+    fn access(&mut self, page: Page, store: bool, kind: Option<Kind>) -> Result<(), NoRoom> {
+        self.used.insert(page)?;
         if store {
-            self.stored.insert(page);
+            self.stored.insert(page)?;
         }
         if let Some(kind) = kind {
-            self.used_by_kind[index(kind)].insert(page);
+            self.used_by_kind[index(kind)].insert(page)?;
             self.unknown_accesses += u64::from(kind == Kind::Unknown);
         }
+        Ok(())
     }
 
     fn mapped_pages<R: BufRead>(&mut self, reader: &TraceReader<R>) {
@@ -349,8 +353,9 @@ impl Info {
     }
 }
 
+/// A line, whose value may have texts of the trace.
 fn row(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
-    writeln!(f, "{name:<16}{value}")
+    writeln!(f, "{name:<16}{}", shown(value))
 }
 
 fn ending(ending: Ending) -> String {

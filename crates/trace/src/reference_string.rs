@@ -7,18 +7,13 @@
 //! identity where they move.
 
 use crate::TraceError;
-use crate::epoch_map::EpochMap;
+use crate::recent::Recent;
+use crate::room::{NoRoom, Room};
 use crate::source::TraceSource;
 use crate::{Areas, Event, FileId, Kind, Page, PageRange, TraceReader};
+use pageout_experiment::this_machine::memory_limit_note;
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
-
-/// Bytes of memory that an access of a trace takes here, about, with what is made of the string
-/// ([`crate::demand_min`]) and beside it ([`crate::decoded`]).
-const BYTES_AN_ACCESS: u64 = 16;
-
-/// Those that a page takes besides: its place in maps of pages, and in lists of policies.
-const BYTES_A_PAGE: u64 = 256;
 
 /// Why a trace has no reference string.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +21,22 @@ pub enum StringError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// More memory than there is for what is kept of its accesses.
-    #[error("the trace has more accesses than the {most} for which memory is available")]
-    TooLong {
-        /// Accesses that would fit.
-        most: u64,
-    },
+    /// More memory than there is.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+}
+
+/// A trace that memory does not hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "it needs more memory than the {} MiB that are available{}: there was none left after \
+     {accesses} accesses", available >> 20, memory_limit_note()
+)]
+pub struct TooLong {
+    /// Bytes that were available.
+    pub available: u64,
+    /// Accesses that were kept until then.
+    pub accesses: usize,
 }
 
 /// The pages of a program in the order in which it used them, as far as its trace has the uses
@@ -43,8 +48,7 @@ pub struct ReferenceString {
 }
 
 impl ReferenceString {
-    /// The string of a trace; `available` bytes of memory are there for it and what is made of
-    /// it, if that is known.
+    /// The string of a trace; `available` bytes of memory are there for it, if that is known.
     ///
     /// # Errors
     /// [`StringError::Trace`] as the reader found it; [`StringError::TooLong`].
@@ -56,10 +60,12 @@ impl ReferenceString {
         reader: TraceReader<R>,
         available: Option<u64>,
     ) -> Result<Self, StringError> {
-        let mut string = Self::default();
-        page_steps(reader, |step, _| match step {
-            PageStep::Access { page, .. } => string.push(page, available),
-            PageStep::Change(_) => Ok(()),
+        let (mut string, mut room) = (Self::default(), Room::new(available));
+        page_steps(reader, |step, _| {
+            if let PageStep::Access { page, .. } = step {
+                string.push(page, &mut room).map_err(|NoRoom| string.too_long(available))?;
+            }
+            Ok::<_, StringError>(())
         })?;
         Ok(string)
     }
@@ -67,16 +73,20 @@ impl ReferenceString {
     /// Adds an access to a page that is there, or to the next one.
     ///
     /// # Errors
-    /// [`StringError::TooLong`].
-    pub(crate) fn push(&mut self, page: u32, available: Option<u64>) -> Result<(), StringError> {
-        self.nr_pages = self.nr_pages.max(page + 1);
-        let most = self.pages.len() as u64;
-        let taken = (most + 1) * BYTES_AN_ACCESS + u64::from(self.nr_pages) * BYTES_A_PAGE;
-        if available.is_some_and(|available| taken > available) || most + 1 == u64::from(u32::MAX) {
-            return Err(StringError::TooLong { most });
+    /// [`NoRoom`], also for more accesses than numbers of 32 bits tell apart.
+    pub(crate) fn push(&mut self, page: u32, room: &mut Room) -> Result<(), NoRoom> {
+        if self.pages.len() + 1 == u32::MAX as usize {
+            return Err(NoRoom);
         }
-        self.pages.push(page);
+        room.push(&mut self.pages, page)?;
+        self.nr_pages = self.nr_pages.max(page + 1);
         Ok(())
+    }
+
+    /// Says that memory does not hold more of the trace than this.
+    pub(crate) fn too_long(&self, available: Option<u64>) -> StringError {
+        let available = available.unwrap_or(u64::MAX);
+        TooLong { available, accesses: self.pages.len() }.into()
     }
 
     /// The pages asked for, in order, numbered from 0 as they first occur.
@@ -102,7 +112,9 @@ pub enum PageStep<'e> {
         /// It is stored to.
         store: bool,
     },
-    /// An event that is no access.
+    /// So many epochs end, of which all but the first are empty.
+    EpochEnds(u32),
+    /// Another event.
     Change(&'e Event),
 }
 
@@ -121,6 +133,7 @@ pub fn page_steps<R: BufRead, E: From<StringError>>(
                 let page = identities.of(at, store, reader.areas());
                 each(PageStep::Access { page, at, store }, reader.areas())?;
             }
+            Event::EpochEnd { .. } => each(PageStep::EpochEnds(1), reader.areas())?,
             event => {
                 identities.change(&event);
                 each(PageStep::Change(&event), reader.areas())?;
@@ -139,7 +152,7 @@ pub struct Identities {
     backing: Backing,
     /// What each page is until its mapping changes, and whether it was stored to: what a page is
     /// changes at its first store.
-    known: EpochMap<(u32, bool)>,
+    known: Recent<(u32, bool)>,
     /// Of those used lately, by their numbers' low bits.
     at_hand: Box<[Option<(Page, u32, bool)>; AT_HAND]>,
 }
@@ -147,7 +160,7 @@ pub struct Identities {
 /// At the beginning of a trace.
 impl Default for Identities {
     fn default() -> Self {
-        let (backing, known) = (Backing::default(), EpochMap::default());
+        let (backing, known) = (Backing::default(), Recent::default());
         Self { backing, known, at_hand: Box::new([None; AT_HAND]) }
     }
 }
@@ -409,12 +422,12 @@ pub(crate) mod tests {
     #[test]
     fn a_string_that_would_not_fit_is_refused() {
         let bytes = trace(&[Map(10, 20, A, true), Load(10), Load(11), Load(10)]);
-        let read = |accesses| {
+        let read = |available| {
             let reader = TraceReader::new(&*bytes).expect("reads");
-            ReferenceString::read(reader, Some(accesses * BYTES_AN_ACCESS + 2 * BYTES_A_PAGE))
+            ReferenceString::read(reader, Some(available))
         };
-        assert_eq!(read(3).expect("there is room").nr_pages(), 2);
-        let error = read(2).expect_err("there is no room");
-        assert!(matches!(error, StringError::TooLong { most: 2 }), "{error}");
+        assert_eq!(read(1 << 20).expect("there is room").nr_pages(), 2);
+        let error = read(8).expect_err("there is no room").to_string();
+        assert!(error.contains("the 0 MiB that are available"), "{error}");
     }
 }

@@ -1,15 +1,17 @@
 //! Input and arguments that are meant to do harm, or have come to: reads without end, terminal
 //! escapes, outputs over inputs.
 
-use crate::common::{assert_refused, command, entries, refused, run, stderr};
-use pageout_trace::{Ending, FilterShape, Header, TraceWriter};
+use crate::common::{assert_refused, command, entries, refused, run, sample_path, stderr};
+use pageout_machine::platform::Platform;
+use pageout_trace::{Ending, Event, FilterShape, Header, Page, TraceWriter};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use tempfile::tempdir;
 
 const CLEARS_SCREEN: &str = "\u{1b}[2J\u{9b}1A\r\u{202e}";
+const FORGES_A_LINE: &str = "a\nerror: forged\n";
 const LOG: &str = " L 1000,8\n";
 
 fn written(directory: &Path, name: &str, content: &str) -> String {
@@ -29,23 +31,120 @@ fn has_no_escapes(output: &Output) {
 #[test]
 fn a_trace_cannot_tell_the_terminal_what_to_do() {
     let directory = tempdir().expect("a directory");
-    let header = Header {
-        page_shift: 12,
-        epoch_references: 100,
-        filter: FilterShape::DEFAULT,
-        mappings: false,
-        sampled: false,
-        command: vec![CLEARS_SCREEN.to_owned(), "x".to_owned()],
-        architecture: CLEARS_SCREEN.to_owned(),
-        tool: CLEARS_SCREEN.to_owned(),
-    };
     let path = directory.path().join("a.pgt");
-    let writer = TraceWriter::create(&path, &header).expect("begins");
+    let writer = TraceWriter::create(&path, &header(CLEARS_SCREEN)).expect("begins");
     writer.commit(Ending::Unknown).expect("ends");
     let shown = run(&format!("trace info {}", path.display()));
     assert_eq!(shown.status.code(), Some(0));
     has_no_escapes(&shown);
     assert!(String::from_utf8_lossy(&shown.stdout).contains(r"\u{1b}[2J\u{9b}1A\r\u{202e} x"));
+}
+
+/// A header whose texts are all this one.
+fn header(text: &str) -> Header {
+    Header {
+        page_shift: 12,
+        epoch_references: 1,
+        filter: FilterShape::EVERY_PAGE,
+        mappings: false,
+        sampled: false,
+        command: vec![text.to_owned(), "x".to_owned()],
+        architecture: text.to_owned(),
+        tool: text.to_owned(),
+    }
+}
+
+#[test]
+fn texts_and_names_end_no_line() {
+    let directory = tempdir().expect("a directory");
+    let path = directory.path().join("a.pgt");
+    let writer = TraceWriter::create(&path, &header(FORGES_A_LINE)).expect("begins");
+    writer.commit(Ending::Unknown).expect("ends");
+    let shown = run(&format!("trace info {}", path.display()));
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert!(text.contains(r"command         a\nerror: forged\n x"), "{text}");
+    assert!(text.contains(r"by a\nerror: forged\n, on a\nerror: forged\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("error")).count(), 0, "{text}");
+
+    let place = directory.path();
+    let forged = place.join(FORGES_A_LINE);
+    let commands: [&[&str]; 8] = [
+        &["trace", "info"],
+        &["trace", "curve"],
+        &["run", "trace", "--trace"],
+        &["compare"],
+        &["report", "--output", "/dev/null"],
+        &["run", "reclaim-file", "--ground", "model", "--platform"],
+        &["sweep", "status", "--dir"],
+        &["trace", "import", "--output", "/nonexistent/a.pgt"],
+    ];
+    for there in [false, true] {
+        for before in commands {
+            let told = command("").args(before).arg(&forged).output().expect("it runs");
+            assert_refused(&told, &[]);
+            assert_eq!(stderr(&told).matches("\nerror").count(), 0, "{}", stderr(&told));
+        }
+        if !there {
+            fs::write(&forged, "").expect("a file");
+        }
+    }
+}
+
+#[test]
+fn names_that_records_refuse_are_refused_before_the_work() {
+    let directory = tempdir().expect("a directory");
+    let path = directory.path().join("a\u{1b}.pgt");
+    fs::copy(sample_path("cc1plus-list"), &path).expect("a copy");
+    for before in [&["trace", "curve"][..], &["run", "trace", "limit=50%", "--trace"]] {
+        let told = command("").args(before).arg(&path).output().expect("it runs");
+        assert_refused(&told, &[r"a\u{1b}.pgt", "the file's name has characters that act on"]);
+        has_no_escapes(&told);
+    }
+    let file = directory.path().join("mine.toml");
+    let shipped = Platform::file("x86-server-class").expect("it comes with the program");
+    let named = shipped.replacen("name = \"", "name = \"\\u001b", 1);
+    assert_ne!(named, shipped);
+    fs::write(&file, named).expect("a file");
+    let words = format!("run reclaim-file --ground model --platform {}", file.display());
+    refused(&words, &["mine.toml: `name`: found characters that act on"]);
+}
+
+/// The binary in so many MiB of address space.
+fn within(mib: u64, words: &str) -> Output {
+    let mut shell = Command::new("sh");
+    let limit = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib << 10);
+    shell.args(["-c", &limit, env!("CARGO_BIN_EXE_pageout")]).args(words.split_whitespace());
+    shell.output().expect("it runs")
+}
+
+#[test]
+fn memory_that_is_not_there_is_one_message() {
+    let directory = tempdir().expect("a directory");
+    let path = directory.path().join("a.pgt");
+    let mut writer = TraceWriter::create(&path, &header("")).expect("begins");
+    for number in 0..1_000_000 {
+        let page = Page::new(number).expect("a page");
+        writer.write(&Event::Access { page, store: true, after: 0 }).expect("an access");
+        writer.write(&Event::EpochEnd { references: 1 }).expect("an end");
+    }
+    writer.commit(Ending::Unknown).expect("ends");
+    let trace = path.display();
+    let all = [
+        (200, format!("trace curve {trace} --policy lru,min --limit 50%"), "after "),
+        (200, format!("trace export {trace} --output {trace}.oracleGeneral"), "after "),
+        (400, format!("trace curve {trace} --limit 100% --policy classic"), "a replay needs "),
+        (400, format!("run trace limit=100% --trace {trace}"), "a replay needs "),
+        (200, format!("run trace --trace {trace}"), "MiB"),
+        (200, format!("run trace limit=100% --ground model --trace {trace}"), "MiB"),
+        (200, "run reclaim-file order=4 size=16GiB".to_owned(), "MiB are available"),
+    ];
+    for (mib, words, part) in all {
+        let told = within(mib, &words);
+        assert_refused(&told, &[part, "(`ulimit -v` counts)"]);
+        assert_eq!(stderr(&told).lines().count(), 1, "{words}: {}", stderr(&told));
+    }
+    let done = within(400, &format!("trace curve {trace} --policy lru,min --limit 50%"));
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
 }
 
 #[test]

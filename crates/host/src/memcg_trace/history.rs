@@ -91,14 +91,18 @@ impl History {
         ROWS.min(self.places.len())
     }
 
-    /// An epoch ends; the program is in this cgroup.
-    pub(super) fn end_epoch(&mut self, maps: &Maps<'_>, memcg: MemcgId, lru: Lru) {
-        self.epoch += 1;
-        if self.epoch.is_multiple_of(self.span) {
-            self.lists.push(on_lists(maps, memcg, lru));
-        }
-        if self.epoch == self.span * COLUMNS as u64 {
-            self.widen();
+    /// So many epochs end, at whose ends `lists` has the pages on each list.
+    pub(super) fn end_epochs(&mut self, nr: u64, lists: impl Fn() -> Vec<u64>) {
+        let end = self.epoch + nr;
+        while self.epoch < end {
+            let column_ends = (self.epoch + 1).next_multiple_of(self.span);
+            self.epoch = end.min(column_ends);
+            if self.epoch == column_ends {
+                self.lists.push(lists());
+            }
+            if self.epoch == self.span * COLUMNS as u64 {
+                self.widen();
+            }
         }
     }
 
@@ -184,7 +188,7 @@ impl Grid {
 }
 
 /// Pages on the lists that count: classic lists, or generations by age.
-fn on_lists(maps: &Maps<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64> {
+pub(super) fn on_lists(maps: &Maps<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64> {
     let (youngest, oldest) = maps.lru_gen_seqs(memcg);
     let of_kind = |seq: u64, kind: usize| -> i64 {
         let generation = (seq % MAX_NR_GENS as u64) as usize;
@@ -224,14 +228,12 @@ mod tests {
             uses.dedup();
             let mut expected = [0; ROWS];
             for (epoch, page) in &uses {
-                while history.epoch < *epoch {
-                    advance(&mut history);
-                }
+                history.end_epochs(*epoch - history.epoch, Vec::new);
                 history.used(*page);
                 history.used(*page);
                 expected[addresses[*page] as usize * ROWS / 200] += 1;
             }
-            advance(&mut history);
+            history.end_epochs(1, Vec::new);
             let matrix = history.matrix(&history.used);
             let rows: Vec<f64> = matrix.rows.iter().map(|row| row.iter().flatten().sum()).collect();
             prop_assert_eq!(rows, expected.map(f64::from).to_vec());
@@ -242,11 +244,14 @@ mod tests {
         }
     }
 
-    /// Ends an epoch, without lists.
-    fn advance(history: &mut History) {
-        history.epoch += 1;
-        if history.epoch == history.span * COLUMNS as u64 {
-            history.widen();
+    #[test]
+    fn epochs_that_end_at_once_are_as_those_that_end_one_by_one() {
+        for nr in [1, 95, 96, 97, 191, 192, 1000, 12_345] {
+            let (mut one_by_one, mut at_once) = (History::new(&[0]), History::new(&[0]));
+            (0..nr).for_each(|_| one_by_one.end_epochs(1, Vec::new));
+            at_once.end_epochs(nr, Vec::new);
+            let state = |of: &History| (of.epoch, of.span, of.lists.len());
+            assert_eq!(state(&at_once), state(&one_by_one), "{nr} epochs");
         }
     }
 }

@@ -15,7 +15,6 @@ use crate::journal::Journal;
 use crate::layout::{Arena, Ground};
 use crate::residency::{Cuts, CutsSoFar, ReplayError};
 use needs::{Needs, NeedsSoFar};
-use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::MemoryLimit;
 use pageout_experiment::scenarios::metrics::{EXAMINED, REFAULTS, trace as of};
@@ -26,8 +25,9 @@ use pageout_reclaim::Counter;
 use pageout_record::schema::Metric;
 use pageout_trace::Areas;
 use pageout_trace::decoded::Decoded;
-use pageout_trace::demand_min::DemandFaults;
+use pageout_trace::demand_min::{DemandFaults, DemandMin};
 use pageout_trace::reference_string::{PageStep, ReferenceString, page_steps};
+use pageout_trace::room::NoRoom;
 use pageout_trace::source::TraceSource;
 pub use program::Program;
 use program::Setting;
@@ -77,17 +77,21 @@ struct SurveySoFar {
     cuts: CutsSoFar,
     needs: NeedsSoFar,
     order: u8,
+    /// Bytes of memory that are there for a run, if that is known.
+    available: Option<u64>,
 }
 
 impl SurveySoFar {
-    fn new(source: &TraceSource, order: u8) -> Result<Self, ReplayError> {
+    fn new(source: &TraceSource, order: u8, available: Option<u64>) -> Result<Self, ReplayError> {
         let cuts = CutsSoFar::new(source.open()?.header())?;
-        Ok(Self { cuts, needs: NeedsSoFar::default(), order })
+        Ok(Self { cuts, needs: NeedsSoFar::default(), order, available })
     }
 
     fn note<F: Arch>(&mut self, step: PageStep<'_>, areas: &Areas) -> Result<(), ReplayError> {
         self.cuts.note_step(step)?;
-        self.needs.note::<F>(step, areas, self.order);
+        if self.needs.note::<F>(step, areas, self.order) {
+            ReplayError::check_memory(self.needs.bytes_of_tables::<F>(), self.available)?;
+        }
         Ok(())
     }
 
@@ -117,7 +121,7 @@ impl<'t> Plan<'t> {
         limit: MemoryLimit,
         order: u8,
     ) -> Result<Self, ReplayError> {
-        let mut survey = SurveySoFar::new(source, order)?;
+        let mut survey = SurveySoFar::new(source, order, this_machine::available_memory())?;
         page_steps(source.open()?, |step, areas| survey.note::<F>(step, areas))?;
         Self::of::<F>(source, survey, limit)
     }
@@ -140,9 +144,10 @@ impl<'t> Plan<'t> {
     ) -> Result<Self, ReplayError> {
         let needs = &survey.needs;
         let limit = limit.pages(needs.nr_pages());
-        if let Some(available) = this_machine::available_memory() {
-            needs.check::<F>(&needs.limits(limit, order), available)?;
-        }
+        ReplayError::check_memory(
+            needs.bytes::<F>(limit, order),
+            this_machine::available_memory(),
+        )?;
         Ok(Self { source, survey, order, limit })
     }
 
@@ -154,17 +159,19 @@ impl<'t> Plan<'t> {
         Self::limited::<F>(self.source, Arc::clone(&self.survey), self.order, limit)
     }
 
-    /// Memory for page tables and the engine.
+    /// Bytes of memory for a run: page tables, the engine, and what is known of the program.
     pub fn bytes<F: Arch>(&self) -> u64 {
-        let needs = &self.survey.needs;
-        let limits = needs.limits(self.limit, self.order);
-        Footprint::of::<F>(&limits, needs.tables()).bytes()
+        self.survey.needs.bytes::<F>(self.limit, self.order)
     }
 
-    /// As much memory.
-    pub fn arena<F: Arch>(&self) -> Arena {
+    /// Memory for page tables and the engine.
+    ///
+    /// # Errors
+    /// [`ReplayError::TooLarge`].
+    pub fn arena<F: Arch>(&self) -> Result<Arena, ReplayError> {
         let needs = &self.survey.needs;
-        Arena::new::<F>(&needs.limits(self.limit, self.order), needs.tables())
+        let arena = Arena::try_new::<F>(&needs.limits(self.limit, self.order), needs.tables());
+        arena.map_err(|_| ReplayError::no_room(self.bytes::<F>()))
     }
 
     /// The program before it begins, on a ground whose lists are chosen; `mappings`: its trace
@@ -180,7 +187,8 @@ impl<'t> Plan<'t> {
         let addresses = needs.addresses();
         let (lru, tuning) = (variant.lru, variant.tuning(F::FLUSH));
         let Self { limit, order, .. } = *self;
-        let setting = Setting { cuts, limit, order, tuning, addresses, lru, mappings };
+        let frames = needs.limits(limit, order).frames;
+        let setting = Setting { cuts, limit, order, tuning, addresses, frames, lru, mappings };
         Program::new(ground, journal, setting)
     }
 
@@ -227,8 +235,8 @@ impl<'t> Limited<'t> {
         limit: MemoryLimit,
         order: u8,
     ) -> Result<Self, ReplayError> {
-        let mut survey = SurveySoFar::new(source, order)?;
         let available = this_machine::available_memory();
+        let mut survey = SurveySoFar::new(source, order, available)?;
         let each = |step: PageStep<'_>, areas: &Areas| survey.note::<F>(step, areas);
         let decoded = Arc::new(Decoded::of_trace(source, available, each)?);
         Ok(Self { plan: Plan::of::<F>(source, survey, limit)?, decoded })
@@ -239,9 +247,22 @@ impl<'t> Limited<'t> {
         Ok(Self { plan: self.plan.under::<F>(limit)?, decoded: Arc::clone(&self.decoded) })
     }
 
-    /// Memory that a run takes for page tables and the engine.
+    /// Bytes of memory that a run takes.
     pub(crate) fn bytes<F: Arch>(&self) -> u64 {
         self.plan.bytes::<F>()
+    }
+
+    /// Bytes of memory that demand MIN takes, for its numbers of all accesses and pages.
+    pub(crate) fn bytes_by_access(&self) -> u64 {
+        let string = self.string();
+        ((string.pages().len() + string.nr_pages()) * size_of::<u32>()) as u64
+    }
+
+    /// Demand MIN on its page reference string.
+    pub(crate) fn min(&self) -> Result<DemandMin<'_>, ReplayError> {
+        let needed = self.bytes_by_access();
+        ReplayError::check_memory(needed, this_machine::available_memory())?;
+        DemandMin::of(self.string()).map_err(|NoRoom| ReplayError::no_room(needed))
     }
 
     /// Its page reference string.
@@ -262,7 +283,7 @@ impl<'t> Limited<'t> {
         variant: Variant,
     ) -> Result<(Decisions, Vec<Metric>), ReplayError> {
         let (counting, journal) = (Counting::of::<F>(), Journal::default());
-        let mut arena = self.plan.arena::<F>();
+        let mut arena = self.plan.arena::<F>()?;
         let ground = arena.ground::<F>();
         let world = CountingEnv::new(ground.env, &counting).with_journal(&journal);
         let program = self.play::<F>(ground, &world, &journal, variant)?;
@@ -281,7 +302,7 @@ impl<'t> Limited<'t> {
         commands: &[String],
     ) -> Result<String, ReplayError> {
         let (counting, journal) = (Counting::of::<F>(), Journal::default());
-        let mut arena = self.plan.arena::<F>();
+        let mut arena = self.plan.arena::<F>()?;
         let ground = arena.ground::<F>();
         let world = CountingEnv::new(ground.env, &counting).with_journal(&journal);
         let program = self.play::<F>(ground, &world, &journal, variant)?;
@@ -301,6 +322,10 @@ impl<'t> Limited<'t> {
         let mut program = self.plan.program(ground, journal, variant, mappings);
         self.decoded.play(|step| match step {
             PageStep::Access { page, at, store } => program.access(world, page, at, store),
+            PageStep::EpochEnds(nr) => {
+                program.end_epochs(nr.into());
+                Ok(())
+            }
             PageStep::Change(event) => program.play(world, event),
         })?;
         Ok(program)

@@ -1,14 +1,15 @@
 //! What a program under a memory limit needs of the engine's tables, from its trace alone.
 
-use crate::residency::{Cuts, ReplayError, canonical_range, page_number};
+use crate::residency::{Cuts, canonical_range, page_number};
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::Arch;
 use pageout_paging::{Level, Order};
 use pageout_reclaim::Limits;
-use pageout_trace::epoch_map::EpochMap;
+use pageout_trace::recent::Recent;
 use pageout_trace::reference_string::PageStep;
 use pageout_trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange};
-use std::collections::{BTreeSet, HashSet};
+use roaring::RoaringTreemap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Frames, folios and slots beyond the limit: of folios that are charged only after others were
 /// reclaimed for them, and of those that a round of reclaim has in hand.
@@ -18,13 +19,20 @@ const IN_FLIGHT: usize = 256;
 /// hardly any gives way to another.
 const PLACES_A_SHADOW: usize = 8;
 
+/// Bytes of memory that a page takes while the program runs, in what is known of its mistakes and
+/// of its history.
+const BYTES_A_PAGE: usize = 32;
+
+/// Bytes that a frame takes in what is known of mistakes.
+const BYTES_A_FRAME: usize = 4;
+
 /// Folios, in blocks of the largest order, and tables that a trace ever uses.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// By number, blocks of virtual pages that hold private memory.
-    own: BTreeSet<u64>,
-    /// Blocks of files' pages.
-    files: HashSet<(FileId, u64)>,
+    own: RoaringTreemap,
+    /// By file, blocks of its pages.
+    files: BTreeMap<FileId, RoaringTreemap>,
     /// By level and number.
     tables: BTreeSet<(u32, u64)>,
     mapping_changes: usize,
@@ -38,16 +46,17 @@ pub(super) struct Needs {
 #[derive(Debug, Default)]
 pub(super) struct NeedsSoFar {
     needs: Needs,
-    seen: EpochMap<bool>,
+    seen: Recent<bool>,
 }
 
 impl NeedsSoFar {
     /// Takes note of a step, whose addresses are canonical, with the areas mapped after it; folios
-    /// have at most `order`.
-    pub(super) fn note<F: Arch>(&mut self, step: PageStep<'_>, areas: &Areas, order: u8) {
+    /// have at most `order`. Whether page tables came to be needed.
+    pub(super) fn note<F: Arch>(&mut self, step: PageStep<'_>, areas: &Areas, order: u8) -> bool {
+        let before = self.needs.tables.len();
         match step {
             PageStep::Access { page, at, .. } => self.access::<F>(page, at, areas, order),
-            PageStep::Change(Event::EpochEnd { .. }) => {}
+            PageStep::EpochEnds(_) => {}
             PageStep::Change(event) => {
                 self.seen.change();
                 self.needs.mapping_changes += 1;
@@ -60,6 +69,7 @@ impl NeedsSoFar {
                 }
             }
         }
+        self.needs.tables.len() > before
     }
 
     fn access<F: Arch>(&mut self, page: u32, at: Page, areas: &Areas, order: u8) {
@@ -67,7 +77,7 @@ impl NeedsSoFar {
         if page as usize == self.needs.addresses.len() {
             self.needs.addresses.push(number);
         }
-        if !self.seen.is_first(at, false) {
+        if !self.seen.may_be_first(at, false) {
             return;
         }
         self.needs.own.insert(number >> order);
@@ -76,8 +86,13 @@ impl NeedsSoFar {
             && let Kind::File { file, offset } = area.kind
         {
             let page = offset.saturating_add(at.number() - area.pages.start());
-            self.needs.files.insert((file, page >> order));
+            self.needs.files.entry(file).or_default().insert(page >> order);
         }
+    }
+
+    /// Bytes of memory of the page tables alone.
+    pub(super) fn bytes_of_tables<F: Arch>(&self) -> u64 {
+        Footprint::of::<F>(&Limits::NOTHING, self.needs.tables()).bytes()
     }
 
     /// All of them, with the trace's cuts.
@@ -90,7 +105,9 @@ impl Needs {
     /// What the engine is to have room for, where the program may use `limit` pages, in folios of
     /// at most `order`.
     pub(super) fn limits(&self, limit: u64, order: Order) -> Limits {
-        let pages = (self.own.len() + self.files.len()) << order.get();
+        let blocks = |blocks: &RoaringTreemap| blocks.len() as usize;
+        let (own, files): (_, usize) = (blocks(&self.own), self.files.values().map(blocks).sum());
+        let pages = (own + files) << order.get();
         let resident = pages.min(usize::try_from(limit).unwrap_or(usize::MAX)) + IN_FLIGHT;
         // Free runs of frames are neither split nor merged: each size may have all of them once.
         let sizes = usize::from(order.get()) + 1;
@@ -104,8 +121,8 @@ impl Needs {
             // The files, anonymous memory, and copies of files' pages.
             mappings: self.nr_files + 2,
             memcgs: 1,
-            shadows: (self.files.len() << order.get()) * PLACES_A_SHADOW,
-            slots: (self.own.len() << order.get()) + IN_FLIGHT,
+            shadows: (files << order.get()) * PLACES_A_SHADOW,
+            slots: (own << order.get()) + IN_FLIGHT,
             filters: 4,
         }
     }
@@ -125,14 +142,11 @@ impl Needs {
         self.tables.len() + 1
     }
 
-    /// Refuses what would not fit into memory.
-    pub(super) fn check<F: Arch>(
-        &self,
-        limits: &Limits,
-        available: u64,
-    ) -> Result<(), ReplayError> {
-        let bytes = Footprint::of::<F>(limits, self.tables()).bytes();
-        if bytes > available { Err(ReplayError::TooLarge { available }) } else { Ok(()) }
+    /// Bytes of memory that a run takes, where the program may use `limit` pages.
+    pub(super) fn bytes<F: Arch>(&self, limit: u64, order: Order) -> u64 {
+        let limits = self.limits(limit, order);
+        let played = self.nr_pages() * BYTES_A_PAGE + limits.frames * BYTES_A_FRAME;
+        Footprint::of::<F>(&limits, self.tables()).bytes() + played as u64
     }
 
     fn add_tables<F: Arch>(&mut self, page: u64) {
@@ -148,8 +162,9 @@ impl Needs {
             return;
         };
         let ((start, end), (to, _)) = (canonical_range(pages), canonical_range(target));
-        let moved: Vec<u64> =
-            self.own.range(start >> order..=(end - 1) >> order).copied().collect();
+        let mut blocks = self.own.iter();
+        blocks.advance_to(start >> order);
+        let moved: Vec<u64> = blocks.take_while(|block| *block <= (end - 1) >> order).collect();
         for block in moved {
             let first = (block << order).max(start);
             let last = (((block + 1) << order) - 1).min(end - 1);

@@ -1,6 +1,6 @@
 //! A traced program on the engine: its mappings, its accesses, and the faults that they take.
 
-use super::history::History;
+use super::history::{History, on_lists};
 use super::mistakes::Mistakes;
 use crate::env::HostEnv;
 use crate::generations::{Refused, after};
@@ -61,6 +61,8 @@ pub(super) struct Setting<'a> {
     pub(super) tuning: Tuning,
     /// The pages of its reference string: the number of the page where each was first used.
     pub(super) addresses: &'a [u64],
+    /// Frames of the ground.
+    pub(super) frames: usize,
     /// The ground's lists.
     pub(super) lru: Lru,
     /// Whether its trace tells its mappings; otherwise all addresses are anonymous memory.
@@ -80,8 +82,9 @@ impl<'a, F: Arch> Program<'a, F> {
         engine.set_memcg(mm, memcg);
         let anon = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         maps.mapping(anon).set_order(setting.order);
-        let Setting { cuts, order, tuning, addresses, lru, mappings, .. } = setting;
-        let (mistakes, history) = (Mistakes::new(addresses.len()), History::new(addresses));
+        let Setting { cuts, order, tuning, addresses, frames, lru, mappings, .. } = setting;
+        let mistakes = Mistakes::new(addresses.len(), frames);
+        let history = History::new(addresses);
         let files = HashMap::new();
         let program = Self {
             maps,
@@ -119,10 +122,7 @@ impl<'a, F: Arch> Program<'a, F> {
     ) -> Result<(), ReplayError> {
         match *event {
             Event::Access { .. } => unreachable!("accesses come with their pages"),
-            Event::EpochEnd { .. } => {
-                self.mistakes.end_epoch();
-                self.history.end_epoch(&self.maps, self.memcg, self.lru);
-            }
+            Event::EpochEnd { .. } => self.end_epochs(1),
             Event::Map(mapping) => self.map(world, &mapping)?,
             Event::Unmap(pages) => {
                 self.change(world, pages, |engine, mm, range| engine.munmap_range(mm, range));
@@ -143,6 +143,13 @@ impl<'a, F: Arch> Program<'a, F> {
             self.mistakes.given_up(frame);
         }
         Ok(())
+    }
+
+    /// So many epochs end.
+    pub fn end_epochs(&mut self, nr: u64) {
+        self.mistakes.end_epochs(nr);
+        let Self { history, maps, memcg, lru, .. } = self;
+        history.end_epochs(nr, || on_lists(maps, *memcg, *lru));
     }
 
     /// What the engine counted of the program's cgroup.

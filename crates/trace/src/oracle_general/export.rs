@@ -4,9 +4,9 @@ use super::PAGE_BYTES;
 use crate::decoded::Decoded;
 use crate::demand_min::DemandMin;
 use crate::error::WriteError;
-use crate::event::Event;
 use crate::output::OutputFile;
 use crate::reference_string::PageStep;
+use crate::room::NoRoom;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub fn export(decoded: &Decoded, path: &Path) -> Result<u64, WriteError> {
 
 fn write(decoded: &Decoded, output: impl Write) -> io::Result<()> {
     let mut output = BufWriter::new(output);
-    let min = DemandMin::of(decoded.string());
+    let min = DemandMin::of(decoded.string()).map_err(|NoRoom| io::ErrorKind::OutOfMemory)?;
     let mut next_uses = min.next_uses();
     let mut epochs: u32 = 0;
     decoded.play(|step| match step {
@@ -43,10 +43,11 @@ fn write(decoded: &Decoded, output: impl Write) -> io::Result<()> {
             output.write_all(&PAGE_BYTES.to_le_bytes())?;
             output.write_all(&next.to_le_bytes())
         }
-        PageStep::Change(event) => {
-            epochs = epochs.saturating_add(u32::from(matches!(event, Event::EpochEnd { .. })));
+        PageStep::EpochEnds(nr) => {
+            epochs = epochs.saturating_add(nr);
             Ok(())
         }
+        PageStep::Change(_) => Ok(()),
     })?;
     output.flush()
 }

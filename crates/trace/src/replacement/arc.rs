@@ -4,6 +4,7 @@
 
 use super::list::{Links, List};
 use super::policy::Replacement;
+use crate::room::{NoRoom, filled};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ListName {
@@ -30,9 +31,9 @@ pub(super) struct Arc {
 }
 
 impl Replacement for Arc {
-    fn new(nr_pages: usize, frames: usize) -> Self {
-        let (links, places) = (Links::new(nr_pages), vec![None; nr_pages]);
-        Self { frames, links, lists: [List::EMPTY; 4], places, p: 0.0 }
+    fn new(nr_pages: usize, frames: usize) -> Result<Self, NoRoom> {
+        let (links, places) = (Links::new(nr_pages)?, filled(None, nr_pages)?);
+        Ok(Self { frames, links, lists: [List::EMPTY; 4], places, p: 0.0 })
     }
 
     fn access(&mut self, page: u32) -> bool {

@@ -1,5 +1,7 @@
 //! Lists of pages, linked through one array.
 
+use crate::room::{NoRoom, filled};
+
 /// Stands for no page.
 const NONE: u32 = u32::MAX;
 
@@ -12,8 +14,11 @@ pub(super) struct Links {
 
 impl Links {
     /// Of so many pages, none of which is on a list.
-    pub(super) fn new(nr_pages: usize) -> Self {
-        Self { by_page: vec![[NONE; 2]; nr_pages] }
+    ///
+    /// # Errors
+    /// [`NoRoom`].
+    pub(super) fn new(nr_pages: usize) -> Result<Self, NoRoom> {
+        Ok(Self { by_page: filled([NONE; 2], nr_pages)? })
     }
 
     /// The page before this one on its list, towards the head.

@@ -2,6 +2,7 @@
 
 use super::list::{Links, List};
 use super::policy::Replacement;
+use crate::room::{NoRoom, filled};
 
 /// Pages by their last use.
 #[derive(Debug)]
@@ -13,9 +14,9 @@ pub(super) struct Lru {
 }
 
 impl Replacement for Lru {
-    fn new(nr_pages: usize, frames: usize) -> Self {
-        let (links, is_resident) = (Links::new(nr_pages), vec![false; nr_pages]);
-        Self { frames, links, resident: List::EMPTY, is_resident }
+    fn new(nr_pages: usize, frames: usize) -> Result<Self, NoRoom> {
+        let (links, is_resident) = (Links::new(nr_pages)?, filled(false, nr_pages)?);
+        Ok(Self { frames, links, resident: List::EMPTY, is_resident })
     }
 
     fn access(&mut self, page: u32) -> bool {

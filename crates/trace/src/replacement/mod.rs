@@ -16,8 +16,12 @@ mod tests;
 
 use crate::demand_min::DemandFaults;
 use crate::reference_string::ReferenceString;
+use crate::room::NoRoom;
 use policy::Replacement;
 use std::num::NonZeroUsize;
+
+/// Bytes of memory that a policy takes for each different page, at most.
+pub const BYTES_A_PAGE: u64 = 10;
 
 /// A policy that works page by page on demand, without knowing the future.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +37,16 @@ pub enum ReplacementPolicy {
 }
 
 impl ReplacementPolicy {
-    /// Its faults with so many frames. Takes up to 24 bytes for each different page, and a step or
-    /// a few for each access.
-    pub fn faults(self, string: &ReferenceString, frames: NonZeroUsize) -> DemandFaults {
+    /// Its faults with so many frames. Takes up to [`BYTES_A_PAGE`] for each different page, and a
+    /// step or a few for each access.
+    ///
+    /// # Errors
+    /// [`NoRoom`].
+    pub fn faults(
+        self,
+        string: &ReferenceString,
+        frames: NonZeroUsize,
+    ) -> Result<DemandFaults, NoRoom> {
         match self {
             Self::Lru => faults::<lru::Lru>(string, frames),
             Self::Arc => faults::<arc::Arc>(string, frames),
@@ -45,8 +56,11 @@ impl ReplacementPolicy {
     }
 }
 
-fn faults<R: Replacement>(string: &ReferenceString, frames: NonZeroUsize) -> DemandFaults {
-    let mut policy = R::new(string.nr_pages(), frames.get());
+fn faults<R: Replacement>(
+    string: &ReferenceString,
+    frames: NonZeroUsize,
+) -> Result<DemandFaults, NoRoom> {
+    let mut policy = R::new(string.nr_pages(), frames.get())?;
     let hits = string.pages().iter().filter(|page| policy.access(**page)).count();
-    DemandFaults::of(string, string.pages().len() - hits)
+    Ok(DemandFaults::of(string, string.pages().len() - hits))
 }

@@ -7,6 +7,7 @@
 
 use super::list::{Links, List};
 use super::policy::Replacement;
+use crate::room::{NoRoom, filled};
 
 /// The small queue has one frame in so many, but one at least.
 const SMALL: usize = 10;
@@ -40,17 +41,17 @@ pub(super) struct S3Fifo {
 }
 
 impl Replacement for S3Fifo {
-    fn new(nr_pages: usize, frames: usize) -> Self {
-        Self {
+    fn new(nr_pages: usize, frames: usize) -> Result<Self, NoRoom> {
+        Ok(Self {
             frames,
-            links: Links::new(nr_pages),
+            links: Links::new(nr_pages)?,
             small: List::EMPTY,
             main: List::EMPTY,
             ghost: List::EMPTY,
-            places: vec![None; nr_pages],
-            uses: vec![0; nr_pages],
+            places: filled(None, nr_pages)?,
+            uses: filled(0, nr_pages)?,
             evicted: false,
-        }
+        })
     }
 
     fn access(&mut self, page: u32) -> bool {

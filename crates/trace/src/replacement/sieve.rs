@@ -4,6 +4,7 @@
 
 use super::list::{Links, List};
 use super::policy::Replacement;
+use crate::room::{NoRoom, filled};
 
 /// The queue and the hand.
 #[derive(Debug)]
@@ -18,15 +19,15 @@ pub(super) struct Sieve {
 }
 
 impl Replacement for Sieve {
-    fn new(nr_pages: usize, frames: usize) -> Self {
-        Self {
+    fn new(nr_pages: usize, frames: usize) -> Result<Self, NoRoom> {
+        Ok(Self {
             frames,
-            links: Links::new(nr_pages),
+            links: Links::new(nr_pages)?,
             queue: List::EMPTY,
-            is_resident: vec![false; nr_pages],
-            is_visited: vec![false; nr_pages],
+            is_resident: filled(false, nr_pages)?,
+            is_visited: filled(false, nr_pages)?,
             hand: None,
-        }
+        })
     }
 
     fn access(&mut self, page: u32) -> bool {

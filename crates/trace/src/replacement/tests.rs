@@ -11,7 +11,7 @@ use proptest::prelude::*;
 /// Which accesses find their page, `.` for one and `x` for a fault.
 fn faults_of<R: Replacement>(frames: usize, pages: &[u32]) -> String {
     let nr_pages = pages.iter().max().map_or(0, |most| *most as usize + 1);
-    let mut policy = R::new(nr_pages, frames);
+    let mut policy = R::new(nr_pages, frames).expect("there is room");
     pages.iter().map(|page| if policy.access(*page) { '.' } else { 'x' }).collect()
 }
 
