@@ -3,7 +3,7 @@
 //! is read.
 
 use crate::plan::{CellId, Plan, PlanError, Planned};
-use pageout_experiment::input;
+use pageout_experiment::{input, named};
 use pageout_record::schema::{MergeError, Pooling, ReadError, RecordFile, RecordSet};
 use serde::Serialize;
 use std::fs::{self, Permissions};
@@ -39,7 +39,8 @@ pub struct Status {
     pub cells: usize,
     /// Those with results.
     pub done: usize,
-    /// Those that failed when they last ran, in the order of the plan.
+    /// Those that failed when they last ran and those whose results are damaged, in the order of
+    /// the plan.
     pub failed: Vec<Failed>,
 }
 
@@ -47,7 +48,7 @@ pub struct Status {
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// It cannot be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", named(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -55,7 +56,7 @@ pub enum DirectoryError {
         source: io::Error,
     },
     /// It cannot be written.
-    #[error("cannot write {}", path.display())]
+    #[error("cannot write {}", named(path))]
     Write {
         /// The file.
         path: PathBuf,
@@ -63,10 +64,10 @@ pub enum DirectoryError {
         source: io::Error,
     },
     /// No plan is in it.
-    #[error("{} is no sweep's directory: `pageout sweep plan` makes one", .0.display())]
+    #[error("{} is no sweep's directory: `pageout sweep plan` makes one", named(.0))]
     NotPlanned(PathBuf),
     /// The plan is not accepted.
-    #[error("{}", path.display())]
+    #[error("{}", named(path))]
     Plan {
         /// The file.
         path: PathBuf,
@@ -74,16 +75,11 @@ pub enum DirectoryError {
         source: PlanError,
     },
     /// Another sweep's plan is in it.
-    #[error("{} has the plan of another sweep: give another --dir", .0.display())]
+    #[error("{} has the plan of another sweep: give another --dir", named(.0))]
     Taken(PathBuf),
-    /// A result is none.
-    #[error("{}: remove it and run the sweep again", path.display())]
-    Result {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: ReadError,
-    },
+    /// Results would be kept elsewhere.
+    #[error("{} is a symbolic link: a sweep keeps its results in its own directory", named(.0))]
+    Link(PathBuf),
     /// Results do not go together.
     #[error(transparent)]
     Merge(#[from] MergeError),
@@ -108,6 +104,7 @@ impl Directory {
             }
             Err(error) => return Err(error),
         }
+        self.check_links()?;
         for directory in [RESULTS, ERRORS] {
             let path = self.root.join(directory);
             fs::create_dir_all(&path).map_err(|source| DirectoryError::Write { path, source })?;
@@ -115,11 +112,21 @@ impl Directory {
         write(&self.root, PLAN, &plan.to_json())
     }
 
+    /// Refuses to keep results where a link leads.
+    fn check_links(&self) -> Result<(), DirectoryError> {
+        let links = [RESULTS, ERRORS].map(|name| self.root.join(name));
+        match links.into_iter().find(|path| path.is_symlink()) {
+            Some(link) => Err(DirectoryError::Link(link)),
+            None => Ok(()),
+        }
+    }
+
     /// The plan that is there.
     ///
     /// # Errors
     /// [`DirectoryError`].
     pub fn planned(&self) -> Result<Plan, DirectoryError> {
+        self.check_links()?;
         let path = self.root.join(PLAN);
         let text = match input::read_text(&path, input::MAX_RECORDS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -130,9 +137,28 @@ impl Directory {
         Plan::from_json(&text).map_err(|source| DirectoryError::Plan { path, source })
     }
 
-    /// Whether a cell is done.
-    pub fn has(&self, id: &CellId) -> bool {
-        self.result(id).exists()
+    /// What a cell came to, if it is done.
+    ///
+    /// # Errors
+    /// [`ReadError`] of a result that is damaged; [`DirectoryError::Read`].
+    pub fn result(
+        &self,
+        id: &CellId,
+    ) -> Result<Option<Result<RecordSet, ReadError>>, DirectoryError> {
+        let path = self.result_path(id);
+        match input::read_text(&path, input::MAX_RECORDS) {
+            Ok(text) => Ok(Some(RecordSet::from_json(&text))),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(source) => Err(DirectoryError::Read { path, source }),
+        }
+    }
+
+    /// Whether a cell is done, and its result is not damaged.
+    ///
+    /// # Errors
+    /// [`DirectoryError::Read`].
+    pub fn has(&self, id: &CellId) -> Result<bool, DirectoryError> {
+        Ok(matches!(self.result(id)?, Some(Ok(_))))
     }
 
     /// Keeps what a cell came to.
@@ -165,18 +191,32 @@ impl Directory {
     pub fn status(&self, plan: &Plan) -> Result<Status, DirectoryError> {
         let (mut done, mut failed) = (0, Vec::new());
         for Planned { id, cell } in plan.cells() {
-            if self.has(id) {
-                done += 1;
-                continue;
-            }
-            let path = self.error(id);
-            match input::read_text(&path, input::MAX_TEXT) {
-                Ok(error) => failed.push(Failed { id: id.clone(), cell: cell.to_string(), error }),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Err(DirectoryError::Read { path, source }),
+            let error = match self.result(id)? {
+                Some(Ok(_)) => {
+                    done += 1;
+                    continue;
+                }
+                Some(Err(error)) => Some(format!(
+                    "its result is damaged, and `sweep run` does it again: {}: {error}",
+                    named(&self.result_path(id))
+                )),
+                None => self.why_failed(id)?,
+            };
+            if let Some(error) = error {
+                failed.push(Failed { id: id.clone(), cell: cell.to_string(), error });
             }
         }
         Ok(Status { cells: plan.cells().len(), done, failed })
+    }
+
+    /// What a cell said that failed when it last ran.
+    fn why_failed(&self, id: &CellId) -> Result<Option<String>, DirectoryError> {
+        let path = self.error(id);
+        match input::read_text(&path, input::MAX_TEXT) {
+            Ok(error) => Ok(Some(error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(DirectoryError::Read { path, source }),
+        }
     }
 
     /// What all cells that are done came to, in the order of the plan.
@@ -185,19 +225,15 @@ impl Directory {
     /// [`DirectoryError`].
     pub fn merged(&self, plan: &Plan) -> Result<RecordFile, DirectoryError> {
         let mut files = Vec::new();
-        for Planned { id, .. } in plan.cells().iter().filter(|planned| self.has(&planned.id)) {
-            let path = self.result(id);
-            let text = input::read_text(&path, input::MAX_RECORDS);
-            let text =
-                text.map_err(|source| DirectoryError::Read { path: path.clone(), source })?;
-            let set = RecordSet::from_json(&text)
-                .map_err(|source| DirectoryError::Result { path: path.clone(), source })?;
-            files.push((path.display().to_string(), set.into()));
+        for Planned { id, .. } in plan.cells() {
+            if let Some(Ok(set)) = self.result(id)? {
+                files.push((self.result_path(id).display().to_string(), set.into()));
+            }
         }
         Ok(RecordFile::merge(files, Pooling::Any)?)
     }
 
-    fn result(&self, id: &CellId) -> PathBuf {
+    fn result_path(&self, id: &CellId) -> PathBuf {
         self.root.join(RESULTS).join(format!("{id}.json"))
     }
 
@@ -219,6 +255,11 @@ impl Status {
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written") + "\n"
     }
+}
+
+/// Whether there is no such file.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Writes a file that has its name only when it is complete.

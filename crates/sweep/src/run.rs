@@ -68,7 +68,12 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let cells = plan.cells().iter().enumerate().filter(|(place, _)| shard.has(*place));
     let cells: Vec<&Planned> = cells.map(|(_, planned)| planned).collect();
-    let left: Vec<_> = cells.iter().copied().filter(|one| !directory.has(&one.id)).collect();
+    let mut left = Vec::new();
+    for one in &cells {
+        if !directory.has(&one.id)? {
+            left.push(*one);
+        }
+    }
     let (cells, before) = (cells.len(), cells.len() - left.len());
     let timed = |one: &&Planned| runner.is_timed(&one.cell);
     let (timed, anywhere): (Vec<_>, Vec<_>) = left.iter().copied().partition(timed);

@@ -114,6 +114,51 @@ fn failed_cells_lose_nothing_and_are_tried_again() {
 }
 
 #[test]
+fn a_damaged_result_is_told_of_left_out_and_done_again() {
+    let (plan, place) = (plan(SPEC), tempdir().expect("a directory"));
+    let directory = Directory::new(place.path());
+    directory.plan(&plan).expect("it is empty");
+    whole(&plan, &directory);
+    let damaged = &plan.cells()[3];
+    let path = place.path().join("results").join(format!("{}.json", damaged.id));
+    let sets = |directory: &Directory| directory.merged(&plan).expect("results").sets.len();
+    for content in ["", "{", "[]", "{}"] {
+        fs::write(&path, content).expect("a file");
+        let status = directory.status(&plan).expect("a status");
+        assert_eq!((status.done, status.left(), status.failed.len()), (49, 0, 1), "{content}");
+        assert_eq!(status.failed[0].id, damaged.id);
+        assert!(status.failed[0].error.contains("damaged"), "{}", status.failed[0].error);
+        assert_eq!(sets(&directory), 49);
+        let runner = Counting::default();
+        let done = run(&plan, &directory, Shard::WHOLE, JOBS, &runner, &mut |_, _| {});
+        assert_eq!(done.expect("it runs").before, 49);
+        assert_eq!(runner.ran.into_inner(), 1);
+        assert_eq!(merged(&plan, &directory), *UNINTERRUPTED);
+    }
+}
+
+#[test]
+fn results_are_kept_where_no_link_leads() {
+    let (plan, place) = (plan(SPEC), tempdir().expect("a directory"));
+    let elsewhere = tempdir().expect("another directory");
+    let directory = Directory::new(place.path());
+    directory.plan(&plan).expect("it is empty");
+    for name in ["results", "errors"] {
+        let path = place.path().join(name);
+        fs::remove_dir(&path).expect("it is empty");
+        std::os::unix::fs::symlink(elsewhere.path(), &path).expect("a link");
+        for error in
+            [directory.planned().expect_err("a link"), directory.plan(&plan).expect_err("a link")]
+        {
+            assert!(error.to_string().contains("is a symbolic link"), "{error}");
+        }
+        fs::remove_file(&path).expect("a link");
+        fs::create_dir(&path).expect("a directory");
+    }
+    directory.planned().expect("a plan");
+}
+
+#[test]
 fn a_plan_is_taken_again_and_another_is_not() {
     let place = tempdir().expect("a directory");
     let directory = Directory::new(place.path());

@@ -62,7 +62,10 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """How far a sweep is: all of its cells, those with results, those that failed when last run."""
+    """How far a sweep is: all of its cells, those with results, those that failed when last run.
+
+    A cell whose result is damaged counts as failed.
+    """
 
     cells: int
     done: int

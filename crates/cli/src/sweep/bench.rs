@@ -9,6 +9,7 @@ use crate::this_run::this_run;
 use crate::trace::{failed, source_of};
 use pageout_experiment::rounds::Rounds;
 use pageout_experiment::variant::{Axes, Variant};
+use pageout_host::residency::Cuts;
 use pageout_machine::platform::Platform;
 use pageout_model::{Model, Scenarios, scenarios};
 use pageout_record::schema::{Basis, Ground, Record, Run};
@@ -59,7 +60,10 @@ impl Bench {
             *name = absolute(name);
         }
         if !self.traces.contains_key(name) {
-            let source = source_of(Some(Path::new(name)))?;
+            let path = Some(Path::new(name));
+            let source = source_of(path)?;
+            // A trace that is damaged or that no cell can replay is refused before all.
+            Cuts::of_trace(&source).map_err(|error| failed(error, path))?;
             self.inputs.insert(format!("trace {name}"), source.sha256());
             self.traces.insert(name.clone(), source);
         }

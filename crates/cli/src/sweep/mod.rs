@@ -3,6 +3,7 @@
 
 pub(crate) mod args;
 mod bench;
+mod estimate;
 mod questions;
 
 use crate::error::CliError;
@@ -10,8 +11,8 @@ use crate::this_run::this_run;
 use crate::{output, progress};
 use args::{MergeArgs, PlanArgs, ShardArgs, StatusArgs, SweepArgs, SweepCommand};
 use bench::Bench;
-use pageout_experiment::input;
 use pageout_experiment::spread::host_threads;
+use pageout_experiment::{input, named, shown};
 use pageout_sweep::{Cell, Directory, Failed, Plan, Planned, Runner, Spec, Status};
 use std::process::ExitCode;
 
@@ -33,30 +34,38 @@ fn plan(args: &PlanArgs) -> Result<(), CliError> {
     let refused = |source| CliError::Spec { path: args.spec.clone(), source: Box::new(source) };
     let mut cells = Spec::read(&text).and_then(|spec| spec.cells()).map_err(refused)?;
     let bench = Bench::of(&mut cells)?;
-    let mut refused = Vec::new();
+    let (mut runnable, mut refused) = (Vec::new(), Vec::new());
     for cell in &cells {
-        if let Err(error) = bench.check(cell) {
-            refused.push((cell, error));
+        match bench.check(cell) {
+            Ok(()) => runnable.push(cell.clone()),
+            Err(error) => refused.push((cell, error)),
         }
     }
-    if refused.len() == cells.len() {
+    if runnable.is_empty() {
         return Err(refused.swap_remove(0).1);
     }
     let (all, nr_refused) = (cells.len(), refused.len());
     for (cell, error) in refused {
-        output::say(&format!("cell `{cell}` will fail: {}", error.message()));
+        let cell = cell.to_string();
+        output::say(&format!("cell `{}` will fail: {}", shown(&cell), error.message()));
     }
     let plan = Plan::new(&bench.this_run(), bench.inputs().clone(), cells)?;
     let Some(root) = &args.dir else {
         let line = |Planned { id, cell }: &Planned| format!("{id}  {cell}\n");
         return output::print_text(&plan.cells().iter().map(line).collect::<String>());
     };
-    Directory::new(root).plan(&plan)?;
+    let directory = Directory::new(root);
+    let is_new = directory.planned().ok().as_ref() != Some(&plan);
+    directory.plan(&plan)?;
     let will_fail = match nr_refused {
         0 => String::new(),
         some => format!(", of which {some} will fail"),
     };
-    output::print_text(&format!("{}: {all} cells{will_fail}\n", root.display()))
+    output::print_text(&format!("{}: {all} cells{will_fail}\n", named(root)))?;
+    if is_new {
+        output::say(&estimate::estimate(bench, &runnable));
+    }
+    Ok(())
 }
 
 fn run(args: &ShardArgs) -> Result<ExitCode, CliError> {
@@ -79,7 +88,7 @@ fn run(args: &ShardArgs) -> Result<ExitCode, CliError> {
         cells - before - failed
     ))?;
     for Failed { id, cell, error } in &done.failed {
-        output::say(&format!("error: cell {id}, {cell}: {error}"));
+        output::say(&format!("error: cell {id}, {}: {}", shown(cell), shown(error)));
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -94,7 +103,7 @@ fn status(args: &StatusArgs) -> Result<(), CliError> {
     let (nr_failed, left) = (failed.len(), status.left());
     let mut text = format!("{cells} cells: {done} done, {nr_failed} failed, {left} left\n");
     for Failed { id, cell, error } in failed {
-        text += &format!("failed: {id}, {cell}: {error}\n");
+        text += &format!("failed: {id}, {}: {}\n", shown(cell), shown(error));
     }
     output::print_text(&text)
 }

@@ -189,6 +189,36 @@ fn the_cells_are_listed_where_no_directory_is_given() {
 }
 
 #[test]
+fn a_plan_says_how_long_its_cells_take_and_from_which() {
+    let sweep = Sweep::of(&seeds(9));
+    let planned = run(&sweep.plan());
+    let said = stderr(&planned);
+    assert!(said.starts_with("time: about ") && said.contains("on the "), "{said}");
+    assert!(said.contains("like `reclaim-file format=x86-64 order=0 size=64KiB seed=5`"), "{said}");
+    assert_eq!(sweep.done(), 0, "what it ran is not kept");
+    let again = run(&sweep.plan());
+    assert_eq!(stderr(&again), "", "the same plan is not timed again");
+}
+
+#[test]
+fn what_no_cell_can_replay_is_refused_when_it_is_planned() {
+    let place = tempdir().expect("a directory");
+    let path = place.path().join("cut.pgt");
+    let sample = fs::read(sample_path("cc1plus-list")).expect("a sample");
+    fs::write(&path, &sample[..sample.len() - 1]).expect("a file");
+    let spec = |trace: &Path| {
+        let trace = trace.display();
+        format!("scenario = \"trace\"\ntrace = \"{trace}\"\n[grid]\nlimit = \"50%\"\n")
+    };
+    refused(&Sweep::of(&spec(&path)).plan(), &["cut.pgt: truncated"]);
+    let named = place.path().join("a\u{7}.pgt");
+    fs::write(&named, &sample).expect("a file");
+    let sweep =
+        Sweep::of(&spec(Path::new(&named.display().to_string().replace('\u{7}', "\\u0007"))));
+    refused(&sweep.plan(), &[r"a\u{7}.pgt: the file's name has characters that act on a display"]);
+}
+
+#[test]
 fn bad_files_are_one_message() {
     let refuse = |spec: &str, parts: &[&str]| {
         let sweep = Sweep::of(spec);
@@ -229,8 +259,12 @@ fn bad_directories_are_one_message() {
     sweep.run("--shard 1/3");
     let result = sweep.dir().join("results").join(&entries(&sweep.dir().join("results"))[0]);
     fs::write(&result, "{").expect("a file");
-    let words = sweep.words("merge", "--partial");
-    refused(&words, &[&result.display().to_string(), "remove it and run the sweep again"]);
+    let status = stdout(&sweep.words("status", ""));
+    assert!(status.starts_with("3 cells: 0 done, 1 failed, 2 left"), "{status}");
+    assert!(status.contains("its result is damaged") && status.contains("line 1"), "{status}");
+    let merge = run(&sweep.words("merge", "--partial"));
+    assert_eq!(merge.status.code(), Some(1));
+    assert!(sweep.run("").contains("3 cells, 0 done before, 3 done now"));
 }
 
 #[test]
