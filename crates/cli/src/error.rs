@@ -9,7 +9,7 @@ use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::VariantError;
 use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
-use pageout_lab::{Config, FetchError, KernelError, LabError, SeriesError};
+use pageout_lab::{Config, FetchError, KernelError, LabError, SeriesError, ShownError};
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
 use pageout_record::schema::{
@@ -168,6 +168,8 @@ pub(crate) enum CliError {
     SessionOrFile(String),
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    Shown(#[from] ShownError),
     #[error(transparent)]
     Lab(#[from] LabError),
     #[error(transparent)]

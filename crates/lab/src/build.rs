@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -13,6 +14,7 @@ use pageout_experiment::named;
 
 use super::cache::{Cache, CacheError};
 use super::digest::Name;
+use super::first_build::FirstBuild;
 use super::kconfig::{ConfigOption, NotTaken, Wish};
 use super::kernel::Kernel;
 use super::mirror::{MirrorError, Staged, mirror};
@@ -169,6 +171,9 @@ impl Builder<'_> {
         for (path, patched) in &staged {
             let content = patched.as_ref().map_or(&[][..], |patched| &patched.content);
             key = key.part(path.as_os_str().as_encoded_bytes()).part(content);
+            if patched.as_ref().is_some_and(|patched| patched.mode & 0o111 != 0) {
+                key = key.part("executable");
+            }
         }
         let directory = self.cache.place("kernels", &key.finish());
         let (kernel, title) = (kernel.clone(), source.title.clone());
@@ -185,7 +190,9 @@ impl Builder<'_> {
             return Ok(());
         }
         let tree = self.cache.directory(planned.place("trees"))?;
+        let is_first = !self.cache.root().join(planned.output()).is_dir();
         let output = self.cache.directory(planned.output())?;
+        let since = Instant::now();
         let task = self.progress.begin_piece(&format!("building {}, {config}", built.kernel.name));
         task.tell(0, None, "preparing the tree");
         mirror(source, staged, &tree)?;
@@ -199,6 +206,9 @@ impl Builder<'_> {
         let mut run = Make { by: self, built, tree, output, log, task: &*task, stop };
         run.configure(wish.clone())?;
         run.goal(config.arch().goal(), None)?;
+        if is_first {
+            FirstBuild::took(self.cache, since.elapsed().as_secs(), self.jobs)?;
+        }
         let complete = self.cache.scratch()?;
         for (from, to) in [
             (output.join(config.arch().image()), "Image"),

@@ -43,15 +43,35 @@ pub(super) fn command(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// What git prints, given this input.
+/// Runs git, and returns what it prints, given this input.
 pub(super) fn git(
     directory: &Path,
     arguments: &[&str],
     input: Option<&[u8]>,
 ) -> Result<Vec<u8>, GitError> {
-    let name = || arguments[0].to_owned();
-    let failed = |source| GitError::Run { command: name(), source };
+    run(command(directory, arguments), directory, arguments[0], input)
+}
+
+/// Runs git as [`git`] does, but as if the directory were in no repository, and without the
+/// settings of the user: in a repository `git apply` passes over files outside of the directory.
+pub(super) fn apart(
+    directory: &Path,
+    arguments: &[&str],
+    input: Option<&[u8]>,
+) -> Result<Vec<u8>, GitError> {
     let mut command = command(directory, arguments);
+    command.env("GIT_CEILING_DIRECTORIES", directory.parent().unwrap_or(directory));
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    run(command, directory, arguments[0], input)
+}
+
+fn run(
+    mut command: Command,
+    directory: &Path,
+    name: &str,
+    input: Option<&[u8]>,
+) -> Result<Vec<u8>, GitError> {
+    let failed = |source| GitError::Run { command: name.to_owned(), source };
     if input.is_some() {
         command.stdin(Stdio::piped());
     }
@@ -68,7 +88,8 @@ pub(super) fn git(
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let said = if said.is_empty() { output.status.to_string() } else { said };
-    Err(GitError::Failed { command: name(), directory: directory.display().to_string(), said })
+    let (command, directory) = (name.to_owned(), directory.display().to_string());
+    Err(GitError::Failed { command, directory, said })
 }
 
 /// The same, of an answer that is text of one line.

@@ -1,11 +1,9 @@
 //! Kernels by name: a release as it is, what our patches make of it, or patches of the user's.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use pageout_experiment::input;
-
-use super::patch::{Patch, PatchSet, tag};
+use super::mails::MailError;
+use super::patch::{self, Patch, PatchSet};
 use super::release::{Release, STOCK};
 use super::source::Source;
 
@@ -65,44 +63,13 @@ pub enum KernelError {
         /// The parameter.
         found: String,
     },
-    /// A patch that cannot be read.
-    #[error("cannot read patch {}", pageout_experiment::named(path))]
-    Patch {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    /// A file without patches that could be taken.
+    #[error(transparent)]
+    Patch(#[from] MailError),
 }
 
 fn releases() -> String {
     Release::ALL.map(Release::name).join(" or ")
-}
-
-impl Patch {
-    /// Reads a patch.
-    ///
-    /// # Errors
-    ///
-    /// [`KernelError::Patch`].
-    pub fn read(path: &Path) -> Result<Self, KernelError> {
-        let text = input::read(path, input::MAX_PATCH)
-            .map_err(|source| KernelError::Patch { path: path.to_owned(), source })?;
-        Ok(Self { name: path.display().to_string(), text })
-    }
-
-    /// What it says it does, or else its name.
-    pub fn subject(&self) -> String {
-        let text = String::from_utf8_lossy(&self.text);
-        let mut lines = text.lines().skip_while(|line| !line.starts_with("Subject: "));
-        let Some(first) = lines.next().and_then(|line| line.strip_prefix("Subject: ")) else {
-            return self.name.clone();
-        };
-        // Mail folds long subjects; what follows begins with a blank.
-        let folded = lines.take_while(|line| line.starts_with(' '));
-        let subject = folded.fold(first.to_owned(), |all, line| all + " " + line.trim());
-        tag(&subject).1.to_owned()
-    }
 }
 
 impl PatchSet {
@@ -119,11 +86,13 @@ impl PatchSet {
             if Release::ALL.iter().any(|release| release.patches(name).is_some()) {
                 return Err(KernelError::Taken(name.to_owned()));
             }
-            let patch = Patch::read(path)?;
-            match sets.iter_mut().find(|set| set.name == name) {
-                Some(set) => set.patches.push(patch),
-                None => sets.push(Self { name: name.to_owned(), patches: vec![patch] }),
-            }
+            let given = patch::read(path)?;
+            let set = match sets.iter_mut().find(|set| set.name == name) {
+                Some(set) => set,
+                None => sets.push_mut(Self::new(name)),
+            };
+            set.patches.extend(given.patches);
+            set.notes.extend(given.notes);
         }
         Ok(sets)
     }
@@ -258,8 +227,9 @@ mod tests {
     use super::*;
 
     fn set(name: &str, patches: usize) -> PatchSet {
-        let patch = Patch { name: "my.patch".to_owned(), text: Vec::new() };
-        PatchSet { name: name.to_owned(), patches: vec![patch; patches] }
+        let [name_of, subject] = ["my.patch"; 2].map(str::to_owned);
+        let patch = Patch { name: name_of, subject, diff: Vec::new(), file: None };
+        PatchSet { patches: vec![patch; patches], ..PatchSet::new(name) }
     }
 
     fn resolve(words: &str, sets: &[PatchSet], release: Release) -> Result<Vec<Kernel>, String> {
@@ -354,14 +324,5 @@ mod tests {
         assert_eq!(parts("./a=b.patch"), (PATCHED.into(), "./a=b.patch".into()));
         let taken = PatchSet::read(&["stock=a.patch".into()]).unwrap_err().to_string();
         assert!(taken.contains("`stock` is a kernel already"), "{taken}");
-    }
-
-    #[test]
-    fn a_subject_is_unfolded_and_loses_its_tag() {
-        let patch = |text: &str| Patch { name: "x.patch".to_owned(), text: text.into() };
-        let folded =
-            "From: a\nSubject: [PATCH 1/4] mm/rmap: check\n young bits in batches\n\nWhy.\n";
-        assert_eq!(patch(folded).subject(), "mm/rmap: check young bits in batches");
-        assert_eq!(patch("--- a/b\n+++ b/b\n").subject(), "x.patch");
     }
 }

@@ -123,7 +123,7 @@ fn up_to(letter: char, series: &[File], kernel: &str) -> Option<Vec<Patch>> {
 }
 
 fn patch((name, text): &File) -> Patch {
-    Patch { name: (*name).to_owned(), text: (*text).into() }
+    Patch::shipped(name, text)
 }
 
 impl fmt::Display for Release {

@@ -8,13 +8,13 @@ use rustix::fs::statvfs;
 use super::cache::{Cache, CacheError};
 use super::progress::Progress;
 
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 /// What a release's source takes unpacked: 7.3.4 takes 1.8 GB.
 pub(super) const SOURCE: u64 = 1800 * MIB;
 /// What a work tree and its objects take: links to the source, and what make writes.
-const WORK_TREE: u64 = 300 * MIB;
+pub(super) const WORK_TREE: u64 = 300 * MIB;
 /// What is kept of a kernel: its image, symbols, configuration and log.
-const KERNEL: u64 = 12 * MIB;
+pub(super) const KERNEL: u64 = 12 * MIB;
 
 /// Says what building so many kernels takes, in these work trees.
 pub(super) fn to_build(

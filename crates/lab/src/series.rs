@@ -1,17 +1,13 @@
 //! Series of patches: commits of a tree, or mails.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use pageout_experiment::input;
-use pageout_experiment::named;
-
-use super::cache::CacheError;
 use super::git::{GitError, git, line};
 use super::kernel::Kernel;
-use super::patch::{Patch, tag};
-use super::patches::is_patch;
+use super::mails::MailError;
+use super::patch::{self, Given, Patch};
 use super::source::{Commit, Source};
+use super::subject::one_line;
 use super::tools::{self, Missing};
 
 /// The kernel before the first patch.
@@ -22,8 +18,10 @@ pub const BASE: &str = "base";
 pub struct Series {
     /// What the first patch is a patch of.
     pub base: Source,
-    /// One or more, each of which begins with its subject.
+    /// One or more.
     pub patches: Vec<Patch>,
+    /// Lines that say which mails were taken.
+    pub notes: Vec<String>,
 }
 
 /// Why there is no series.
@@ -69,49 +67,9 @@ pub enum SeriesError {
         /// Where both lines part.
         begins: String,
     },
-    /// Mails that cannot be read.
-    #[error("cannot read {}", named(path))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A file without mails, or with a cover letter alone.
-    #[error("{}: there is no patch in it", named(.0))]
-    NoPatch(PathBuf),
-    /// A mail without a patch.
-    #[error(
-        "{}: mail {number} (`{subject}`) is not a patch: it has no `+++ b/FILE` line",
-        named(path)
-    )]
-    NotAPatch {
-        /// The file.
-        path: PathBuf,
-        /// Which mail, from 1.
-        number: usize,
-        /// Its subject.
-        subject: String,
-    },
-    /// A patch that does not follow on the one before it.
-    #[error(
-        "{}: mail {number} is patch {found}, expected patch {expected}: `b4 am` writes the patches \
-         in their order",
-        named(path)
-    )]
-    Order {
-        /// The file.
-        path: PathBuf,
-        /// Which mail, from 1.
-        number: usize,
-        /// What its subject says.
-        found: u32,
-        /// What the mails before it ask for.
-        expected: u32,
-    },
-    /// A file on the way could not be used.
+    /// A file without patches that could be taken.
     #[error(transparent)]
-    Cache(#[from] CacheError),
+    Mails(#[from] MailError),
 }
 
 impl Series {
@@ -149,7 +107,9 @@ impl Series {
         for Committed { hash, subject, .. } in commits {
             let diff = diff(tree, &hash)?;
             if !diff.is_empty() {
-                patches.push(patch(patches.len() + 1, &subject, &diff));
+                let (name, subject) = (String::new(), one_line(&subject));
+                let patch = Patch { name, subject, diff, file: None };
+                patches.push(patch.numbered(patches.len() + 1));
             }
         }
         if patches.is_empty() {
@@ -159,47 +119,21 @@ impl Series {
             line(tree, &["rev-parse", "--path-format=absolute", "--git-common-dir"])?.into();
         let content = line(tree, &["rev-parse", "--verify", &format!("{from}^{{tree}}")])?;
         let commit = Commit { repository, tree: content, commit: from };
-        Ok(Self { base: Source::Commit(commit), patches })
+        Ok(Self { base: Source::Commit(commit), patches, notes: Vec::new() })
     }
 
-    /// The patches among the mails of a file, as `b4 am` and `git format-patch --stdout` write it.
-    /// A cover letter is passed over.
+    /// The patches of a file of mails: a thread as lore has it, what `b4 am` writes, or `git
+    /// format-patch --stdout`.
     ///
     /// # Errors
     ///
-    /// [`SeriesError`]: a file that cannot be read, mails that are not patches or not in their
-    /// order, and what git says.
+    /// [`SeriesError`]: a file that cannot be read, mails that are no series, and what git says.
     pub fn of_mails(path: &Path, base: Source) -> Result<Self, SeriesError> {
         tools::check(&[tools::git()])?;
-        let read = |source| SeriesError::Read { path: path.to_owned(), source };
-        let mails = input::read(path, input::MAX_PATCH).map_err(read)?;
-        let scratch = tempfile::tempdir().map_err(read)?;
-        let (split, place) = (scratch.path(), scratch.path().display().to_string());
-        let count = git(split, &["mailsplit", "-b", &format!("-o{place}")], Some(&mails))?;
-        let count: usize = String::from_utf8_lossy(&count).trim().parse().unwrap_or(0);
-        let mut patches: Vec<Patch> = Vec::new();
-        for number in 1..=count {
-            let name = split.join(format!("{number:04}"));
-            let mail = std::fs::read(&name).map_err(CacheError::at(&name))?;
-            let Mail { subject, place, text } = mail_of(split, &mail)?;
-            if place == Some(0) {
-                continue;
-            }
-            let expected = patches.len() as u32 + 1;
-            let one = patch(patches.len() + 1, &subject, &text);
-            let path = path.to_owned();
-            if !is_patch(&one) {
-                return Err(SeriesError::NotAPatch { path, number, subject });
-            }
-            if let Some(found) = place.filter(|found| *found != expected) {
-                return Err(SeriesError::Order { path, number, found, expected });
-            }
-            patches.push(one);
-        }
-        if patches.is_empty() {
-            return Err(SeriesError::NoPatch(path.to_owned()));
-        }
-        Ok(Self { base, patches })
+        let Given { patches, notes } = patch::read(path)?;
+        let numbered = patches.into_iter().zip(1..);
+        let patches = numbered.map(|(patch, number)| patch.numbered(number)).collect();
+        Ok(Self { base, patches, notes })
     }
 
     /// The kernel before the first patch, then one for each patch, with all patches before it.
@@ -261,40 +195,6 @@ fn diff(tree: &Path, commit: &str) -> Result<Vec<u8>, GitError> {
     let plain = ["--full-index", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"];
     let prefixes = ["--src-prefix=a/", "--dst-prefix=b/", "--no-commit-id"];
     git(tree, &[&["diff-tree", "-p"], &plain[..], &prefixes, &[commit]].concat(), None)
-}
-
-/// What a mail has.
-struct Mail {
-    subject: String,
-    /// Of a subject that begins with `[PATCH 2/3]`, the 2.
-    place: Option<u32>,
-    /// What follows its message.
-    text: Vec<u8>,
-}
-
-fn mail_of(scratch: &Path, mail: &[u8]) -> Result<Mail, SeriesError> {
-    let options = ["mailinfo", "-k", "--encoding=UTF-8", "--no-scissors", "--quoted-cr=strip"];
-    let told = git(scratch, &[&options[..], &["message", "patch"]].concat(), Some(mail))?;
-    let told = String::from_utf8_lossy(&told).into_owned();
-    let subject = told.lines().find_map(|line| line.strip_prefix("Subject: ")).unwrap_or_default();
-    let (tag, subject) = tag(subject);
-    let number = |word: &str| {
-        let (number, of) = word.split_once('/')?;
-        of.parse::<u32>().ok()?;
-        number.parse().ok()
-    };
-    let path = scratch.join("patch");
-    let text = std::fs::read(&path).map_err(CacheError::at(&path))?;
-    let place = tag.split_whitespace().find_map(number);
-    Ok(Mail { subject: subject.to_owned(), place, text })
-}
-
-/// A patch that begins with its subject, so that it is told as others are.
-fn patch(number: usize, subject: &str, diff: &[u8]) -> Patch {
-    let subject: String = subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let head = format!("Subject: [PATCH] {subject}\n\n");
-    let text = [head.as_bytes(), diff].concat();
-    Patch { name: format!("{number} (`{subject}`)"), text }
 }
 
 #[cfg(test)]

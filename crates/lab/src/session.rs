@@ -8,6 +8,7 @@ use pageout_record::schema::InvalidRecord;
 use super::boot::BootError;
 use super::build::{BuildError, Builder, Built, Planned};
 use super::cache::{Cache, CacheError};
+use super::first_build::FirstBuild;
 use super::initrd::InitrdError;
 use super::kconfig::ConfigOption;
 use super::kernel::Kernel;
@@ -213,6 +214,11 @@ impl Lab<'_> {
         }
         needs.extend(kernels.iter().flat_map(|kernel| tools::sources(&kernel.source, &self.cache)));
         Ok(tools::check(&needs)?)
+    }
+
+    /// Estimates the first build of configurations that nothing was built for yet.
+    pub fn first_build(&self, kernels: &[Kernel], configs: &[Config]) -> Option<FirstBuild> {
+        FirstBuild::estimate(&self.cache, kernels, configs, self.jobs)
     }
 
     /// Builds every kernel under every configuration, as far as they are not there.

@@ -29,7 +29,7 @@ impl Arch {
     }
 
     /// Whether programs of this architecture run here.
-    fn is_native(self) -> bool {
+    pub fn is_native(self) -> bool {
         self.gnu_name() == std::env::consts::ARCH
     }
 
@@ -121,6 +121,14 @@ impl Config {
         Self::ALL.into_iter().find(|config| config.name() == name)
     }
 
+    /// The configuration with 4K pages of this machine's architecture, with swap or without; that
+    /// of arm64 where there is none.
+    pub fn native(with_swap: bool) -> Self {
+        let has = |config: &Self| config.has_swap() == with_swap;
+        let native = Self::ALL.into_iter().filter(has).find(|config| config.arch().is_native());
+        native.unwrap_or(if with_swap { Self::Arm64_4KSwap } else { Self::Arm64_4K })
+    }
+
     /// 4K pages in a page.
     pub const fn small_pages(self) -> u64 {
         match self {
@@ -184,5 +192,21 @@ impl fmt::Display for Config {
 impl fmt::Display for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_native_configuration_is_of_this_machine() {
+        for with_swap in [false, true] {
+            let native = Config::native(with_swap);
+            assert_eq!(native.has_swap(), with_swap);
+            assert_eq!(native.small_pages(), 1);
+            let others = Config::ALL.iter().filter(|config| config.arch().is_native());
+            assert!(others.count() == 0 || native.arch().is_native());
+        }
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn to_build(arch: Arch) -> Vec<Need> {
         program("flex", "flex"),
         program("bison", "bison"),
         program("bc", "bc"),
-        program("patch", "patch"),
+        git(),
         program("setpriv", "util-linux"),
         program(&arch.compiler(), arch.compiler_packages()[0]),
     ];

@@ -35,7 +35,8 @@ const HELPERS: [(Batched, Call); 4] = [
         OF_7_3,
         Call {
             name: "helper-calls-7.3-before",
-            words: "lab run no-batch no-young no-mglru no-unmap helper-calls calls=100000",
+            words: "lab run no-batch no-young no-mglru no-unmap helper-calls calls=100000 \
+                --config arm64-4k",
         },
     ),
     (
@@ -83,11 +84,11 @@ pub(super) fn helpers() -> Result<()> {
 /// The same mistake on both releases, with both sizes of blocks.
 const MISTAKES: [&str; 4] = [
     "lab run stock --patch crates/lab/files/mistakes/first-entry-decides-7.3.patch helper-calls \
-        calls=100000",
+        calls=100000 --config arm64-4k",
     "lab run stock --patch crates/lab/files/mistakes/first-entry-decides-7.3.patch helper-calls \
         calls=100000 --config arm64-64k",
     "lab run 6.12:s1 --patch crates/lab/files/mistakes/first-entry-decides.patch helper-calls \
-        calls=100000",
+        calls=100000 --config arm64-4k",
     "lab run 6.12:s1 --patch crates/lab/files/mistakes/first-entry-decides.patch helper-calls \
         calls=100000 --config arm64-64k",
 ];

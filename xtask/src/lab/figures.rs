@@ -34,18 +34,20 @@ const LINUX_7_3: Figures = Figures {
     leading: Call {
         name: "7.3-arm64-4k-order-4",
         words: "lab compare no-batch no-young no-mglru no-unmap stock q22 \
-            reclaim-file order=4 lru=classic,mglru,mglru-no-walks",
+            reclaim-file order=4 lru=classic,mglru,mglru-no-walks --config arm64-4k",
     },
     calls: &[
         Call {
             name: "7.3-arm64-4k",
             words: "lab compare no-batch no-young no-mglru no-unmap stock q22 \
-                reclaim-file order=0,5,8,9 lru=classic,mglru,mglru-no-walks --runs 1",
+                reclaim-file order=0,5,8,9 lru=classic,mglru,mglru-no-walks --runs 1 \
+                --config arm64-4k",
         },
         Call {
             name: "7.3-running",
             words: "lab compare no-batch no-young no-mglru no-unmap stock q22 \
-                reclaim-file order=0,4 lru=classic,mglru process=running --runs 1",
+                reclaim-file order=0,4 lru=classic,mglru process=running --runs 1 \
+                --config arm64-4k",
         },
         Call {
             name: "7.3-two-cpus",
@@ -79,28 +81,30 @@ const LINUX_6_12: Figures = Figures {
     stored: "linux-6.12",
     leading: Call {
         name: "arm64-4k-order-4",
-        words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru",
+        words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=4 lru=classic,mglru \
+            --config arm64-4k",
     },
     calls: &[
         Call {
             name: "arm64-4k",
             words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=0,5,8,9 \
-                lru=classic,mglru --runs 1",
+                lru=classic,mglru --runs 1 --config arm64-4k",
         },
         Call {
             name: "no-walks",
             words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=0,4 \
-                lru=mglru-no-walks --runs 1",
+                lru=mglru-no-walks --runs 1 --config arm64-4k",
         },
         Call {
             name: "running",
             words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=4 \
-                lru=classic,mglru process=running --runs 1",
+                lru=classic,mglru process=running --runs 1 \
+                --config arm64-4k",
         },
         Call {
             name: "neoverse-n1",
             words: "lab compare --kernel 6.12 stock s1 s2 s3 reclaim-file order=4 \
-                lru=classic,mglru --cpu neoverse-n1 --runs 1",
+                lru=classic,mglru --cpu neoverse-n1 --runs 1 --config arm64-4k",
         },
         Call {
             name: "arm64-64k",
@@ -134,7 +138,7 @@ const LINUX_6_12: Figures = Figures {
 const BESIDE: Call = Call {
     name: "7.3-beside-6.12",
     words: "lab compare 7.3:no-batch 7.3:stock 6.12:stock 6.12:s3 reclaim-file order=0,4 \
-        lru=classic,mglru --runs 1",
+        lru=classic,mglru --runs 1 --config arm64-4k",
 };
 
 /// Runs all of them, prints the tables and compares with what is stored.

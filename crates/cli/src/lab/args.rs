@@ -33,7 +33,7 @@ Scenarios and their fields (all of them take comma-separated lists):
                     cpus=1 (or 2, the processes on the second)  size=1GiB  reclaim=80%
                     map=ptes (or pmd-leaf, with order=9)
   reclaim-shmem   shared memory that was stored to, reclaimed through memory.reclaim to swap; of
-                  configuration arm64-4k-swap if no other is given
+                  configuration x86-64-swap or arm64-4k-swap
                     order=4  lru=classic (or mglru, mglru-no-walks)  young=all (or none)
                     size=256MiB  reclaim=80%
   age-file        one aging pass over a mapped file, forced through lru_gen
@@ -85,7 +85,8 @@ Sessions that come with the program: age-file, age-anon, evict, several, sleeper
 Examples:
   pageout lab lru-gen evict
   pageout lab lru-gen age-file no-batch stock --config arm64-4k-swap,x86-64-swap
-  pageout lab lru-gen ./mine.session patched --patch my.patch --output mine.txt";
+  pageout lab lru-gen ./mine.session patched --patch my.patch --output mine.txt
+  sudo cat /sys/kernel/debug/lru_gen >here.txt; pageout lab lru-gen --read here.txt";
 
 const SERIES_HELP: &str = "\
 One kernel is built of the base, and one for each patch with all patches before it. The base of a
@@ -238,11 +239,18 @@ pub(crate) struct SeriesArgs {
 #[derive(Debug, Parser)]
 pub(crate) struct LruGenArgs {
     /// A session's file, or the name of one that comes with the program
-    #[arg(value_name = "SESSION")]
-    pub session: String,
+    #[arg(value_name = "SESSION", required_unless_present = "read")]
+    pub session: Option<String>,
     /// The kernels [default: stock, of 6.12 s3, or those of --patch]
     #[arg(value_name = "KERNEL")]
     pub kernels: Vec<String>,
+    /// Read what a machine's lru_gen or lru_gen_full printed, in place of running a session, and
+    /// show its generations as a table
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["session", "patches"])]
+    pub read: Option<PathBuf>,
+    /// Print the generations of --read as records
+    #[arg(long, requires = "read")]
+    pub json: bool,
     #[command(flatten)]
     pub patched: Patched,
     /// A processor to emulate; may be repeated
@@ -318,8 +326,8 @@ pub(crate) struct Building {
     /// An option of the kernel's configuration, in place of what the lab asks for; may be repeated
     #[arg(long = "config-option", value_name = "NAME=VALUE")]
     pub options: Vec<ConfigOption>,
-    /// A kernel configuration; may be repeated [default: arm64-4k, or arm64-4k-swap for sessions,
-    /// which take those with swap]
+    /// A kernel configuration; may be repeated [default: that of this machine's architecture,
+    /// x86-64 or arm64-4k; x86-64-swap or arm64-4k-swap for what swaps, and for sessions]
     #[arg(long = "config", value_name = "CONFIG", value_delimiter = ',', value_parser = config())]
     pub configs: Vec<Config>,
     /// Compilers, or machines, that run at once [default: as many as there are CPUs]

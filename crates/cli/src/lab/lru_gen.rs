@@ -1,6 +1,7 @@
 //! `lab lru-gen`: a session of `lru_gen` on real kernels.
 
 use super::args::LruGenArgs;
+use super::generations;
 use super::progress::Told;
 use crate::error::CliError;
 use crate::output;
@@ -11,18 +12,20 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
-    let session = read(&args.session)?;
+    let name = match (&args.read, &args.session) {
+        (Some(path), _) => return generations::show(path, args.json, args.output.as_deref()),
+        (None, name) => name.as_deref().expect("clap asks for a session or --read"),
+    };
+    let session = read(name)?;
     let building = &args.patched.building;
     let [_, after] = building.kernel.before_and_after();
     let default = if building.tree.is_some() { "stock" } else { after };
     let kernels = args.patched.kernels(&args.kernels, &[default])?;
-    let configs = building.configs_with_swap()?;
     let mut inputs = super::inputs(&kernels);
-    inputs.push(Some(Path::new(&args.session)));
+    inputs.push(Some(Path::new(name)));
     output::check(&[args.output.as_deref()], &inputs)?;
     let told = Told::new();
-    let lab = building.lab(&told)?;
-    lab.check(&kernels, &configs, Some(&args.cpus))?;
+    let (lab, configs) = building.open(&told, &kernels, true, Some(&args.cpus))?;
     let limit = args.time_limit.map(|seconds| Duration::from_secs(seconds.into()));
     let captured = lab.lru_gen(&kernels, &configs, &args.cpus, &session, limit)?;
     for Captured { header, warned, .. } in &captured {

@@ -1,7 +1,9 @@
 //! `lab`: real kernels, built and booted under QEMU.
 
+mod announce;
 pub(crate) mod args;
 mod checks;
+mod generations;
 mod ktap;
 mod lru_gen;
 mod progress;
@@ -19,7 +21,7 @@ use args::{
     SourceArgs,
 };
 use pageout_lab::{
-    Bench, Cache, Config, Fetch, Kernel, KernelError, Lab, LabError, Measured, PatchSet, Runs,
+    Bench, Cache, Config, Cpu, Fetch, Kernel, KernelError, Lab, LabError, Measured, PatchSet, Runs,
     Source,
 };
 use pageout_record::schema::{Labels, RecordSet};
@@ -57,9 +59,7 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = Told::new();
     let building = &args.patched.building;
-    let lab = building.lab(&told)?;
-    let configs = building.configs_or(Config::Arm64_4K);
-    lab.check(&kernels, &configs, None)?;
+    let (lab, configs) = building.open(&told, &kernels, false, None)?;
     let built = lab.build(&kernels, &configs)?;
     output::say(&format!("built in {}", elapsed(since)));
     output::print_text(&tables::built(&built))
@@ -131,18 +131,14 @@ fn source(args: &SourceArgs) -> Result<(), CliError> {
 /// The files that kernels' patches are read from.
 fn inputs(kernels: &[Kernel]) -> Vec<Option<&Path>> {
     let patches = kernels.iter().flat_map(|kernel| &kernel.patches);
-    patches.map(|patch| Some(Path::new(&patch.name))).collect()
+    patches.map(|patch| patch.file.as_deref()).collect()
 }
 
 /// Builds the kernels and runs the plan on each.
 fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measured, CliError> {
     let told = Told::new();
-    let lab = building.lab(&told)?;
-    let configs = match runs.plan.iter().any(Bench::swaps) {
-        true => building.configs_with_swap()?,
-        false => building.configs_or(Config::Arm64_4K),
-    };
-    lab.check(kernels, &configs, Some(&runs.cpus))?;
+    let swap = runs.plan.iter().any(Bench::swaps);
+    let (lab, configs) = building.open(&told, kernels, swap, Some(&runs.cpus))?;
     let measured = lab.run(kernels, &configs, runs)?;
     warn(&measured);
     Ok(measured)
@@ -174,28 +170,43 @@ impl Building {
         self.tree.clone().map_or(Source::Debian(self.kernel), Source::Tree)
     }
 
-    /// The configurations asked for.
-    fn configs_or(&self, default: Config) -> Vec<Config> {
-        if self.configs.is_empty() { vec![default] } else { self.configs.clone() }
-    }
-
-    /// The same, of kernels that swap.
-    fn configs_with_swap(&self) -> Result<Vec<Config>, CliError> {
-        let configs = self.configs_or(Config::Arm64_4KSwap);
-        match configs.iter().find(|config| !config.has_swap()) {
+    /// The configurations asked for, or else that of this machine's architecture.
+    fn configs(&self, swap: bool) -> Result<Vec<Config>, CliError> {
+        if self.configs.is_empty() {
+            return Ok(vec![Config::native(swap)]);
+        }
+        match self.configs.iter().find(|config| swap && !config.has_swap()) {
             Some(config) => Err(CliError::LabSwap(*config)),
-            None => Ok(configs),
+            None => Ok(self.configs.clone()),
         }
     }
 
-    fn lab<'a>(&self, told: &'a Told) -> Result<Lab<'a>, CliError> {
-        let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Lab {
+    /// The lab and the configurations for these kernels. Announces what is built, and refuses what
+    /// could not be brought to its end: a boot on `cpus`, if kernels are to be booted.
+    fn open<'a>(
+        &self,
+        told: &'a Told,
+        kernels: &[Kernel],
+        swap: bool,
+        cpus: Option<&[Cpu]>,
+    ) -> Result<(Lab<'a>, Vec<Config>), CliError> {
+        let configs = self.configs(swap)?;
+        let all_cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+        let lab = Lab {
             cache: Cache::open(self.cache.as_deref()).map_err(LabError::Cache)?,
             options: self.options.clone(),
-            jobs: self.jobs.map_or_else(cpus, usize::from),
+            jobs: self.jobs.map_or_else(all_cpus, usize::from),
             progress: told,
-        })
+        };
+        let is_asked_for = !self.configs.is_empty();
+        let checked = lab.check(kernels, &configs, cpus);
+        // Bad input is refused alone; missing packages are named after what they are for.
+        if !matches!(checked, Err(LabError::NoCpu { .. })) {
+            let lines = announce::lines(&lab, kernels, &configs, is_asked_for);
+            lines.iter().for_each(|line| output::say(line));
+        }
+        checked?;
+        Ok((lab, configs))
     }
 }
 
@@ -221,6 +232,7 @@ impl Patched {
     fn resolve(&self, words: &[String], more: &[&str]) -> Result<Vec<Kernel>, KernelError> {
         let words = words.iter().cloned().chain(more.iter().map(|name| (*name).to_owned()));
         let sets = PatchSet::read(&self.patches)?;
+        sets.iter().flat_map(|set| &set.notes).for_each(|note| output::say(note));
         Kernel::resolve(&words.collect::<Vec<_>>(), &sets, &self.building.source())
     }
 }

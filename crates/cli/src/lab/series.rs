@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::options::Form;
 use crate::this_run::this_run;
 use crate::{fail_on, output};
-use pageout_lab::{Attempted, BASE, Bench, Config, Kernel, LabError, Series};
+use pageout_lab::{Attempted, BASE, Bench, Kernel, LabError, Series};
 use pageout_record::compare::{Outcome, compare};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use std::collections::BTreeSet;
@@ -36,11 +36,12 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     }
     let [text, page] = args.output.paths();
     output::check(&[text, page, args.ktap.as_deref()], &[args.mbox.as_deref()])?;
-    let kernels = read(args, range)?.kernels();
+    let series = read(args, range)?;
+    series.notes.iter().for_each(|note| output::say(note));
+    let kernels = series.kernels();
     let told = Told::new();
-    let lab = args.building.lab(&told)?;
-    let configs = args.building.configs_or(Config::Arm64_4K);
-    lab.check(&kernels, &configs, Some(&runs.cpus))?;
+    let swap = plan.iter().any(Bench::swaps);
+    let (lab, configs) = args.building.open(&told, &kernels, swap, Some(&runs.cpus))?;
     let attempted = lab.attempt(&kernels, &configs, &runs, args.keep_going)?;
     drop(lab);
     super::warn(&attempted.measured);
@@ -209,7 +210,7 @@ impl Done<'_> {
 
 /// What a kernel is called in records: by its patch.
 fn title(kernel: &Kernel) -> String {
-    let subject = kernel.patches.last().map(|patch| format!(": {}", patch.subject()));
+    let subject = kernel.patches.last().map(|patch| format!(": {}", patch.subject));
     format!("{}{}", kernel.name, subject.unwrap_or_default())
 }
 

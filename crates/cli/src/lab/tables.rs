@@ -2,7 +2,7 @@
 
 use crate::error::CliError;
 use crate::options::{Form, Shown};
-use pageout_lab::{Built, Fetched, Kernel, Measured, Patch, Profiled};
+use pageout_lab::{Built, Fetched, Kernel, Measured, Profiled};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
 use pageout_record::schema::{Better, Labels, Metric, RecordSet};
@@ -172,7 +172,7 @@ pub(super) fn parts(kernels: &[Kernel], measured: &Measured) -> Parts {
     let of = |kernel: &Kernel| {
         let built = measured.built.iter().find(|built| built.kernel == *kernel);
         let source = built.map(|built| built.source.clone());
-        let patches = kernel.patches.iter().map(|patch| format!("+ {}", patch.subject()));
+        let patches = kernel.patches.iter().map(|patch| format!("+ {}", patch.subject));
         let parameters = kernel.parameters.iter().map(|with| format!("booted with {with}"));
         (kernel.name.clone(), source.into_iter().chain(patches).chain(parameters).collect())
     };
@@ -189,7 +189,7 @@ fn tools(measured: &Measured) -> [(String, Vec<String>); 2] {
 /// That of a series: each kernel but the base is told by its own patch.
 pub(super) fn parts_of_series(kernels: &[Kernel], measured: &Measured) -> Parts {
     let of = |kernel: &Kernel| {
-        let what = kernel.patches.last().map(Patch::subject);
+        let what = kernel.patches.last().map(|patch| patch.subject.clone());
         let source = || measured.built.first().map(|built| built.source.clone());
         (kernel.name.clone(), what.or_else(source).into_iter().collect())
     };

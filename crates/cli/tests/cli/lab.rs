@@ -20,8 +20,9 @@ allnoconfig) grep -v "$UNKNOWN" "$KCONFIG_ALLCONFIG" >"$out/.config" ;;
         exit 2
     fi
     echo "  CC      mm/vmscan.o"
-    mkdir -p "$out/arch/arm64/boot"
+    mkdir -p "$out/arch/arm64/boot" "$out/arch/x86/boot"
     cp "$tree/mm/vmscan.c" "$out/arch/arm64/boot/Image"
+    cp "$tree/mm/vmscan.c" "$out/arch/x86/boot/bzImage"
     echo "ffff000000000100 T try_to_free_mem_cgroup_pages" >"$out/System.map"
     ;;
 esac
@@ -87,6 +88,9 @@ done
 printf 'lab: done\r\n'
 "#;
 
+/// The configuration that is built where none is named.
+pub(crate) const NATIVE: &str = if cfg!(target_arch = "x86_64") { "x86-64" } else { "arm64-4k" };
+
 const PATCH: &str = "--- a/mm/vmscan.c\n+++ b/mm/vmscan.c\n@@ -1 +1 @@\n-all\n+half\n";
 
 /// A directory with the pretenders, a tree, patches and a cache.
@@ -99,11 +103,13 @@ impl World {
             ("make", MAKE),
             ("gcc", COMPILER),
             ("aarch64-linux-gnu-gcc", COMPILER),
+            ("x86_64-linux-gnu-gcc", COMPILER),
             ("flex", ""),
             ("bison", ""),
             ("bc", ""),
             ("mkfs.xfs", MKFS),
             ("qemu-system-aarch64", QEMU),
+            ("qemu-system-x86_64", QEMU),
         ] {
             let path = world.file(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}"));
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the mode");
@@ -197,10 +203,31 @@ fn a_patch_is_compared_with_what_it_is_a_patch_of() {
         assert!(text.contains(part), "no `{part}` in:\n{text}");
     }
     let told = stderr(&output);
-    assert!(told.contains("building patched, arm64-4k\n"), "{told}");
+    assert!(told.contains(&format!("building patched, {NATIVE}\n")), "{told}");
     assert!(told.contains("built and compared in "), "{told}");
     assert!(world.is_quiet());
     assert_eq!(fs::read_to_string(world.path("tree/mm/vmscan.c")).expect("the tree"), "all\n");
+}
+
+#[test]
+fn the_first_lines_say_what_is_built_and_what_that_takes() {
+    let world = World::new();
+    let first_lines = |words: &str| {
+        let told = stderr(&world.run(words));
+        told.lines().take(3).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let asked = "run stock --patch proto=half.patch reclaim-file";
+    let lines = first_lines(asked);
+    assert!(lines[0].starts_with(&format!("for {NATIVE}, as this machine is; for ")), "{lines:?}");
+    assert!(lines[0].contains(": --config "), "{lines:?}");
+    assert_eq!(lines[1], "kernels: stock, proto (--patch)");
+    let takes = format!("the first build of {NATIVE} takes about ");
+    assert!(lines[2].starts_with(&takes) && lines[2].contains(" min on "), "{lines:?}");
+    let again = first_lines(asked);
+    assert!(!again.iter().any(|line| line.contains("the first build")), "{again:?}");
+    let both = first_lines("build --config arm64-4k,x86-64");
+    assert_eq!(both[..2], ["for arm64-4k, x86-64", "kernel: stock"]);
+    assert!(both.iter().all(|line| line.len() <= 80), "{both:?}");
 }
 
 #[test]
@@ -227,8 +254,8 @@ fn a_list_has_a_column_for_each_kernel_and_says_what_it_is() {
 #[test]
 fn records_have_the_configuration_and_the_processor() {
     let world = World::new();
-    let words = "run stock stock+a=1 reclaim-file order=0,4 --cpu max,neoverse-n1 --json";
-    let set = read(&world.text(words));
+    let words = "run stock stock+a=1 reclaim-file order=0,4 --config arm64-4k --json";
+    let set = read(&world.text(&format!("{words} --cpu max,neoverse-n1")));
     assert_eq!(set.records.len(), 8);
     for record in &set.records {
         assert_eq!(record.fields["config"], "arm64-4k");
@@ -304,7 +331,8 @@ fn a_profile_is_a_table_and_folded_stacks() {
     let error = world.run("profile --root no_such_function");
     assert_failed(&error, &["`no_such_function`", "System.map"]);
     let text = world.text("profile stock order=0,4 --folded out.folded");
-    assert_eq!(text.matches("stock, arm64-4k, cpu max: reclaim-file ").count(), 2, "{text}");
+    let title = format!("stock, {NATIVE}, cpu max: reclaim-file ");
+    assert_eq!(text.matches(&title).count(), 2, "{text}");
     for order in ["order=0\n", "order=4\n"] {
         assert!(text.contains(order), "no `{order}` in {text}");
     }
@@ -347,12 +375,13 @@ fn what_goes_wrong_is_told_with_the_place_of_the_log() {
     let parts = ["bad.patch", "mm/vmscan.c (hunk 1 of 1)", "cache/rejects/last"];
     assert_failed(&world.run("build --patch bad.patch"), &parts);
     world.file("broken.patch", &PATCH.replace("half", "broken"));
-    let parts = ["patched, arm64-4k", "vmscan.c:1:1: error", "runs/patched-arm64-4k-build-"];
+    let [of, log] = [format!("patched, {NATIVE}"), format!("runs/patched-{NATIVE}-build-")];
+    let parts = [&of, "vmscan.c:1:1: error", &log];
     let output = world.run("build --patch broken.patch");
     assert_eq!(output.status.code(), Some(2));
     parts.iter().for_each(|part| assert!(stderr(&output).contains(part), "{}", stderr(&output)));
     let without = |words| world.command(words).env("UNKNOWN", "LRU_GEN=y").output().expect("it");
-    let parts = ["arm64-4k", "CONFIG_LRU_GEN=y (it has no such option)", ".config"];
+    let parts = [NATIVE, "CONFIG_LRU_GEN=y (it has no such option)", ".config"];
     assert_failed(&without("build"), &parts);
     assert_failed(&without("build"), &["--config-option LRU_GEN=n"]);
     assert_eq!(without("build --config-option LRU_GEN=n").status.code(), Some(0));
@@ -360,7 +389,7 @@ fn what_goes_wrong_is_told_with_the_place_of_the_log() {
     let mut command = world.command("build --config-option NO_SUCH=y");
     assert_failed(&command.env("UNKNOWN", "NO_SUCH=y").output().expect("it runs"), &parts);
     for (boot, parts) in [
-        ("panic", &["stock, arm64-4k, cpu max", "panic", "Oops", "runs/stock-"][..]),
+        ("panic", &["cpu max", NATIVE, "panic", "Oops", "runs/stock-"][..]),
         ("hang", &["not done after 1 s", "runs/stock-"]),
         ("fail", &["`bench reclaim-file order=4", "status 1", "1 is not 4", "runs/stock-"]),
     ] {
@@ -385,18 +414,59 @@ fn a_session_gives_each_kernels_answers_under_its_steps() {
     let tree = fs::canonicalize(world.path("tree")).expect("a tree");
     let header = |kernel: &str| {
         let tree = tree.display();
-        format!("# Linux 6.12.1-mine, {tree}, {kernel}, arm64-4k-swap, cpu max\n")
+        format!("# Linux 6.12.1-mine, {tree}, {kernel}, {NATIVE}-swap, cpu max\n")
     };
     let text = world.text("lru-gen x.session stock stock+a=1");
     let expected = format!("{}{answered}\n{}{answered}", header("stock"), header("stock+a=1"));
     assert_eq!(text, expected);
     world.file("y.session", "memcg a\nwrite junk\nsleep 8\nshow a\n");
-    assert_failed(&world.run("lru-gen y.session stock"), &["stock, arm64", "not those of the"]);
+    assert_failed(&world.run("lru-gen y.session stock"), &["stock, ", "not those of the"]);
     let output = world.boot("fail", "lru-gen x.session stock");
     assert_eq!(output.status.code(), Some(2));
     for part in ["`bench session clock=instructions`", "status 1", "runs/stock-"] {
         assert!(stderr(&output).contains(part), "no `{part}`: {}", stderr(&output));
     }
+}
+
+#[test]
+fn generations_of_a_machine_are_a_table_for_each_cgroup_or_records() {
+    let world = World::new();
+    let text = "memcg     1 /\n node     0\n          4     123456         0      10231 \n\
+        \x20         5      98765         0x        -1 \n node     1\n\
+        \x20         2       3456         7          8 \n\
+        memcg  2177 /user.slice/\u{1b}b\n node     0\n\
+        \x20         0       3000         1          2 \n";
+    world.file("here.txt", text);
+    let shown = |words: &str| {
+        let output = world.plain(words).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let table = shown("lru-gen --read here.txt");
+    for part in [
+        "cgroup 1 /\n",
+        "   0           4  123.456           0       10231\n",
+        "   0           5   98.765          0x          -1\n",
+        "cgroup 2177 /user.slice/\\u{1b}b\n",
+        "2 cgroups, 2 nodes: 8 anonymous pages and 10240 file pages\n",
+    ] {
+        assert!(table.contains(part), "no `{part}` in:\n{table}");
+    }
+    let set = read(&shown("lru-gen --read here.txt --json"));
+    assert_eq!(set.records.len(), 4);
+    let one = &set.records[1];
+    assert_eq!((&*one.fields["node"], &*one.fields["generation"]), ("0", "5"));
+    let names: Vec<&str> = one.metrics.iter().map(|metric| &*metric.name).collect();
+    assert_eq!(names, ["age", "file pages"], "a generation that is gone for a type has no pages");
+    let long = format!("memcg 1 /{}\n node 0\n 1 2 3 4\n", "a".repeat(300));
+    world.file("long.txt", &long);
+    assert!(shown("lru-gen --read long.txt").lines().all(|line| line.len() <= 80));
+    world.file("bad.txt", "memcg 1 /\n 1 2 3 4\n");
+    let bad = world.plain("lru-gen --read bad.txt").output().expect("it runs");
+    assert_refused(&bad, &["bad.txt:2: a generation before any `node` line"]);
+    refused("lab lru-gen --read /no/such", &["cannot read /no/such"]);
+    refused("lab lru-gen", &["<SESSION>"]);
+    refused("lab lru-gen evict --read x", &["--read"]);
 }
 
 #[test]
@@ -439,11 +509,17 @@ fn no_emulator_is_left_when_the_program_is_killed() {
 fn missing_programs_are_named_with_their_packages() {
     let world = World::new();
     let empty = world.file("empty/x", "").with_file_name("");
-    let output = world.command("build").env("PATH", &empty).output().expect("it runs");
-    let parts = ["make (package make)", "aarch64-linux-gnu-gcc (package gcc-aarch64-linux-gnu)"];
+    let words = "build --config arm64-4k,x86-64";
+    let output = world.command(words).env("PATH", &empty).output().expect("it runs");
+    let [cross, package] = if cfg!(target_arch = "x86_64") {
+        ["aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"]
+    } else {
+        ["x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu"]
+    };
+    let parts = ["git (package git)", &format!("{cross} (package {package})")];
     assert_failed(&output, &parts);
-    let line = "apt-get install bc bison flex gcc gcc-aarch64-linux-gnu make patch util-linux\n";
-    assert!(stderr(&output).ends_with(line), "{}", stderr(&output));
+    let line = format!("apt-get install bc bison flex gcc {package} git make util-linux\n");
+    assert!(stderr(&output).ends_with(&line), "{}", stderr(&output));
 }
 
 #[test]

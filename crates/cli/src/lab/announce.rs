@@ -1,0 +1,73 @@
+//! The lines with which building begins: what is built, and what the first build takes.
+
+use pageout_lab::{Config, FirstBuild, Kernel, Lab};
+
+/// How many kernels are named; of more, the first and the last are.
+const NAMED: usize = 6;
+
+/// The lines. `is_asked_for` says that the user named the configurations.
+pub(super) fn lines(
+    lab: &Lab<'_>,
+    kernels: &[Kernel],
+    configs: &[Config],
+    is_asked_for: bool,
+) -> Vec<String> {
+    let first = lab.first_build(kernels, configs);
+    let first = first.map(|build| first_build(&build));
+    [architecture(configs, is_asked_for), named(kernels)].into_iter().chain(first).collect()
+}
+
+fn architecture(configs: &[Config], is_asked_for: bool) -> String {
+    let names = configs.iter().map(|config| config.name()).collect::<Vec<_>>().join(", ");
+    if is_asked_for {
+        return format!("for {names}");
+    }
+    let is_other = |config: &&Config| {
+        configs.iter().all(|of| of.arch() != config.arch() && of.has_swap() == config.has_swap())
+    };
+    let other = Config::ALL.iter().find(is_other).expect("both architectures have each kind");
+    let arch = other.arch().name();
+    let is_native = configs.iter().all(|config| config.arch().is_native());
+    let why = if is_native { "as this machine is" } else { "since there is none for this machine" };
+    format!("for {names}, {why}; for {arch}: --config {other}")
+}
+
+fn named(kernels: &[Kernel]) -> String {
+    let name = |kernel: &Kernel| {
+        let is_given = kernel.patches.last().is_some_and(|patch| patch.file.is_some());
+        format!("{}{}", kernel.name, if is_given { " (--patch)" } else { "" })
+    };
+    match kernels {
+        [one] => format!("kernel: {}", name(one)),
+        [first, .., last] if kernels.len() > NAMED => {
+            format!("kernels: {}, from {} to {}", kernels.len(), first.name, last.name)
+        }
+        _ => format!("kernels: {}", kernels.iter().map(name).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn first_build(build: &FirstBuild) -> String {
+    let FirstBuild { configs, seconds, cpus, mib } = build;
+    let minutes = seconds.div_ceil(60).max(1);
+    let names = configs.iter().map(|config| config.name()).collect::<Vec<_>>().join(" and ");
+    let cpus = if *cpus == 1 { "1 CPU" } else { &format!("{cpus} CPUs") };
+    let gib = *mib as f64 / 1024.0;
+    format!(
+        "the first build of {names} takes about {minutes} min on {cpus}, and {gib:.1} GiB of disk"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_architecture_is_of_the_same_kind() {
+        let line = |config| architecture(&[config], false);
+        assert!(line(Config::X86_64).ends_with("; for arm64: --config arm64-4k"));
+        assert!(line(Config::Arm64_4K).ends_with("; for x86_64: --config x86-64"));
+        assert!(line(Config::X86_64Swap).ends_with("; for arm64: --config arm64-4k-swap"));
+        assert!(Config::ALL.iter().all(|config| line(*config).len() <= 80));
+        assert_eq!(architecture(&[Config::X86_64, Config::Arm64_4K], true), "for x86-64, arm64-4k");
+    }
+}

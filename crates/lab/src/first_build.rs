@@ -1,0 +1,115 @@
+//! Time and room that the first build of a configuration takes. Later builds compile only what
+//! differs between kernels.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use super::cache::{Cache, CacheError};
+use super::kernel::Kernel;
+use super::release::Release;
+use super::room::{KERNEL, MIB, SOURCE, WORK_TREE};
+use super::source::{Source, tarball};
+use super::target::Config;
+
+/// Seconds of one CPU for all objects of a kernel: those of 7.3.4 for x86-64 on a shared virtual
+/// machine of 2026.
+const CPU_SECONDS: u64 = 500;
+/// The file of the cache with the seconds that its last first build took, of one CPU.
+const TOOK: &str = "first-build-took";
+/// What a fetched source takes as a package.
+const PACKAGE: u64 = 160 * MIB;
+
+/// An estimate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FirstBuild {
+    /// The configurations that no kernel was built for yet.
+    pub configs: Vec<Config>,
+    /// Seconds on those CPUs.
+    pub seconds: u64,
+    /// CPUs that compile.
+    pub cpus: usize,
+    /// MiB in the cache.
+    pub mib: u64,
+}
+
+impl FirstBuild {
+    /// The estimate for configurations that no kernel was built for; `None` if there are none.
+    pub(super) fn estimate(
+        cache: &Cache,
+        kernels: &[Kernel],
+        configs: &[Config],
+        jobs: usize,
+    ) -> Option<Self> {
+        let was_built = |config: &Config| {
+            let builds = fs::read_dir(cache.root().join("builds")).into_iter().flatten().flatten();
+            let symbols = |tree: &Path| tree.join(config.name()).join("System.map");
+            builds.into_iter().any(|tree| symbols(&tree.path()).is_file())
+        };
+        let configs: Vec<Config> =
+            configs.iter().filter(|config| !was_built(config)).copied().collect();
+        if configs.is_empty() {
+            return None;
+        }
+        let took = fs::read_to_string(cache.root().join(TOOK)).ok();
+        let took = took.and_then(|text| text.trim().parse().ok()).unwrap_or(CPU_SECONDS);
+        let sources: BTreeSet<&Source> = kernels.iter().map(|kernel| &kernel.source).collect();
+        let unpacked = fs::read_dir(cache.root().join("sources")).map_or(0, Iterator::count);
+        let to_unpack = sources.iter().filter(|source| !matches!(source, Source::Tree(_))).count();
+        let is_there = |release: &Release| tarball(*release, cache).is_some();
+        let to_fetch = sources.iter().filter(|source| match source {
+            Source::Debian(release) => !is_there(release),
+            Source::Tree(_) | Source::Commit(_) => false,
+        });
+        let bytes = SOURCE * to_unpack.saturating_sub(unpacked) as u64
+            + PACKAGE * to_fetch.count() as u64
+            + (WORK_TREE + KERNEL * kernels.len() as u64) * configs.len() as u64;
+        let cpus = cpus(jobs);
+        let seconds = took * configs.len() as u64 / cpus as u64;
+        Some(Self { configs, seconds, cpus, mib: bytes / MIB })
+    }
+
+    /// Keeps how long a first build took with so many compilers at once.
+    pub(super) fn took(cache: &Cache, seconds: u64, jobs: usize) -> Result<(), CacheError> {
+        let place = cache.root().join(TOOK);
+        fs::write(&place, (seconds * cpus(jobs) as u64).to_string()).map_err(CacheError::at(&place))
+    }
+}
+
+/// CPUs that so many compilers keep busy.
+fn cpus(jobs: usize) -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(jobs).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::tempdir;
+
+    #[test]
+    fn what_earlier_builds_took_is_the_estimate_of_the_next() {
+        let directory = tempdir().unwrap();
+        let cache = Cache::open(Some(directory.path())).unwrap();
+        let source = Source::Debian(Release::Linux7_3);
+        let kernels = Kernel::resolve(&["stock".to_owned()], &[], &source).unwrap();
+        let [x86, arm] = [Config::X86_64, Config::Arm64_4K];
+        let estimate =
+            |configs: &[Config], jobs| FirstBuild::estimate(&cache, &kernels, configs, jobs);
+        let one = estimate(&[x86], 1).unwrap();
+        assert_eq!(one.seconds, CPU_SECONDS);
+        assert!(one.mib >= (SOURCE + WORK_TREE) / MIB);
+        assert_eq!(estimate(&[x86, arm], 1).unwrap().seconds, 2 * CPU_SECONDS);
+        let many = estimate(&[x86], usize::MAX).unwrap();
+        assert_eq!(many.seconds, CPU_SECONDS / many.cpus as u64);
+        let built = cache.directory("builds/debian-x/x86-64").unwrap();
+        assert!(estimate(&[x86], 1).is_some(), "a build that did not end is none");
+        fs::write(built.join("System.map"), "").unwrap();
+        cache.directory("sources/debian-x").unwrap();
+        FirstBuild::took(&cache, 100, 1).unwrap();
+        assert_eq!(estimate(&[x86], 1), None);
+        let other = estimate(&[x86, arm], 1).unwrap();
+        assert_eq!((other.seconds, &other.configs[..]), (100, &[arm][..]));
+        assert!(other.mib < SOURCE / MIB);
+    }
+}
