@@ -36,7 +36,7 @@ def test_changes_and_verdicts_are_a_frame(comparison: pageout.Comparison) -> Non
     assert base["verdict"] is None
     assert new["percent"] == pytest.approx(100 * (1 - new["median"] / base["median"]))
     assert base["low"] < base["median"] < base["high"]
-    assert f"{new['percent']:.2f}%" in str(comparison)
+    assert f"{-new['percent']:.1f}%" in str(comparison), "less is better"
 
 
 def test_a_condition_is_judged(comparison: pageout.Comparison) -> None:

@@ -116,7 +116,7 @@ Examples:
   pageout compare before.json after.json --base kernel=6.12.0
   pageout compare age-file order=4 format=arm64-4k --format list
   pageout compare age-file order=0,2,4 format=arm64-4k --format picture
-  pageout compare before.json after.json --fail-on 'whole reclaim>3%' --fail-on 'refaults>0%'
+  pageout compare before.json after.json --fail-on 3% --fail-on 'refaults>0%'
   pageout compare --label before=b1.json --label after=a1.json --label before=b2.json …
   pageout run age-file order=4 format=arm64-4k --variant young=per-entry,flush=sync";
 
@@ -197,17 +197,17 @@ pub(crate) struct CompareArgs {
     /// The scenario's fields, or more record files
     #[arg(value_name = "FIELD=VALUE", add = ArgValueCompleter::new(completion::fields))]
     pub fields: Vec<String>,
-    /// The variant compared with, of record files the first one [default: young=per-entry, and for
-    /// reclaim-file unmap=per-entry too]
+    /// The variant compared with: a name (before, batched young, + batched unmap, line) or axes, of
+    /// record files a label too [default: before, of record files the first one]
     #[arg(long, value_name = "VARIANT")]
     pub base: Option<String>,
-    /// A variant to compare; may be repeated [default: the other choices of young; for reclaim-file
-    /// the steps young batched, unmap batched too, line; for thpscale flush=none]
+    /// A variant to compare, by its name or by axes; may be repeated [default: the steps from
+    /// before on: batched young, + batched unmap, line; for thpscale flush=none]
     #[arg(long = "new", value_name = "VARIANT")]
     pub new: Vec<String>,
-    /// METRIC>N%, such as 'whole reclaim>3%': end with status 1 if a variant is shown to be worse
-    /// than the base by more; may be repeated. Ends with 125 if that cannot be decided, for want of
-    /// runs or of the metric, and with 0 if it is not so
+    /// N%, such as 3%: end with status 1 if a variant is shown to be worse than the base by more,
+    /// in what the scenario is judged by; 'METRIC>N%': in that metric. May be repeated. Ends with
+    /// 125 if that cannot be decided, for want of runs or of the metric, and with 0 if it is not so
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<FailOn>,
     /// For `git bisect run`, with --fail-on: an error ends with status 128, which stops the
@@ -219,7 +219,8 @@ pub(crate) struct CompareArgs {
     /// base. Runs that took turns (before, after, before, after) are compared pair by pair
     #[arg(long, value_name = "NAME=FILE")]
     pub label: Vec<Labelled>,
-    /// Take samples of one variant as one though their runs differ in commit, machine or kernel
+    /// Take samples of one variant as one, whatever the file and though their runs differ in
+    /// commit, machine or kernel
     #[arg(long)]
     pub pool: bool,
     #[command(flatten)]
@@ -255,8 +256,8 @@ pub(crate) struct RunArgs {
     /// The scenario's fields
     #[arg(value_name = "FIELD=VALUE", add = ArgValueCompleter::new(completion::fields))]
     pub fields: Vec<String>,
-    /// The variant
-    #[arg(long, default_value = "young=line")]
+    /// The variant, by its name or by axes
+    #[arg(long, default_value = "line")]
     pub variant: String,
     /// Write commands to lru_gen once the scenario has run, as to debugfs (docs/lru_gen.md); may be
     /// repeated. For reclaim-file and trace limit= with lru=mglru, and aging-rounds, whose
@@ -297,7 +298,7 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(after_help = REPORT_HELP)]
 pub(crate) struct ReportArgs {
-    /// Record files; samples of one variant are taken as one
+    /// Record files; two of the same variants are compared by their names
     #[arg(required_unless_present = "label")]
     pub files: Vec<PathBuf>,
     /// The variant compared with [default: of each scenario the first one]

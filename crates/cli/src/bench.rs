@@ -1,9 +1,10 @@
 //! `bench`: paths beside their floors and goals.
 
 use crate::args::{BenchArgs, Benchmark};
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::this_run::this_run;
-use crate::{output, progress, tables};
+use crate::{output, progress, tables, terminal};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::Rounds;
 use pageout_experiment::scenarios::ReclaimFile;
@@ -40,7 +41,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     };
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
-    let options = Options { full: args.rows.full, ..Options::default() };
+    let options =
+        Options { width: terminal::columns(), full: args.rows.full, ..Options::default() };
     output::emit(&args.output, &set, &[], |set| match args.what {
         Benchmark::Young => young_text(set, options),
         Benchmark::Reclaim => reclaim_text(set, options),
@@ -52,24 +54,24 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     })
 }
 
-fn young_text(set: &RecordSet, options: Options) -> Result<String, CliError> {
+fn young_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliError> {
     let sweeps = tables::only(set, |record| record.scenario == bench::SWEEPS);
     let base = [("young".to_owned(), "per-entry".to_owned())].into();
-    let table = render::comparison(&compare(&sweeps, &base)?, options);
+    let table = render::comparison(&compare(&sweeps, &base, &DECLARED)?, options);
     Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
 }
 
-fn reclaim_text(set: &RecordSet, options: Options) -> Result<String, CliError> {
+fn reclaim_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliError> {
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
-    let table = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim))?;
+    let table = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim), &DECLARED)?;
     let fixed = tables::fixed(&table, WHOLE.name, &bench::FIXED.map(|stage| stage.name()));
     let table = render::comparison(&table, options);
     Ok(format!("{table}\n{fixed}\n{}", tables::goals(set)))
 }
 
-fn mglru_text(set: &RecordSet, options: Options) -> Result<String, CliError> {
+fn mglru_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliError> {
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
-    let table = compare(&runs, &Variant::MGLRU_BEFORE.labels(Axes::Reclaim))?;
+    let table = compare(&runs, &Variant::MGLRU_BEFORE.labels(Axes::Reclaim), &DECLARED)?;
     let table = render::comparison(&table, options);
     Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
 }

@@ -1,6 +1,7 @@
 //! `compare`, and the main table: variants against a base.
 
 use crate::args::{CompareArgs, RunArgs};
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Common, Form, Shown};
 use crate::request::{Request, distinct};
@@ -336,7 +337,7 @@ fn main_table(
         return Ok(text);
     }
     for (records, base) in [(&classic, &base), (&mglru, &mglru_base)] {
-        let compared = compare_records(records, base)?;
+        let compared = compare_records(records, base, &DECLARED)?;
         text += &format!("{}\n", tables::saved(&compared, WHOLE.name));
     }
     text += &format!("{}\n", tables::floors(set));

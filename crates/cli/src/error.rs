@@ -97,6 +97,8 @@ pub(crate) enum CliError {
     FailOn(#[from] FailOnError),
     #[error("--fail-on: {whose} metric `{metric}`{meant}; {known}")]
     NoMetric { whose: String, metric: String, meant: String, known: String },
+    #[error("--fail-on {condition}: no record has what its scenario is judged by; name a metric")]
+    NoWhole { condition: String },
     #[error("--fail-on judges one scenario or record files, not the main table: name a scenario")]
     FailOnMainTable,
     #[error("{0} is for scenarios: record files have been measured already")]
@@ -110,6 +112,13 @@ pub(crate) enum CliError {
     Unlabelled(PathBuf),
     #[error("base `{0}`: expected AXIS=CHOICE, several separated by commas")]
     BaseLabels(String),
+    #[error("base `{text}`: expected {known}or AXIS=CHOICE, several separated by commas")]
+    BaseName { text: String, known: String },
+    #[error(
+        "all {0} files have the same variants: --label NAME=FILE for each compares them by name, \
+         --pool takes their samples as one"
+    )]
+    SameVariants(usize),
     #[error("no record has samples: nothing is compared, and --json prints what there is")]
     NoFigures,
     #[error("{0} has no record where something ran: nothing to compare")]

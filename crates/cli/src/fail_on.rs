@@ -1,14 +1,15 @@
 //! `compare --fail-on`: the exit status says what came of a comparison.
 
 use crate::args::CompareArgs;
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::output;
 use pageout_experiment::fields::{meant, nearest};
 use pageout_experiment::kinds::one_of;
 use pageout_experiment::metrics::MetricSpec;
-use pageout_record::compare::{FailOn, FailOnError, Outcome, compare_runs};
-use pageout_record::schema::{Better, Labels, Metric, RecordFile};
-use std::collections::BTreeSet;
+use pageout_record::compare::{FailOn, FailOnError, Outcome, Role, compare_for};
+use pageout_record::schema::{Better, Ground, Labels, Metric, Record, RecordFile};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -27,14 +28,13 @@ pub(crate) fn check(
     has: &[MetricSpec],
 ) -> Result<(), CliError> {
     for condition in &args.fail_on {
-        let metric = &condition.metric;
+        let Some(metric) = &condition.metric else { continue };
         let named = |spec: &&MetricSpec| spec.names().any(|name| name == *metric);
         let Some(spec) = has.iter().find(named) else {
-            let nearest = nearest(metric, has.iter().map(|spec| spec.name));
             return Err(CliError::NoMetric {
                 whose: format!("scenario {scenario} has no"),
                 metric: metric.clone(),
-                meant: meant(&nearest),
+                meant: meant(&nearest_metric(metric, has.iter().map(|of| (of.name, of.role)))),
                 known: format!("`pageout scenarios {scenario}` lists what it has"),
             });
         };
@@ -46,10 +46,17 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Refuses conditions on metrics that no record of the files has.
+/// Refuses conditions that no record of the files can be judged by.
 pub(crate) fn check_files(args: &CompareArgs, file: &RecordFile) -> Result<(), CliError> {
-    let all = file.records().flat_map(|record| &record.metrics);
-    let all = all.map(|metric| &*metric.name).collect();
+    let with_role = |record: &'_ Record, metric: &Metric| {
+        let role = DECLARED.role(&record.scenario, record.ground, &metric.name);
+        (metric.name.clone(), role)
+    };
+    let ran = file.records().filter(|record| record.ground != Ground::Published);
+    let all: BTreeMap<String, Role> = ran
+        .flat_map(|record| record.metrics.iter().map(move |metric| with_role(record, metric)))
+        .collect();
+    let all: Vec<(&str, Role)> = all.iter().map(|(name, role)| (&**name, *role)).collect();
     check_names(&args.fail_on, "no record of the files has a", &all)
 }
 
@@ -57,24 +64,46 @@ pub(crate) fn check_files(args: &CompareArgs, file: &RecordFile) -> Result<(), C
 pub(crate) fn check_names(
     conditions: &[FailOn],
     whose: &str,
-    all: &BTreeSet<&str>,
+    all: &[(&str, Role)],
 ) -> Result<(), CliError> {
-    for FailOn { metric, .. } in conditions {
-        if !all.contains(&**metric) {
-            let nearest = nearest(metric, all.iter().copied());
-            let known = match &all.iter().copied().collect::<Vec<_>>()[..] {
+    let names = || all.iter().map(|(name, _)| *name);
+    for condition in conditions {
+        let Some(metric) = &condition.metric else {
+            if all.iter().all(|(_, role)| *role != Role::Whole) {
+                return Err(CliError::NoWhole { condition: condition.to_string() });
+            }
+            continue;
+        };
+        if !names().any(|name| name == metric) {
+            let known = match &names().collect::<Vec<_>>()[..] {
                 [] => "all that it has are counts of which neither direction is better".to_owned(),
                 all => format!("expected {}", one_of(all)),
             };
             return Err(CliError::NoMetric {
                 whose: whose.to_owned(),
                 metric: metric.clone(),
-                meant: meant(&nearest),
+                meant: meant(&nearest_metric(metric, all.iter().copied())),
                 known,
             });
         }
     }
     Ok(())
+}
+
+/// The metric that was probably meant: one that has all words asked for, the whole before others,
+/// or else the nearest by letters.
+fn nearest_metric<'a>(
+    asked: &str,
+    all: impl Iterator<Item = (&'a str, Role)> + Clone,
+) -> Option<&'a str> {
+    let words = |name: &str| name.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
+    let asked_words = words(asked);
+    let has_words = |name: &str| {
+        let words = words(name);
+        asked_words.iter().all(|asked| words.contains(asked))
+    };
+    let by_words = all.clone().filter(|(name, _)| has_words(name)).min_by_key(|(_, role)| *role);
+    by_words.map(|(name, _)| name).or_else(|| nearest(asked, all.map(|(name, _)| name)))
 }
 
 /// Judges records that were `told` by the conditions asked for, if any are: what came of each goes
@@ -104,13 +133,7 @@ pub(crate) fn judged(
     if conditions.is_empty() {
         return Ok(worst);
     }
-    // Conditions name what is judged before it is seen: their tests are a family of their own.
-    let named = |metric: &Metric| conditions.iter().any(|of| of.metric == metric.name);
-    let mut judged = file.clone();
-    for record in judged.sets.iter_mut().flat_map(|set| &mut set.records) {
-        record.metrics.retain(named);
-    }
-    let compared = compare_runs(&judged, base, along)?;
+    let compared = compare_for(conditions, file, base, along, &DECLARED)?;
     for condition in conditions {
         let judged = condition.judge(&compared)?;
         judged.lines.iter().for_each(|line| output::say(line));
@@ -133,4 +156,25 @@ pub(crate) const fn status(of: Outcome) -> u8 {
 pub(crate) fn status_of(error: u8, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let bisects = arguments.into_iter().any(|argument| argument == "--bisect");
     ExitCode::from(if bisects { STOPS_BISECTION } else { error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_is_suggested_by_its_words_before_its_letters() {
+        let all = [
+            ("pages reclaimed", Role::Count),
+            ("whole reclaim while sampled", Role::Diagnostic),
+            ("whole reclaim", Role::Whole),
+            ("refaults", Role::Count),
+        ];
+        let meant = |asked| nearest_metric(asked, all.into_iter());
+        assert_eq!(meant("reclaim"), Some("whole reclaim"));
+        assert_eq!(meant("Whole"), Some("whole reclaim"));
+        assert_eq!(meant("sampled reclaim"), Some("whole reclaim while sampled"));
+        assert_eq!(meant("refault"), Some("refaults"));
+        assert_eq!(meant("colour"), None);
+    }
 }

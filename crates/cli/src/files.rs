@@ -1,13 +1,15 @@
 //! `compare FILE.json…`: records that were written before.
 
 use crate::args::{CompareArgs, Labelled};
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Common;
 use crate::tables::comparison_of_runs;
 use crate::{fail_on, output};
 use pageout_experiment::input;
-use pageout_record::schema::{Ground, LABEL, Labels, Pooling, Record, RecordFile};
+use pageout_record::schema::{Ground, LABEL, Labels, Pooling, Record, RecordFile, acts_on_display};
 use pageout_report::Table;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -36,6 +38,23 @@ pub(crate) struct Named {
     pub label: Option<String>,
 }
 
+/// Record files as one.
+pub(crate) struct Merged {
+    pub file: RecordFile,
+    /// The two names that files of the same variants are compared by, the base first.
+    pub by_file: Option<[String; 2]>,
+}
+
+impl Merged {
+    /// Says what is compared where the files' names say it.
+    pub(crate) fn about(&self) -> Option<String> {
+        let [base, new] = self.by_file.as_ref()?;
+        Some(format!(
+            "The files have the same variants: {new} is compared with {base} (--pool: as one).\n"
+        ))
+    }
+}
+
 fn is_json(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "json")
 }
@@ -46,21 +65,25 @@ pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, C
     refuse_measuring(args)?;
     let inputs: Vec<_> = named.iter().map(|of| Some(of.path.as_path())).collect();
     output::check(&args.common.output.paths(), &inputs)?;
-    let file = merged(named, args.pool)?;
-    fail_on::check_files(args, &file)?;
+    let merged = merged(named, args.pool)?;
+    let (file, said) = (&merged.file, merged.about());
+    fail_on::check_files(args, file)?;
     let ran = file.records().find(|record| record.ground != Ground::Published);
     let ran = ran.ok_or_else(|| CliError::NothingRan(named[0].path.display().to_string()))?;
-    let base = match (&args.base, label_of(&file)) {
-        (Some(text), _) => labels(text)?,
+    let base = match (&args.base, label_of(file)) {
+        (Some(text), _) => labels(text, file)?,
         (None, Some(label)) => label,
         (None, None) => ran.variant.clone(),
     };
     let along = along(&base);
     let shown = args.common.shown;
-    let tables = || Ok(vec![Table::of(&file, &base, along)?]);
-    let text = || comparison_of_runs(&file, &base, along, shown);
-    let told = output::emit_file(&args.common.output, &file, tables, text);
-    fail_on::judge(args, &file, &base, along, told)
+    let tables = || Ok(vec![Table::of(file, &base, along, &DECLARED)?]);
+    let text = || {
+        let compared = comparison_of_runs(file, &base, along, shown)?;
+        Ok(said.clone().unwrap_or_default() + &compared)
+    };
+    let told = output::emit_file(&args.common.output, file, tables, text);
+    fail_on::judge(args, file, &base, along, told)
 }
 
 /// The label that comes first, if there is any: what others are compared with.
@@ -75,12 +98,24 @@ pub(crate) fn along(base: &Labels) -> Option<&'static str> {
     base.keys().eq([LABEL]).then_some(LABEL)
 }
 
-/// All runs of the files, with their labels.
-pub(crate) fn merged(named: &[Named], pool: bool) -> Result<RecordFile, CliError> {
+/// All runs of the files, with their labels. Two files of the same variants get their names as
+/// labels.
+pub(crate) fn merged(named: &[Named], pool: bool) -> Result<Merged, CliError> {
     let labelled = named.iter().any(|one| one.label.is_some());
-    let mut files = Vec::new();
-    for Named { path, label } in named {
-        let (mut file, name) = (read(path)?, path.display().to_string());
+    let mut files = named.iter().map(|one| read(&one.path)).collect::<Result<Vec<_>, _>>()?;
+    let same = !labelled && !pool && files.len() > 1 && have_same_variants(&files);
+    let by_file = match (same, named) {
+        (true, [base, new]) => Some(distinct_names(&base.path, &new.path)),
+        (true, _) => return Err(CliError::SameVariants(named.len())),
+        (false, _) => None,
+    };
+    let labels: Vec<Option<&str>> = match &by_file {
+        Some(names) => names.iter().map(|name| Some(name.as_str())).collect(),
+        None => named.iter().map(|one| one.label.as_deref()).collect(),
+    };
+    let mut all = Vec::new();
+    for ((Named { path, .. }, label), mut file) in named.iter().zip(labels).zip(files.drain(..)) {
+        let name = path.display().to_string();
         match label {
             Some(label) => file.label(label, &name)?,
             None if !labelled => {}
@@ -91,10 +126,41 @@ pub(crate) fn merged(named: &[Named], pool: bool) -> Result<RecordFile, CliError
                 }
             }
         }
-        files.push((name, file));
+        all.push((name, file));
     }
     let pooling = if pool { Pooling::Any } else { Pooling::Alike };
-    Ok(RecordFile::merge(files, pooling)?)
+    Ok(Merged { file: RecordFile::merge(all, pooling)?, by_file })
+}
+
+/// Whether every file has records of the same variants, without labels, and of no other.
+fn have_same_variants(files: &[RecordFile]) -> bool {
+    let variants = |file: &RecordFile| {
+        let ran = file.records().filter(|record| record.ground != Ground::Published);
+        ran.map(|record| record.variant.clone()).collect::<BTreeSet<Labels>>()
+    };
+    let first = variants(&files[0]);
+    let is_labelled = first.iter().any(|variant| variant.contains_key(LABEL));
+    !is_labelled && !first.is_empty() && files[1..].iter().all(|file| variants(file) == first)
+}
+
+/// The names of two files: their stems, or, where these are equal, as much of their paths as tells
+/// them apart.
+fn distinct_names(one: &Path, other: &Path) -> [String; 2] {
+    let names = |path: &Path| -> Vec<String> {
+        let parts = path.with_extension("");
+        let parts = parts.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        parts.collect()
+    };
+    let [one, other] = [one, other].map(names);
+    let tail = |of: &[String], parts: usize| {
+        // A label has no comma, and no character that a terminal would obey.
+        let tail = of[of.len().saturating_sub(parts)..].join("/");
+        tail.replace(|c: char| c == ',' || acts_on_display(c), "_")
+    };
+    let most = one.len().max(other.len());
+    let pair = |parts: usize| [tail(&one, parts), tail(&other, parts)];
+    let apart = (1..=most).map(pair).find(|[one, other]| one != other);
+    apart.unwrap_or_else(|| [tail(&one, most), format!("{} again", tail(&other, most))])
 }
 
 /// Refuses what only record files have.
@@ -130,9 +196,57 @@ fn read(path: &Path) -> Result<RecordFile, CliError> {
     file.map_err(|source| CliError::NotRecords { path: path.to_owned(), source })
 }
 
-/// The axes and choices of `--base`.
-pub(crate) fn labels(text: &str) -> Result<Labels, CliError> {
+/// The axes and choices that `--base` names: as they are, or by a label or a variant's name that
+/// records have.
+pub(crate) fn labels(text: &str, file: &RecordFile) -> Result<Labels, CliError> {
+    let ran = || file.records().filter(|record| record.ground != Ground::Published);
+    if !text.contains('=') {
+        let label = |variant: &Labels| variant.get(LABEL).is_some_and(|label| label == text);
+        if ran().any(|record| label(&record.variant)) {
+            return Ok(Labels::from([(LABEL.to_owned(), text.to_owned())]));
+        }
+        let is_named =
+            |variant: &&Labels| DECLARED.name_of(variant).is_some_and(|name| name.name == text);
+        if let Some(variant) = ran().map(|record| &record.variant).find(is_named) {
+            let mut variant = variant.clone();
+            variant.retain(|axis, _| axis != LABEL);
+            return Ok(variant);
+        }
+        return Err(CliError::BaseName { text: text.to_owned(), known: names(ran()) });
+    }
     let pairs = text.split(',').map(|pair| pair.split_once('='));
     let pairs = pairs.map(|pair| pair.map(|(axis, choice)| (axis.to_owned(), choice.to_owned())));
     pairs.collect::<Option<_>>().ok_or_else(|| CliError::BaseLabels(text.to_owned()))
+}
+
+/// The labels and names of records' variants, each once; empty where there are none.
+fn names<'a>(records: impl Iterator<Item = &'a Record>) -> String {
+    let mut known: Vec<&str> = Vec::new();
+    for record in records {
+        let label = record.variant.get(LABEL).map(String::as_str);
+        let name = DECLARED.name_of(&record.variant).map(|name| name.name.as_str());
+        for name in
+            label.into_iter().chain(name).filter(|name| !known.contains(name)).collect::<Vec<_>>()
+        {
+            known.push(name);
+        }
+    }
+    known.iter().map(|name| format!("{name}, ")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_called_by_what_tells_them_apart() {
+        let names = |one: &str, other: &str| distinct_names(Path::new(one), Path::new(other));
+        assert_eq!(names("a.json", "b.json"), ["a", "b"]);
+        assert_eq!(names("old/run.json", "new/run.json"), ["old/run", "new/run"]);
+        assert_eq!(names("x/old/run.json", "/new/run.json"), ["old/run", "new/run"]);
+        assert_eq!(names("run.json", "new/run.json"), ["run", "new/run"]);
+        assert_eq!(names("a,b.json", "c.json"), ["a_b", "c"]);
+        assert_eq!(names("a.json", "./a.json"), ["a", "./a"]);
+        assert_eq!(names("a.json", "a.json"), ["a", "a again"]);
+    }
 }

@@ -4,6 +4,7 @@
 mod tests;
 
 use crate::args::AloneArgs;
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Measuring;
 use crate::this_run::this_run;
@@ -15,7 +16,7 @@ use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Rounds, measure};
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
-use pageout_experiment::variant::{Axes, Lru, Variant};
+use pageout_experiment::variant::{Axes, Lru, Variant, name_of};
 use pageout_host::layout::Arena;
 use pageout_host::scenario::{How, OnHost};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare};
@@ -50,7 +51,7 @@ const INTRO: &str = "\
 ";
 
 const MEANS: &str = "\
-per-entry: Linux 7.3 without batches. batched: Linux 7.3. line: ours, by eight.";
+before: Linux 7.3 without batches. + batched unmap: Linux 7.3. line: ours.";
 
 const NEXT: &str = "\
 {b}pageout --full{r}                 the main table: 10 GiB, stages, floors, sources
@@ -114,7 +115,7 @@ fn runs(set: &RecordSet) -> RecordSet {
 /// The screen, with colours: at most 24 lines.
 fn screen(set: &RecordSet) -> Result<String, CliError> {
     let runs = runs(set);
-    let of = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim))?;
+    let of = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim), &DECLARED)?;
     let rows: Vec<&Row> = of.rows.iter().filter(|row| row.metric == WHOLE.name).collect();
     let parts = [
         with_styles(INTRO),
@@ -146,10 +147,9 @@ fn table(rows: &[&Row]) -> String {
         let field = |name: &str| row.fields.get(name).map_or("", String::as_str);
         pad(&format!("{}, {}", field("format"), field("order")), NUMBER + 1 + BAR)
     });
-    text += &line(&format!("{:<10}{:<10}", "young", "unmap"), head);
+    text += &line(&pad("", LABEL), head);
     for (step, (variant, colour)) in steps().into_iter().zip(COLOURS).enumerate() {
-        let labels = variant.labels(Axes::Reclaim);
-        let label = format!("{:<10}{:<10}", labels["young"], labels["unmap"]);
+        let label = pad(name_of(variant).expect("every step has a name"), LABEL);
         let cells = rows.iter().map(|row| {
             let all: Vec<_> =
                 row.others.iter().map(|other| other.as_ref().map(|o| o.summary)).collect();
@@ -163,7 +163,7 @@ fn table(rows: &[&Row]) -> String {
         });
         text += &line(&label, cells);
     }
-    for (name, other) in [("batched saves", 1), ("line saves", 2)] {
+    for (name, other) in [("batching saves", 1), ("line saves", 2)] {
         let cells = rows.iter().map(|row| saved(row, row.others.get(other).copied().flatten()));
         text += &line(&pad(name, LABEL), cells);
     }

@@ -8,6 +8,7 @@ mod check;
 mod command_line;
 mod compare;
 mod completion;
+mod declared;
 mod error;
 mod fail_on;
 mod files;

@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::CliError;
-use crate::options::{Common, Form, MachineArgs};
+use crate::options::{Common, Form, MachineArgs, Shown};
 use crate::request::Request;
 use crate::request::distinct;
 use crate::tables::comparison;
@@ -39,7 +39,7 @@ pub(crate) fn compare(
         match (plan.scenario, common.shown.format) {
             (Scenario::AccessPatterns, Form::Table) => Ok(access_patterns::table(set)),
             (Scenario::Thpscale, Form::Table) => Ok(table_of_thpscale::table(set, &base)),
-            _ => comparison(set, &base, common.shown, &about(&model)),
+            _ => comparison(set, &base, common.shown, &about(&model, has_intervals(common.shown))),
         }
     });
     fail_on::judge(args, &set.into(), &base, None, told)
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
             }
             _ => String::new(),
         };
-        Ok(own + &tables::figures_of(set, common.shown, &about(&model))?)
+        Ok(own + &tables::figures_of(set, common.shown, &about(&model, true))?)
     })
 }
 
@@ -156,12 +156,17 @@ impl Plan {
     }
 }
 
-/// What tables on this ground need said.
-fn about(model: &Model) -> Vec<String> {
+/// Whether a comparison has intervals.
+fn has_intervals(shown: Shown) -> bool {
+    shown.rows.full || shown.format == Form::List
+}
+
+/// What tables on this ground need said of intervals, if they have any.
+fn about(model: &Model, intervals: bool) -> Vec<String> {
     let drawn = format!(
         "[low, high] of computed times: the 5th and 95th percentile over {} draws of all prices \
-         from\ntheir ranges, the same for every variant",
+         from their ranges, the same for every variant",
         model.draws
     );
-    if model.draws == 0 { Vec::new() } else { vec![drawn] }
+    if model.draws > 0 && intervals { vec![drawn] } else { Vec::new() }
 }

@@ -1,5 +1,6 @@
 //! Where results go: text, JSON or CSV, to standard output or to a file.
 
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Output;
 use crate::report;
@@ -45,7 +46,8 @@ pub(crate) fn emit(
     compared: &[(&RecordSet, &Labels)],
     text: impl Fn(&RecordSet) -> Result<String, CliError>,
 ) -> Result<(), CliError> {
-    let tables = || compared.iter().map(|(set, base)| Table::of_set(set, base)).collect();
+    let table = |(set, base): &(&RecordSet, &Labels)| Table::of_set(set, base, &DECLARED);
+    let tables = || compared.iter().map(table).collect();
     emit_file(output, &records.clone().into(), tables, || text(records))
 }
 

@@ -1,6 +1,7 @@
 //! `report`: a page of record files; and the page that other commands write beside their output.
 
 use crate::args::ReportArgs;
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::{command_line, files, output};
 use pageout_record::schema::RecordFile;
@@ -11,11 +12,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let named = files::all(args.files.iter().cloned(), &args.label);
     let inputs: Vec<_> = named.iter().map(|of| Some(of.path.as_path())).collect();
     output::check(&[Some(&args.output)], &inputs)?;
-    let file = files::merged(&named, args.pool)?;
-    let base = args.base.as_deref().map(files::labels).transpose()?;
+    let file = files::merged(&named, args.pool)?.file;
+    let base = args.base.as_deref().map(|text| files::labels(text, &file)).transpose()?;
     let tables = match base.or_else(|| files::label_of(&file)) {
-        Some(base) => vec![Table::of(&file, &base, files::along(&base))?],
-        None => Table::of_each_scenario(&file)?,
+        Some(base) => vec![Table::of(&file, &base, files::along(&base), &DECLARED)?],
+        None => Table::of_each_scenario(&file, &DECLARED)?,
     };
     if args.json {
         return output::to(Some(&args.output), pageout_report::json(&tables).as_bytes());
@@ -31,7 +32,7 @@ pub(crate) fn write(
     printed: Option<&str>,
 ) -> Result<(), CliError> {
     let command = command();
-    let page = Page { command: &command, file, tables, printed };
+    let page = Page { command: &command, file, tables, declared: &DECLARED, printed };
     output::to(Some(path), page.html()?.as_bytes())
 }
 

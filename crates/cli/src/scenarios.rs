@@ -5,6 +5,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::scenario_list::{list, typed, wrapped};
 use pageout_experiment::scenarios::Scenario;
+use pageout_record::compare::Role;
 use pageout_record::schema::Better;
 use std::fmt::Write;
 
@@ -33,7 +34,11 @@ fn detail(scenario: Scenario) -> String {
             let unit = if metric.unit.is_empty() { "a number" } else { metric.unit };
             let (basis, better) = (metric.basis, direction(metric.better));
             let drawn = if metric.drawn { " (and a value a draw: NAME, drawn)" } else { "" };
-            let _ = writeln!(text, "  {}: {unit}, {basis}{better}{drawn}", metric.name);
+            let role = match role(metric.role) {
+                "" => String::new(),
+                role => format!(", {role}"),
+            };
+            let _ = writeln!(text, "  {}: {unit}, {basis}{better}{role}{drawn}", metric.name);
             text += &wrapped(metric.about, "      ");
         }
     }
@@ -49,6 +54,16 @@ const fn direction(better: Better) -> &'static str {
     }
 }
 
+/// The role of a metric; nothing for an ordinary figure.
+const fn role(of: Role) -> &'static str {
+    match of {
+        Role::Whole => "whole",
+        Role::Part => "part",
+        Role::Count => "",
+        Role::Diagnostic => "diagnostic",
+    }
+}
+
 /// The page of all scenarios.
 fn reference() -> String {
     let mut text = "\
@@ -58,7 +73,8 @@ What `pageout run` and `pageout compare` take: a scenario, then fields as `FIELD
 takes several values with commas between; each combination is then run. A field left out has its
 default, or every value of it where the default is a list. Below are the metrics that records of the
 scenario may have, which `--fail-on` takes; where there are several names, the others have a value
-for each draw of prices. `pageout scenarios --markdown` prints this page.
+for each draw of prices. The verdict on a variant is that on its whole ([records](records.md),
+Verdicts). `pageout scenarios --markdown` prints this page.
 "
     .to_owned();
     for scenario in Scenario::ALL {
@@ -80,7 +96,8 @@ for each draw of prices. `pageout scenarios --markdown` prints this page.
                     row.name, row.about, row.accepted
                 );
             }
-            text += "\n| metric | unit | basis | better | what it says |\n|---|---|---|---|---|\n";
+            text += "\n| metric | unit | basis | better | role | what it says |\n";
+            text += "|---|---|---|---|---|---|\n";
             for metric in &form.metrics {
                 let better = match metric.better {
                     Better::Lower => "lower",
@@ -89,10 +106,11 @@ for each draw of prices. `pageout scenarios --markdown` prints this page.
                 };
                 let _ = writeln!(
                     text,
-                    "| `{}` | {} | {} | {better} | {} |",
+                    "| `{}` | {} | {} | {better} | {} | {} |",
                     metric.names().collect::<Vec<_>>().join("`, `"),
                     metric.unit,
                     metric.basis,
+                    role(metric.role),
                     metric.about
                 );
             }

@@ -1,6 +1,7 @@
 //! Tables that only the command line needs, from records alone.
 
 use crate::command_line;
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Form, Rows, Shown};
 use crate::terminal;
@@ -297,7 +298,7 @@ pub(crate) fn comparison(
     shown: Shown,
     about: &[String],
 ) -> Result<String, CliError> {
-    let text = whole(&compare_records(set, base)?, set.records.iter(), shown, about);
+    let text = whole(&compare_records(set, base, &DECLARED)?, set.records.iter(), shown, about);
     Ok(text + &pictures(set.records.iter(), shown))
 }
 
@@ -308,7 +309,7 @@ pub(crate) fn comparison_of_runs(
     along: Option<&str>,
     shown: Shown,
 ) -> Result<String, CliError> {
-    let text = whole(&compare_runs(file, base, along)?, file.records(), shown, &[]);
+    let text = whole(&compare_runs(file, base, along, &DECLARED)?, file.records(), shown, &[]);
     Ok(text + &pictures(file.records(), shown))
 }
 
@@ -322,7 +323,7 @@ pub(crate) fn figures_of(
     if shown.format == Form::Table {
         return Ok(metrics(set, shown.rows) + &lines(about));
     }
-    let tables = Table::of_each_scenario(&set.clone().into())?;
+    let tables = Table::of_each_scenario(&set.clone().into(), &DECLARED)?;
     if tables.is_empty() {
         return Err(CliError::NoFigures);
     }
@@ -346,12 +347,13 @@ fn whole<'a>(
 ) -> String {
     let full = shown.rows.full;
     let flush = |record: &Record| record.variant.get("flush").is_some_and(|f| f == "architecture");
-    let flush = records.any(flush).then(architecture_flush);
+    let varies = full || of.compared.iter().any(|axis| axis == "flush");
+    let flush = (varies && records.any(flush)).then(architecture_flush);
     let about: Vec<String> = flush.into_iter().chain(about.iter().cloned()).collect();
     match shown.format {
         Form::Table => {
-            let table = Options { intervals: true, full, ..Options::default() };
-            render::comparison(of, table) + &lines(&about)
+            let options = Options { width: terminal::columns(), full, about: &about };
+            render::comparison(of, options)
         }
         Form::List => {
             render::list(of, &List { command: &command_line::words(), about: &about, full })

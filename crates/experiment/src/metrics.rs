@@ -1,5 +1,6 @@
 //! Metrics and labels as records have them.
 
+use pageout_record::compare::Role;
 use pageout_record::schema::{Basis, Better, Labels, Metric};
 
 /// Unit of times: a page that two processes map is two pages. All formats here have 4K pages.
@@ -19,6 +20,8 @@ pub struct MetricSpec {
     pub basis: Basis,
     /// Which direction is an improvement.
     pub better: Better,
+    /// Its role in the verdict on its scenario.
+    pub role: Role,
     /// What it says.
     pub about: &'static str,
     /// Whether a metric `NAME, drawn` stands beside it where prices are drawn: the same, a value a
@@ -49,7 +52,13 @@ impl MetricSpec {
 
     /// The names that it has in records.
     pub fn names(&self) -> impl Iterator<Item = String> {
-        [self.name.to_owned()].into_iter().chain(self.drawn.then(|| self.drawn_name()))
+        self.roles().map(|(name, _)| name)
+    }
+
+    /// The same names, each with its role: a metric of draws repeats the other one.
+    pub fn roles(&self) -> impl Iterator<Item = (String, Role)> {
+        let drawn = self.drawn.then(|| (self.drawn_name(), Role::Diagnostic));
+        [(self.name.to_owned(), self.role)].into_iter().chain(drawn)
     }
 
     /// The same quantity on another basis.
@@ -72,13 +81,26 @@ impl MetricSpec {
 
     /// The same quantity, with a metric of draws beside it.
     #[must_use]
-    pub const fn with_draws(self) -> Self {
+    pub const fn drawn(self) -> Self {
         Self { drawn: true, ..self }
+    }
+
+    /// The same quantity as what its scenario is judged by.
+    #[must_use]
+    pub const fn whole(self) -> Self {
+        Self { role: Role::Whole, ..self }
+    }
+
+    /// The same quantity as one about the measurement itself.
+    #[must_use]
+    pub const fn diagnostic(self) -> Self {
+        Self { role: Role::Diagnostic, ..self }
     }
 }
 
-/// Declares metrics, each a constant, and the list of them: `CONSTANT: NAME, UNIT, BASIS, BETTER`,
-/// with `, drawn` where a metric of draws stands beside it.
+/// Declares metrics, each a constant, and the list of them: `CONSTANT: NAME, UNIT, BASIS, BETTER`.
+/// After that stands `, whole` for what the scenario is judged by, `, diagnostic` for a figure
+/// about the measurement, and `, drawn` where a metric of draws stands beside it.
 macro_rules! metrics {
     (
         $(#[$of:meta])*
@@ -86,7 +108,7 @@ macro_rules! metrics {
             $(
                 $(#[doc = $about:literal])+
                 $METRIC:ident:
-                    $name:expr, $unit:expr, $basis:ident, $better:ident $(, $drawn:ident)?;
+                    $name:expr, $unit:expr, $basis:ident, $better:ident $(, $also:ident)*;
             )+
         }
     ) => {
@@ -97,16 +119,16 @@ macro_rules! metrics {
                 unit: $unit,
                 basis: pageout_record::schema::Basis::$basis,
                 better: pageout_record::schema::Better::$better,
+                role: pageout_record::compare::Role::Count,
                 about: concat!($($about),+).trim_ascii(),
-                drawn: $crate::metrics::metrics!(@drawn $($drawn)?),
-            };
+                drawn: false,
+            }
+            $(.$also())*;
         )+
 
         $(#[$of])*
         pub const $LIST: &[$crate::metrics::MetricSpec] = &[$($METRIC),+];
     };
-    (@drawn) => { false };
-    (@drawn drawn) => { true };
 }
 pub(crate) use metrics;
 

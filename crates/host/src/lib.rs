@@ -7,6 +7,7 @@ pub mod aging_rounds;
 pub mod bench;
 pub mod counting;
 pub mod curve;
+mod declared;
 pub mod env;
 mod erased;
 pub mod floor;
@@ -26,4 +27,5 @@ pub mod scenario;
 mod steps;
 pub mod walker;
 
+pub use declared::declare;
 pub use erased::{Scenario, boxed, check_memory, scenarios};

@@ -79,6 +79,15 @@ impl Scenario {
         }
     }
 
+    /// The metric that it is judged by; `None`: it only counts.
+    pub const fn whole(self) -> Option<&'static str> {
+        match self {
+            Self::ReclaimFile | Self::ReclaimShmem => Some("reclaim"),
+            Self::AgeFile => Some("age"),
+            Self::MixedMappings | Self::HelperCalls | Self::HotPages | Self::Selftest => None,
+        }
+    }
+
     /// The scenario of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
@@ -266,13 +275,13 @@ impl Bench {
     pub fn costs(&self) -> Vec<&'static str> {
         match self.scenario {
             _ if self.plugin_counts() => profile::costs(),
-            Scenario::ReclaimFile | Scenario::ReclaimShmem => vec!["reclaim"],
-            Scenario::AgeFile => vec!["age"],
-            Scenario::MixedMappings
-            | Scenario::HelperCalls
-            | Scenario::HotPages
-            | Scenario::Selftest => Vec::new(),
+            scenario => scenario.whole().into_iter().collect(),
         }
+    }
+
+    /// The metric that its scenario is judged by; `None`: it only counts.
+    pub const fn whole(&self) -> Option<&'static str> {
+        self.scenario.whole()
     }
 
     /// CPUs of the machine it is to run on.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::set;
-use pageout_record::compare::compare;
+use pageout_record::compare::{Declarations, compare};
 use pageout_record::render::{List, Options, comparison, list, picture, pictures, published};
 use pageout_record::schema::{
     Axis, Basis, Better, Edges, Ground, Labels, Line, Matrix, Metric, Record, RecordSet, Series,
@@ -57,8 +57,8 @@ fn per_entry() -> Labels {
     labels(&[("young", "per-entry")])
 }
 
-fn table(set: &RecordSet, options: Options) -> String {
-    comparison(&compare(set, &per_entry()).unwrap(), options)
+fn table(set: &RecordSet, options: Options<'_>) -> String {
+    comparison(&compare(set, &per_entry(), &Declarations::default()).unwrap(), options)
 }
 
 #[test]
@@ -89,6 +89,7 @@ fn rows_that_are_the_same_are_folded_away() {
 #[test]
 fn every_row_is_there_in_full() {
     let text = table(&same_rows(), Options { full: true, ..Options::default() });
+    let (text, _) = text.split_once("intervals of the medians").expect("a table of intervals");
     for (metric, rows) in [("refaults", 2), ("pages reclaimed", 2), ("barriers", 2), ("free", 2)] {
         assert_eq!(text.matches(metric).count(), rows, "{metric} in:\n{text}");
     }
@@ -102,8 +103,9 @@ fn a_table_of_rows_that_are_all_the_same_is_shown() {
         record.metrics.retain(|metric| metric.name == "refaults");
     }
     let text = table(&set, Options::default());
-    assert_eq!(text.matches("refaults").count(), 2, "{text}");
-    assert!(!text.contains("not shown"), "{text}");
+    assert!(text.contains("\nrefaults, 4K pages\n"), "{text}");
+    assert_eq!(text.matches("  order=").count(), 2, "{text}");
+    assert!(!text.contains("rows that are"), "{text}");
 }
 
 /// A variant alone has nothing to be the same as.
@@ -127,26 +129,34 @@ fn a_change_needs_six_samples_on_both_sides() {
         };
         let set = set(vec![of("per-entry", base, 100.0), of("line", new, 50.0)]);
         let text = table(&set, Options::default());
-        let percents = text.matches("0%").count();
-        assert_eq!(percents, 1 + usize::from(told), "{base} and {new}:\n{text}");
-        assert_eq!(text.contains("fewer than 6 samples"), !told, "{text}");
+        let has_change = |metric: &str| {
+            let row = text.lines().find(|line| line.trim_start().starts_with(metric));
+            row.expect("the metric has a row").contains('%')
+        };
+        assert_eq!((has_change("age "), has_change("visits ")), (told, true), "{text}");
+        assert_eq!(text.contains("from 6 samples on"), !told, "{text}");
     }
 }
 
+/// Intervals have a table of their own, and what ran is told.
 #[test]
-fn intervals_in_a_table_of_their_own() {
-    let options = Options { intervals: true, ..Options::default() };
-    insta::assert_snapshot!(table(&sweep(31), options));
+fn a_table_in_full() {
+    insta::assert_snapshot!(table(&sweep(31), Options { full: true, ..Options::default() }));
 }
 
+/// Variants that do not fit side by side have tables of their own, each with the base.
 #[test]
-fn intervals_beside_the_values() {
-    let mut set = sweep(31);
-    set.records.retain(|record| record.variant["young"] != "line");
-    let options = Options { intervals: true, ..Options::default() };
-    let text = table(&set, options);
-    assert!(text.lines().all(|line| line.chars().count() <= 120));
-    insta::assert_snapshot!(text);
+fn no_line_is_wider_than_asked_for() {
+    for width in [60, 80, 120] {
+        for full in [false, true] {
+            let text = table(&sweep(31), Options { width, full, ..Options::default() });
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= width, "{widest} of {width}:\n{text}");
+        }
+    }
+    let narrow = table(&sweep(31), Options { width: 40, ..Options::default() });
+    let heads = narrow.lines().filter(|line| line.trim_start().starts_with("per-entry  "));
+    assert_eq!(heads.count(), 2, "{narrow}");
 }
 
 #[test]
@@ -233,16 +243,16 @@ fn a_field_may_be_called_as_an_axis_is() {
         record.fields.insert("seed".to_owned(), "a".to_owned());
         record.fields.insert("flush".to_owned(), record.fields["order"].clone());
     }
-    let text = table(&set, Options::default());
+    let text = table(&set, Options { full: true, ..Options::default() });
     assert!(text.contains("seed=1 format=arm64-4k seed=a"), "{text}");
-    assert!(text.contains("\nflush  order  metric"), "{text}");
+    assert!(text.contains("flush=4 order=4"), "{text}");
 }
 
 fn in_a_mail(set: &RecordSet, about: &[&str]) -> String {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let (command, about) = (words(&["pageout", "compare", "sweep", "order=0,4"]), words(about));
     let with = List { command: &command, about: &about, full: false };
-    list(&compare(set, &per_entry()).unwrap(), &with)
+    list(&compare(set, &per_entry(), &Declarations::default()).unwrap(), &with)
 }
 
 #[test]
@@ -285,7 +295,11 @@ fn a_picture_of_bars_and_curves() {
         record.metrics[0].values[1] *= 1.5;
     }
     set.records.extend(more);
-    insta::assert_snapshot!(picture(&compare(&set, &per_entry()).unwrap(), 80, &[]));
+    insta::assert_snapshot!(picture(
+        &compare(&set, &per_entry(), &Declarations::default()).unwrap(),
+        80,
+        &[]
+    ));
 }
 
 #[test]
@@ -329,7 +343,7 @@ fn a_drift_is_told_of_its_row_where_rows_before_it_are_folded() {
         record(&[("order", "4")], &[("young", young)], metrics)
     };
     let set = set(vec![of("per-entry", samples(100.0, 12)), of("line", rising)]);
-    let of = compare(&set, &labels(&[("young", "per-entry")])).unwrap();
+    let of = compare(&set, &labels(&[("young", "per-entry")]), &Declarations::default()).unwrap();
     for text in [
         comparison(&of, Options::default()),
         list(&of, &List { command: &[], about: &[], full: false }),

@@ -3,9 +3,10 @@
 mod common;
 
 use common::set;
-use pageout_record::compare::{Comparison, compare};
+use pageout_record::compare::{Comparison, Declarations, compare};
 use pageout_record::render::{
-    LIST_WIDTH, List, PICTURE_WIDTH, list, picture, pictures, row_summaries, too_few,
+    LIST_WIDTH, List, Options, PICTURE_WIDTH, comparison as table, grown, list, picture, pictures,
+    row_summaries,
 };
 use pageout_record::schema::{
     Axis, Basis, Better, Edges, Ground, Labels, Line, Matrix, Metric, Record, Series,
@@ -87,7 +88,7 @@ fn comparison() -> impl Strategy<Value = Comparison> {
                 }
             }
             let base = records[0].variant.clone();
-            compare(&set(records), &base).expect("a valid set")
+            compare(&set(records), &base, &Declarations::default()).expect("a valid set")
         })
     })
 }
@@ -107,9 +108,13 @@ fn take(all: &mut Vec<f64>, wanted: f64, off: f64) -> bool {
     nearest.map(|place| all.swap_remove(place)).is_some()
 }
 
-/// Two decimals, or one digit where there are many.
+/// One decimal, none from a thousand on, or one digit where there are many.
 fn off_of_change(percent: f64) -> f64 {
-    if percent.abs() < 99_999.0 { 0.005_1 } else { percent.abs() / 2.0 }
+    match percent.abs() {
+        size if size < 999.9 => 0.051,
+        size if size < 99_999.0 => 0.51,
+        size => size / 2.0,
+    }
 }
 
 proptest! {
@@ -134,14 +139,20 @@ proptest! {
             }
         }
         for row in &of.rows {
-            let told = row.others.iter().flatten().filter(|change| !too_few(row, change));
+            let told = row.others.iter().flatten().filter(|change| !row.has_too_few(change));
             for percent in told.filter_map(|change| change.percent) {
+                let percent = grown(row.better, percent);
                 prop_assert!(
                     take(&mut found, percent, off_of_change(percent)),
                     "{percent}%\n{text}"
                 );
             }
         }
+    }
+
+    #[test]
+    fn tables_fit_into_their_width(of in comparison(), width in 80_usize..140, full: bool) {
+        fits(&table(&of, Options { width, full, about: &[] }), width)?;
     }
 
     #[test]

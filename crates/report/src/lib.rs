@@ -5,6 +5,7 @@
 //! (`docs/decisions/0023-draw-the-report-with-vega-lite.md`). The same input gives the same bytes.
 //!
 //! ```
+//! use pageout_record::compare::Declarations;
 //! use pageout_record::schema::{Basis, Better, Ground, Labels, Machine, Metric, Record};
 //! use pageout_record::schema::{RecordFile, RecordSet, Run};
 //! use pageout_report::{Page, Table};
@@ -20,9 +21,11 @@
 //!     variant: Labels::new(), metrics: vec![age],
 //! };
 //! let file = RecordFile::from(RecordSet::new(run, vec![record]));
-//! let tables = Table::of_each_scenario(&file)?;
+//! let declared = Declarations::default();
+//! let tables = Table::of_each_scenario(&file, &declared)?;
 //! let command = "pageout run age-file";
-//! let page = Page { command, file: &file, tables: &tables, printed: None };
+//! let page =
+//!     Page { command, file: &file, tables: &tables, declared: &declared, printed: None };
 //! let html = page.html()?;
 //! assert!(html.contains(r#"<data value="2.5">2.5</data>"#));
 //! # Ok::<(), pageout_report::ReportError>(())

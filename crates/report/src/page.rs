@@ -13,6 +13,7 @@ use crate::verdict::{searches, verdict};
 use crate::{MAX_BYTES, ReportError, Table, assets, sizes};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pageout_record::chart::Naming;
+use pageout_record::compare::Declarations;
 use pageout_record::schema::{Metric, Record, RecordFile, Told};
 
 /// Tables of a page.
@@ -32,6 +33,8 @@ pub struct Page<'a> {
     /// The comparisons of them that were asked for. Records that none of these has get tables of
     /// their own.
     pub tables: &'a [Table],
+    /// What the scenarios declare of their metrics.
+    pub declared: &'a Declarations,
     /// What the command printed of them, if that is more than these tables.
     pub printed: Option<&'a str>,
 }
@@ -51,7 +54,7 @@ impl Page<'_> {
     pub fn html(&self) -> Result<String, ReportError> {
         self.file.validate()?;
         sizes::check(self.file)?;
-        let rest = Table::of_rest(self.file, self.tables)?;
+        let rest = Table::of_rest(self.file, self.tables, self.declared)?;
         let mut tables: Vec<&Table> = self.tables.iter().chain(&rest).collect();
         let lookup = Lookup::of(self.file);
         let (mut budget, mut charts) = (Budget::new(), Charts::default());

@@ -3,8 +3,8 @@
 use crate::budget::Budget;
 use crate::text::{number, signed, with_unit};
 use maud::{Markup, html};
-use pageout_record::compare::{Change, Comparison, Row, Summary, Verdict};
-use pageout_record::render::{Labelling, how_to_read, is_same, row_summaries, too_few};
+use pageout_record::compare::{Change, Comparison, Role, Row, Summary, Verdict};
+use pageout_record::render::{Labelling, grown, how_to_read, is_same, row_summaries};
 use pageout_record::schema::Basis;
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 pub(crate) fn table(of: &Comparison, title: &str, index: usize, budget: &mut Budget) -> Markup {
     let labelling = Labelling::of(&of.rows);
     let rows = chosen(of, title, labelling.varying.len() + 6 + 4 * of.others.len(), budget);
-    let same = |row: &Row| !of.others.is_empty() && is_same(row);
+    let is_told = |row: &Row| !is_same(row) && row.role != Role::Diagnostic;
+    let same = |row: &Row| !of.others.is_empty() && !is_told(row);
     let folds = rows.iter().any(|row| same(row)) && rows.iter().any(|row| !same(row));
     html! {
         div.table {
@@ -39,7 +40,9 @@ pub(crate) fn table(of: &Comparison, title: &str, index: usize, budget: &mut Bud
                                 data-metric=(row.metric) data-same[same(row)]
                                 hidden[folds && same(row)] {
                                 @for label in &labelling.varying { td { (label.of(row)) } }
-                                th scope="row" { (with_unit(&row.metric, &row.unit)) }
+                                th.part[row.role == Role::Part] scope="row" {
+                                    (with_unit(&row.metric, &row.unit))
+                                }
                                 td { (row.basis) }
                                 td.n { (samples(row)) }
                                 (cells(row))
@@ -56,12 +59,13 @@ pub(crate) fn table(of: &Comparison, title: &str, index: usize, budget: &mut Bud
     }
 }
 
-/// The rows that there is room for, in their order: first those that show a difference.
+/// The rows that there is room for, in their order. Wholes are kept first, then rows that show a
+/// difference.
 fn chosen<'a>(of: &'a Comparison, title: &str, cells: usize, budget: &mut Budget) -> Vec<&'a Row> {
     let fitting = budget.rows(of.rows.len(), cells);
     let worth = |row: &Row| {
         let verdicts = row.others.iter().flatten().map(|change| change.verdict);
-        verdicts.map(rank).min().unwrap_or(4)
+        (row.role, verdicts.map(rank).min().unwrap_or(4))
     };
     let mut rows: Vec<(usize, &Row)> = of.rows.iter().enumerate().collect();
     if fitting < rows.len() {
@@ -83,7 +87,7 @@ fn rank(verdict: Verdict) -> u8 {
         Verdict::Better => 1,
         Verdict::Differs => 2,
         Verdict::NoDifference => 3,
-        Verdict::TooFewRuns | Verdict::TooFewPairs => 4,
+        Verdict::TooFewRuns | Verdict::TooFewPairs | Verdict::NotJudged => 4,
     }
 }
 
@@ -136,23 +140,29 @@ fn summary(row: &Row, of: &Summary) -> Markup {
     }
 }
 
-/// By how much the median changed, and what can be said of it.
+/// By how much the median changed, and, of wholes alone, what can be said of it.
 fn percent(row: &Row, change: &Change) -> Markup {
     let star = if change.test.is_some() && change.verdict.is_difference() { "*" } else { "" };
     let class = match change.verdict {
         Verdict::Better => "better",
         Verdict::Worse => "worse",
         Verdict::Differs => "differs",
-        Verdict::NoDifference | Verdict::TooFewRuns | Verdict::TooFewPairs => "nothing",
+        Verdict::NoDifference | Verdict::TooFewRuns | Verdict::TooFewPairs | Verdict::NotJudged => {
+            "nothing"
+        }
     };
     html! {
-        br;
-        @if !too_few(row, change) {
-            @if let Some(percent) = change.percent {
-                " " span.percent { (signed(percent)) (star) }
+        @if change.verdict != Verdict::NotJudged {
+            br;
+            @if !row.has_too_few(change) {
+                @if let Some(percent) = change.percent {
+                    " " span.percent { (signed(grown(row.better, percent))) (star) }
+                }
+            }
+            @if row.is_judged() {
+                " " span class=(format!("verdict {class}")) { (change.verdict.name()) }
             }
         }
-        " " span class=(format!("verdict {class}")) { (change.verdict.name()) }
     }
 }
 
@@ -195,7 +205,7 @@ fn filters(of: &Comparison, rows: &[&Row], (index, title): (usize, &str), folds:
             @if folds {
                 label for=(id("same")) {
                     input id=(id("same")) data-by="same" type="checkbox";
-                    " rows that are the same under every variant"
+                    " rows that are the same under every variant, or about the measurement"
                 }
             }
             output aria-live="polite" {}

@@ -1,7 +1,9 @@
 //! What is compared with what, where nobody said.
 
 use crate::ReportError;
-use pageout_record::compare::{Chosen, Comparison, compare, compare_chosen, compare_runs};
+use pageout_record::compare::{
+    Chosen, Comparison, Declarations, compare, compare_chosen, compare_runs,
+};
 use pageout_record::schema::{Ground, Labels, Record, RecordFile, RecordSet};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -35,16 +37,25 @@ impl Table {
     ///
     /// # Errors
     /// [`ReportError::Compare`].
-    pub fn of(file: &RecordFile, base: &Labels, along: Option<&str>) -> Result<Self, ReportError> {
-        Ok(Self::from(compare_runs(file, base, along)?))
+    pub fn of(
+        file: &RecordFile,
+        base: &Labels,
+        along: Option<&str>,
+        declared: &Declarations,
+    ) -> Result<Self, ReportError> {
+        Ok(Self::from(compare_runs(file, base, along, declared)?))
     }
 
     /// One run compared with one base.
     ///
     /// # Errors
     /// [`ReportError::Compare`].
-    pub fn of_set(set: &RecordSet, base: &Labels) -> Result<Self, ReportError> {
-        Ok(Self::from(compare(set, base)?))
+    pub fn of_set(
+        set: &RecordSet,
+        base: &Labels,
+        declared: &Declarations,
+    ) -> Result<Self, ReportError> {
+        Ok(Self::from(compare(set, base, declared)?))
     }
 
     /// A table for each scenario and ground, with the variant that comes first as its base. Records
@@ -52,13 +63,20 @@ impl Table {
     ///
     /// # Errors
     /// [`ReportError::Invalid`] and [`ReportError::Compare`].
-    pub fn of_each_scenario(file: &RecordFile) -> Result<Vec<Self>, ReportError> {
+    pub fn of_each_scenario(
+        file: &RecordFile,
+        declared: &Declarations,
+    ) -> Result<Vec<Self>, ReportError> {
         file.validate()?;
-        Self::of_rest(file, &[])
+        Self::of_rest(file, &[], declared)
     }
 
     /// The same of those records that no other table has.
-    pub(crate) fn of_rest(file: &RecordFile, others: &[Self]) -> Result<Vec<Self>, ReportError> {
+    pub(crate) fn of_rest(
+        file: &RecordFile,
+        others: &[Self],
+        declared: &Declarations,
+    ) -> Result<Vec<Self>, ReportError> {
         let keys: Vec<HashSet<Key<'_>>> = others.iter().map(Self::keys).collect();
         let has =
             |record: &Record| others.iter().zip(&keys).any(|(table, keys)| table.has(record, keys));
@@ -71,7 +89,8 @@ impl Table {
                 let is_taken = |(_, record): &Placed<'_>| keys.contains(&key(record));
                 let (taken, left) = rest.into_iter().partition(is_taken);
                 rest = left;
-                let comparison = compare_chosen(&chosen(file, taken), &first.variant, None)?;
+                let taken = chosen(file, taken);
+                let comparison = compare_chosen(&taken, &first.variant, None, declared)?;
                 let mut table = Self::from(comparison);
                 let alike = |other: &&Self| other.title.starts_with(&table.title);
                 match others.iter().chain(&tables).filter(alike).count() {

@@ -3,12 +3,11 @@
 use crate::charts::Drawn;
 use crate::text::{count, is_tiny, number, signed, with_unit};
 use maud::{Markup, html};
-use pageout_record::chart::FUNCTION;
-use pageout_record::compare::{Change, Comparison, Pairs, Row, Summary, Verdict};
-use pageout_record::render::{p_value, too_few};
-use pageout_record::schema::{Basis, Better, Ground, RecordFile};
+use pageout_record::compare::{Change, Comparison, Pairs, Row, Standing, Summary, Verdict};
+use pageout_record::render::{grown, p_value, undeclared, verdicts};
+use pageout_record::schema::{Basis, Ground, RecordFile};
 
-/// Findings that are written out of one variant: of what stands first, and of what is worst.
+/// Wholes of one variant that are written out.
 const WRITTEN: usize = 6;
 
 /// The verdict on each other variant of a comparison.
@@ -19,16 +18,22 @@ pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
         @if of.others.is_empty() && of.rows.iter().any(|row| row.ground != Ground::Check) {
             p { "Nothing is compared: these are the figures of one variant." }
         }
-        @for (other, title) in of.others.iter().enumerate() {
-            @let changes = changes(of, other);
-            @let written = written(of, &changes);
-            p { strong { (title) } " against " strong { (of.base) } ": " (sum(&changes)) }
-            ul {
-                @for (row, base, change) in &written {
-                    li { (finding(of, drawn, row, base, change)) }
+        @for (other, said) in verdicts(of).iter().enumerate() {
+            p {
+                strong { (said.variant) } ": "
+                strong class=(standing(said.standing)) { (said.finding) } "."
+                @if !said.detail.is_empty() { " " (capital(&said.detail)) "." }
+            }
+            @let written = written(of, other);
+            @if !written.is_empty() {
+                ul {
+                    @for (row, base, change) in &written {
+                        li { (finding(of, drawn, row, base, change)) }
+                    }
                 }
             }
         }
+        @if let Some(undeclared) = undeclared(of) { p { (capital(&undeclared)) "." } }
     }
 }
 
@@ -57,52 +62,24 @@ pub(crate) fn searches(file: &RecordFile) -> Markup {
 /// A row with both sides.
 type Compared<'a> = (&'a Row, &'a Summary, &'a Change);
 
-fn changes(of: &Comparison, other: usize) -> Vec<Compared<'_>> {
-    let compared = |row: &'_ Row| row.better != Better::Neither;
-    let rows = of.rows.iter().filter(|row| compared(row));
-    rows.filter_map(|row| Some((row, row.base.as_ref()?, row.others[other].as_ref()?))).collect()
-}
-
-/// How many metrics went which way.
-fn sum(changes: &[Compared<'_>]) -> String {
-    let of =
-        |verdict: Verdict| changes.iter().filter(|(.., change)| change.verdict == verdict).count();
-    let ways = [
-        Verdict::Better,
-        Verdict::Worse,
-        Verdict::NoDifference,
-        Verdict::TooFewRuns,
-        Verdict::TooFewPairs,
-    ];
-    let ways = ways.iter().filter(|verdict| of(**verdict) > 0);
-    let told: Vec<String> =
-        ways.map(|verdict| format!("{} {}", of(*verdict), verdict.name())).collect();
-    format!("of {}, {}.", count(changes.len(), "figure"), told.join(", "))
-}
-
-/// The first figure of each group, which is what its scenario is about, and what is worst.
-fn written<'a>(of: &Comparison, changes: &[Compared<'a>]) -> Vec<Compared<'a>> {
-    let mut first: Vec<Compared<'a>> = Vec::new();
-    for compared in changes.iter().filter(|(row, ..)| !row.fields.contains_key(FUNCTION)) {
-        let group = |row: &'a Row| (&row.scenario, row.ground, row.seed, &row.fields, &row.axes);
-        let known = first.last().is_some_and(|(row, ..)| group(row) == group(compared.0));
-        if !known {
-            first.push(*compared);
-        }
-        if first.len() > of.rows.len().min(WRITTEN) {
-            break;
-        }
+/// The wholes of a variant that are written out one by one, where they are several: those that
+/// are worse by most first, then the others in their order.
+fn written(of: &Comparison, other: usize) -> Vec<Compared<'_>> {
+    let judged = of.rows.iter().filter(|row| row.is_judged());
+    let compared =
+        judged.filter_map(|row| Some((row, row.base.as_ref()?, row.others[other].as_ref()?)));
+    let mut all: Vec<_> = compared.collect();
+    if all.len() < 2 {
+        return Vec::new();
     }
-    first.truncate(WRITTEN);
-    let is_written = |row: &Row| first.iter().any(|(known, ..)| std::ptr::eq(*known, row));
-    let is_worse =
-        |(row, _, change): &&Compared<'_>| change.verdict == Verdict::Worse && !is_written(row);
-    let mut worse: Vec<_> = changes.iter().filter(is_worse).copied().collect();
     // A figure that was zero has no percentage, and is infinitely worse.
-    let by = |change: &Change| change.percent.map_or(f64::INFINITY, f64::abs);
-    worse.sort_by(|(.., a), (.., b)| by(b).total_cmp(&by(a)));
-    worse.truncate(WRITTEN);
-    first.into_iter().chain(worse).collect()
+    let loss = |(.., change): &Compared<'_>| match change.verdict {
+        Verdict::Worse => change.percent.map_or(f64::INFINITY, f64::abs),
+        _ => 0.0,
+    };
+    all.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
+    all.truncate(WRITTEN);
+    all
 }
 
 /// One figure: which way, how much, on what ground.
@@ -125,22 +102,38 @@ fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
         Verdict::Worse => "worse",
-        Verdict::Differs | Verdict::NoDifference | Verdict::TooFewRuns | Verdict::TooFewPairs => {
-            "nothing"
-        }
+        Verdict::Differs
+        | Verdict::NoDifference
+        | Verdict::TooFewRuns
+        | Verdict::TooFewPairs
+        | Verdict::NotJudged => "nothing",
     }
+}
+
+fn standing(of: Standing) -> &'static str {
+    match of {
+        Standing::Better => "better",
+        Standing::Worse => "worse",
+        Standing::Mixed | Standing::NoDifference | Standing::Undecided => "nothing",
+    }
+}
+
+/// A text as a sentence begins.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `better by 12.34 %`.
 fn way(row: &Row, change: &Change) -> String {
     let name = change.verdict.name();
     match (change.verdict, change.percent) {
-        _ if too_few(row, change) => name.to_owned(),
+        _ if row.has_too_few(change) => name.to_owned(),
         (Verdict::Better | Verdict::Worse, Some(percent)) => match is_tiny(percent) {
             true => format!("{name} by less than 0.01 %"),
             false => format!("{name} by {:.2} %", percent.abs()),
         },
-        (_, Some(percent)) => format!("{name} ({})", signed(percent)),
+        (_, Some(percent)) => format!("{name} ({})", signed(grown(row.better, percent))),
         (_, None) => name.to_owned(),
     }
 }
@@ -156,8 +149,12 @@ fn summary(row: &Row, of: &Summary) -> Markup {
 }
 
 /// The test of pairs of runs, and the interval of the change within them.
-fn pairs(of: Pairs) -> String {
-    let between = |[low, high]: [f64; 2]| format!(", change within them {low:+.2} to {high:+.2} %");
+fn pairs(row: &Row, of: Pairs) -> String {
+    let between = |ends: [f64; 2]| {
+        let [one, other] = ends.map(|percent| grown(row.better, percent));
+        let (low, high) = (one.min(other), one.max(other));
+        format!(", change within them {low:+.2} to {high:+.2} %")
+    };
     let between = of.interval.map(between).unwrap_or_default();
     format!("Wilcoxon of {} of runs{between}", count(of.n, "pair"))
 }
@@ -167,9 +164,9 @@ fn ground(of: &Comparison, row: &Row, change: &Change) -> String {
     match change.test {
         Some(test) => format!(
             "{}, p {} after Holm's correction over {}",
-            change.pairs().map_or_else(|| "Mann-Whitney".to_owned(), pairs),
+            change.pairs().map_or_else(|| "Mann-Whitney".to_owned(), |of| pairs(row, of)),
             p_value(test.p_holm),
-            count(of.tests, "test")
+            count(of.family(row).tests, "test")
         ),
         None if row.basis == Basis::Measured => "measured, and not tested".to_owned(),
         None => format!("{}, not tested", row.basis),

@@ -1,7 +1,7 @@
 //! What a page must hold, of records that are made here.
 #![forbid(unsafe_code)]
 
-use pageout_record::compare::Comparison;
+use pageout_record::compare::{Comparison, Declarations, Role};
 use pageout_record::render::row_summaries;
 use pageout_record::schema::{
     Activity, Basis, Better, Edges, Ground, Labels, Machine, Matrix, Metric, Record, RecordFile,
@@ -24,6 +24,15 @@ fn run() -> Run {
         os: "Linux".into(),
     };
     Run::new("pageout 0.1.0", Some("1a2b3c4".into()), machine)
+}
+
+/// Scenario `reclaim-file` as it is judged on this CPU; no other is declared.
+fn declared() -> Declarations {
+    let roles = [("whole reclaim", Role::Whole), ("unmap", Role::Part)];
+    let mut declared = Declarations::default();
+    let roles = roles.map(|(name, role)| (name.to_owned(), role));
+    declared.declare("reclaim-file", Ground::Host, roles);
+    declared
 }
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
@@ -66,7 +75,9 @@ fn small() -> RecordFile {
 }
 
 fn page_of(file: &RecordFile, tables: &[Table]) -> Result<String, ReportError> {
-    Page { command: "pageout compare reclaim-file", file, tables, printed: None }.html()
+    let declared = &declared();
+    let command = "pageout compare reclaim-file";
+    Page { command, file, tables, declared, printed: None }.html()
 }
 
 fn page(set: &RecordFile) -> String {
@@ -100,7 +111,7 @@ fn summaries(of: &Comparison) -> BTreeSet<u64> {
 #[test]
 fn figures_are_those_of_the_records() {
     let set = RecordFile::from_json(&small().to_json().unwrap()).unwrap();
-    let table = Table::of(&set, &labels(&[("young", "per-entry")]), None).unwrap();
+    let table = Table::of(&set, &labels(&[("young", "per-entry")]), None, &declared()).unwrap();
     let page = page_of(&set, std::slice::from_ref(&table)).unwrap();
     let cells = between(&page, "<data value=\"", "\"");
     let cells = all(cells.into_iter().map(|cell| cell.parse().expect("a number")));
@@ -132,21 +143,42 @@ fn figures_are_those_of_the_records() {
 #[test]
 fn the_verdict_comes_first_and_says_what_the_table_says() {
     let set = small();
-    let table = Table::of(&set, &labels(&[("young", "per-entry")]), None).unwrap();
+    let table = Table::of(&set, &labels(&[("young", "per-entry")]), None, &declared()).unwrap();
     let page = page_of(&set, &[table]).unwrap();
     let place = |what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
     assert!(place(r#"id="verdict""#) < place(r#"id="provenance""#));
     assert!(place(r#"id="provenance""#) < place("<table"));
     for part in [
+        "better than per-entry in all 3 cells, by 7.",
         "better by 7.6",
         "Mann-Whitney, p ",
-        "after Holm's correction over 6 tests",
+        "after Holm's correction over 3 tests",
         "(n = 9)",
         "pageout compare reclaim-file",
         "1a2b3c4",
         "Example 9000",
     ] {
         assert!(page.contains(part), "no `{part}`");
+    }
+}
+
+/// A stage that takes longer under the new variant, in a whole that takes less.
+#[test]
+fn nothing_is_worse_where_the_whole_is_better() {
+    let mut records = Vec::new();
+    for (young, whole, stage) in [("per-entry", 90.0, 10.0), ("line", 60.0, 40.0)] {
+        let visits = Metric { values: vec![stage], ..measured("visits", Vec::new()) };
+        let visits = Metric { basis: Basis::Counted, ..visits };
+        let times = [("unmap", stage), ("whole reclaim", whole)];
+        let times = times.map(|(name, of)| measured(name, samples(9, of)));
+        records.push(record(&[], &[("young", young)], [&times[..], &[visits]].concat()));
+    }
+    let set = RecordFile::from(RecordSet::new(run(), records));
+    let table = Table::of(&set, &labels(&[("young", "per-entry")]), None, &declared()).unwrap();
+    let page = page_of(&set, &[table]).unwrap();
+    assert!(page.contains("better than per-entry by 33."), "the whole");
+    for mark in ["class=\"worse", "verdict worse", "worse than", "worse by"] {
+        assert!(!page.contains(mark), "{mark}");
     }
 }
 
@@ -204,7 +236,7 @@ fn a_million_samples_are_thinned_and_the_page_says_so() {
     assert!(page.len() <= MAX_BYTES, "{}", page.len());
     assert!(page.contains("of 1000000 samples are drawn"));
     assert!(page.contains("Medians, intervals and tests are always of all samples."));
-    let table = &Table::of_each_scenario(&set).unwrap()[0];
+    let table = &Table::of_each_scenario(&set, &declared()).unwrap()[0];
     let base = table.comparison.rows[0].base.unwrap();
     assert_eq!(base.n, 500_000);
     let rows = charts(&page)[1]["rows"].clone();
@@ -237,7 +269,7 @@ fn a_hundred_thousand_rows_make_a_page_that_says_what_is_missing() {
     });
     let set = RecordSet::new(run(), rows.collect()).into();
     // As `pageout report` makes it.
-    let tables = Table::of_each_scenario(&set).unwrap();
+    let tables = Table::of_each_scenario(&set, &declared()).unwrap();
     let page = page_of(&set, &tables).unwrap();
     assert!(page.len() <= MAX_BYTES, "{}", page.len());
     assert!(page.contains("of 100000 rows are in the table"));
@@ -249,7 +281,7 @@ fn a_hundred_thousand_rows_make_a_page_that_says_what_is_missing() {
 fn a_variant_that_names_no_axis_is_compared_with_those_that_do() {
     let one = |variant: &[(&str, &str)], of| record(&[], variant, vec![measured("age", vec![of])]);
     let set = RecordSet::new(run(), vec![one(&[], 5.0), one(&[("young", "line")], 4.0)]).into();
-    let tables = Table::of_each_scenario(&set).unwrap();
+    let tables = Table::of_each_scenario(&set, &declared()).unwrap();
     let [table] = &tables[..] else { panic!("one table: {tables:?}") };
     assert_eq!((&*table.comparison.base, &*table.comparison.others[0]), ("-", "line"));
     assert!(page_of(&set, &tables).unwrap().contains("line"));

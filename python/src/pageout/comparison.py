@@ -19,6 +19,7 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
     "unit": pl.String,
     "basis": pl.String,
     "better": pl.String,
+    "role": pl.String,
     "variant": pl.String,
     "is_base": pl.Boolean,
     "n": pl.Int64,
@@ -57,8 +58,9 @@ class Comparison:
     def frame(self) -> pl.DataFrame:
         """Every figure, a row for each variant; `percent` is positive where it is better.
 
-        `p_holm` is corrected over the table, and `verdict` rests on it. They are empty for the
-        base. Fields are columns `field.NAME`, as text.
+        `p_holm` is corrected over the figures that are judged, or over all others, and `verdict`
+        rests on it. They are empty for the base. `role` says which figures are judged: `whole`.
+        Fields are columns `field.NAME`, as text.
         """
         rows = [row for table in self._tables for row in _rows(table["comparison"])]
         fields = sorted({name for row in rows for name in row if name.startswith("field.")})
@@ -70,7 +72,7 @@ class Comparison:
         return pl.DataFrame(rows, schema=start | dict.fromkeys(fields, pl.String) | _SCHEMA)
 
     def is_worse(self, condition: str) -> bool | None:
-        """Whether some variant is shown to be worse, as `whole reclaim>3%` says.
+        """Whether some variant is shown to be worse, as `3%` or `refaults>3%` says.
 
         False where none is. None where that cannot be decided for all: there are not enough runs.
         """
@@ -118,7 +120,7 @@ def _call(
 def _rows(comparison: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for row in comparison["rows"]:
         key = {name: row[name] for name in ("scenario", "ground", "seed", "metric", "unit")}
-        key |= {name: row[name] for name in ("basis", "better")}
+        key |= {name: row[name] for name in ("basis", "better", "role")}
         key |= {f"field.{name}": value for name, value in row["fields"].items()}
         if row["base"]:
             base = _summary(row["base"])

@@ -8,6 +8,7 @@ mod trial;
 
 use crate::cpus::Pinned;
 use pageout_experiment::metrics::{MetricSpec, labels};
+use pageout_record::compare::Role;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Record};
 use std::fmt;
 use std::io;
@@ -25,6 +26,7 @@ const HIDDEN: MetricSpec = MetricSpec {
     unit: "%",
     basis: Basis::Measured,
     better: Better::Lower,
+    role: Role::Count,
     about: "loads after the clear that left their page not Referenced",
     drawn: false,
 };

@@ -222,8 +222,9 @@ pub(crate) struct SeriesArgs {
     /// Write the results of the checks to a file, and not before the table
     #[arg(long, value_name = "FILE")]
     pub ktap: Option<PathBuf>,
-    /// METRIC>N%, such as 'reclaim>1%': end with status 1 if any patch, with those before it, is
-    /// shown to be worse than the base by more; may be repeated
+    /// N%, such as 1%: end with status 1 if any patch, with those before it, is shown to be worse
+    /// than the base by more, in what the scenario is judged by; 'METRIC>N%': in that metric. May
+    /// be repeated
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<FailOn>,
     #[command(flatten)]

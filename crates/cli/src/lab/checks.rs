@@ -2,6 +2,7 @@
 
 use super::ktap::{Outcome, Point, Subtest};
 use super::of_kernel;
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::this_run::this_run;
 use pageout_lab::{
@@ -170,7 +171,8 @@ impl<'a> Group<'a> {
         };
         let records = ran.iter().filter_map(|ran| ran.outcome.as_ref().ok()).flatten();
         let set = RecordSet::new(this_run(), records.map(counts).collect());
-        let compared = if is_whole { Some(compare(&set, &of_kernel(BASE))?) } else { None };
+        let compared =
+            if is_whole { Some(compare(&set, &of_kernel(BASE), &DECLARED)?) } else { None };
         Ok(Self { name, ran, wanted, compared })
     }
 

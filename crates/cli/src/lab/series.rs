@@ -6,12 +6,13 @@ use super::ktap::{Subtest, ktap};
 use super::progress::Told;
 use super::request::Request;
 use super::{elapsed, of_kernel, tables};
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Form;
 use crate::this_run::this_run;
 use crate::{fail_on, output};
 use pageout_lab::{Attempted, BASE, Bench, Kernel, LabError, Series};
-use pageout_record::compare::{Outcome, compare};
+use pageout_record::compare::{Outcome, Role, compare};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -27,6 +28,9 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     let (range, request) = words(args)?;
     let plan = request.plan_or(&RUN)?;
     let costs: BTreeSet<&str> = plan.iter().flat_map(Bench::costs).collect();
+    let wholes: Vec<&str> = plan.iter().filter_map(Bench::whole).collect();
+    let role = |cost| if wholes.contains(&cost) { Role::Whole } else { Role::Count };
+    let costs: Vec<(&str, Role)> = costs.into_iter().map(|cost| (cost, role(cost))).collect();
     fail_on::check_names(&args.fail_on, "the scenario has no", &costs)?;
     let mut runs = args.running.runs(plan.clone())?;
     runs.plan.extend(checks::runs().into_iter().filter(|run| !plan.contains(run)));
@@ -189,7 +193,7 @@ impl Done<'_> {
                 Some(ends) => tables::compared(&ends, base, args.shown, &parts)?,
                 None => tables::compared(set, base, args.shown, &parts)?,
             };
-            let steps = tables::steps(&compare(set, base)?, &parts, args.shown.format);
+            let steps = tables::steps(&compare(set, base, &DECLARED)?, &parts, args.shown.format);
             Ok(format!("{text}\n{steps}").trim_end().to_owned() + "\n")
         })
     }

@@ -1,7 +1,9 @@
 //! What stands beside the lab's table: what was saved, and what the figures are of.
 
+use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Form, Shown};
+use crate::terminal;
 use pageout_lab::{Built, Fetched, Kernel, Measured, Profiled};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
@@ -211,8 +213,11 @@ pub(super) fn compared(
         let about = [origin(parts), alike.into_iter().collect(), vec![caution()]].concat();
         return crate::tables::comparison(&shown, base, as_shown, &about);
     }
-    let comparison = compare_records(&shown, base)?;
-    let table = render::comparison(&comparison, Options { full, ..Options::default() });
+    let comparison = compare_records(&shown, base, &DECLARED)?;
+    let table = render::comparison(
+        &comparison,
+        Options { width: terminal::columns(), full, ..Options::default() },
+    );
     let alike = alike.map_or_else(String::new, |line| line + "\n\n");
     Ok(format!("{table}\n{alike}{}{}", saved(&comparison), provenance(parts)))
 }

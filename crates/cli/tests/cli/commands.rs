@@ -22,9 +22,9 @@ fn compare_age_file_prints_a_table() {
     let table = stdout("compare age-file size=4MiB order=4 format=arm64-4k --runs 2 --full");
     let above = ["tool", "machine", "size=4MiB"];
     let figures = ["folio_referenced", "helper alone", "atomics", "folios referenced"];
-    let below = ["n = 2", "against per-entry"];
+    let below = ["n = 2", "against before"];
     assert_in_order(&table, &above);
-    assert_in_order(&table, &["per-entry", "batched", "line"]);
+    assert_in_order(&table, &["before: young=per-entry", "batched: ", "line: "]);
     assert_in_order(&table, &[&figures[..], &below[..]].concat());
 }
 
@@ -33,15 +33,16 @@ fn rows_that_are_the_same_are_left_out_unless_asked_for() {
     let words = "compare age-file size=4MiB order=4 format=arm64-4k --runs 1";
     let folded = stdout(words);
     assert!(!folded.contains("folios referenced"), "{folded}");
-    assert_in_order(&folded, &["the same under every variant", "--full shows all"]);
+    assert_in_order(&folded, &["--full: fields", "the same under every"]);
     let full = stdout(&format!("{words} --full"));
-    assert!(full.contains("folios referenced") && !full.contains("--full"), "{full}");
+    assert!(full.contains("folios referenced") && !full.contains("--full: "), "{full}");
 }
 
 #[test]
 fn compare_reclaim_file_prints_the_steps() {
     let table = stdout("compare reclaim-file size=16MiB order=4 format=arm64-4k --runs 2 --full");
-    let steps = ["per-entry,per-entry", "batched,per-entry", "batched,batched", "line,batched"];
+    let before = "before: young=per-entry unmap=per-entry";
+    let steps = [before, "batched young", "+ batched unmap", "line"];
     assert_in_order(&table, &["reclaim=80%", "size=16MiB", "shootdown=deferred"]);
     assert_in_order(&table, &steps);
     let figures = ["whole reclaim", "atomics", "invalidations", "barriers", "pages reclaimed"];
@@ -53,11 +54,11 @@ fn compare_reclaim_file_on_generations_compares_young_alone() {
     let words = "compare reclaim-file lru=mglru size=16MiB order=4 --runs 2 --full";
     let table = stdout(words);
     assert_in_order(&table, &["lru=mglru", "unmap=batched"]);
-    assert_in_order(&table, &["compared  young", "per-entry", "batched", "line"]);
+    assert_in_order(&table, &["compared  young", "before", "batched", "line"]);
     assert_in_order(&table, &["arm64-4k", "whole reclaim", "atomics", "pages examined"]);
     let swaps =
         stdout("compare reclaim-file lru=mglru anon=25% size=16MiB order=4 --runs 1 --full");
-    assert_in_order(&swaps, &["compared  young", "per-entry", "pages swapped out"]);
+    assert_in_order(&swaps, &["compared  young", "before", "pages swapped out"]);
 }
 
 #[test]
@@ -103,21 +104,21 @@ fn sizes_say_what_a_scenario_takes_and_run_nothing() {
 fn compare_trace_prints_a_table() {
     let table = stdout(&format!("compare {QUICK_TRACE} --runs 2 --full"));
     let figures = ["folio_referenced", "atomics", "folios referenced"];
-    assert_in_order(&table, &["trace=python-table.pgt", "per-entry", "batched", "line"]);
+    assert_in_order(&table, &["trace=python-table.pgt", "before", "batched", "line"]);
     assert_in_order(&table, &figures);
 }
 
 /// The main table, once: all of its parts, each with figures.
 #[test]
 fn the_main_table_has_all_of_its_parts() {
-    let text = stdout("compare --runs 1");
-    let steps = ["per-entry,per-entry", "batched,per-entry", "batched,batched", "line,batched"];
+    let text = stdout("compare --runs 1 --full");
+    let steps = ["before: ", "batched young: ", "+ batched unmap: ", "line: "];
     assert_in_order(&text, &["A clean mapped file", "young,unmap"]);
     assert_in_order(&text, &steps);
-    assert_in_order(&text, &["whole reclaim", "10GiB", "arm64-4k", "pmd"]);
-    assert_in_order(&text, &["on generations", "per-entry", "batched", "line"]);
+    assert_in_order(&text, &["10GiB", "whole reclaim", "arm64-4k", "pmd"]);
+    assert_in_order(&text, &["on generations", "before", "batched", "line"]);
     assert_in_order(&text, &["A real program", "trace=python-table.pgt", "ns/4K page"]);
-    assert_in_order(&text, &["saved of whole reclaim", "line,batched saves, ns", "38 / "]);
+    assert_in_order(&text, &["saved of whole reclaim", "line saves, ns", "38 / "]);
     assert_in_order(&text, &["724", "485", "724", "119", "2952", "instructions/4K page"]);
     let generations = ["224", "86", "1463", "543.9", "722.9", "463.2", "2136.8", "1243.1"];
     assert_in_order(&text, &generations);
@@ -131,7 +132,7 @@ fn the_main_table_has_all_of_its_parts() {
 fn variants_are_chosen_by_their_axes() {
     let table = stdout(
         "compare age-file size=4MiB order=4 format=x86-64 --runs 2 --base young=batched \
-         --new young=line --new young=line,flush=sync",
+         --new young=line --new young=line,flush=sync --full",
     );
     assert_in_order(
         &table,

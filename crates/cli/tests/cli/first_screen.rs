@@ -4,8 +4,7 @@ use crate::common::{command, refused, stderr, stdout};
 use pageout_record::schema::{Ground, RecordSet};
 use tempfile::tempdir;
 
-const STEPS: [&str; 4] =
-    ["per-entry per-entry", "batched   per-entry", "batched   batched", "line      batched"];
+const STEPS: [&str; 4] = ["before ", "batched young ", "+ batched unmap ", "line  "];
 
 /// One screen, without a colour in a pipe, and with figures.
 #[test]

@@ -21,9 +21,10 @@ fn a_scenario_is_compared_in_a_list() {
     let text = listed(&format!("compare {MODELLED} --format list --draws 20"));
     for part in [
         "reclaim-file on model, ",
-        "A: per-entry,per-entry (base)",
-        "whole reclaim, ns/4K page",
+        "before: young=per-entry unmap=per-entry (Linux 7.3 without its batches)",
+        "of 2 cells against before, better in 1",
         "order=0",
+        "ns/4K page\n  whole reclaim",
         "modelled: computed from counts",
         "interval over draws of all prices",
         "\npageout compare reclaim-file size=1MiB order=0,4",
@@ -42,7 +43,7 @@ fn record_files_and_runs_are_listed() {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
     let text = listed(&format!("run {MODELLED} --variant young=line --format list"));
-    assert!(text.contains("whole reclaim, ns/4K page"), "{text}");
+    assert!(text.contains("ns/4K page\n  whole reclaim"), "{text}");
     assert!(!text.contains("against"), "nothing is compared: {text}");
     let text = listed("compare thpscale --ground model --format list threads=1 memory=64MiB");
     assert!(text.contains("fault-both"), "{text}");
@@ -66,7 +67,7 @@ fn a_comparison_is_drawn_in_the_width_there_is() {
     for columns in [50, 80, 110] {
         let scenario = "reclaim-file size=1MiB order=2,4,6 format=x86-64 --ground model";
         let text = pictured(&format!("compare {scenario} --draws 20"), columns);
-        for part in ["(order=2)", "whole reclaim, ns/4K page, by order", "├", "█", " o per-entry"]
+        for part in ["(order=2)", "whole reclaim, ns/4K page, by order", "├", "█", " o before"]
         {
             let text = format!(" {}", text.replace('\n', " "));
             assert!(text.contains(part), "no `{part}` in\n{text}");

@@ -91,10 +91,14 @@ const SLOWER: [&str; 2] = ["--fail-on", "whole reclaim>3%"];
 #[test]
 fn runs_in_turn_are_compared_pair_by_pair() {
     let files = Files::in_turn(6);
-    let table = files.table(&[]);
+    let short = files.table(&[]);
+    for part in ["worse than before by 10.0%", "6 pairs", "+10.0%*", "drift: whole reclaim"] {
+        assert!(short.contains(part), "no `{part}` in\n{short}");
+    }
+    let table = files.table(&["--full"]);
     for part in [
         "compared  label",
-        "-10.00%*",
+        "+10.0%*",
         "Wilcoxon signed-rank of pairs, Holm over 1 test",
         "pairs of runs taken in turn: 6",
         "commit 1a2b",
@@ -149,13 +153,14 @@ fn other_orders_are_told() {
         }
     }
     let table = apart.table(&[]);
-    assert!(table.contains("runs not taken in turn"), "{table}");
-    assert!(table.contains("two-sided Mann-Whitney, Holm over 1 test"), "{table}");
+    assert!(table.contains("Runs not taken in turn"), "{table}");
+    let full = apart.table(&["--full"]);
+    assert!(full.contains("two-sided Mann-Whitney, Holm over 1 test"), "{full}");
     let mut once = Files::new();
     once.add("before", &run_of("1a2b", "line", &[1.0; 7]));
     once.add("after", &run_of("1a2b", "line", &[2.0; 7]));
     let table = once.table(&[]);
-    assert!(table.contains("one run of each"), "{table}");
+    assert!(table.contains("One run of each"), "{table}");
     assert!(!table.contains("drift"), "{table}");
 }
 
@@ -168,10 +173,10 @@ fn variants_of_labelled_files_are_rows() {
         files.add(label, &both);
     }
     let table = files.table(&[]);
-    for part in ["per-entry", "line", "-100.00%"] {
+    for part in ["young=per-entry", "young=line", "+100.0%", "worse than before in all 2 cells"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
     }
-    let across = files.table(&["--base", "label=before,young=line"]);
+    let across = files.table(&["--base", "label=before,young=line", "--full"]);
     assert!(across.contains("compared  young,label"), "{across}");
 }
 
@@ -184,9 +189,62 @@ fn runs_that_are_not_alike_are_taken_as_one_if_asked_for() {
     files.add("after", &run_of("3c4d", "line", &[4.0, 5.0, 6.0]));
     let ways = ["commit (1a2b; 3c4d)", "`--label NAME=FILE`", "`--pool`"];
     assert_refused(&files.compare(&[]), &[&["0.json and", "1.json hold"], &ways[..]].concat());
-    assert!(files.table(&["--pool"]).contains("n = 3-6"));
-    let words = format!("compare {} {}", files.path(0).display(), files.path(1).display());
-    refused(&words, &ways);
+    assert!(files.table(&["--pool", "--full"]).contains("n = 3-6"));
+}
+
+/// Two files of one variant, without a label: names say what is compared.
+#[test]
+fn two_files_of_the_same_variant_are_compared_by_their_names() {
+    let mut files = Files::new();
+    for (commit, time) in [("1a2b", 100.0), ("3c4d", 110.0)] {
+        let at = |k: f64| time + k / 10.0;
+        files.add(commit, &run_of(commit, "line", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(at)));
+    }
+    let [one, other] = [0, 1].map(|nr| files.path(nr).display().to_string());
+    let table = stdout(&format!("compare {one} {other}"));
+    let said = "The files have the same variants: 1 is compared with 0";
+    for part in [said, "1: worse than 0 by 10.0%"] {
+        assert!(table.contains(part), "no `{part}` in\n{table}");
+    }
+    let judged = |words: &str| {
+        let output = command(&format!("compare {one} {other} {words}")).output();
+        output.expect("the binary runs").status.code()
+    };
+    assert_eq!(judged("--fail-on 3%"), Some(1));
+    assert_eq!(judged("--fail-on 20%"), Some(0));
+    assert_eq!(judged("--base 1 --fail-on 3%"), Some(0), "a label is a base");
+    let pooled = stdout(&format!("compare {one} {other} --pool"));
+    assert!(!pooled.contains("compared with"), "{pooled}");
+    files.add("third", &run_of("1a2b", "line", &[1.0; 6]));
+    let three = format!("compare {one} {other} {}", files.path(2).display());
+    refused(&three, &["all 3 files have the same variants", "--label NAME=FILE", "--pool"]);
+    refused(&format!("compare {one} --base after"), &["`after`", "AXIS=CHOICE"]);
+    let page = files.directory.path().join("page.html");
+    assert_eq!(stdout(&format!("report {one} {other} --output {}", page.display())), "");
+    let page = fs::read_to_string(page).expect("the page");
+    assert!(page.contains("worse than 0 by 10.0%"), "the page compares them too");
+}
+
+/// The work of one variant has moved between stages, and the whole is as it was.
+#[test]
+fn work_that_moves_between_stages_is_no_difference() {
+    let mut files = Files::new();
+    for (label, young) in [("before", 10.0), ("after", 40.0)] {
+        let at = |of: f64| (0..7).map(|k| of + f64::from(k * 5 % 7)).collect::<Vec<_>>();
+        let mut set = run_of("1a2b", "line", &at(100.0));
+        let (basis, better) = (Basis::Measured, Better::Lower);
+        let stage = |name, of| Metric::new(name, "ns/page", basis, better, at(of));
+        let stages = [stage("young", young), stage("rmap walk", 90.0 - young)];
+        set.records[0].metrics.extend(stages);
+        files.add(label, &set);
+    }
+    let table = files.table(&[]);
+    assert!(table.contains("after: no difference from before is shown"), "{table}");
+    let row = table.lines().find(|line| line.trim_start().starts_with("young ")).expect("a row");
+    assert!(!row.contains('%') && !table.contains("worse"), "{table}");
+    assert_eq!(files.compare(&["--fail-on", "0%"]).status.code(), Some(0));
+    let of_stage = files.compare(&["--fail-on", "young>3%"]);
+    assert_eq!(of_stage.status.code(), Some(1), "unless it is asked for: {}", stderr(&of_stage));
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod metrics;
 mod model;
 mod observe;
 mod record_files;
+mod readme_gate;
 mod records;
 mod replay;
 mod report;

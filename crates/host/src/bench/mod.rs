@@ -31,6 +31,8 @@ use tables::SweepTables;
 
 /// Scenario of the sweeps' records.
 pub const SWEEPS: &str = "bench young";
+/// Metric of the sweeps' records: time of an entry.
+pub const SWEEP_TIME: &str = "time";
 /// Scenario of the goals' records.
 pub const GOAL_RATIOS: &str = "goals";
 
@@ -89,7 +91,7 @@ impl Times {
                 seed,
                 fields: sweep.labels(),
                 variant,
-                metrics: vec![measured("time", "ns/entry", ns)],
+                metrics: vec![measured(SWEEP_TIME, "ns/entry", ns)],
             });
         }
         records.push(floor::locked_record(&self.locked));

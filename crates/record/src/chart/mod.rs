@@ -9,7 +9,7 @@ pub use thin::{bands, largest, thin, thin_with_ends};
 
 use std::collections::HashMap;
 
-use crate::compare::{Comparison, Row};
+use crate::compare::{Comparison, Role, Row};
 use crate::render::{Label, Labelling, is_same};
 use crate::schema::{Better, Ground, Labels};
 
@@ -26,7 +26,8 @@ pub fn telling(of: &Comparison) -> impl Iterator<Item = &Row> {
     let alone = of.others.is_empty();
     let zero = |row: &Row| row.base.is_none_or(|base| base.is_constant() && base.median == 0.0);
     let says = move |row: &&Row| if alone { !zero(row) } else { !is_same(row) };
-    let rows = of.rows.iter().filter(|row| row.better != Better::Neither);
+    let is_told = |row: &&Row| row.better != Better::Neither && row.role != Role::Diagnostic;
+    let rows = of.rows.iter().filter(is_told);
     rows.filter(says).filter(|row| !row.fields.contains_key(FUNCTION))
 }
 

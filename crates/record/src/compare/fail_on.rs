@@ -4,14 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::result::{Change, Comparison, Row};
+use super::role::Role;
 use super::verdict::Verdict;
-use crate::schema::{Better, Labels};
+use crate::schema::{Better, Labels, Metric};
 
-/// `METRIC>PERCENT%`: a variant must not be worse than the base by more than that.
+/// `METRIC>PERCENT%`, or `PERCENT%` of wholes: a variant must not be worse than the base by more
+/// than that.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailOn {
-    /// The metric.
-    pub metric: String,
+    /// The metric; `None`: what each scenario is judged by.
+    pub metric: Option<String>,
     /// Per cent of the base's median, from 0.
     pub percent: f64,
 }
@@ -20,7 +22,7 @@ pub struct FailOn {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FailOnError {
     /// It cannot be read.
-    #[error("`{text}`: expected METRIC>PERCENT%, such as 'whole reclaim>3%'")]
+    #[error("`{text}`: expected PERCENT%, such as 3%, or METRIC>PERCENT%, such as 'refaults>3%'")]
     Unreadable {
         /// The text.
         text: String,
@@ -60,11 +62,13 @@ impl FromStr for FailOn {
 
     fn from_str(text: &str) -> Result<Self, FailOnError> {
         let read = || {
-            let (metric, percent) = text.rsplit_once('>')?;
+            let (metric, percent) = match text.rsplit_once('>') {
+                Some((metric, percent)) => (Some(metric.trim()), percent),
+                None => (None, text),
+            };
             let percent: f64 = percent.trim().strip_suffix('%')?.trim_end().parse().ok()?;
-            let (metric, percent) = (metric.trim(), Some(percent));
-            let percent = percent.filter(|percent| percent.is_finite() && *percent >= 0.0)?;
-            (!metric.is_empty()).then(|| Self { metric: metric.to_owned(), percent })
+            let is_accepted = percent.is_finite() && percent >= 0.0 && metric != Some("");
+            is_accepted.then(|| Self { metric: metric.map(str::to_owned), percent })
         };
         read().ok_or_else(|| FailOnError::Unreadable { text: text.to_owned() })
     }
@@ -72,26 +76,43 @@ impl FromStr for FailOn {
 
 impl fmt::Display for FailOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}>{}%", self.metric, self.percent)
+        match &self.metric {
+            Some(metric) => write!(f, "{metric}>{}%", self.percent),
+            None => write!(f, "{}%", self.percent),
+        }
     }
 }
 
 impl FailOn {
-    /// Judges a comparison, in every row of the metric and for every variant.
+    /// Whether it speaks of a metric of a role.
+    pub fn speaks_of(&self, metric: &Metric, role: Role) -> bool {
+        match &self.metric {
+            Some(name) => metric.name == *name,
+            None => role == Role::Whole && metric.better != Better::Neither,
+        }
+    }
+
+    /// Judges a comparison of [`compare_for`](super::compare_for), in every row that it speaks of
+    /// and for every variant.
     ///
     /// # Errors
     /// [`FailOnError::NoDirection`] where the metric is neither better lower nor higher.
     pub fn judge(&self, of: &Comparison) -> Result<Judged, FailOnError> {
-        let rows: Vec<&Row> = of.rows.iter().filter(|row| row.metric == self.metric).collect();
-        if rows.iter().any(|row| row.better == Better::Neither) {
-            let (of, metric) = (self.to_string(), self.metric.clone());
+        let is_of = |row: &&Row| match &self.metric {
+            Some(name) => row.metric == *name,
+            None => row.is_judged(),
+        };
+        let rows: Vec<&Row> = of.rows.iter().filter(is_of).collect();
+        if let Some(row) = rows.iter().find(|row| row.better == Better::Neither) {
+            let (of, metric) = (self.to_string(), row.metric.clone());
             return Err(FailOnError::NoDirection { of, metric });
         }
         let mut found = Vec::new();
         for row in &rows {
             let told = told_apart(row, &rows);
             for (title, change) in of.others.iter().zip(&row.others) {
-                let place = format!("{title} ({}{told})", row.scenario);
+                let of = if self.metric.is_none() { &format!(", {}", row.metric) } else { "" };
+                let place = format!("{title} ({}{told}{of})", row.scenario);
                 found.push(self.of_change(row, &place, change.as_ref()));
             }
         }
@@ -119,7 +140,9 @@ impl FailOn {
             return undecided("the metric is missing");
         };
         match change.verdict {
-            Verdict::TooFewRuns | Verdict::TooFewPairs => undecided(change.verdict.name()),
+            Verdict::TooFewRuns | Verdict::TooFewPairs | Verdict::NotJudged => {
+                undecided(change.verdict.name())
+            }
             // Nothing is a part of a base of zero.
             Verdict::Worse if change.percent.is_none_or(|percent| -percent > self.percent) => {
                 let by = change.percent.map_or_else(String::new, |p| format!(" by {:.2}%", -p));

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::chosen::Chosen;
+use super::declarations::Declarations;
 use super::error::CompareError;
+use super::role::Role;
 use crate::schema::{Ground, Labels, Metric, Record};
 
 /// The axes in the order a change passes through them; others follow by name.
@@ -39,7 +41,7 @@ pub(crate) struct Variant<'a> {
 }
 
 /// The metrics of one variant; they may come of several records.
-pub(crate) struct Named<'a> {
+pub(crate) struct OfVariant<'a> {
     /// In the order met.
     samples: Vec<Samples<'a>>,
     /// Where those of a metric are.
@@ -165,8 +167,23 @@ impl<'a> Group<'a> {
         axes.map(|(axis, choice)| (axis.clone(), choice.clone())).collect()
     }
 
+    /// Every metric of the group's variants that has samples, once, with its role: by role, then in
+    /// the order met.
+    pub(super) fn metrics_by_role(
+        &self,
+        named: &[OfVariant<'a>],
+        declared: &Declarations,
+    ) -> Result<Vec<(&'a Metric, Role)>, CompareError> {
+        let Key { scenario, ground, .. } = self.key;
+        let with_role =
+            |metric: &'a Metric| (metric, declared.role(scenario, ground, &metric.name));
+        let mut all: Vec<_> = self.metrics(named)?.into_iter().map(with_role).collect();
+        all.sort_by_key(|(_, role)| *role);
+        Ok(all)
+    }
+
     /// Every metric of the group's variants that has samples, once, in the order met.
-    pub(super) fn metrics(&self, named: &[Named<'a>]) -> Result<Vec<&'a Metric>, CompareError> {
+    fn metrics(&self, named: &[OfVariant<'a>]) -> Result<Vec<&'a Metric>, CompareError> {
         let mut metrics: Vec<&'a Metric> = Vec::new();
         let mut by_name: HashMap<&str, &Metric> = HashMap::new();
         let all = named.iter().flat_map(|named| &named.samples);
@@ -201,7 +218,7 @@ impl<'a> Group<'a> {
 }
 
 /// The sources that variants name for a metric, each once.
-pub(super) fn sources(of: &[Named<'_>], metric: &str) -> Vec<String> {
+pub(super) fn sources(of: &[OfVariant<'_>], metric: &str) -> Vec<String> {
     let mut sources: Vec<String> = Vec::new();
     let all = of.iter().filter_map(|named| named.samples(metric));
     for source in all.filter_map(|samples| samples.metric.source.as_ref()) {
@@ -212,7 +229,7 @@ pub(super) fn sources(of: &[Named<'_>], metric: &str) -> Vec<String> {
     sources
 }
 
-impl<'a> Named<'a> {
+impl<'a> OfVariant<'a> {
     /// The metrics of a variant that have samples.
     pub(super) fn of(variant: &Variant<'a>) -> Self {
         let mut named = Self { samples: Vec::new(), places: HashMap::new() };

@@ -1,30 +1,40 @@
 //! One base variant against the others, as a table of numbers.
 
 mod chosen;
+mod declarations;
 mod drift;
 mod error;
 mod fail_on;
 mod group;
 mod levels;
+mod names;
+mod overall;
 mod percent;
 mod result;
+mod role;
 mod runs;
 mod significance;
 mod verdict;
 
 pub use chosen::Chosen;
+pub use declarations::{Declarations, Name};
 pub use drift::{Drift, Drifting};
 pub use error::CompareError;
 pub use fail_on::{FailOn, FailOnError, Judged, Outcome};
 pub use levels::{ALPHA, LEVEL};
+pub use names::Named;
+pub use overall::{Overall, Standing, Wholes};
 pub use result::{Change, Comparison, Row, Summary, Test};
+pub use role::Role;
 pub use runs::{Pairs, Runs};
+pub use significance::Family;
 pub use verdict::Verdict;
 
 pub(crate) use fail_on::told_apart;
 
-use group::{Group, Named, Samples};
+use group::{Group, OfVariant, Samples};
 use percent::percent;
+use significance::Tested;
 
 use std::collections::BTreeSet;
 
@@ -35,16 +45,21 @@ use crate::stats::{Interval, median, median_interval};
 ///
 /// `base` names the axes it takes to tell the base from the other variants; an axis it leaves out
 /// may have any choice. A variant that names the same axes goes before others that fit. Measured
-/// metrics are tested (two-sided Mann-Whitney, all tests of the table one Holm family at
-/// [`ALPHA`]); counted and computed ones are not: where they differ, they differ. Published records
-/// are left out.
+/// metrics are tested (two-sided Mann-Whitney, corrected by Holm's method at [`ALPHA`]); counted
+/// and computed ones are not: where they differ, they differ. The tests of wholes, which the
+/// verdict rests on, are one family, and those of counts another; `declared` has the roles.
+/// Published records are left out.
 ///
 /// # Errors
 /// [`CompareError`] where the set is invalid, a group has no base or several, or metrics do not
 /// match.
-pub fn compare(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareError> {
+pub fn compare(
+    set: &RecordSet,
+    base: &Labels,
+    declared: &Declarations,
+) -> Result<Comparison, CompareError> {
     set.validate()?;
-    compare_chosen(&[set.into()], base, None)
+    compare_chosen(&[set.into()], base, None, declared)
 }
 
 /// [`compare`] of several runs.
@@ -60,10 +75,36 @@ pub fn compare_runs(
     file: &RecordFile,
     base: &Labels,
     along: Option<&str>,
+    declared: &Declarations,
 ) -> Result<Comparison, CompareError> {
     file.validate()?;
     let all: Vec<Chosen<'_>> = file.sets.iter().map(Chosen::from).collect();
-    compare_chosen(&all, base, along)
+    compare_chosen(&all, base, along, declared)
+}
+
+/// The comparison that conditions are judged by: of the metrics that they speak of, whatever their
+/// roles. Conditions name what is judged before it is seen, so all tests are one family.
+///
+/// # Errors
+/// [`CompareError`], as of [`compare`].
+pub fn compare_for(
+    conditions: &[FailOn],
+    file: &RecordFile,
+    base: &Labels,
+    along: Option<&str>,
+    declared: &Declarations,
+) -> Result<Comparison, CompareError> {
+    file.validate()?;
+    let mut file = file.clone();
+    for record in file.sets.iter_mut().flat_map(|set| &mut set.records) {
+        let (scenario, ground) = (record.scenario.clone(), record.ground);
+        record.metrics.retain(|metric| {
+            let role = declared.role(&scenario, ground, &metric.name);
+            conditions.iter().any(|condition| condition.speaks_of(metric, role))
+        });
+    }
+    let all: Vec<Chosen<'_>> = file.sets.iter().map(Chosen::from).collect();
+    compared(&all, base, along, declared, Tested::All)
 }
 
 /// [`compare_runs`] of some of the records of a valid file.
@@ -74,6 +115,17 @@ pub fn compare_chosen(
     chosen: &[Chosen<'_>],
     base: &Labels,
     along: Option<&str>,
+    declared: &Declarations,
+) -> Result<Comparison, CompareError> {
+    compared(chosen, base, along, declared, Tested::ByRole)
+}
+
+fn compared(
+    chosen: &[Chosen<'_>],
+    base: &Labels,
+    along: Option<&str>,
+    declared: &Declarations,
+    which: Tested,
 ) -> Result<Comparison, CompareError> {
     let groups = group::groups(chosen, along);
     if groups.is_empty() {
@@ -81,34 +133,16 @@ pub fn compare_chosen(
     }
     let compared = group::differing_axes(&groups);
     let common = group::common_axes(&groups, &compared);
-    let title = |variant: &Labels| group::title(&compared, variant);
-
-    let mut base_title: Option<String> = None;
-    let mut others: Vec<String> = Vec::new();
-    let mut bases = Vec::new();
-    for group in &groups {
-        let found = group.base(base)?;
-        let here = title(group.variants[found].labels);
-        match &base_title {
-            Some(first) if *first != here => {
-                return Err(CompareError::BaseDiffers { first: first.clone(), second: here });
-            }
-            _ => base_title = Some(here),
-        }
-        for (_, other) in group.variants.iter().enumerate().filter(|(index, _)| *index != found) {
-            let other = title(other.labels);
-            if !others.contains(&other) {
-                others.push(other);
-            }
-        }
-        bases.push(found);
-    }
+    let (base_title, others, bases) = titles(&groups, base, &compared)?;
     let mut base_runs = BTreeSet::new();
     let (mut rows, mut tested) = (Vec::new(), Vec::new());
-    let base_title = base_title.unwrap_or_default();
+    let names = names::named(&groups, (&base_title, &compared), declared);
+    let with_name = |title: String| names::title(&names, title);
+    let (base_title, others) = (with_name(base_title), others.into_iter().map(&with_name));
+    let others: Vec<String> = others.collect();
     for (group, found) in groups.into_iter().zip(bases) {
-        let named: Vec<Named<'_>> = group.variants.iter().map(Named::of).collect();
-        let titles: Vec<String> = group.variants.iter().map(|of| title(of.labels)).collect();
+        let named: Vec<OfVariant<'_>> = group.variants.iter().map(OfVariant::of).collect();
+        let titles: Vec<String> = titles_of(&group, &compared).map(&with_name).collect();
         let place = |other| titles.iter().position(|title| title == other);
         let columns = Columns {
             all: &named,
@@ -117,42 +151,82 @@ pub fn compare_chosen(
         };
         base_runs.extend(columns.base.runs());
         let axes = group.axes_besides(&compared, &common);
-        for metric in group.metrics(&named)? {
-            let row = row(&group, metric, &columns, &axes);
-            tested.extend(columns.drift(&row, rows.len(), &base_title, &others));
+        for (metric, role) in group.metrics_by_role(&named, declared)? {
+            let row = row(&group, (metric, role), &columns, &axes, which.has(role));
+            if which.has(role) {
+                tested.extend(columns.drift(&row, rows.len(), &base_title, &others));
+            }
             rows.push(row);
         }
     }
-    let (tests, out_of_reach) = significance::correct(&mut rows);
-    verdict::judge(&mut rows);
+    let [judged, informed] = significance::correct(&mut rows, which);
+    verdict::judge(&mut rows, which);
     Ok(Comparison {
         runs: chosen.iter().map(|of| of.run.clone()).collect(),
         base_runs,
         alpha: ALPHA,
         level: LEVEL,
-        tests,
-        out_of_reach,
+        judged,
+        informed,
         compared,
         common,
+        named: names,
         base: base_title,
+        verdicts: overall::overall(&others, &rows),
+        undeclared: undeclared(&rows, declared),
         others,
         rows,
         drift: drift::correct(tested),
     })
 }
 
+/// The title of the base, those of the others in the order met, and the place of the base in each
+/// group; by choices.
+fn titles(
+    groups: &[Group<'_>],
+    base: &Labels,
+    compared: &[String],
+) -> Result<(String, Vec<String>, Vec<usize>), CompareError> {
+    let mut base_title: Option<String> = None;
+    let mut others: Vec<String> = Vec::new();
+    let mut bases = Vec::new();
+    for group in groups {
+        let found = group.base(base)?;
+        let here = group::title(compared, group.variants[found].labels);
+        match &base_title {
+            Some(first) if *first != here => {
+                return Err(CompareError::BaseDiffers { first: first.clone(), second: here });
+            }
+            _ => base_title = Some(here),
+        }
+        let all = titles_of(group, compared).enumerate();
+        for (_, other) in all.filter(|(index, _)| *index != found) {
+            if !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        bases.push(found);
+    }
+    Ok((base_title.unwrap_or_default(), others, bases))
+}
+
+/// The titles of a group's variants, by choices.
+fn titles_of(group: &Group<'_>, compared: &[String]) -> impl Iterator<Item = String> {
+    group.variants.iter().map(|variant| group::title(compared, variant.labels))
+}
+
 /// A group's variants in the order of the table's columns.
 struct Columns<'a> {
     /// In the order met.
-    all: &'a [Named<'a>],
-    base: &'a Named<'a>,
-    others: Vec<Option<&'a Named<'a>>>,
+    all: &'a [OfVariant<'a>],
+    base: &'a OfVariant<'a>,
+    others: Vec<Option<&'a OfVariant<'a>>>,
 }
 
 impl Columns<'_> {
     /// The tests for drift of a row at a place: of the base, then of the others.
     fn drift(&self, row: &Row, at: usize, base: &str, others: &[String]) -> Vec<drift::Tested> {
-        let test = |named: &Named<'_>, title: &str, runs: &[Runs]| {
+        let test = |named: &OfVariant<'_>, title: &str, runs: &[Runs]| {
             drift::test(at, title, named.samples(&row.metric)?, runs)
         };
         let runs: Vec<Option<Runs>> =
@@ -166,7 +240,19 @@ impl Columns<'_> {
     }
 }
 
-fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels) -> Row {
+/// The scenarios without declarations, by name.
+fn undeclared(rows: &[Row], declared: &Declarations) -> BTreeSet<String> {
+    let unknown = rows.iter().filter(|row| !declared.has(&row.scenario, row.ground));
+    unknown.map(|row| row.scenario.clone()).collect()
+}
+
+fn row(
+    group: &Group<'_>,
+    (metric, role): (&Metric, Role),
+    columns: &Columns<'_>,
+    axes: &Labels,
+    tested: bool,
+) -> Row {
     let base = columns.base.samples(&metric.name);
     let summary = base.map(summarise);
     let others = columns.others.iter().map(|named| {
@@ -183,6 +269,7 @@ fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels)
             Some((percent, test)) => (percent, Some(test)),
             None => (of_medians, None),
         };
+        let base = base.filter(|_| tested);
         let test = base.and_then(|base| significance::test(base, new, signed_rank));
         // Known once all tests are.
         let verdict = Verdict::TooFewRuns;
@@ -203,6 +290,7 @@ fn row(group: &Group<'_>, metric: &Metric, columns: &Columns<'_>, axes: &Labels)
         unit: metric.unit.clone(),
         basis: metric.basis,
         better: metric.better,
+        role,
         sources: group::sources(columns.all, &metric.name),
         others,
         base: summary,

@@ -6,7 +6,11 @@ use serde::Serialize;
 
 use super::drift::Drift;
 use super::group;
+use super::names::{self, Named};
+use super::overall::Overall;
+use super::role::Role;
 use super::runs::{Pairs, Runs};
+use super::significance::Family;
 use super::verdict::Verdict;
 use crate::schema::{Basis, Better, Ground, Labels, Run};
 use crate::stats::Interval;
@@ -22,19 +26,25 @@ pub struct Comparison {
     pub alpha: f64,
     /// Coverage asked of the intervals: [`LEVEL`](super::LEVEL).
     pub level: f64,
-    /// Number of tests in the Holm family.
-    pub tests: usize,
-    /// How many of them have too few samples to be significant whatever the values.
-    pub out_of_reach: usize,
+    /// The tests of wholes, which verdicts rest on.
+    pub judged: Family,
+    /// The tests of counts, which are information.
+    pub informed: Family,
     /// The axes that differ between variants of one group, in the order of the titles.
     pub compared: Vec<String>,
     /// The axes with one choice throughout.
     pub common: Labels,
-    /// Title of the base: its choices on the compared axes.
+    /// The columns of which the variant has a name.
+    pub named: Vec<Named>,
+    /// Title of the base: its name, or its choices on the compared axes.
     pub base: String,
     /// Titles of the other variants.
     pub others: Vec<String>,
-    /// One a group and metric, in record order.
+    /// The verdict on each of them, in the same order.
+    pub verdicts: Vec<Overall>,
+    /// The scenarios without declared roles: their metrics are all wholes.
+    pub undeclared: BTreeSet<String>,
+    /// One a group and metric: groups in record order, each by role, then in record order.
     pub rows: Vec<Row>,
     /// Measured samples that rise or fall over the rounds.
     pub drift: Drift,
@@ -61,6 +71,8 @@ pub struct Row {
     pub basis: Basis,
     /// Which direction is an improvement.
     pub better: Better,
+    /// Its role in the verdict on its scenario.
+    pub role: Role,
     /// The sources its variants name, each once.
     pub sources: Vec<String>,
     /// The base, where it has the metric.
@@ -96,7 +108,7 @@ pub struct Change {
     pub percent: Option<f64>,
     /// How its runs lie to the base's; `None` without a base.
     pub runs: Option<Runs>,
-    /// The test against the base; of measured metrics only.
+    /// The test against the base; of measured wholes and counts only.
     pub test: Option<Test>,
     /// What can be said of it.
     pub verdict: Verdict,
@@ -109,7 +121,7 @@ pub struct Test {
     pub p: f64,
     /// Whether the raw p-value is exact rather than the normal approximation.
     pub exact: bool,
-    /// The p-value after Holm's correction over the table.
+    /// The p-value after Holm's correction over its family.
     pub p_holm: f64,
     /// Whether `p_holm` is at most [`ALPHA`](super::ALPHA).
     pub significant: bool,
@@ -118,18 +130,39 @@ pub struct Test {
 }
 
 impl Comparison {
+    /// The family that the tests of a row belong to.
+    pub fn family(&self, row: &Row) -> Family {
+        if row.is_judged() { self.judged } else { self.informed }
+    }
+
     /// The titles of all columns, the base first.
     pub fn columns(&self) -> Vec<String> {
         std::iter::once(&self.base).chain(&self.others).cloned().collect()
     }
 
-    /// The column of a variant: its choices on the compared axes.
+    /// The column of a variant: its name, or its choices on the compared axes.
     pub fn title(&self, variant: &Labels) -> String {
-        group::title(&self.compared, variant)
+        names::title(&self.named, group::title(&self.compared, variant))
     }
 }
 
 impl Row {
+    /// Whether the verdict rests on it: a whole of which one direction is better.
+    pub fn is_judged(&self) -> bool {
+        self.role == Role::Whole && self.better != Better::Neither
+    }
+
+    /// Whether samples are too few on either side to say by how much they differ: too few for an
+    /// interval of the median, or pairs too few for one of their change. Counted and computed
+    /// figures need no samples.
+    pub fn has_too_few(&self, change: &Change) -> bool {
+        let few = |base: Summary| match change.pairs() {
+            Some(pairs) => pairs.interval.is_none(),
+            None => base.interval.is_none() || change.summary.interval.is_none(),
+        };
+        self.basis == Basis::Measured && self.base.is_some_and(few)
+    }
+
     /// What it has in a column, of which the base is the first.
     pub fn summary(&self, column: usize) -> Option<&Summary> {
         match column.checked_sub(1) {

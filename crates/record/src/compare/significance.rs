@@ -1,10 +1,40 @@
-//! Tests of measured cells, corrected over the whole table.
+//! Tests of measured cells, corrected over their family.
 
 use super::group::Samples;
 use super::levels::ALPHA;
 use super::result::{Change, Row, Test};
+use super::role::Role;
 use crate::schema::Basis;
 use crate::stats::{SignedRank, holm, mann_whitney, smallest_p, smallest_signed_rank_p};
+use serde::Serialize;
+
+/// Tests that are corrected together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Family {
+    /// Their number.
+    pub tests: usize,
+    /// Those of them that have too few samples to be significant, whatever the values.
+    pub out_of_reach: usize,
+}
+
+/// Which rows are tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tested {
+    /// Wholes and counts, a family each.
+    ByRole,
+    /// All rows, as one family.
+    All,
+}
+
+impl Tested {
+    /// Whether rows of a role are tested.
+    pub(super) const fn has(self, role: Role) -> bool {
+        match self {
+            Self::All => true,
+            Self::ByRole => matches!(role, Role::Whole | Role::Count),
+        }
+    }
+}
 
 /// The test of a measured metric, that of its pairs if there are any, not corrected yet; `None` of
 /// any other metric.
@@ -23,9 +53,17 @@ pub(super) fn test(
     Some(Test { p, exact, p_holm: 1.0, significant: false, in_reach: false })
 }
 
-/// Corrects all tests of the rows as one family. Returns the size of the family, and how many of
-/// its tests could not be significant with any values.
-pub(super) fn correct(rows: &mut [Row]) -> (usize, usize) {
+/// Corrects the tests of the rows. Returns the family of the rows that are judged, and that of the
+/// others.
+pub(super) fn correct(rows: &mut [Row], which: Tested) -> [Family; 2] {
+    let is_judged = |row: &Row| which == Tested::All || row.is_judged();
+    [true, false].map(|judged| {
+        let rows = rows.iter_mut().filter(|row| is_judged(row) == judged);
+        correct_family(&mut rows.collect::<Vec<_>>())
+    })
+}
+
+fn correct_family(rows: &mut [&mut Row]) -> Family {
     let mut raw = Vec::new();
     let mut best = Vec::new();
     for row in &*rows {
@@ -50,7 +88,7 @@ pub(super) fn correct(rows: &mut [Row]) -> (usize, usize) {
             out_of_reach += usize::from(!test.in_reach);
         }
     }
-    (raw.len(), out_of_reach)
+    Family { tests: raw.len(), out_of_reach }
 }
 
 fn tested(change: Option<&Change>) -> Option<(&Change, Test)> {

@@ -5,6 +5,24 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
+/// A comparison of scenarios that nobody declared.
+fn undeclared(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareError> {
+    compare(set, base, &Declarations::default())
+}
+
+/// Scenario `sweep`, judged by its time, which has two stages.
+fn declared() -> Declarations {
+    let roles = [
+        ("time", Role::Whole),
+        ("walk", Role::Part),
+        ("young", Role::Part),
+        ("sampling error", Role::Diagnostic),
+    ];
+    let mut declared = Declarations::default();
+    declared.declare("sweep", Ground::Host, roles.map(|(name, role)| (name.to_owned(), role)));
+    declared
+}
+
 fn metric(name: &str, basis: Basis, values: &[f64]) -> Metric {
     Metric::new(name, "ns", basis, Better::Lower, values.to_vec())
 }
@@ -57,10 +75,10 @@ fn measured_is_tested_and_counted_is_not() {
         record("4", &[("young", "per-entry"), ("flush", "sync")], metrics(100.0, 16.0)),
         record("4", &[("young", "line"), ("flush", "sync")], metrics(50.0, 2.0)),
     ];
-    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    let got = undeclared(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     assert_eq!((got.base.as_str(), got.others[0].as_str()), ("per-entry", "line"));
     assert_eq!(got.common, labels(&[("flush", "sync")]));
-    assert_eq!((got.tests, got.out_of_reach, got.rows.len()), (1, 0, 2));
+    assert_eq!((got.judged.tests, got.judged.out_of_reach, got.rows.len()), (1, 0, 2));
     let time = got.rows[0].others[0].unwrap();
     assert!(time.test.unwrap().significant && time.summary.interval.is_some());
     let visits = got.rows[1].others[0].unwrap();
@@ -76,9 +94,9 @@ fn the_whole_table_is_one_family() {
             records.push(record(&order.to_string(), &[("young", young)], metrics));
         }
     }
-    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    let got = undeclared(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     let test = got.rows[0].others[0].unwrap().test.unwrap();
-    assert_eq!(got.tests, 30);
+    assert_eq!(got.judged.tests, 30);
     assert!(test.p < ALPHA && test.p_holm > ALPHA && !test.significant, "{test:?}");
 }
 
@@ -89,8 +107,8 @@ fn too_few_samples_are_said_to_be_so() {
         record("0", &[("young", young)], vec![metric("time", Basis::Measured, values)])
     };
     let records = vec![variant("per-entry", 100.0), variant("line", 0.0)];
-    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
-    assert_eq!((got.tests, got.out_of_reach), (1, 1));
+    let got = undeclared(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    assert_eq!((got.judged.tests, got.judged.out_of_reach), (1, 1));
     assert_eq!(got.rows[0].base.unwrap().interval, None);
 }
 
@@ -103,7 +121,7 @@ fn two_axes_make_the_title_and_the_rest_is_told_once() {
         record("0", &axes("batched", "nosync"), time(1.0)),
     ];
     records[1].variant.insert("lru".to_owned(), "mglru".to_owned());
-    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    let got = undeclared(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     assert_eq!(got.compared, ["young", "flush"]);
     assert_eq!((got.base.as_str(), got.others[0].as_str()), ("per-entry,sync", "batched,nosync"));
 }
@@ -117,7 +135,7 @@ fn an_axis_that_follows_the_group_labels_its_rows() {
             records.push(record(order, &[("young", young), ("flush", flush)], metrics));
         }
     }
-    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    let got = undeclared(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     assert_eq!(got.compared, ["young"]);
     assert_eq!(got.rows[0].axes, labels(&[("flush", "nosync")]));
     assert_eq!(got.rows[1].axes, labels(&[("flush", "none")]));
@@ -129,7 +147,7 @@ fn a_metric_without_a_base_is_kept() {
         record("0", &[("young", "per-entry")], vec![]),
         record("0", &[("young", "line")], vec![metric("time", Basis::Measured, &[1.0])]),
     ];
-    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    let got = undeclared(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     let change = got.rows[0].others[0].unwrap();
     assert_eq!((got.rows[0].base, change.percent, change.test), (None, None, None));
 }
@@ -140,7 +158,7 @@ fn metrics_of_one_variant_may_come_of_two_records() {
         record("0", &[("young", "line")], vec![metric("time", Basis::Measured, &[1.0])]),
         record("0", &[("young", "line")], vec![metric("visits", Basis::Counted, &[1.0])]),
     ];
-    assert_eq!(compare(&set(records), &Labels::new()).unwrap().rows.len(), 2);
+    assert_eq!(undeclared(&set(records), &Labels::new()).unwrap().rows.len(), 2);
 }
 
 /// Nothing tells it from the others but what they name besides.
@@ -150,7 +168,7 @@ fn the_base_itself_is_chosen_among_variants_that_fit_it() {
     let whole = [("flush", "sync"), ("young", "line")];
     for named in 0..2 {
         let records = vec![record("0", &whole, time(1.0)), record("0", &whole[..named], time(2.0))];
-        let got = compare(&set(records), &labels(&whole[..named])).unwrap();
+        let got = undeclared(&set(records), &labels(&whole[..named])).unwrap();
         assert_eq!(got.rows[0].base.unwrap().median, 2.0, "{named} axes named");
         let change = got.rows[0].others[0].unwrap();
         assert_eq!((change.summary.median, change.percent), (1.0, Some(50.0)));
@@ -165,7 +183,7 @@ fn errors_say_what_there_is() {
         record("0", &[("young", "batched")], time()),
     ];
     let set = set(records);
-    let error = |base: &Labels| compare(&set, base).unwrap_err().to_string();
+    let error = |base: &Labels| undeclared(&set, base).unwrap_err().to_string();
     assert_eq!(
         error(&labels(&[("young", "per-entry")])),
         "sweep on host, seed 1 order=0: no variant has young=per-entry; \
@@ -174,11 +192,11 @@ fn errors_say_what_there_is() {
     assert!(error(&Labels::new()).contains("fits several variants"));
     let mut unlike = set.clone();
     unlike.records[1].metrics[0].unit = "us".to_owned();
-    let error = compare(&unlike, &labels(&[("young", "line")])).unwrap_err();
+    let error = undeclared(&unlike, &labels(&[("young", "line")])).unwrap_err();
     assert!(error.to_string().contains("metric \"time\""), "{error}");
     let mut published = set;
     published.records.iter_mut().for_each(|record| record.ground = Ground::Published);
-    assert_eq!(compare(&published, &Labels::new()), Err(CompareError::Nothing));
+    assert_eq!(undeclared(&published, &Labels::new()), Err(CompareError::Nothing));
 }
 
 /// The verdict on `new` against `base`, in a table of one row.
@@ -188,7 +206,7 @@ fn verdict(basis: Basis, better: Better, base: &[f64], new: &[f64]) -> Verdict {
         record("4", &[("young", "per-entry")], vec![metric(base)]),
         record("4", &[("young", "line")], vec![metric(new)]),
     ];
-    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
+    let got = undeclared(&set(records), &labels(&[("young", "per-entry")])).unwrap();
     got.rows[0].others[0].unwrap().verdict
 }
 
@@ -222,13 +240,17 @@ fn what_is_not_measured_differs_where_its_samples_do_not_meet() {
     }
 }
 
+/// The outcome of one condition, on the two.
 fn judged(condition: &str, base: &[Metric], new: &[Metric]) -> Judged {
     let records = vec![
         record("4", &[("young", "per-entry")], base.to_vec()),
         record("4", &[("young", "line")], new.to_vec()),
     ];
-    let got = compare(&set(records), &labels(&[("young", "per-entry")])).unwrap();
-    condition.parse::<FailOn>().unwrap().judge(&got).unwrap()
+    let condition: FailOn = condition.parse().unwrap();
+    let (file, base) = (set(records).into(), labels(&[("young", "per-entry")]));
+    let conditions = [condition.clone()];
+    let got = compare_for(&conditions, &file, &base, None, &declared()).unwrap();
+    condition.judge(&got).unwrap()
 }
 
 #[test]
@@ -242,6 +264,9 @@ fn conditions_are_judged_by_verdicts() {
     assert_eq!(of("time>3%", &slow, &fast), Outcome::NotShown);
     assert_eq!(of("time>0%", &time(&[1.0]), &time(&[9.0])), Outcome::Undecided);
     assert_eq!(of("rime>3%", &fast, &slow), Outcome::Undecided, "no such metric");
+    assert_eq!(of("3%", &fast, &slow), Outcome::Failed, "the whole is the time");
+    let visits = |value| [time(&series(100.0)), count(value)].concat();
+    assert_eq!(of("3%", &visits(1.0), &visits(9.0)), Outcome::NotShown, "a count is no whole");
     assert_eq!(of("visits>3%", &count(1.0), &fast), Outcome::Undecided, "one has it");
     assert_eq!(of("visits>3%", &count(0.0), &count(1.0)), Outcome::Failed, "from nothing");
     assert_eq!(of("visits>3%", &count(100.0), &count(103.0)), Outcome::NotShown, "not by more");
@@ -252,16 +277,18 @@ fn conditions_are_judged_by_verdicts() {
 #[test]
 fn conditions_are_read_or_refused() {
     let read = |text: &str| text.parse::<FailOn>().map(|of| (of.metric, of.percent));
-    assert_eq!(read("whole reclaim>3%"), Ok(("whole reclaim".to_owned(), 3.0)));
-    assert_eq!(read(" a > b > 0.5 % "), Ok(("a > b".to_owned(), 0.5)));
-    for bad in ["", "time", "time>", "time>3", ">3%", "time>-1%", "time>x%", "time<3%", "t>inf%"] {
+    assert_eq!(read("whole reclaim>3%"), Ok((Some("whole reclaim".to_owned()), 3.0)));
+    assert_eq!(read(" a > b > 0.5 % "), Ok((Some("a > b".to_owned()), 0.5)));
+    assert_eq!(read("3 %"), Ok((None, 3.0)));
+    for bad in ["", "time>", "time>3", "3", "%", ">3%", "time>-1%", "time>x%", "time<3%", "t>inf%"]
+    {
         let error = read(bad).unwrap_err().to_string();
-        assert!(error.contains("expected METRIC>PERCENT%"), "{bad}: {error}");
+        assert!(error.contains("or METRIC>PERCENT%"), "{bad}: {error}");
     }
     let undirected =
         vec![Metric { better: Better::Neither, ..metric("x", Basis::Counted, &[1.0]) }];
     let records = vec![record("4", &[("young", "line")], undirected)];
-    let got = compare(&set(records), &labels(&[("young", "line")])).unwrap();
+    let got = undeclared(&set(records), &labels(&[("young", "line")])).unwrap();
     let error = "x>1%".parse::<FailOn>().unwrap().judge(&got).unwrap_err().to_string();
     assert!(error.contains("neither direction of \"x\""), "{error}");
 }
@@ -276,7 +303,7 @@ fn labelled(runs: &[(&str, &[f64])]) -> RecordFile {
 }
 
 fn by_label(file: &RecordFile) -> Comparison {
-    compare_runs(file, &labels(&[("label", "a")]), Some("label")).unwrap()
+    compare_runs(file, &labels(&[("label", "a")]), Some("label"), &Declarations::default()).unwrap()
 }
 
 #[test]
@@ -325,7 +352,7 @@ fn pairs_tell_what_a_drift_of_the_machine_would_hide() {
     assert_eq!(mixed.rows[0].others[0].unwrap().verdict, Verdict::NoDifference);
     let few = in_turn(&a[..5], &a.map(|time| time * 3.0)[..5]);
     assert_eq!(few.rows[0].others[0].unwrap().verdict, Verdict::TooFewPairs);
-    assert_eq!(few.out_of_reach, 1);
+    assert_eq!(few.judged.out_of_reach, 1);
 }
 
 /// What is not above zero throughout has no ratios.
@@ -347,7 +374,7 @@ fn drift_is_told_of_what_is_measured() {
             record("4", &[("young", "per-entry")], vec![metric("time", basis, one)]),
             record("4", &[("young", "line")], vec![metric("time", basis, other)]),
         ];
-        compare(&set(records), &labels(&[("young", "per-entry")])).unwrap().drift
+        undeclared(&set(records), &labels(&[("young", "per-entry")])).unwrap().drift
     };
     let drift = of(Basis::Measured, &steady, &rising);
     let [one] = &drift.found[..] else { panic!("{drift:?}") };
@@ -357,4 +384,87 @@ fn drift_is_told_of_what_is_measured() {
     assert_eq!(of(Basis::Counted, &steady, &rising).tests, 0);
     let apart = by_label(&labelled(&[("a", &steady), ("b", &rising)])).drift;
     assert!(matches!(&apart.found[..], [one] if !one.in_turn), "{apart:?}");
+}
+
+/// Work that moves from stage to stage, in a whole that stays as it is.
+#[test]
+fn a_variant_that_only_moves_work_between_stages_is_no_difference() {
+    let variant = |young, walk: f64| {
+        let at = |from: f64| series(from);
+        let metrics = vec![
+            metric("young", Basis::Measured, &at(90.0 - walk)),
+            metric("time", Basis::Measured, &at(100.0)),
+            metric("sampling error", Basis::Measured, &at(walk)),
+            metric("walk", Basis::Measured, &at(walk)),
+            metric("visits", Basis::Counted, &[walk]),
+        ];
+        record("4", &[("young", young)], metrics)
+    };
+    let records = vec![variant("per-entry", 80.0), variant("line", 10.0)];
+    let got = compare(&set(records), &labels(&[("young", "per-entry")]), &declared()).unwrap();
+    let [verdict] = &got.verdicts[..] else { panic!("{:?}", got.verdicts) };
+    assert_eq!(verdict.standing, Standing::NoDifference);
+    assert_eq!((verdict.cells(), verdict.no_difference.cells), (1, 1));
+    let rows: Vec<_> = got.rows.iter().map(|row| (&*row.metric, row.role)).collect();
+    let of_role = |verdict, role| (verdict, role);
+    assert_eq!(
+        rows,
+        [
+            of_role("time", Role::Whole),
+            of_role("young", Role::Part),
+            of_role("walk", Role::Part),
+            of_role("visits", Role::Count),
+            of_role("sampling error", Role::Diagnostic),
+        ]
+    );
+    for row in got.rows.iter().filter(|row| matches!(row.role, Role::Part | Role::Diagnostic)) {
+        let change = row.others[0].unwrap();
+        assert_eq!((change.test, change.verdict), (None, Verdict::NotJudged), "{}", row.metric);
+    }
+    assert_eq!((got.judged.tests, got.informed.tests), (1, 0));
+    assert_eq!(got.undeclared, BTreeSet::new());
+}
+
+#[test]
+fn counts_are_tested_apart_from_wholes() {
+    let mut records = Vec::new();
+    for (young, from) in [("per-entry", 4.5), ("line", 0.0)] {
+        let counts = (0..30).map(|k| metric(&format!("count {k}"), Basis::Measured, &series(0.0)));
+        let time = metric("time", Basis::Measured, &series(from));
+        records.push(record("4", &[("young", young)], counts.chain([time]).collect()));
+    }
+    let base = labels(&[("young", "per-entry")]);
+    let alone = undeclared(&set(records.clone()), &base).unwrap();
+    assert_eq!((alone.judged.tests, alone.informed.tests), (31, 0), "all are wholes");
+    assert_eq!(alone.undeclared, BTreeSet::from(["sweep".to_owned()]));
+    let of_time = |of: &Comparison| {
+        let row = of.rows.iter().find(|row| row.metric == "time").unwrap();
+        row.others[0].unwrap()
+    };
+    assert!(!of_time(&alone).test.unwrap().significant, "one of many");
+    let got = compare(&set(records), &base, &declared()).unwrap();
+    assert_eq!((got.judged.tests, got.informed.tests), (1, 30));
+    assert!(of_time(&got).test.unwrap().significant, "the one that is judged");
+    assert_eq!(got.verdicts[0].standing, Standing::Better);
+}
+
+#[test]
+fn wholes_of_several_cells_come_to_one_verdict() {
+    let of = |new: [f64; 3]| {
+        let mut records = Vec::new();
+        for (order, new) in ["0", "2", "4"].into_iter().zip(new) {
+            for (young, value) in [("per-entry", 100.0), ("line", new)] {
+                let time = metric("time", Basis::Counted, &[value]);
+                records.push(record(order, &[("young", young)], vec![time]));
+            }
+        }
+        let base = labels(&[("young", "per-entry")]);
+        compare(&set(records), &base, &declared()).unwrap().verdicts[0].clone()
+    };
+    let better = of([90.0, 50.0, 100.0]);
+    assert_eq!(better.standing, Standing::Better);
+    assert_eq!((better.better.cells, better.better.percent), (2, Some([10.0, 50.0])));
+    assert_eq!(of([90.0, 150.0, 100.0]).standing, Standing::Mixed);
+    assert_eq!(of([100.0, 150.0, 100.0]).standing, Standing::Worse);
+    assert_eq!(of([100.0; 3]).standing, Standing::NoDifference);
 }

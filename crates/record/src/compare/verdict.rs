@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use super::result::{Change, Row, Summary};
+use super::significance::Tested;
 use crate::schema::Better;
 
 /// What can be said of a variant against the base, in one metric.
 ///
-/// A measured difference is shown where its test is significant, corrected over the table. Any
+/// A measured difference is shown where its test is significant, corrected over its family. Any
 /// other is shown where the samples of the two do not meet: where each has one value, where they
 /// differ. It is better or worse by the medians.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -25,6 +26,8 @@ pub enum Verdict {
     TooFewRuns,
     /// The same of pairs of runs.
     TooFewPairs,
+    /// The metric is a part or a diagnostic, of which nothing is said.
+    NotJudged,
 }
 
 impl Verdict {
@@ -37,6 +40,7 @@ impl Verdict {
             Self::NoDifference => "no difference shown",
             Self::TooFewRuns => "not enough runs",
             Self::TooFewPairs => "not enough pairs",
+            Self::NotJudged => "not judged",
         }
     }
 
@@ -66,11 +70,15 @@ impl Verdict {
 }
 
 /// Says of every change what can be said, once tests are corrected.
-pub(super) fn judge(rows: &mut [Row]) {
+pub(super) fn judge(rows: &mut [Row], which: Tested) {
     for row in rows {
+        let is_judged = which.has(row.role);
         let Some(base) = row.base else { continue };
         for change in row.others.iter_mut().flatten() {
-            change.verdict = Verdict::of(row.better, &base, change);
+            change.verdict = match is_judged {
+                true => Verdict::of(row.better, &base, change),
+                false => Verdict::NotJudged,
+            };
         }
     }
 }

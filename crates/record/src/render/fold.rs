@@ -2,30 +2,35 @@
 
 use std::collections::HashMap;
 
-use super::comparison::row_summaries;
-use crate::compare::{Comparison, Row};
+use super::summaries::row_summaries;
+use crate::compare::{Comparison, Role, Row};
 
 /// Rows left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Folded {
-    /// All of them.
-    rows: usize,
-    /// Those that are zero.
-    zero: usize,
+    /// Those that are the same under every variant.
+    same: usize,
+    /// Those about the measurement.
+    diagnostics: usize,
 }
 
-/// The comparison without the rows that are the same under every variant, and how many those were;
-/// with all of them where no other is left.
+/// The comparison without the rows that are the same under every variant or about the measurement,
+/// and how many those were; with all of them where no other is left.
 pub(super) fn fold(of: &Comparison) -> (Comparison, Option<Folded>) {
-    let (same, differing): (Vec<&Row>, Vec<&Row>) = of.rows.iter().partition(|row| is_same(row));
-    if same.is_empty() || differing.is_empty() {
+    let is_left_out = |row: &&Row| {
+        let is_declared = !of.undeclared.contains(&row.scenario);
+        let is_whole = row.role == Role::Whole && is_declared;
+        row.role == Role::Diagnostic || (is_same(row) && !is_whole)
+    };
+    let (left_out, kept): (Vec<&Row>, Vec<&Row>) = of.rows.iter().partition(is_left_out);
+    if left_out.is_empty() || kept.is_empty() {
         return (of.clone(), None);
     }
-    let zero = |row: &&&Row| row_summaries(row).all(|summary| summary.median == 0.0);
-    let folded = Folded { rows: same.len(), zero: same.iter().filter(zero).count() };
-    let mut shown = Comparison { rows: differing.into_iter().cloned().collect(), ..of.clone() };
-    // What drifts is not the same throughout, so its row is shown.
-    let kept = (0..of.rows.len()).filter(|row| !is_same(&of.rows[*row]));
+    let diagnostics = left_out.iter().filter(|row| row.role == Role::Diagnostic).count();
+    let folded = Folded { same: left_out.len() - diagnostics, diagnostics };
+    let mut shown = Comparison { rows: kept.into_iter().cloned().collect(), ..of.clone() };
+    // What drifts is tested, and differs from sample to sample: its row is kept.
+    let kept = (0..of.rows.len()).filter(|row| !is_left_out(&&of.rows[*row]));
     let place: HashMap<usize, usize> = kept.zip(0..).collect();
     for one in &mut shown.drift.found {
         one.row = place[&one.row];
@@ -49,13 +54,16 @@ pub fn is_same(row: &Row) -> bool {
 impl Folded {
     /// How many there are and what shows them, as a line of the legend.
     pub(super) fn line(self) -> String {
-        let Self { rows, zero } = self;
-        let subject = if rows == 1 { "1 row is" } else { &format!("{rows} rows are") };
-        let zero = match (rows, zero) {
-            (_, 0) => String::new(),
-            (1, _) => " (zero)".to_owned(),
-            (_, zero) => format!(" ({zero} of them zero)"),
+        let rows = |n: usize, of: [&str; 2]| {
+            let [one, many] = of;
+            let text = if n == 1 { format!("1 row {one}") } else { format!("{n} rows {many}") };
+            (n > 0).then_some(text)
         };
-        format!("{subject} the same under every variant{zero} and not shown: --full shows all")
+        let same =
+            ["that is the same under every variant", "that are the same under every variant"];
+        let about = ["about the measurement"; 2];
+        let left_out = rows(self.same, same).into_iter().chain(rows(self.diagnostics, about));
+        let left_out = left_out.collect::<Vec<_>>().join(", ");
+        format!("--full: fields, intervals, samples and tests; {left_out}")
     }
 }

@@ -3,6 +3,8 @@
 use crate::schema::shown;
 use std::fmt;
 
+use unicode_width::UnicodeWidthStr;
+
 /// Which side of its column a cell keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
@@ -33,13 +35,14 @@ pub struct Grid {
 struct Column {
     header: String,
     align: Align,
-    /// In characters, of the widest cell.
+    /// Columns of text of the widest cell.
     width: usize,
 }
 
 #[derive(Debug, Clone)]
 enum Line {
     Cells(Vec<String>),
+    Heading(String),
     Rule,
 }
 
@@ -69,12 +72,17 @@ impl Grid {
         self.lines.push(Line::Cells(cells));
     }
 
+    /// Adds a line of text across all columns, which makes none of them wider.
+    pub fn heading(&mut self, text: impl Into<String>) {
+        self.lines.push(Line::Heading(text.into()));
+    }
+
     /// Adds a horizontal rule.
     pub fn rule(&mut self) {
         self.lines.push(Line::Rule);
     }
 
-    /// Characters of the longest possible line.
+    /// Columns of text of the longest possible line.
     pub fn width(&self) -> usize {
         let gaps = GAP.len() * self.columns.len().saturating_sub(1);
         self.columns.iter().map(|column| column.width).sum::<usize>() + gaps
@@ -105,6 +113,7 @@ impl fmt::Display for Grid {
                 Line::Cells(cells) => {
                     writeln!(f, "{}", self.line(cells.iter().map(String::as_str)))?;
                 }
+                Line::Heading(text) => writeln!(f, "{}", text.trim_end())?,
                 Line::Rule => writeln!(f, "{rule}")?,
             }
         }
@@ -113,7 +122,7 @@ impl fmt::Display for Grid {
 }
 
 fn width(text: &str) -> usize {
-    text.chars().count()
+    text.width()
 }
 
 #[cfg(test)]

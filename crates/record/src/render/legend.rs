@@ -3,22 +3,21 @@
 use std::collections::BTreeSet;
 use std::iter;
 
-use super::comparison::{row_summaries, too_few};
 use super::fold::Folded;
 use super::grid::{Align, Grid};
+use super::heads::Head;
 use super::number::p_value;
-use crate::compare::{Change, Comparison, Drifting, Row, Runs, told_apart};
+use super::summaries::row_summaries;
+use super::words::pairs;
+use crate::compare::{Change, Comparison, Drifting, Family, Role, Row, Runs, Verdict, told_apart};
 use crate::schema::{Basis, Better, Ground, Machine, Run};
 use crate::stats::Kind;
 
 /// Why some measured values stand without a change.
-const TOO_FEW: &str = "without (change%): fewer than 6 samples say nothing of how much";
+const TOO_FEW: &str = "without a change: fewer than 6 samples say nothing of how much";
 
 /// The run, the machine, and everything that is the same in all rows.
 pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
-    let pairs = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
-        pairs.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-    };
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
     for (name, told) in [("tool", tool as fn(&Run) -> String), ("machine", machine)] {
         let mut lines: Vec<String> = Vec::new();
@@ -31,11 +30,11 @@ pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
         names.zip(&lines).for_each(|(name, line)| grid.row([name, line]));
     }
     if !constant.is_empty() {
-        let text = pairs(&mut constant.iter().map(|(name, value)| (name, value)));
+        let text = pairs(constant.iter().map(|(name, value)| (name, value)));
         grid.row(["all rows".to_owned(), text]);
     }
     if !of.common.is_empty() {
-        grid.row(["variants".to_owned(), pairs(&mut of.common.iter())]);
+        grid.row(["variants".to_owned(), pairs(&of.common)]);
     }
     if !of.compared.is_empty() {
         grid.row(["compared".to_owned(), of.compared.join(",")]);
@@ -54,31 +53,120 @@ fn machine(run: &Run) -> String {
     format!("{cpu}, {arch}, {cores} {unit}, {memory_mib} MiB, {os}")
 }
 
-/// How to read a comparison with intervals and every row: samples, tests, bases, grounds, sources.
-pub fn how_to_read(of: &Comparison) -> String {
-    below(of, true, None)
+/// Scenario, ground and machine, each once.
+pub(super) fn title(of: &Comparison) -> String {
+    let all = |texts: &mut dyn Iterator<Item = &str>| {
+        let mut all: Vec<&str> = Vec::new();
+        texts.for_each(|text| {
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        });
+        all.join(", ")
+    };
+    let rows = || of.rows.iter();
+    let scenarios = all(&mut rows().map(|row| &*row.scenario));
+    let grounds = all(&mut rows().map(|row| row.ground.name()));
+    let machines = all(&mut of.runs.iter().map(|run| &*run.machine.cpu));
+    format!("{scenarios} on {grounds}, {machines}")
 }
 
-/// How to read the table: samples, intervals, tests, bases, grounds, sources.
-pub(super) fn below(of: &Comparison, intervals: bool, folded: Option<Folded>) -> String {
+/// What titles of variants stand for, a line each.
+pub(super) fn titles(of: &Comparison, heads: &[Head]) -> Vec<String> {
+    let lettered = heads.iter().filter(|head| head.title != head.above);
+    let line = |head: &Head| {
+        let base = if head.title == of.base { " (base)" } else { "" };
+        format!("{}: {}{base}", head.above, head.title)
+    };
+    let named = of.columns().into_iter().filter_map(|title| {
+        let named = of.named.iter().find(|named| named.name == title)?;
+        let about = if named.about.is_empty() { "" } else { &format!(" ({})", named.about) };
+        let axes = of.compared.iter().filter_map(|axis| Some((axis, named.axes.get(axis)?)));
+        Some(format!("{title}: {}{about}", pairs(axes)))
+    });
+    lettered.map(line).chain(named).collect()
+}
+
+/// The number of samples of a row, or the smallest and the largest.
+pub(super) fn samples(row: &Row) -> String {
+    range(&row_summaries(row).map(|summary| summary.n).collect())
+}
+
+/// How to read a table, in a few lines.
+pub(super) fn in_short(of: &Comparison, folded: Option<Folded>) -> String {
     let mut lines: Vec<String> = Vec::new();
+    lines.extend(changes(of));
+    if let Some(whole) = of.rows.iter().find(|row| row.role == Role::Whole)
+        && of.rows.iter().any(|row| row.role == Role::Part)
+    {
+        lines.push(format!(
+            "Indented: parts of {}. Work that moves between parts is no change.",
+            whole.metric
+        ));
+    }
+    lines.extend(runs_in_short(of));
+    lines.extend(drift_lines(of, 1));
     lines.extend(folded.map(Folded::line));
+    if folded.is_none() {
+        lines.push("--full: fields, intervals, samples and tests".to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Whether a change of the row is left out for want of samples.
+fn lacks_change(row: &Row) -> bool {
+    let is_told = |change: &&Change| change.verdict != Verdict::NotJudged;
+    row.others.iter().flatten().filter(is_told).any(|change| row.has_too_few(change))
+}
+
+/// What changes are against, which way is better, and the marks.
+fn changes(of: &Comparison) -> Vec<String> {
+    let mut line = Vec::new();
+    if !of.others.is_empty() {
+        let few = if of.rows.iter().any(lacks_change) { " (from 6 samples on)" } else { "" };
+        line.push(format!("Changes are against {}{few}: less is better", of.base));
+        if has_tests(of) {
+            line.push(format!("*: significant at {}", of.alpha));
+        }
+    }
+    let spread = |row: &Row| {
+        row.basis != Basis::Measured && row_summaries(row).any(|summary| !summary.is_constant())
+    };
+    if of.rows.iter().any(spread) {
+        line.push("~: the median of samples that differ".to_owned());
+    }
+    if line.is_empty() { line } else { vec![line.join(". ") + "."] }
+}
+
+/// How the runs lie that variants come of, if that may mislead.
+fn runs_in_short(of: &Comparison) -> Vec<String> {
+    let any = |runs: Runs| measured(of).any(|change| change.runs == Some(runs));
+    let mut lines = Vec::new();
+    if any(Runs::OneEach) {
+        lines.push("One run of each: what differs between any two runs may look like a change.");
+    }
+    if any(Runs::Apart) {
+        lines.push("Runs not taken in turn: a drift of the machine may look like a change.");
+    }
+    lines.into_iter().map(str::to_owned).collect()
+}
+
+/// How to read a comparison with intervals and every row: samples, tests, bases, grounds, sources.
+pub fn how_to_read(of: &Comparison) -> String {
+    let mut lines: Vec<String> = Vec::new();
     let bases: BTreeSet<Basis> = of.rows.iter().map(|row| row.basis).collect();
     lines.extend(bases.into_iter().map(|basis| basis_line(of, basis)));
     if !of.others.is_empty() {
         lines.push(change_line(of));
     }
-    let few = |row: &Row| row.others.iter().flatten().any(|change| too_few(row, change));
-    if of.rows.iter().any(few) {
+    if of.rows.iter().any(lacks_change) {
         lines.push(TOO_FEW.to_owned());
     }
-    if of.tests > 0 {
+    if has_tests(of) {
         lines.push(test_line(of));
     }
     lines.extend(runs_lines(of));
-    if intervals {
-        lines.extend(interval_lines(of));
-    }
+    lines.extend(interval_lines(of));
     lines.extend(about_lines(of));
     lines.join("\n") + "\n"
 }
@@ -90,7 +178,7 @@ pub(super) fn below_list(of: &Comparison, folded: Option<Folded>, figures: &[Str
     let said = bases.iter().filter(|basis| bases.len() == 1 || **basis == Basis::Measured);
     lines.extend(said.map(|basis| basis_line(of, *basis)));
     lines.extend_from_slice(figures);
-    if of.tests > 0 {
+    if has_tests(of) {
         lines.push(format!(
             "changes of measured figures without a mark: significant at {}{}",
             of.alpha,
@@ -115,7 +203,7 @@ fn about_lines(of: &Comparison) -> Vec<String> {
     let grounds: BTreeSet<Ground> = of.rows.iter().map(|row| row.ground).collect();
     lines.extend(grounds.into_iter().map(|ground| ground_line(ground, of)));
     lines.extend(source_lines(of));
-    lines.extend(drift_lines(of));
+    lines.extend(drift_lines(of, DRIFTS));
     lines
 }
 
@@ -144,36 +232,52 @@ pub(super) fn basis_line(of: &Comparison, basis: Basis) -> String {
 }
 
 fn change_line(of: &Comparison) -> String {
-    let neither: BTreeSet<&str> = of
-        .rows
-        .iter()
-        .filter(|row| row.better == Better::Neither)
-        .map(|row| row.metric.as_str())
-        .collect();
-    let mut line = format!("(change%): against {}, positive is better", of.base);
+    let names = |better: Better| {
+        let rows = of.rows.iter().filter(|row| row.better == better);
+        let names: BTreeSet<&str> = rows.map(|row| row.metric.as_str()).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let mut line = format!("+1.0%: the change against {}; less is better", of.base);
+    let (more, neither) = (names(Better::Higher), names(Better::Neither));
+    if !more.is_empty() {
+        line += &format!("; of {more} more is");
+    }
     if !neither.is_empty() {
-        let names: Vec<&str> = neither.into_iter().collect();
-        line += &format!("; of {}, positive is more", names.join(", "));
+        line += &format!("; of {neither} neither is");
     }
     line
 }
 
+fn has_tests(of: &Comparison) -> bool {
+    of.judged.tests + of.informed.tests > 0
+}
+
 fn test_line(of: &Comparison) -> String {
-    let mut line = format!("*change%*: significant at {}{}", of.alpha, tests(of));
-    if of.out_of_reach > 0 {
-        let tests = if of.tests == 1 { "test" } else { "tests" };
-        line += &format!(
-            "\nn is too small: {} of {} {tests} cannot be significant",
-            of.out_of_reach, of.tests
-        );
+    let mut line = format!("*: significant at {}{}", of.alpha, tests(of));
+    for (family, what) in families(of).filter(|(family, _)| family.out_of_reach > 0) {
+        let Family { tests, out_of_reach } = family;
+        let tests = format!("{tests} test{}", if tests == 1 { "" } else { "s" });
+        line += &format!("\nn is too small: {out_of_reach} of {tests}{what} cannot be significant");
     }
     line
 }
 
 /// Which tests there are, in brackets.
 fn tests(of: &Comparison) -> String {
-    let tests = if of.tests == 1 { "test" } else { "tests" };
-    format!(" (two-sided {}, Holm over {} {tests})", test_names(of), of.tests)
+    let families = families(of).map(|(Family { tests, .. }, what)| match tests {
+        1 => format!("1 test{what}"),
+        _ => format!("{tests} tests{what}"),
+    });
+    let families = families.collect::<Vec<_>>().join(", over ");
+    format!(" (two-sided {}, Holm over {families})", test_names(of))
+}
+
+/// The families that have tests, with what they are of where there are two.
+fn families(of: &Comparison) -> impl Iterator<Item = (Family, &'static str)> {
+    let two = of.judged.tests > 0 && of.informed.tests > 0;
+    let all = [(of.judged, " of wholes"), (of.informed, " of other figures")];
+    let all = all.into_iter().filter(|(family, _)| family.tests > 0);
+    all.map(move |(family, what)| (family, if two { what } else { "" }))
 }
 
 /// The measured changes: what is said of runs is of these.
@@ -225,7 +329,7 @@ fn runs_lines(of: &Comparison) -> Vec<String> {
 const DRIFTS: usize = 3;
 
 /// The samples that drift over the rounds.
-fn drift_lines(of: &Comparison) -> Vec<String> {
+fn drift_lines(of: &Comparison, most: usize) -> Vec<String> {
     let found = &of.drift.found;
     let of_row = |one: &Drifting| {
         let row = &of.rows[one.row];
@@ -240,8 +344,8 @@ fn drift_lines(of: &Comparison) -> Vec<String> {
             one.percent.abs()
         )
     };
-    let mut lines: Vec<String> = found.iter().take(DRIFTS).map(of_row).collect();
-    let more = found.len().saturating_sub(DRIFTS);
+    let mut lines: Vec<String> = found.iter().take(most).map(of_row).collect();
+    let more = found.len().saturating_sub(most);
     if more > 0 {
         lines.push(format!("drift: so do {more} more, by less"));
     }

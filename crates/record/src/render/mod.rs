@@ -2,22 +2,32 @@
 
 mod bar;
 mod comparison;
+mod figures;
 mod fold;
 mod grid;
+mod groups;
+mod heads;
+mod labelling;
 mod legend;
 mod list;
 mod number;
 mod picture;
 mod published;
+mod summaries;
+mod text;
+mod verdict;
 mod words;
 
 pub use bar::bar;
-pub use comparison::{Label, Labelling, Options, comparison, row_summaries, too_few};
+pub use comparison::{Options, comparison};
 pub use fold::is_same;
 pub use grid::{Align, Grid};
+pub use labelling::{Label, Labelling};
 pub use legend::how_to_read;
 pub use list::{LIST_WIDTH, List, list};
-pub use number::{exact, figure, p_value, rounded};
+pub use number::{exact, figure, grown, p_value, rounded};
 pub use picture::{PICTURE_WIDTH, picture, pictures};
 pub use published::{published, said};
+pub use summaries::row_summaries;
+pub use verdict::{Said, undeclared, verdicts};
 pub use words::{pairs, with_unit};

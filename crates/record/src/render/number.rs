@@ -1,6 +1,7 @@
 //! Numbers as tables print them.
 
-use crate::schema::Basis;
+use crate::compare::{Change, Row};
+use crate::schema::{Basis, Better};
 
 /// A value with four significant digits, or with all digits before the point when those are more;
 /// in scientific notation below 0.0001 and from 10¹⁵.
@@ -51,11 +52,27 @@ pub(super) fn short(basis: Basis, value: f64) -> String {
 /// A change in per cent with its sign, in at most nine characters.
 pub(super) fn signed(percent: f64) -> String {
     match percent.abs() {
-        // No "-0.00".
-        size if size < 0.005 => "0.00".to_owned(),
-        size if size < 99_999.5 => format!("{percent:+.2}"),
+        // No "-0.0".
+        size if size < 0.05 => "0.0".to_owned(),
+        size if size < 999.95 => format!("{percent:+.1}"),
+        size if size < 99_999.5 => format!("{percent:+.0}"),
         _ => format!("{percent:+.0e}"),
     }
+}
+
+/// The change of a row's figure in per cent of the base: above zero where it grew. `*` follows
+/// where it was tested and is significant, else a blank.
+pub(super) fn change_of(row: &Row, change: &Change) -> String {
+    let star = if change.test.is_some() && change.verdict.is_difference() { "*" } else { " " };
+    match change.percent {
+        Some(percent) => format!("{}%{star}", signed(grown(row.better, percent))),
+        None => "- ".to_owned(),
+    }
+}
+
+/// By how much a figure grew, of a change that is positive where better.
+pub fn grown(better: Better, percent: f64) -> f64 {
+    if better == Better::Lower { -percent } else { percent }
 }
 
 #[cfg(test)]

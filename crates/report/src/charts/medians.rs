@@ -5,7 +5,7 @@ use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, colour, tooltip};
 use crate::text::first;
 use pageout_record::chart::medians;
-use pageout_record::compare::Row;
+use pageout_record::compare::{Role, Row};
 use serde_json::json;
 
 /// Charts of one comparison.
@@ -14,7 +14,11 @@ const CHARTS: usize = 32;
 impl Drawn<'_> {
     /// A chart for each group and unit.
     pub(super) fn medians(&self, budget: &mut Budget) -> Vec<Chart> {
-        some(medians(self.of), (CHARTS, "medians"), budget, |bars, budget| self.bars(&bars, budget))
+        let bars = medians(self.of).into_iter().filter_map(|mut rows| {
+            rows.retain(|row| row.role != Role::Part);
+            (!rows.is_empty()).then_some(rows)
+        });
+        some(bars, (CHARTS, "medians"), budget, |bars, budget| self.bars(&bars, budget))
     }
 
     fn bars(&self, of: &[&Row], budget: &mut Budget) -> Chart {

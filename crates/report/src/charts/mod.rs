@@ -6,6 +6,7 @@ mod functions;
 mod matrix;
 mod medians;
 mod order;
+mod parts;
 mod series;
 
 pub(crate) use matrix::matrix;
@@ -36,6 +37,7 @@ impl<'a> Drawn<'a> {
     pub(crate) fn markup(&self, charts: &mut Charts, budget: &mut Budget) -> Markup {
         let parts = [
             ("Medians, with their intervals", self.medians(budget)),
+            ("Parts of the whole: what moves between them is no change", self.parts(budget)),
             ("Along a field", self.curves(budget)),
             ("Functions that grew and shrank", self.functions(budget)),
             ("Every sample, in the order taken", self.order(budget)),

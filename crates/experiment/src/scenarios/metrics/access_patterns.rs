@@ -15,7 +15,7 @@ metrics! {
     /// Its own.
     pub OWN = {
         /// time of a use of a page
-        TIME: "time", "ns/use", Modelled, Lower, drawn;
+        TIME: "time", "ns/use", Modelled, Lower, whole, drawn;
         /// time of all uses
         WHOLE_TIME: "whole time", "ms", Modelled, Lower;
         /// time of background reclaim

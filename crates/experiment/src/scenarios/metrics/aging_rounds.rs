@@ -32,7 +32,7 @@ metrics! {
         /// pages in use that had to be read again
         HOT_READ: "hot pages read again", "pages", Counted, Lower;
         /// pages that came back after they were reclaimed
-        REFAULTS: "refaults", "pages", Counted, Lower;
+        REFAULTS: "refaults", "pages", Counted, Lower, whole;
         /// writes to memory.reclaim that got less than they asked for
         SHORT: "requests that fell short", "requests", Counted, Lower;
     }

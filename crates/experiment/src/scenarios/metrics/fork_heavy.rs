@@ -10,7 +10,7 @@ metrics! {
     /// What is told of loops.
     pub LOOPS = {
         /// from a shell's own work before it forks to its child's end, on average
-        LOOP: "loop", "us", Modelled, Lower, drawn;
+        LOOP: "loop", "us", Modelled, Lower, whole, drawn;
         /// median of it
         LOOP_P50: "loop, P50", "us", Modelled, Lower;
         /// 90th percentile of it

@@ -13,6 +13,7 @@ pub mod trace;
 
 use crate::metrics::{MetricSpec, NS_PER_PAGE, PER_PAGE, metrics};
 use pageout_paging::Stage;
+use pageout_record::compare::Role;
 use pageout_record::schema::{Basis, Better};
 
 metrics! {
@@ -47,13 +48,13 @@ metrics! {
     /// What aging comes to.
     pub AGED = {
         /// time to ask every folio: rmap walk and young check of its entries
-        FOLIO_REFERENCED: "folio_referenced", NS_PER_PAGE, Measured, Lower;
+        FOLIO_REFERENCED: "folio_referenced", NS_PER_PAGE, Measured, Lower, whole;
         /// folios found young
         FOLIOS_REFERENCED: "folios referenced", "folios", Counted, Neither;
     }
 }
 
-/// Time by stage.
+/// Time by stage: parts of a whole.
 pub const STAGES: [MetricSpec; Stage::ALL.len()] = [
     stage(Stage::Isolate, "time of taking folios off the lists"),
     stage(Stage::RmapWalk, "time of walking reverse maps and page tables to ask for young bits"),
@@ -72,6 +73,7 @@ const fn stage(stage: Stage, about: &'static str) -> MetricSpec {
         unit: NS_PER_PAGE,
         basis: Basis::Measured,
         better: Better::Lower,
+        role: Role::Part,
         about,
         drawn: false,
     }

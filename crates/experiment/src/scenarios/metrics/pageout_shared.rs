@@ -10,7 +10,7 @@ metrics! {
     /// What is told of repetitions.
     pub REPETITIONS = {
         /// from reading the first page to the end of paging out
-        REPETITION: "repetition", "us", Modelled, Lower, drawn;
+        REPETITION: "repetition", "us", Modelled, Lower, whole, drawn;
         /// time in which tasks invalidate, or wait until others have
         FLUSHING: "invalidating and waiting", "us", Modelled, Lower;
         /// time that interrupts and invalidations take from other cores

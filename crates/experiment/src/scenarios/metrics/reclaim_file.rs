@@ -8,11 +8,11 @@ metrics! {
     /// What is timed.
     pub TIMED = {
         /// time of memory.reclaim, from the request to its end, a page reclaimed
-        WHOLE: "whole reclaim", NS_PER_PAGE, Measured, Lower;
+        WHOLE: "whole reclaim", NS_PER_PAGE, Measured, Lower, whole;
         /// the same while the sampler looks: what looking costs
-        WHILE_SAMPLED: "whole reclaim while sampled", NS_PER_PAGE, Measured, Lower;
+        WHILE_SAMPLED: "whole reclaim while sampled", NS_PER_PAGE, Measured, Lower, diagnostic;
         /// standard error of the stage that has the largest
-        SAMPLING_ERROR: "sampling error", NS_PER_PAGE, Measured, Lower;
+        SAMPLING_ERROR: "sampling error", NS_PER_PAGE, Measured, Lower, diagnostic;
     }
 }
 
@@ -92,7 +92,7 @@ pub fn on_host() -> Vec<MetricSpec> {
 
 /// On ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
-    let whole = WHOLE.on(Basis::Modelled).with_draws();
+    let whole = WHOLE.on(Basis::Modelled).drawn();
     let stages = STAGES.map(|stage| stage.on(Basis::Modelled));
     let counted = machine::RECLAIM.map(|metric| metric.per(PER_PAGE));
     let others = [

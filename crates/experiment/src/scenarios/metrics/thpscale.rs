@@ -5,6 +5,7 @@ use super::machine::{
 };
 use crate::metrics::{MetricSpec, metrics};
 use pageout_reclaim::Counter;
+use pageout_record::compare::Role;
 use pageout_record::schema::{Basis, Better};
 
 metrics! {
@@ -17,7 +18,7 @@ metrics! {
         /// of those whose first store got all of the slot
         HUGE: "fault-huge", "us", Modelled, Lower;
         /// mean of fault-both, a value a run
-        AMEAN: "fault-both, mean", "us", Modelled, Lower, drawn;
+        AMEAN: "fault-both, mean", "us", Modelled, Lower, whole, drawn;
         /// slots of which the first store got all
         HUGE_SHARE: "slots huge", "%", Counted, Higher;
         /// time of the threads outside of the kernel, all together
@@ -55,7 +56,8 @@ pub const MACHINE: [MetricSpec; 6] = [BROADCASTS, BARRIERS, ROUNDS, INTERRUPTS, 
 
 const fn counter(counter: Counter, better: Better, about: &'static str) -> (Counter, MetricSpec) {
     let (name, basis) = (counter.name(), Basis::Counted);
-    (counter, MetricSpec { name, unit: "", basis, better, about, drawn: false })
+    let role = Role::Count;
+    (counter, MetricSpec { name, unit: "", basis, better, role, about, drawn: false })
 }
 
 /// On ground `model`.

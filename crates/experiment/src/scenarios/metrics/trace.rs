@@ -64,7 +64,7 @@ metrics! {
     /// What a point of a miss-ratio curve is made of; refaults and sizes come besides.
     pub CURVE = {
         /// accesses whose page was not in memory, over all that the trace has
-        MISS_RATIO: "miss ratio", "", Counted, Lower;
+        MISS_RATIO: "miss ratio", "", Counted, Lower, whole;
         /// accesses whose page was not in memory: first uses and refaults
         PAGE_MISSES: "misses", "accesses", Counted, Lower;
         /// accesses that the trace has
@@ -90,7 +90,7 @@ metrics! {
     /// What is timed on a modelled machine, by accesses that the program made.
     pub TIMED = {
         /// time of the program, all that it takes included
-        TIME: "time", "ns/access", Modelled, Lower;
+        TIME: "time", "ns/access", Modelled, Lower, whole;
         /// time in page faults
         IN_FAULTS: "in faults", "ns/access", Modelled, Lower;
         /// time in which no core had work, because a page was being read
@@ -136,12 +136,12 @@ pub fn aged() -> Vec<MetricSpec> {
 }
 
 fn decisions() -> Vec<MetricSpec> {
-    [DECISIONS, &[REFAULTS, EXAMINED, TAKEN], HISTORY].concat()
+    [DECISIONS, &[EXAMINED, TAKEN], HISTORY].concat()
 }
 
 /// On ground `host`, with a limit; what was done to tables is told a page reclaimed.
 pub fn limited() -> Vec<MetricSpec> {
-    [&decisions()[..], MIN, TABLES].concat()
+    [&[REFAULTS.whole()], &decisions()[..], MIN, TABLES].concat()
 }
 
 /// Hits in the second level of a TLB.
@@ -157,5 +157,5 @@ pub const HIDDEN_ACCESSES: MetricSpec = HIDDEN.per("simulated");
 pub fn on_model() -> Vec<MetricSpec> {
     let tlb = [HIDDEN_ACCESSES, L2_HITS, TLB_MISSES];
     let machine = [&machine::RECLAIM[..], machine::FIRST_RUN].concat();
-    [TIMED, ACCESSES, &decisions()[..], HID_FOR, &tlb, &machine].concat()
+    [TIMED, ACCESSES, &[REFAULTS], &decisions()[..], HID_FOR, &tlb, &machine].concat()
 }

@@ -1,13 +1,13 @@
 //! The columns of a list: one a variant, as narrow as its figures let it be.
 
 use super::notes::Notes;
-use crate::compare::{Change, Comparison, Row, Summary};
-use crate::render::comparison::too_few;
-use crate::render::number::{short, signed};
+use crate::compare::{Change, Comparison, Row, Summary, Verdict};
+use crate::render::heads::{self, Head};
+use crate::render::number::{grown, short, signed};
 use crate::schema::Basis;
 
 /// The longest title that stands above a column; where one is longer, all are letters.
-const TITLE: usize = 12;
+const TITLE: usize = 16;
 
 /// A cell: the value, the reach of its interval, the change, and a mark.
 type Pieces = [String; 4];
@@ -44,25 +44,9 @@ impl Column {
     }
 }
 
-/// The titles of the variants, the base first, and what stands above their columns: the same, or
-/// letters.
-pub(super) fn heads(of: &Comparison) -> Vec<(String, String)> {
-    let titles = || std::iter::once(&of.base).chain(&of.others).map(|title| super::ascii(title));
-    let letters = titles().any(|title| title.len() > TITLE);
-    let head = |(index, title): (usize, String)| {
-        let head = if letters { letter(index) } else { title.clone() };
-        (title, head)
-    };
-    titles().enumerate().map(head).collect()
-}
-
-/// `A` to `Z`, then `A2`.
-fn letter(index: usize) -> String {
-    let letter = char::from(b'A' + (index % 26) as u8);
-    match index / 26 {
-        0 => letter.to_string(),
-        round => format!("{letter}{}", round + 1),
-    }
+/// What stands above the columns, in ASCII.
+pub(super) fn heads(of: &Comparison) -> Vec<Head> {
+    heads::heads(of, TITLE, super::ascii)
 }
 
 /// The columns of these rows, the base first; with the reach of each interval, or without.
@@ -82,7 +66,7 @@ pub(super) fn columns(
     if !reach {
         cells.iter_mut().flatten().for_each(|cell| cell[1].clear());
     }
-    let heads = heads(of).into_iter().map(|(_, head)| head);
+    let heads = heads(of).into_iter().map(|head| head.above);
     heads.zip(cells).map(|(head, cells)| Column::new(head, cells)).collect()
 }
 
@@ -98,7 +82,11 @@ fn of_change(row: &Row, change: Option<&Change>, notes: &mut Notes<'_>) -> Piece
     let [value, reach, ..] = of_summary(row, change.map(|change| &change.summary));
     let Some(change) = change else { return [value, reach, String::new(), String::new()] };
     let mark = notes.of_change(row, change);
-    let told = if too_few(row, change) { String::new() } else { percent(change) };
+    let told = if change.verdict == Verdict::NotJudged || row.has_too_few(change) {
+        String::new()
+    } else {
+        percent(row, change)
+    };
     [value, reach, told, mark]
 }
 
@@ -112,24 +100,14 @@ pub(super) fn around(percent: f64) -> String {
 }
 
 /// The change, with the farther end of its interval in points where it was found within pairs.
-fn percent(of: &Change) -> String {
+fn percent(row: &Row, of: &Change) -> String {
     let Some(percent) = of.percent else { return "-".to_owned() };
-    let number = signed(percent);
+    let number = signed(grown(row.better, percent));
     let side = of.pairs().and_then(|pairs| pairs.interval);
     let side = side.map(|[low, high]| (high - percent).max(percent - low));
     match side {
         None => format!("{number}%"),
-        Some(side) if side < 9_999.5 => format!("{number}+-{side:.2}%"),
+        Some(side) if side < 9_999.5 => format!("{number}+-{side:.1}%"),
         Some(side) => format!("{number}+-{side:.0e}%"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn letters_go_on_behind_the_alphabet() {
-        assert_eq!([0, 1, 25, 26, 53].map(letter), ["A", "B", "Z", "A2", "B3"]);
     }
 }

@@ -7,12 +7,13 @@ mod notes;
 
 use std::collections::BTreeSet;
 
-use super::comparison::Labelling;
 use super::fold::fold;
+use super::groups::{Group, groups, metric_name};
+use super::labelling::Labelling;
 use super::legend;
-use super::words::{pairs, with_unit};
+use super::verdict::{undeclared, verdicts};
+use super::words::pairs;
 use crate::compare::{Comparison, Row};
-use crate::schema::{Basis, Better};
 use crate::stats::Kind;
 use ascii::{ascii, command, lines};
 use columns::{Column, columns, heads};
@@ -45,7 +46,8 @@ pub fn list(of: &Comparison, with: &List<'_>) -> String {
     let of = &shown;
     let labels = Labelling::of(&of.rows);
     let mut notes = Notes::new(of);
-    let groups = groups(of, &labels, &mut notes);
+    let name = |row: &Row| format!("{}{}", metric_name(row), notes.of_row(row));
+    let groups = groups(of, &labels, name);
     let rows: Vec<&Row> = groups.iter().flat_map(|group| &group.lines).map(|line| line.1).collect();
     let with_reach = columns(of, &rows, true, &mut notes);
     let without = columns(of, &rows, false, &mut notes);
@@ -63,10 +65,13 @@ pub fn list(of: &Comparison, with: &List<'_>) -> String {
     text.named("all rows: ", &pairs(constant.map(|(name, value)| (name, value))));
     text.named("variants: ", &pairs(&of.common));
     with.about.iter().for_each(|line| text.wrapped(&line.replace('\n', " ")));
-    for (title, head) in heads(of).into_iter().filter(|(title, head)| title != head) {
-        let base = if title == ascii(&of.base) { " (base)" } else { "" };
-        text.wrapped(&format!("{head}: {title}{base}"));
+    legend::titles(of, &heads(of)).iter().for_each(|line| text.wrapped(line));
+    let said = verdicts(of);
+    if !said.is_empty() {
+        text.0 += "\n";
     }
+    said.iter().for_each(|said| text.wrapped(&format!("{said}.")));
+    undeclared(of).iter().for_each(|line| text.wrapped(&format!("({line})")));
     for table in tables {
         text.0 += "\n";
         table.iter().for_each(|line| text.line(line));
@@ -105,76 +110,26 @@ impl Text {
 
 /// What was compared, where, on what, against which base.
 fn title(of: &Comparison) -> String {
-    let all = |texts: &mut dyn Iterator<Item = String>| {
-        let mut all: Vec<String> = Vec::new();
-        texts.for_each(|text| {
-            if !all.contains(&text) {
-                all.push(text);
-            }
-        });
-        all.join(", ")
-    };
-    let rows = || of.rows.iter();
-    let scenarios = all(&mut rows().map(|row| row.scenario.clone()));
-    let grounds = all(&mut rows().map(|row| row.ground.to_string()));
-    let machines = all(&mut of.runs.iter().map(|run| run.machine.cpu.clone()));
     let base = of.base_runs.iter().map(|run| &of.runs[*run]);
-    let commits = all(&mut base.filter_map(|run| run.commit.clone()));
-    let commits = if commits.is_empty() { commits } else { format!(", commit {commits}") };
-    let what = format!("{scenarios} on {grounds}, {machines}{commits}");
+    let mut commits: Vec<&str> = base.filter_map(|run| run.commit.as_deref()).collect();
+    commits.sort_unstable();
+    commits.dedup();
+    let commits = commits.iter().map(|commit| format!(", commit {commit}")).collect::<String>();
+    let what = format!("{}{commits}", legend::title(of));
     if of.compared.is_empty() {
         return what;
     }
-    let base = format!("base {}={}", of.compared.join(","), of.base);
+    let is_named = of.named.iter().any(|named| named.name == of.base);
+    let axes = if is_named { String::new() } else { format!("{}=", of.compared.join(",")) };
+    let base = format!("base {axes}{}", of.base);
     let one_line = format!("{what}; {base}");
     if ascii(&one_line).len() <= LIST_WIDTH { one_line } else { format!("{what}\n{base}") }
-}
-
-/// Lines of a table under a heading, if they need one.
-struct Group<'a> {
-    heading: Option<String>,
-    lines: Vec<(String, &'a Row)>,
-}
-
-/// Rows by metric or by what else tells them apart, whichever makes fewer groups.
-fn groups<'a>(of: &'a Comparison, labels: &Labelling, notes: &mut Notes<'_>) -> Vec<Group<'a>> {
-    let told = |row: &Row| labels.group(row);
-    type Metric<'a> = (&'a str, &'a str, Basis, Better);
-    let metric = |row: &'a Row| -> Metric<'a> { (&row.metric, &row.unit, row.basis, row.better) };
-    let places: BTreeSet<String> = of.rows.iter().map(told).collect();
-    let mut metrics: Vec<Metric<'a>> = Vec::new();
-    for metric in of.rows.iter().map(metric) {
-        if !metrics.contains(&metric) {
-            metrics.push(metric);
-        }
-    }
-    let name = |row: &Row, notes: &mut Notes<'_>| {
-        format!("{}{}", with_unit(&row.metric, &row.unit), notes.of_row(row))
-    };
-    if metrics.len() < places.len() {
-        let group = |one: &Metric<'a>| {
-            let rows: Vec<&Row> = of.rows.iter().filter(|row| metric(row) == *one).collect();
-            let lines = rows.iter().map(|row| (told(row), *row)).collect();
-            Group { heading: Some(name(rows[0], notes)), lines }
-        };
-        return metrics.iter().map(group).collect();
-    }
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    for row in &of.rows {
-        let heading = (places.len() > 1).then(|| told(row));
-        let line = (name(row, notes), row);
-        match groups.last_mut().filter(|group| group.heading == heading) {
-            Some(group) => group.lines.push(line),
-            None => groups.push(Group { heading, lines: vec![line] }),
-        }
-    }
-    groups
 }
 
 /// The lines of each table: one where all columns fit, else several that each have the base.
 fn tables(columns: &[Column], groups: &[Group<'_>]) -> Vec<Vec<String>> {
     let names = groups.iter().flat_map(|group| group.lines.iter().map(|line| ascii(&line.0)));
-    let indent = if groups.iter().any(|group| group.heading.is_some()) { "  " } else { "" };
+    let indent = "  ";
     let longest = names.map(|name| name.len() + indent.len()).max().unwrap_or(0);
     let (base, others) = columns.split_first().expect("the base is there");
     let mut tables = Vec::new();
@@ -209,9 +164,10 @@ fn table(columns: &[&Column], groups: &[Group<'_>], indent: &str, name: usize) -
     text.extend([head, rule]);
     let mut row = 0;
     for group in groups {
-        text.extend(
-            group.heading.iter().flat_map(|heading| lines(heading, LIST_WIDTH, ["", "  "])),
-        );
+        for (depth, heading) in &group.headings {
+            let [first, others] = [2 * depth, 2 * depth + 2].map(|indent| " ".repeat(indent));
+            text.extend(lines(heading, LIST_WIDTH, [&first, &others]));
+        }
         for (label, _) in &group.lines {
             // A name that has not enough room stands above its figures.
             let needed = LEAST_NAME.min(indent.len() + ascii(label).len());
@@ -231,7 +187,7 @@ fn table(columns: &[&Column], groups: &[Group<'_>], indent: &str, name: usize) -
 fn how_to_read(of: &Comparison, reach: bool) -> Vec<String> {
     let mut all = Vec::new();
     if !of.others.is_empty() {
-        all.push(format!("+1.00%: the change against {}; positive is better", of.base));
+        all.push(format!("+1.0%: the change against {}; less is better", of.base));
     }
     let intervals = || {
         let summaries = of.rows.iter().flat_map(super::row_summaries);

@@ -1,7 +1,6 @@
 //! Footnotes: what a reader must know of single figures.
 
 use crate::compare::{Change, Comparison, Row, Verdict};
-use crate::render::comparison::too_few;
 use crate::render::legend;
 use crate::schema::{Basis, Better};
 
@@ -50,11 +49,16 @@ impl<'a> Notes<'a> {
     pub(super) fn of_change(&mut self, row: &Row, change: &Change) -> String {
         let note = match change.verdict {
             _ if row.base.is_none() => None,
-            _ if too_few(row, change) => Some(Note::Few),
+            _ if change.verdict == Verdict::NotJudged => None,
+            _ if row.has_too_few(change) => Some(Note::Few),
             Verdict::TooFewRuns | Verdict::TooFewPairs => Some(Note::OutOfReach),
             Verdict::NoDifference if change.test.is_some() => Some(Note::NotSignificant),
             Verdict::NoDifference if change.percent != Some(0.0) => Some(Note::Overlap),
-            Verdict::NoDifference | Verdict::Better | Verdict::Worse | Verdict::Differs => None,
+            Verdict::NoDifference
+            | Verdict::Better
+            | Verdict::Worse
+            | Verdict::Differs
+            | Verdict::NotJudged => None,
         };
         note.map_or_else(String::new, |note| format!("[{}]", self.number(note)))
     }
@@ -76,12 +80,11 @@ impl<'a> Notes<'a> {
     fn text(&self, note: Note) -> String {
         match note {
             Note::Basis(basis) => legend::basis_line(self.of, basis),
-            Note::Neither => "neither direction is better: positive is more".to_owned(),
+            Note::Neither => "neither direction is better".to_owned(),
             Note::Few => "too few runs: fewer than 6 samples say nothing of how much".to_owned(),
-            Note::OutOfReach => format!(
-                "too few runs: not significant whatever they gave, in a table of {} tests",
-                self.of.tests
-            ),
+            Note::OutOfReach => {
+                "too few runs: not significant whatever they gave, with so many tests".to_owned()
+            }
             Note::NotSignificant => format!("not significant at {}", self.of.alpha),
             Note::Overlap => "no difference shown: the samples of the two overlap".to_owned(),
         }

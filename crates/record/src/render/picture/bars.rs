@@ -1,10 +1,11 @@
 //! Medians as bars, with their intervals as whiskers.
 
-use super::text::{cut, left, width};
-use crate::compare::{Change, Row};
+use crate::compare::{Role, Row, Verdict};
 use crate::render::bar::bar;
-use crate::render::comparison::{Labelling, too_few};
-use crate::render::number::{short, signed};
+use crate::render::groups::metric_name;
+use crate::render::labelling::Labelling;
+use crate::render::number::{change_of, short};
+use crate::render::text::{cut, left, width};
 
 /// Bars that are shorter than this leave the changes out.
 const LEAST: usize = 10;
@@ -32,7 +33,8 @@ pub(super) fn bars(
     let unit = if rows[0].unit.is_empty() { "value" } else { &rows[0].unit };
     let mut text = vec![cut(&labelling.titled(unit, rows[0]), columns)];
     for (row, cells) in rows.iter().zip(&cells) {
-        text.push(cut(&format!(" {}", row.metric), columns));
+        let indent = if row.role == Role::Part { "   " } else { " " };
+        text.push(cut(&format!("{indent}{}", metric_name(row)), columns));
         for cell in cells {
             let told = if change == 0 { "" } else { &cell.change };
             let bar = with_whiskers(cell, full, room(change));
@@ -67,25 +69,17 @@ fn cells<'a>(row: &Row, titles: &'a [String]) -> Vec<Cell<'a>> {
     let cell = |(column, title): (usize, &'a String)| {
         let summary = row.summary(column)?;
         let change = column.checked_sub(1).and_then(|other| row.others[other].as_ref());
-        let change = change.filter(|change| !too_few(row, change));
+        let change = change
+            .filter(|change| change.verdict != Verdict::NotJudged && !row.has_too_few(change));
         Some(Cell {
             title,
             value: short(row.basis, summary.median),
-            change: change.map_or_else(String::new, marked),
+            change: change.map_or_else(String::new, |change| change_of(row, change)),
             median: summary.median,
             ends: summary.interval.map(|interval| [interval.low, interval.high]),
         })
     };
     titles.iter().enumerate().filter_map(cell).collect()
-}
-
-/// A change as tables mark it: `*+12.34%*` where it is significant.
-fn marked(change: &Change) -> String {
-    let number = change.percent.map_or_else(|| "-".to_owned(), |percent| signed(percent) + "%");
-    match change.test.is_some() && change.verdict.is_difference() {
-        true => format!("*{number}*"),
-        false => format!("({number})"),
-    }
 }
 
 /// A bar, and over its end the interval, if it is wider than a character.

@@ -1,8 +1,8 @@
 //! A number for each cell of two quantities, by shades of characters.
 
-use super::text::{cut, lines, width};
 use crate::chart::{bands, largest};
 use crate::render::number::short;
+use crate::render::text::{cut, lines, width};
 use crate::render::words::with_unit;
 use crate::schema::{Basis, Matrix, Metric};
 

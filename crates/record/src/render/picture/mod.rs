@@ -3,17 +3,18 @@
 mod bars;
 mod heatmap;
 mod plot;
-mod text;
 
-use super::comparison::Labelling;
+use super::comparison::said;
+use super::heads::heads;
+use super::labelling::Labelling;
 use super::legend;
 use super::number::short;
+use super::text::{cut, lines};
 use super::words::{pairs, with_unit};
 use crate::chart::{Curve, Naming, curves, medians};
 use crate::compare::Comparison;
 use crate::schema::{Ground, Metric, Record, Series, Told};
 use plot::Plot;
-use text::{cut, lines};
 
 /// Pictures of a kind that are drawn; a page has more.
 const DRAWN: usize = 12;
@@ -28,7 +29,10 @@ pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     let columns = width.clamp(*PICTURE_WIDTH.start(), *PICTURE_WIDTH.end());
     let labelling = Labelling::of(&of.rows);
     let titles = of.columns();
-    let mut text = lines(&legend::above(of, &labelling.constant), columns);
+    let mut text = lines(&legend::title(of), columns);
+    let heads = heads(of, usize::MAX, str::to_owned);
+    text.extend(legend::titles(of, &heads).iter().flat_map(|line| lines(line, columns)));
+    text.extend(said(of, columns));
     let all = medians(of);
     for rows in all.iter().take(DRAWN) {
         text.push(String::new());
@@ -46,7 +50,7 @@ pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
         "├─┼─┤: the interval around a median, where it is wider than a character",
         columns,
     ));
-    text.extend(lines(&legend::how_to_read(of), columns));
+    text.extend(lines(&legend::in_short(of, None), columns));
     text.extend(about.iter().flat_map(|line| lines(line, columns)));
     whole(&text)
 }

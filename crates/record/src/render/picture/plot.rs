@@ -1,6 +1,6 @@
 //! Lines over an axis, or shares one upon the other, by marks of characters.
 
-use super::text::{cut, width};
+use crate::render::text::{cut, width};
 
 /// Rows of characters that values are spread over.
 const ROWS: usize = 12;

@@ -30,7 +30,7 @@ pub(super) fn left(text: &str, columns: usize) -> String {
     text + &blank
 }
 
-/// The text in lines of at most so many columns.
+/// The text in lines of at most so many columns, of which the later ones are indented.
 pub(super) fn lines(text: &str, columns: usize) -> Vec<String> {
     let options = Options::new(columns)
         .subsequent_indent("  ")

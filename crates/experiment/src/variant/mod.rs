@@ -1,5 +1,9 @@
 //! Variants: what a comparison varies, one choice an axis.
 
+mod names;
+
+pub use names::{declare, name_of, names};
+
 use crate::formats::FormatName;
 use crate::kinds::Choice;
 use crate::metrics::labels;
@@ -46,8 +50,12 @@ pub enum Axes {
 /// Why a variant's text was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum VariantError {
-    /// A part without an equals sign.
-    #[error("variant part `{0}`: expected AXIS=CHOICE, such as young=line")]
+    /// A text that is neither a name nor an axis with its choice.
+    #[error(
+        "variant `{}`: expected a name ({}), or AXIS=CHOICE, such as young=line",
+        .0,
+        names().join(", ")
+    )]
     NotAPair(String),
     /// An axis that is not there.
     #[error("variant axis `{0}`: expected young, unmap, shootdown, flush or lru")]
@@ -241,11 +249,15 @@ impl FromStr for Variant {
 }
 
 impl Variant {
-    /// Reads a variant whose `lru` was named before, if it was: then the text may not name another.
+    /// Reads a variant, by its name or by axes, whose `lru` was named before, if it was: then the
+    /// text may not name another.
     ///
     /// # Errors
     /// [`VariantError`].
     pub fn parse_on(lru: Option<Lru>, text: &str) -> Result<Self, VariantError> {
+        if let Some(named) = names::named(text, lru.unwrap_or(Lru::Classic)) {
+            return Ok(named);
+        }
         let mut variant = Self::of(Family::Line).on(lru.unwrap_or(Lru::Classic));
         let mut seen = Vec::new();
         for part in text.split(',') {

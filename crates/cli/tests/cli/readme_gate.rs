@@ -1,0 +1,29 @@
+//! The README's gate, as it is printed there.
+
+use crate::common::{command, stderr, stdout};
+use std::process::Command;
+use tempfile::tempdir;
+
+const README: &str = include_str!("../../../../README.md");
+
+/// Two files that the program makes, judged by the README's own line.
+#[test]
+fn the_gate_works_as_printed() {
+    let gate = README.lines().find(|line| line.starts_with("pageout compare a.json b.json"));
+    let gate = gate.expect("the README has a gate").split('#').next().expect("a command");
+    assert!(gate.contains("--fail-on"), "{gate}");
+    let directory = tempdir().expect("a directory");
+    for name in ["a", "b"] {
+        let file = directory.path().join(name).with_extension("json");
+        let words = "run reclaim-file order=4 format=x86-64 size=4MiB --runs 7 --json --output";
+        stdout(&format!("{words} {}", file.display()));
+    }
+    let gate = gate.trim().strip_prefix("pageout ").expect("a command of the program");
+    let mut run: Command = command(gate);
+    let output = run.current_dir(directory.path()).output().expect("the binary runs");
+    let (said, told) = (String::from_utf8_lossy(&output.stdout), stderr(&output));
+    // One build twice: whether a difference is shown is this machine's mood, and 125 or 2 is not.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}{told}");
+    assert!(said.starts_with("The files have the same variants: b is compared with a"), "{said}");
+    assert!(told.starts_with("3%: "), "{told}");
+}

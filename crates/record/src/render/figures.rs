@@ -1,0 +1,77 @@
+//! Figures of a row, with one number of decimals.
+
+use super::number::{exact, rounded};
+use crate::schema::Basis;
+
+/// Significant digits of the smallest figure of a row.
+const DIGITS: i32 = 3;
+/// Significant digits of the largest one, where figures lie far apart.
+const MOST: i32 = 5;
+
+/// How the figures of one row are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figures {
+    /// As counted: whole numbers.
+    Whole,
+    /// With so many decimals.
+    Decimals(usize),
+    /// Each by itself: they lie too far apart, or are too small or too large for decimals.
+    Apart,
+}
+
+impl Figures {
+    /// Of figures that came to be in this way.
+    pub(super) fn of(basis: Basis, values: impl Iterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.filter(|value| *value != 0.0).collect();
+        if basis == Basis::Counted && values.iter().all(|value| value.fract() == 0.0) {
+            return Self::Whole;
+        }
+        let exponents = values.iter().map(|value| value.abs().log10().floor() as i32);
+        let (low, high) = exponents.fold((i32::MAX, i32::MIN), |(l, h), e| (l.min(e), h.max(e)));
+        if values.is_empty() {
+            return Self::Decimals(0);
+        }
+        if low < -3 || high > 11 || high - low > 6 {
+            return Self::Apart;
+        }
+        let decimals = (DIGITS - 1 - low).min(MOST - 1 - high).max(0);
+        Self::Decimals(usize::try_from(decimals).unwrap_or(0))
+    }
+
+    /// One of the figures.
+    pub(super) fn text(self, value: f64) -> String {
+        match self {
+            Self::Whole => exact(value),
+            Self::Decimals(decimals) => format!("{:.decimals$}", value + 0.0),
+            Self::Apart => rounded(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(basis: Basis, values: &[f64]) -> Vec<String> {
+        let figures = Figures::of(basis, values.iter().copied());
+        values.iter().map(|value| figures.text(*value)).collect()
+    }
+
+    #[test]
+    fn a_row_has_one_number_of_decimals() {
+        let measured = |values: &[f64]| row(Basis::Measured, values);
+        assert_eq!(measured(&[724.3, 484.9, 119.2]), ["724", "485", "119"]);
+        assert_eq!(measured(&[50.13, 8.491]), ["50.13", "8.49"]);
+        assert_eq!(measured(&[121.3125, 8.491, 0.0]), ["121.31", "8.49", "0.00"]);
+        assert_eq!(measured(&[12_345.6, 1.2345]), ["12346", "1"], "five digits of the largest");
+        assert_eq!(measured(&[0.0, 0.0]), ["0", "0"]);
+        assert_eq!(measured(&[1e-7, 2.0]), ["1.000e-7", "2.000"], "each by itself");
+        assert_eq!(measured(&[-0.001_234]), ["-0.00123"]);
+    }
+
+    #[test]
+    fn counts_are_whole_where_all_are() {
+        assert_eq!(row(Basis::Counted, &[1_620_224.0, 16.0, 0.0]), ["1620224", "16", "0"]);
+        assert_eq!(row(Basis::Counted, &[16.0, 1.0625]), ["16.00", "1.06"]);
+    }
+}

@@ -1,0 +1,90 @@
+//! Names that tell the rows of a comparison apart.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::compare::Row;
+
+/// A name that may tell rows apart. A field may be called as an axis is, or `seed`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Label {
+    /// The scenario.
+    Scenario,
+    /// The ground.
+    Ground,
+    /// The seed.
+    Seed,
+    /// A field of the scenario, by name.
+    Field(String),
+    /// An axis of the variants, by name.
+    Axis(String),
+}
+
+impl Label {
+    fn all(rows: &[Row]) -> Vec<Self> {
+        let fields: BTreeSet<&String> = rows.iter().flat_map(|row| row.fields.keys()).collect();
+        let axes: BTreeSet<&String> = rows.iter().flat_map(|row| row.axes.keys()).collect();
+        let fields = fields.into_iter().cloned().map(Self::Field);
+        let axes = axes.into_iter().cloned().map(Self::Axis);
+        [Self::Scenario, Self::Ground, Self::Seed].into_iter().chain(fields).chain(axes).collect()
+    }
+
+    /// The name that a table's column has.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Scenario => "scenario",
+            Self::Ground => "ground",
+            Self::Seed => "seed",
+            Self::Field(name) | Self::Axis(name) => name,
+        }
+    }
+
+    /// What a row has under it; empty where it has nothing.
+    pub fn of<'a>(&self, row: &'a Row) -> Cow<'a, str> {
+        match self {
+            Self::Scenario => row.scenario.as_str().into(),
+            Self::Ground => row.ground.name().into(),
+            Self::Seed => row.seed.to_string().into(),
+            Self::Field(name) => row.fields.get(name).map_or("", String::as_str).into(),
+            Self::Axis(name) => row.axes.get(name).map_or("", String::as_str).into(),
+        }
+    }
+}
+
+/// Which names tell the rows apart, and which are the same in all of them.
+#[derive(Debug, Clone)]
+pub struct Labelling {
+    /// Those that tell them apart.
+    pub varying: Vec<Label>,
+    /// Those that are the same in all, with what they are.
+    pub constant: Vec<(String, String)>,
+}
+
+impl Labelling {
+    /// Of these rows.
+    pub fn of(rows: &[Row]) -> Self {
+        let (mut varying, mut constant) = (Vec::new(), Vec::new());
+        for label in Label::all(rows) {
+            match rows.first().map(|row| label.of(row)) {
+                Some(value) if rows.iter().all(|row| label.of(row) == value) => {
+                    constant.push((label.name().to_owned(), value.into_owned()));
+                }
+                _ => varying.push(label),
+            }
+        }
+        Self { varying, constant }
+    }
+
+    /// What tells a row's group from others: `order=4 young=100%`.
+    pub fn group(&self, row: &Row) -> String {
+        let told = self.varying.iter().map(|label| (label.name(), label.of(row)));
+        let told = told.filter(|(_, value)| !value.is_empty());
+        told.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same behind a name, if there is anything.
+    pub fn titled(&self, name: &str, row: &Row) -> String {
+        let group = self.group(row);
+        if group.is_empty() { name.to_owned() } else { format!("{name} ({group})") }
+    }
+}
