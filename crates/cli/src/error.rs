@@ -17,9 +17,8 @@ use pageout_record::schema::{
 };
 use pageout_report::ReportError;
 use pageout_sweep::{DirectoryError, PlanError, RunError, SpecError};
-use pageout_trace::oracle_general::OracleError;
 use pageout_trace::source::TraceSource;
-use pageout_trace::{ImportError, RecordError, TraceError, WriteError};
+use pageout_trace::{ImportError, RecordError, Seeming, TraceError, WriteError};
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
@@ -89,6 +88,8 @@ pub(crate) enum CliError {
     Read { path: PathBuf, source: io::Error },
     #[error("{}", path.display())]
     NotRecords { path: PathBuf, source: ReadError },
+    #[error("{}: found {found}, not a record file; {}", path.display(), found.advice())]
+    OtherFile { path: PathBuf, found: Seeming },
     #[error("{}", path.display())]
     NotConverted { path: PathBuf, source: ConvertError },
     #[error(transparent)]
@@ -131,13 +132,6 @@ pub(crate) enum CliError {
     Write { path: PathBuf, source: io::Error },
     #[error("{input}")]
     Import { input: String, source: ImportError },
-    #[error("{input}")]
-    ImportOracle { input: String, source: OracleError },
-    #[error("{option} is not for --from {from}: {}", match *option {
-        "--filter" => "nothing is left out of it",
-        _ => "its records say where an epoch ends",
-    })]
-    Density { option: &'static str, from: String },
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error("cannot open {}", path.display())]

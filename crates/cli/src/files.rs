@@ -4,10 +4,13 @@ use crate::args::{CompareArgs, Labelled};
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Common;
+use crate::other_file::other_file;
 use crate::tables::comparison_of_runs;
 use crate::{fail_on, output};
 use pageout_experiment::input;
-use pageout_record::schema::{Ground, LABEL, Labels, Pooling, Record, RecordFile, acts_on_display};
+use pageout_record::schema::{
+    Ground, LABEL, Labels, Pooling, ReadError, Record, RecordFile, acts_on_display,
+};
 use pageout_report::Table;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -185,15 +188,24 @@ fn refuse_measuring(args: &CompareArgs) -> Result<(), CliError> {
     }
 }
 
-/// The text of a record file.
+/// The text of a record file, without a byte-order mark.
 pub(crate) fn text_of(path: &Path) -> Result<String, CliError> {
     let text = input::read_text(path, input::MAX_RECORDS);
-    text.map_err(|source| CliError::Read { path: path.to_owned(), source })
+    let unreadable = |source| CliError::Read { path: path.to_owned(), source };
+    let mut text = text.map_err(|source| other_file(path).unwrap_or_else(|| unreadable(source)))?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
 }
 
 fn read(path: &Path) -> Result<RecordFile, CliError> {
     let file = RecordFile::from_json(&text_of(path)?);
-    file.map_err(|source| CliError::NotRecords { path: path.to_owned(), source })
+    let not_records = |source| CliError::NotRecords { path: path.to_owned(), source };
+    file.map_err(|source| match source {
+        ReadError::NotRecords(_) => other_file(path).unwrap_or_else(|| not_records(source)),
+        _ => not_records(source),
+    })
 }
 
 /// The axes and choices that `--base` names: as they are, or by a label or a variant's name that

@@ -18,6 +18,7 @@ mod man;
 mod model;
 mod observe;
 mod options;
+mod other_file;
 mod output;
 mod progress;
 mod records;

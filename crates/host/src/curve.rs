@@ -221,7 +221,8 @@ mod tests {
         }
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a.pgt");
-        let options = ImportOptions { filter: FilterShape::EVERY_PAGE, ..ImportOptions::default() };
+        let options =
+            ImportOptions { filter: Some(FilterShape::EVERY_PAGE), ..ImportOptions::default() };
         import(log.as_bytes(), &path, &options, &mut |_| {}).expect("a log");
         TraceSource::read(&path).expect("a trace")
     }

@@ -40,12 +40,9 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The file does not begin as a trace does.
-    #[error(
-        "not a page trace: it begins with {found}, a trace with 89 50 47 54 0d 0a 1a 0a \
-         (a lackey log needs `trace import`)"
-    )]
+    #[error("not a page trace: {found}")]
     NotATrace {
-        /// Its first bytes in hexadecimal, or that it is empty.
+        /// Its first bytes in hexadecimal, or what it seems to be and the next step with it.
         found: String,
     },
     /// The file is a trace of another format version.

@@ -41,6 +41,7 @@ pub mod source;
 mod space;
 mod spool;
 mod syscall;
+mod unpack;
 mod wire;
 mod write;
 
@@ -49,11 +50,15 @@ pub use error::{Fault, TraceError, WriteError};
 pub use event::{Event, FileId, Kind, Mapping, PAGE_LIMIT, Page, PageRange, Permissions};
 pub use filter::{FilterShape, MAX_FILTER};
 pub use header::{DEFAULT_EPOCH_REFERENCES, Ending, Header, MAX_EPOCH_REFERENCES, Totals};
-pub use import::{Format, ImportError, ImportOptions, Refusal, check_end, import};
+pub use import::{
+    Cause, Foreign, Format, ImportError, ImportOptions, Imported, NextUse, PassedOver, Refusal,
+    Seeming, check_end, import, named,
+};
 pub use info::{AreaInfo, Changes, Info, Spread};
 pub use output::OutputFile;
 pub use read::TraceReader;
 pub use record::{RecordError, RecordOptions, Recorded, RecordedChild, Recorder, Summary, record};
+pub use unpack::Packing;
 pub use write::TraceWriter;
 
 /// log2 of the page size of traces made here, in bytes. Kernels with larger pages map multiples.

@@ -12,6 +12,7 @@ use super::error::{Fault, TraceError};
 use super::event::{Event, FileId};
 use super::filter::FilterShape;
 use super::header::{Header, Totals};
+use super::import::{Seeming, named};
 use super::places::Pages;
 use super::rules::Rules;
 use super::wire::{Broken, Checked, Lead, MAGIC, MAX_ARGUMENTS, Tag, Take, VERSION, WINDOW_LOG};
@@ -71,7 +72,12 @@ impl<R: BufRead> TraceReader<R> {
     /// [`TraceError::NotATrace`] and [`TraceError::Version`] for what is no trace or of another
     /// version; [`TraceError::Read`], [`TraceError::Truncated`], [`TraceError::Damaged`] and
     /// [`TraceError::Malformed`] where the header cannot be read.
-    pub fn new(input: R) -> Result<Self, TraceError> {
+    pub fn new(mut input: R) -> Result<Self, TraceError> {
+        let start = input.fill_buf().map_err(|source| TraceError::Read { offset: 0, source })?;
+        if let Some(seeming) = named(start).filter(|seeming| *seeming != Seeming::Trace) {
+            let found = format!("it is {seeming}; {}", seeming.advice());
+            return Err(TraceError::NotATrace { found });
+        }
         let mut input = Checked::new(input);
         check_magic(&mut input)?;
         let damaged = |offset| {
@@ -277,7 +283,8 @@ fn check_magic<R: BufRead>(input: &mut Checked<R>) -> Result<(), TraceError> {
     read.map_err(|source| TraceError::Read { offset: input.offset(), source })?;
     let magic = &front[..front.len().min(MAGIC.len())];
     if front.is_empty() || !MAGIC.starts_with(magic) {
-        return Err(TraceError::NotATrace { found: hexadecimal(magic) });
+        let found = format!("it begins with {}, a trace with {}", shown(magic), shown(&MAGIC));
+        return Err(TraceError::NotATrace { found });
     }
     let Some(&[low, high]) = front.get(MAGIC.len()..) else {
         return Err(TraceError::Truncated { offset: input.offset(), epochs: 0 });
@@ -286,7 +293,8 @@ fn check_magic<R: BufRead>(input: &mut Checked<R>) -> Result<(), TraceError> {
     if found == VERSION { Ok(()) } else { Err(TraceError::Version { found }) }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+/// Bytes in hexadecimal.
+fn shown(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "nothing (it is empty)".to_owned();
     }

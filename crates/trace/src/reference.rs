@@ -25,6 +25,11 @@ impl Reference {
         Self { address, size: 1, store, fetch: false }
     }
 
+    /// The address of the first byte.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
     /// The page of the first byte, and that of the last where it is another.
     pub(crate) fn pages(&self, page_shift: u8) -> (Page, Option<Page>) {
         let first = Page::of_address(self.address, page_shift);

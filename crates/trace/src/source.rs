@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn samples_of_accesses_are_told_of_and_not_replayed() {
-        let options = ImportOptions { format: Format::PerfScript, ..ImportOptions::default() };
+        let options =
+            ImportOptions { format: Some(Format::PerfScript), ..ImportOptions::default() };
         let sampled = made("1 mem-loads: 1000\n", &options);
         assert!(sampled.info().expect("a trace").header.sampled);
         let error = sampled.open().expect_err("it is sampled").to_string();

@@ -179,7 +179,14 @@ fn a_byte_after_the_end_is_an_error() {
 fn other_files_are_told_at_once() {
     let message = |bytes: &[u8]| read(bytes).expect_err("no trace").to_string();
     assert!(message(b"").contains("it begins with nothing (it is empty)"));
-    assert!(message(b"I  0401ab70,3\n").contains("begins with 49 20 20 30 34 30 31 61,"));
+    assert!(message(b"hello, world\n").contains("begins with 68 65 6c 6c 6f 2c 20 77,"));
+    for (bytes, part) in [
+        (&b"I  0401ab70,3\n"[..], "it is a lackey log; use `pageout trace import --from lackey`"),
+        (b"\x1f\x8b\x08\0", "it is gzip-compressed data; decompress it with `gzip -dc`"),
+        (b"PERFILE2", "it is perf's own file; print it with `perf script"),
+    ] {
+        assert!(message(bytes).contains(part), "{}", message(bytes));
+    }
     let (mut bytes, ..) = small_trace();
     bytes[8] = 1;
     let expected = "trace format version 1; this build reads version 2: record the program again";

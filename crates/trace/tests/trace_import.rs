@@ -38,11 +38,15 @@ fn output() -> Output {
 }
 
 fn options(epoch_references: u64) -> ImportOptions {
-    ImportOptions { epoch_references, ..ImportOptions::default() }
+    ImportOptions {
+        format: Some(Format::Lackey),
+        epoch_references: Some(epoch_references),
+        ..ImportOptions::default()
+    }
 }
 
 fn import_log(log: &str, path: &Path, epoch: u64) -> Result<Totals, ImportError> {
-    import(log.as_bytes(), path, &options(epoch), &mut |_| {})
+    import(log.as_bytes(), path, &options(epoch), &mut |_| {}).map(|done| done.totals)
 }
 
 fn events(path: &Path) -> Vec<Event> {
@@ -123,7 +127,7 @@ fn a_log_that_was_cut_off_is_refused_however_it_comes() {
         let path = output.path.with_extension("log");
         std::fs::write(&path, log).expect("is written");
         let file = std::fs::File::open(&path).expect("opens");
-        let at_once = check_end(&file, log.len() as u64, Format::Lackey);
+        let at_once = check_end(&file, log.len() as u64, Some(Format::Lackey));
         assert!(matches!(at_once, Err(ImportError::CutOff { .. })), "{log}: {at_once:?}");
     }
     assert!(!output.path.exists());
@@ -145,7 +149,7 @@ fn a_file_s_end_is_looked_at_before_it_is_read() {
     ] {
         std::fs::write(&path, text).expect("is written");
         let file = std::fs::File::open(&path).expect("opens");
-        let found = check_end(&file, text.len() as u64, format);
+        let found = check_end(&file, text.len() as u64, Some(format));
         assert_eq!(found.is_ok(), is_whole, "{text:?} as {format:?}: {found:?}");
     }
 }

@@ -37,26 +37,30 @@ Examples:
   pageout trace record --recorder qemu --output sort.pgt -- sort /usr/share/dict/words";
 
 const IMPORT_HELP: &str = "\
-perf-script takes what `perf script -F pid,event,addr` or `-F pid,event,addr,data_src` prints of
-memory samples. damon takes DAMON's records, as `perf script` prints damon:damon_aggregated, or
-`damo report raw`. Both are samples: the trace says so, and what needs all accesses refuses it.
-champsim takes decompressed records of 64 bytes. drmemtrace takes the text of its tool view. Of
-oracleGeneral each record is a reference, a load, and each object a page, whatever its size. Of
-samples and of oracleGeneral nothing is left out, so they take no --filter. A snapshot of DAMON's is
-an epoch, so that it takes no --epoch.
+Files compressed by gzip, xz or zstd and tar archives of one file are unpacked as they are read.
+
+perf-script takes what `perf script -F pid,event,addr` prints of memory samples, with any other
+fields. damon takes DAMON's records: damon_aggregated events as `perf script` or `trace-cmd report`
+print them, `damo report access --raw_form`, or the file of `damo record`. Both are samples: the
+trace says so, and what needs all accesses refuses it. champsim takes records of 64 bytes,
+cloudsuite those of 96. drmemtrace takes the text of its tool view. Of oracle-general each record is
+a reference, a load, and each object a page, whatever its size. Of samples and of oracle-general
+nothing is left out, so they take no --filter. A snapshot of DAMON's is an epoch, so that it takes
+no --epoch. Kernel addresses and prefetches are passed over in all of them (docs/traces.md).
 
 Examples:
   valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null |
     pageout trace import --output ls.pgt -
-  pageout trace import --from oracle-general cache.oracleGeneral --output cache.pgt
-  zstd -dc cache.oracleGeneral.zst |
-    pageout trace import --from oracle-general --output cache.pgt -
-  perf script -F pid,event,addr,data_src | pageout trace import --from perf-script --output a.pgt -
-  xz -dc 600.champsimtrace.xz | pageout trace import --from champsim --output 600.pgt -";
+  pageout trace import cache.oracleGeneral.zst --output cache.pgt
+  pageout trace import 600.champsimtrace.xz --output 600.pgt
+  perf script -F pid,event,addr,data_src | pageout trace import --pid 4242 --output a.pgt -
+  pageout trace import damon.data --output a.pgt
+  drrun -t drmemtrace -indir DIR -tool view 2>&1 | pageout trace import --output a.pgt -";
 
 const EXPORT_HELP: &str = "\
-A record for each access that the trace has: pages by their numbers in the order of their first use,
-the number of epochs before it as the time (docs/traces.md).
+A record for each access that the trace has: pages by their numbers, from 1, in the order of their
+first use, and the number of epochs before it as the time. Next uses are record numbers from 1, as
+libCacheSim's traceConv writes them (docs/traces.md).
 
 Example:
   pageout trace export sqlite-orders --output orders.oracleGeneral.zst";
@@ -70,9 +74,12 @@ pub(crate) enum TraceCommand {
     Import {
         /// The file, or - for standard input
         input: PathBuf,
-        /// What it is
-        #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ImportFrom::Lackey)]
-        from: ImportFrom,
+        /// Its format [default: recognized by its content]
+        #[arg(long, value_name = "FORMAT", value_enum)]
+        from: Option<ImportFrom>,
+        /// The process to import, of several; of DAMON the target, of drmemtrace the number after W
+        #[arg(long, value_name = "PID")]
+        pid: Option<u64>,
         /// The trace to write
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
@@ -218,20 +225,21 @@ pub(crate) enum ImportFrom {
     PerfScript,
     Damon,
     Champsim,
+    Cloudsuite,
     Drmemtrace,
     OracleGeneral,
 }
 
 impl ImportFrom {
-    /// What it is of one program's accesses; a cache's trace is another thing.
-    pub(crate) fn format(self) -> Option<Format> {
+    pub(crate) fn format(self) -> Format {
         match self {
-            Self::Lackey => Some(Format::Lackey),
-            Self::PerfScript => Some(Format::PerfScript),
-            Self::Damon => Some(Format::Damon),
-            Self::Champsim => Some(Format::Champsim),
-            Self::Drmemtrace => Some(Format::Drmemtrace),
-            Self::OracleGeneral => None,
+            Self::Lackey => Format::Lackey,
+            Self::PerfScript => Format::PerfScript,
+            Self::Damon => Format::Damon,
+            Self::Champsim => Format::Champsim,
+            Self::Cloudsuite => Format::Cloudsuite,
+            Self::Drmemtrace => Format::Drmemtrace,
+            Self::OracleGeneral => Format::OracleGeneral,
         }
     }
 }
@@ -242,7 +250,7 @@ pub(crate) struct Density {
     /// [default: 100000]
     #[arg(long = "epoch", value_name = "REFERENCES",
         value_parser = clap::value_parser!(u64).range(1..=MAX_EPOCH_REFERENCES))]
-    references: Option<u64>,
+    pub references: Option<u64>,
     /// Leave out what a TLB of so many sets x ways, or of so many entries in one set, hits on
     /// [default: 16x4,32]
     #[arg(long, value_name = "SETSxWAYS,ENTRIES", value_parser = FilterShape::parse)]
@@ -253,15 +261,5 @@ impl Density {
     /// References an epoch.
     pub(crate) fn references(&self) -> u64 {
         self.references.unwrap_or(DEFAULT_EPOCH_REFERENCES)
-    }
-
-    /// The first option that was given of those that have no meaning for what is imported.
-    pub(crate) fn meaningless(&self, from: ImportFrom) -> Option<&'static str> {
-        let nothing_left_out = from.format().is_none_or(Format::is_sampled);
-        let has_epochs = from.format().is_some_and(Format::has_epochs);
-        if nothing_left_out && self.filter.is_some() {
-            return Some("--filter");
-        }
-        (has_epochs && self.references.is_some()).then_some("--epoch")
     }
 }

@@ -15,6 +15,7 @@ use pageout_experiment::spread::host_threads;
 use pageout_host::curve::{AXIS, Curve, LIMIT, Missing, Policy};
 use pageout_record::render::{Align, Grid, exact, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What policies are, below a table.
@@ -48,12 +49,32 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
         Form::List | Form::Picture => comparison(set, &base, args.shown, &[]),
     };
     output::emit(&args.output, &set, &[(&set, &base)], text)?;
-    for Missing { limit, policy, error } in &missing {
-        let (limit, policy) = (MemoryLimit::text(limit), Policy::text(policy));
-        let name = name_of(path);
-        output::say(&format!("error: trace {name}, limit {limit}, policy {policy}: {error}"));
+    for line in lacking(&missing, path) {
+        output::say(&line);
     }
     Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A line for each policy and cause of missing points.
+fn lacking(missing: &[Missing], path: Option<&Path>) -> Vec<String> {
+    let mut causes: Vec<(String, String, Vec<String>)> = Vec::new();
+    for Missing { limit, policy, error } in missing {
+        let (policy, cause) = (Policy::text(policy), error.to_string());
+        let limit = MemoryLimit::text(limit);
+        match causes.iter_mut().find(|found| (&found.0, &found.1) == (&policy, &cause)) {
+            Some((.., limits)) => limits.push(limit),
+            None => causes.push((policy, cause, vec![limit])),
+        }
+    }
+    let line = |(policy, cause, limits): (String, String, Vec<String>)| {
+        let (name, first) = (name_of(path), &limits[0]);
+        let limits = match limits.len() - 1 {
+            0 => first.clone(),
+            others => format!("{first} and {others} more"),
+        };
+        format!("error: trace {name}, limit {limits}, policy {policy}: {cause}")
+    };
+    causes.into_iter().map(line).collect()
 }
 
 /// With --full, every figure of every point.

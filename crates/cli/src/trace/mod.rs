@@ -6,24 +6,31 @@ mod record;
 
 use crate::error::CliError;
 use crate::{output, progress};
-use args::{Density, ImportFrom, TraceArgs, TraceCommand};
-use clap::ValueEnum;
+use args::{ImportFrom, TraceArgs, TraceCommand};
 use pageout_experiment::{named, this_machine};
 use pageout_host::residency::ReplayError;
 use pageout_trace::decoded::Decoded;
-use pageout_trace::oracle_general::{self, OracleOptions};
+use pageout_trace::oracle_general;
 use pageout_trace::source::TraceSource;
-use pageout_trace::{self, Format, ImportOptions, Info, Totals, TraceError};
+use pageout_trace::{self, ImportOptions, Imported, Info, Totals, TraceError};
 use std::fs::{File, Metadata};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
     match &args.command {
         TraceCommand::Record(args) => record::record(args),
-        TraceCommand::Import { input, from, output, density } => {
-            import(input, *from, output, density)
+        TraceCommand::Import { input, from, pid, output, density } => {
+            let options = ImportOptions {
+                format: from.map(ImportFrom::format),
+                process: *pid,
+                epoch_references: density.references,
+                filter: density.filter,
+                available: this_machine::available_memory(),
+                ..ImportOptions::default()
+            };
+            import(input, output, &options)
         }
         TraceCommand::Export { trace, output } => export(trace, output),
         TraceCommand::Curve(args) => curve::curve(args),
@@ -113,57 +120,47 @@ fn written(output: &Path, totals: &Totals) -> String {
     )
 }
 
-fn import(
-    input: &Path,
-    from: ImportFrom,
-    output: &Path,
-    density: &Density,
-) -> Result<ExitCode, CliError> {
-    if let Some(option) = density.meaningless(from) {
-        let from = from.to_possible_value().expect("no value is hidden").get_name().to_owned();
-        return Err(CliError::Density { option, from });
-    }
-    let open = |source| CliError::Open { path: input.to_owned(), source };
-    let (name, length, bytes): (_, _, Box<dyn BufRead>) = if input.as_os_str() == "-" {
-        ("standard input".to_owned(), None, Box::new(io::stdin().lock()))
-    } else {
-        let file = File::open(input).map_err(open)?;
-        let length = file.metadata().ok().filter(Metadata::is_file).map(|file| file.len());
-        if let (Some(length), Some(format)) = (length, from.format()) {
-            let refuse = |source| CliError::Import { input: input.display().to_string(), source };
-            pageout_trace::check_end(&file, length, format).map_err(refuse)?;
-        }
-        (input.display().to_string(), length, Box::new(BufReader::new(file)))
-    };
+fn import(input: &Path, output: &Path, options: &ImportOptions) -> Result<ExitCode, CliError> {
     let is_file = (input.as_os_str() != "-").then_some(input);
+    let name = is_file.map_or("standard input".to_owned(), named);
+    let failed = |source| CliError::Import { input: name.clone(), source };
+    options.check().map_err(failed)?;
+    let bytes: Box<dyn Read> = if let Some(path) = is_file {
+        let open = |source| CliError::Open { path: path.to_owned(), source };
+        let file = File::open(path).map_err(open)?;
+        let length = file.metadata().ok().filter(Metadata::is_file).map(|file| file.len());
+        if let Some(length) = length {
+            pageout_trace::check_end(&file, length, options.format).map_err(failed)?;
+        }
+        Box::new(file)
+    } else {
+        Box::new(io::stdin().lock())
+    };
     output::check(&[Some(output)], &[is_file])?;
     let counter = progress::counter("importing");
-    let progress = &mut progress::references(&counter);
-    let (epoch_references, available) = (density.references(), this_machine::available_memory());
-    let done = match from.format() {
-        Some(format) => {
-            let mut options =
-                ImportOptions { format, epoch_references, available, ..ImportOptions::default() };
-            options.filter = density.filter.unwrap_or(options.filter);
-            let done = pageout_trace::import(bytes, output, &options, progress);
-            done.map_err(|source| CliError::Import { input: name, source })
-        }
-        None => {
-            let options = OracleOptions { epoch_references, length, available };
-            let done = oracle_general::import(bytes, output, &options, progress);
-            done.map_err(|source| CliError::ImportOracle { input: name, source })
-        }
-    };
+    let done = pageout_trace::import(bytes, output, options, &mut progress::references(&counter));
     counter.finish_and_clear();
-    let done = done?;
-    let written = match from.format().is_some_and(Format::is_sampled) {
+    output::say(&imported(output, options, &done.map_err(failed)?));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A line for the trace, and one for each cause of lines or records that are not in it.
+fn imported(output: &Path, options: &ImportOptions, done: &Imported) -> String {
+    let Imported { format, totals, passed_over } = done;
+    let mut text = match format.is_sampled() {
         true => {
-            let Totals { accesses, epochs, distinct_pages, .. } = done;
+            let Totals { accesses, epochs, distinct_pages, .. } = totals;
             let output = named(output);
             format!("{output}: samples {accesses}, epochs {epochs}, pages {distinct_pages}")
         }
-        false => written(output, &done),
+        false => written(output, totals),
     };
-    output::say(&format!("{written}; no mappings, all pages anonymous"));
-    Ok(ExitCode::SUCCESS)
+    text += "; no mappings, all pages anonymous";
+    if options.format.is_none() {
+        text += &format!("\nrecognized as --from {}", format.option());
+    }
+    for (cause, count) in passed_over.counts() {
+        text += &format!("\npassed over: {} {count}", cause.name());
+    }
+    text
 }

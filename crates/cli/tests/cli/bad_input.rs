@@ -250,7 +250,7 @@ fn traces_cut_short_or_damaged_at_any_place() {
 fn logs_that_are_none() {
     let directory = tempdir().expect("a directory");
     let output = directory.path().join("x.pgt");
-    let import = format!("trace import - --output {}", output.display());
+    let import = format!("trace import --from lackey - --output {}", output.display());
     let imported = |log: &str| run_with_input(&import, log);
     assert_refused(&imported(""), &["standard input", "no reference", "--tool=lackey"]);
     assert_refused(&imported("==1== Lackey\n"), &["standard input", "no reference"]);

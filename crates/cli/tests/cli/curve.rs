@@ -122,7 +122,7 @@ fn an_export_has_the_reference_string() {
         let parts = [&time.to_le_bytes()[..], &page.to_le_bytes(), &4096_u32.to_le_bytes()];
         [&parts.concat()[..], &next.to_le_bytes()].concat()
     };
-    let expected = [record(0, 0, 2), record(0, 1, -1), record(1, 0, -1)].concat();
+    let expected = [record(0, 1, 3), record(0, 2, -1), record(1, 1, -1)].concat();
     assert_eq!(std::fs::read(&plain).expect("a file"), expected);
     let packed = path("string.oracleGeneral.zst");
     assert_eq!(run(&format!("trace export {trace} --output {packed}")).status.code(), Some(0));
@@ -167,7 +167,7 @@ fn what_is_no_cache_s_trace_is_refused() {
     huge.set_len(24 << 36).expect("a hole");
     std::fs::write(path("cut"), [0; 25]).expect("a file");
     std::fs::write(path("empty"), "").expect("a file");
-    for (name, part) in [("huge", "more than"), ("cut", "byte 24"), ("empty", "is empty")] {
+    for (name, part) in [("huge", "more than"), ("cut", "byte 24"), ("empty", "no reference")] {
         refused(&import(name), &[name, part, "record"]);
     }
     let zeros = format!("trace import --from oracle-general /dev/zero --output {}", path("x.pgt"));

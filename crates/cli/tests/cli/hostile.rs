@@ -166,7 +166,8 @@ fn what_has_no_end_is_read_up_to_a_limit() {
     refused("run reclaim-file --ground model --platform /dev/zero", &["/dev/zero", "1 MiB"]);
     let trace = directory.path().join("a.pgt");
     let import = format!("trace import --output {} /dev/zero", trace.display());
-    refused(&import, &["/dev/zero", "16 MiB"]);
+    refused(&import, &["/dev/zero", "--from (lackey, perf-script"]);
+    refused(&format!("{import} --from lackey"), &["/dev/zero", "16 MiB"]);
     let building = format!("--cache {} --tree /", directory.path().join("cache").display());
     refused(&format!("lab build {building} --patch /dev/zero"), &["/dev/zero", "64 MiB"]);
     refused(&format!("lab lru-gen {building} /dev/zero"), &["/dev/zero"]);

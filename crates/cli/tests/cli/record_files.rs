@@ -1,6 +1,6 @@
 //! `compare FILE.json…`: records that were written before.
 
-use crate::common::{assert_refused, command, read, refused, run, stderr, stdout};
+use crate::common::{SAMPLE, assert_refused, command, read, refused, run, stderr, stdout};
 use pageout_record::schema::{
     Basis, Better, Ground, Labels, Machine, Metric, Record, RecordFile, RecordSet, Run,
 };
@@ -278,4 +278,20 @@ fn files_of_version_1_are_converted() {
     fs::write(&old, "{}").expect("a file");
     refused(&convert(&old, &made), &["old.json", "not a record file"]);
     assert_eq!(fs::read_to_string(&made).expect("it is kept"), text);
+}
+
+/// A file of another kind is named, with the command that reads it.
+#[test]
+fn files_that_are_no_records_are_named_for_what_they_are() {
+    let directory = tempdir().expect("a directory");
+    let path = directory.path().join("a.json");
+    for (content, parts) in [
+        (fs::read(SAMPLE).expect("a sample"), ["a page trace", "trace info"]),
+        (b"\x1f\x8b\x08\0\0\0\0\0".to_vec(), ["gzip-compressed data", "gzip -dc"]),
+        (b" L 1000,8\n".to_vec(), ["a lackey log", "trace import --from lackey"]),
+        ("\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect(), ["UTF-16", "iconv"]),
+    ] {
+        fs::write(&path, content).expect("a file");
+        refused(&format!("compare {}", path.display()), &["a.json: found", parts[0], parts[1]]);
+    }
 }

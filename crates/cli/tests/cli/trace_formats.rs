@@ -77,11 +77,34 @@ fn options_without_a_meaning_are_refused() {
         ("damon", "--filter 16x4,32"),
         ("oracle-general", "--filter 16x4,32"),
         ("damon", "--epoch 100"),
+        ("lackey", "--pid 7"),
     ] {
         let words = format!("trace import --from {from} {option} --output /dev/full -");
         let name = option.split(' ').next().expect("a name");
         refused(&words, &[name, from]);
     }
+}
+
+/// Without `--from`, the format is recognized and told; so is what is not in the trace.
+#[test]
+fn a_format_is_recognized_and_what_is_passed_over_is_counted() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("a.pgt");
+    let input = SAMPLES.replace("559fdf9825c0", "ffffffff81000000");
+    let import = format!("trace import --output {} -", trace.display());
+    let done = run_with_input(&import, &input);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let told = stderr(&done);
+    let mut lines = told.lines();
+    let first = lines.next().expect("a line");
+    assert!(first.ends_with("samples 2, epochs 1, pages 2; no mappings, all pages anonymous"));
+    let rest: Vec<_> = lines.collect();
+    let expected =
+        ["recognized as --from perf-script", "passed over: accesses to kernel addresses 1"];
+    assert_eq!(rest, expected);
+    assert_refused(&run_with_input(&import, "hello\n"), &["cannot be recognized", "--from"]);
+    assert_refused(&run_with_input(&import, ""), &["the input is empty", "`2>`"]);
+    assert_refused(&run_with_input(&import, "PERFILE2"), &["perf's own file", "perf script"]);
 }
 
 /// No input names a size that anything is reserved for, and none is read without end.

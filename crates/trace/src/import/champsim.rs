@@ -1,74 +1,98 @@
-//! ChampSim's traces, decompressed: a record of 64 bytes for each instruction, without anything
-//! before or after them.
+//! ChampSim's traces: a record for each instruction, without anything before or after them.
 //!
-//! A record is, in little-endian order and without gaps: the instruction's address (`u64`), whether
-//! it is a branch and whether that is taken (bytes, 0 or 1), two registers written and four read
-//! (bytes), two addresses stored to and four loaded from (`u64`, 0 where there is none)
-//! (`inc/trace_instruction.h`, `input_instr`, in ChampSim's repository). Sizes of accesses are not
-//! there: each is taken to be of the page of its first byte. An instruction is fetched, then loads,
-//! then stores.
+//! A record is, in little-endian order: the instruction's address (`u64`), two flags, 0 or 1, for a
+//! branch and a taken branch (bytes), registers (bytes), the addresses stored to and those loaded
+//! from (`u64`, 0 for none). The usual one (`input_instr` of `inc/trace_instruction.h` in
+//! ChampSim's repository) has two stores and four loads in 64 bytes without gaps. CloudSuite's
+//! (`cloudsuite_instr`, read by ChampSim with `-c`) has four of each, aligned to 8 bytes, and an
+//! address-space number at its end: 96 bytes. Sizes of accesses are not there: each access is taken
+//! to be of the page of its first byte. An instruction is fetched, then loads, then stores.
 
-use std::io::{ErrorKind, Read};
+use std::io::Read;
+use std::ops::Range;
 
+use super::access::Access;
 use super::error::ImportError;
-use super::format::Format;
+use super::options::Imported;
+use super::records::Records;
 use super::sink::Sink;
-use crate::header::Totals;
 use crate::reference::Reference;
 
-/// Bytes a record.
-const RECORD: usize = 64;
-/// Where its addresses begin: stored to, loaded from.
-const STORES: [usize; 2] = [16, 24];
-const LOADS: [usize; 4] = [32, 40, 48, 56];
+/// Bytes of a record, and of CloudSuite's.
+pub(super) const RECORD: usize = 64;
+pub(super) const CLOUDSUITE_RECORD: usize = 96;
 
-const CUT_OFF: &str = "the input ends within a record";
+/// The bytes of a record that are its addresses.
+struct Layout {
+    stores: Range<usize>,
+    loads: Range<usize>,
+}
 
-pub(super) fn import(input: &mut impl Read, mut sink: Sink<'_>) -> Result<Totals, ImportError> {
+const LAYOUT: Layout = Layout { stores: 16..32, loads: 32..64 };
+const CLOUDSUITE_LAYOUT: Layout = Layout { stores: 24..56, loads: 56..88 };
+
+/// Imports the usual records.
+pub(super) fn import(input: impl Read, sink: Sink<'_>) -> Result<Imported, ImportError> {
+    import_records::<_, RECORD>(input, sink, &LAYOUT)
+}
+
+/// Imports CloudSuite's records.
+pub(super) fn import_cloudsuite(input: impl Read, sink: Sink<'_>) -> Result<Imported, ImportError> {
+    import_records::<_, CLOUDSUITE_RECORD>(input, sink, &CLOUDSUITE_LAYOUT)
+}
+
+/// Returns true if an input seems to be instructions of the usual size, by its first bytes, which
+/// are all of it if they are fewer than `most`.
+pub(super) fn seems(start: &[u8], most: usize) -> bool {
+    seem(start, most, RECORD, &LAYOUT)
+}
+
+/// Returns true if an input seems to be instructions of CloudSuite's size.
+pub(super) fn seems_cloudsuite(start: &[u8], most: usize) -> bool {
+    seem(start, most, CLOUDSUITE_RECORD, &CLOUDSUITE_LAYOUT)
+}
+
+fn seem(start: &[u8], most: usize, size: usize, layout: &Layout) -> bool {
+    let is_whole = start.len() == most || start.len().is_multiple_of(size);
+    let is_likely = |record: &[u8]| {
+        let places = layout.stores.start..layout.loads.end;
+        // Programs map nothing in the first page.
+        let mut addresses = record[places].chunks_exact(8).map(number);
+        is_instruction(record) && addresses.all(|address| address == 0 || address >= 4096)
+    };
+    start.len() >= size && is_whole && start.chunks_exact(size).all(is_likely)
+}
+
+fn import_records<R: Read, const N: usize>(
+    input: R,
+    mut sink: Sink<'_>,
+    layout: &Layout,
+) -> Result<Imported, ImportError> {
+    let mut records = Records::<R, N>::new(input, sink.format());
     let mut at = 0;
-    while let Some(record) = next(input, at)? {
-        let address = |from: usize| {
-            u64::from_le_bytes(*record[from..].first_chunk().expect("it is within a record"))
-        };
-        let is_flag = |byte: u8| byte <= 1;
-        if address(0) == 0 || !is_flag(record[8]) || !is_flag(record[9]) {
-            return Err(wrong(at, "found no instruction"));
+    while let Some(record) = records.next()? {
+        if !is_instruction(&record) {
+            let what = "found no instruction";
+            return Err(ImportError::Record { at, what, format: sink.format() });
         }
-        sink.reference(Reference::at(address(0), false))?;
-        for (places, store) in [(&LOADS[..], false), (&STORES, true)] {
-            for address in places.iter().map(|from| address(*from)).filter(|found| *found != 0) {
-                sink.reference(Reference::at(address, store))?;
+        sink.access(Access::Reference(Reference::at(number(&record), false)))?;
+        for (places, store) in [(&layout.loads, false), (&layout.stores, true)] {
+            let addresses = record[places.clone()].chunks_exact(8).map(number);
+            for address in addresses.filter(|address| *address != 0) {
+                sink.access(Access::Reference(Reference::at(address, store)))?;
             }
         }
-        at += RECORD as u64;
+        at = records.at();
     }
     sink.finish()
 }
 
-/// Looks at the end of an input of `length` bytes.
-pub(super) fn check_end(length: u64) -> Result<(), ImportError> {
-    match length % RECORD as u64 {
-        0 => Ok(()),
-        over => Err(wrong(length - over, CUT_OFF)),
-    }
+/// Returns true if a record begins as one of an instruction does.
+fn is_instruction(record: &[u8]) -> bool {
+    number(record) != 0 && record[8] <= 1 && record[9] <= 1
 }
 
-fn wrong(at: u64, what: &'static str) -> ImportError {
-    ImportError::Record { at, what, accepted: Format::Champsim.accepted() }
-}
-
-/// The record that begins at byte `at`.
-fn next(input: &mut impl Read, at: u64) -> Result<Option<[u8; RECORD]>, ImportError> {
-    let mut record = [0; RECORD];
-    let mut filled = 0;
-    while filled < RECORD {
-        match input.read(&mut record[filled..]) {
-            Ok(0) if filled == 0 => return Ok(None),
-            Ok(0) => return Err(wrong(at, CUT_OFF)),
-            Ok(more) => filled += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(source) => return Err(ImportError::Read { unit: "byte", at, source }),
-        }
-    }
-    Ok(Some(record))
+/// The number at the beginning of some bytes.
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(*bytes.first_chunk().expect("a record has its addresses"))
 }

@@ -1,49 +1,62 @@
-//! Where importers put what they read: the trace, begun with its first reference.
+//! The trace that an importer writes, begun with its first reference.
 
 use std::path::Path;
 
-use super::error::ImportError;
+use super::access::{Access, Cause, PassedOver};
+use super::error::{ImportError, Refusal};
 use super::format::Format;
-use super::options::ImportOptions;
+use super::options::{ImportOptions, Imported};
 use crate::epochs::Epochs;
 use crate::error::WriteError;
-use crate::filter::FilterShape;
-use crate::header::{Ending, Header, Totals};
+use crate::event::Page;
+use crate::header::{Ending, Header};
 use crate::output::OutputFile;
-use crate::reference::Reference;
 use crate::write::TraceWriter;
 use crate::{PAGE_SHIFT, PROGRESS_REFERENCES};
 
 /// Bytes of memory that a page takes here, about: the writer's place of it.
 const BYTES_A_PAGE: u64 = 48;
 
-/// The trace to be.
+/// The trace to be written.
 pub(super) struct Sink<'a> {
     output: &'a Path,
+    format: Format,
     options: &'a ImportOptions,
     progress: &'a mut dyn FnMut(u64),
     command: Vec<String>,
+    /// The process of the accesses so far, or the one that was asked for.
+    process: Option<u64>,
     epoch_references: u64,
-    /// As many pages as memory is there for.
+    /// As many pages as fit the memory that is available.
     most: u64,
+    passed_over: PassedOver,
     epochs: Option<Epochs<OutputFile>>,
 }
 
 impl<'a> Sink<'a> {
     pub(super) fn new(
         output: &'a Path,
+        format: Format,
         options: &'a ImportOptions,
         progress: &'a mut dyn FnMut(u64),
     ) -> Self {
-        let command = options.command.clone();
-        let epoch_references = options.epoch_references;
-        let most = options.available.map_or(u64::MAX, |bytes| bytes / BYTES_A_PAGE);
-        Self { output, options, progress, command, epoch_references, most, epochs: None }
+        Self {
+            output,
+            format,
+            options,
+            progress,
+            command: options.command.clone(),
+            process: options.process,
+            epoch_references: options.epoch_references(),
+            most: options.available.map_or(u64::MAX, |bytes| bytes / BYTES_A_PAGE),
+            passed_over: PassedOver::default(),
+            epochs: None,
+        }
     }
 
-    /// What is imported.
+    /// The format that is imported.
     pub(super) fn format(&self) -> Format {
-        self.options.format
+        self.format
     }
 
     /// Takes the command that the input names, unless another is known already.
@@ -58,14 +71,48 @@ impl<'a> Sink<'a> {
         self.epoch_references = references;
     }
 
-    /// Adds a reference to the trace, as far as the filter leaves it.
-    pub(super) fn reference(&mut self, reference: Reference) -> Result<(), ImportError> {
-        let (sampled, most) = (self.format().is_sampled(), self.most);
-        let epochs = self.epochs()?;
+    /// Counts a line or a record that is not in the trace.
+    pub(super) fn pass_over(&mut self, cause: Cause) {
+        self.passed_over.add(cause);
+    }
+
+    /// Returns true if accesses of this process are in the trace.
+    ///
+    /// # Errors
+    /// [`Refusal::Process`] if none was asked for and it is the second one.
+    pub(super) fn is_of_trace(&mut self, found: u64) -> Result<bool, Refusal> {
+        let before = *self.process.get_or_insert(found);
+        match self.options.process {
+            Some(asked) => Ok(found == asked),
+            None if found == before => Ok(true),
+            None => Err(Refusal::Process { found, before }),
+        }
+    }
+
+    /// Adds an access to the trace, unless the rule passes it over.
+    pub(super) fn access(&mut self, access: Access) -> Result<(), ImportError> {
+        let reference = match access.rule() {
+            Ok(reference) => reference,
+            Err(cause) => {
+                self.pass_over(cause);
+                return Ok(());
+            }
+        };
         let (first, last) = reference.pages(PAGE_SHIFT);
-        for page in [Some(first), last].into_iter().flatten() {
-            if sampled || !epochs.drops(page, reference.store) {
-                epochs.access(page, reference.store)?;
+        self.reference([Some(first), last], reference.store)
+    }
+
+    /// Adds a reference to these pages to the trace, as far as the filter leaves it.
+    pub(super) fn reference(
+        &mut self,
+        pages: [Option<Page>; 2],
+        store: bool,
+    ) -> Result<(), ImportError> {
+        let (keeps_all, most) = (self.format.keeps_all(), self.most);
+        let epochs = self.epochs()?;
+        for page in pages.into_iter().flatten() {
+            if keeps_all || !epochs.drops(page, store) {
+                epochs.access(page, store)?;
             }
         }
         epochs.count(1)?;
@@ -85,11 +132,12 @@ impl<'a> Sink<'a> {
     }
 
     /// Puts the trace into its place.
-    pub(super) fn finish(self) -> Result<Totals, ImportError> {
-        let accepted = self.format().accepted();
-        let epochs = self.epochs.ok_or(ImportError::Empty { accepted })?;
+    pub(super) fn finish(self) -> Result<Imported, ImportError> {
+        let (format, passed_over) = (self.format, self.passed_over);
+        let epochs = self.epochs.ok_or(ImportError::Empty { format, passed_over })?;
         (self.progress)(epochs.references());
-        Ok(epochs.into_writer()?.commit(Ending::Unknown)?)
+        let totals = epochs.into_writer()?.commit(Ending::Unknown)?;
+        Ok(Imported { format, totals, passed_over })
     }
 
     fn epochs(&mut self) -> Result<&mut Epochs<OutputFile>, WriteError> {
@@ -100,17 +148,15 @@ impl<'a> Sink<'a> {
     }
 
     fn begin(&mut self) -> Result<Epochs<OutputFile>, WriteError> {
-        let ImportOptions { format, filter, architecture, .. } = self.options;
-        let sampled = format.is_sampled();
         let header = Header {
             page_shift: PAGE_SHIFT,
             epoch_references: self.epoch_references,
-            filter: if sampled { FilterShape::EVERY_PAGE } else { *filter },
+            filter: self.options.filter(self.format),
             mappings: false,
-            sampled,
+            sampled: self.format.is_sampled(),
             command: std::mem::take(&mut self.command),
-            architecture: architecture.clone(),
-            tool: format!("pageout {}, from {}", env!("CARGO_PKG_VERSION"), format.name()),
+            architecture: self.options.architecture.clone(),
+            tool: format!("pageout {}, from {}", env!("CARGO_PKG_VERSION"), self.format.name()),
         };
         Ok(Epochs::new(TraceWriter::create(self.output, &header)?, &header))
     }

@@ -1,48 +1,53 @@
-//! Texts of which each line says something by itself.
+//! Texts of which each line stands by itself.
 
 use std::fs::File;
 use std::io::BufRead;
 use std::os::unix::fs::FileExt;
 
-use super::error::{ImportError, Refusal};
+use super::access::{Access, Cause};
+use super::error::ImportError;
 use super::format::Format;
+use super::options::Imported;
 use super::sink::Sink;
-use crate::header::Totals;
 use crate::lines::{Lines, shown};
-use crate::reference::Reference;
 
-/// What a line of a log says.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Nothing of accesses.
+    /// A heading or a blank line.
     Nothing,
     /// The command that was traced.
     Command(Vec<String>),
-    /// An access of this process, or one that is no part of a trace.
-    Access { process: u64, reference: Option<Reference> },
+    /// A line that is no access.
+    PassedOver(Cause),
+    /// An access of this process.
+    Access { process: u64, access: Access },
 }
 
-/// Imports a text of which each line says something by itself; `parse` gives nothing for a line
-/// that the format does not have.
+/// Reads one line; `None` if the format does not have it.
+pub(super) type Parse = fn(&[u8]) -> Option<Line>;
+
+/// The mark that some editors put before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Imports a text of which each line stands by itself.
 pub(super) fn lines(
     input: impl BufRead,
     mut sink: Sink<'_>,
-    parse: fn(&[u8]) -> Option<Line>,
-) -> Result<Totals, ImportError> {
+    parse: Parse,
+) -> Result<Imported, ImportError> {
     let mut lines = Lines::new(input);
-    let mut process = None;
-    while let Some((number, said)) = next(&mut lines, sink.format(), parse)? {
-        match said {
+    while let Some((number, line)) = next(&mut lines, sink.format(), parse)? {
+        match line {
             Line::Nothing => {}
             Line::Command(command) => sink.command(command),
-            Line::Access { process: found, reference } => {
-                let before = *process.get_or_insert(found);
-                if found != before {
-                    let refusal = Refusal::Process { found, before };
-                    return Err(ImportError::Refused { number, refusal });
-                }
-                if let Some(reference) = reference {
-                    sink.reference(reference)?;
+            Line::PassedOver(cause) => sink.pass_over(cause),
+            Line::Access { process, access } => {
+                let is_of_trace = sink.is_of_trace(process);
+                if is_of_trace.map_err(|refusal| ImportError::Refused { number, refusal })? {
+                    sink.access(access)?;
+                } else {
+                    sink.pass_over(Cause::OtherProcess);
                 }
             }
         }
@@ -50,13 +55,24 @@ pub(super) fn lines(
     sink.finish()
 }
 
-/// What stands between white space.
+/// The words of a line, between white space.
 pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// What the next line says, and its number. A line without an end was cut off: what is left of it
-/// may be a line of the format all the same, with a shorter address.
+/// The words of a line, each with the byte where it begins.
+pub(super) fn placed_words(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut next = 0;
+    let placed = line.split(u8::is_ascii_whitespace).map(move |word| {
+        let at = next;
+        next += word.len() + 1;
+        (at, word)
+    });
+    placed.filter(|(_, word)| !word.is_empty())
+}
+
+/// Reads the next line, and returns its number and content. A line without an end was cut off: the
+/// rest of it may be a line of the format all the same, with a shorter address.
 pub(super) fn next<R: BufRead, T>(
     lines: &mut Lines<R>,
     format: Format,
@@ -68,13 +84,18 @@ pub(super) fn next<R: BufRead, T>(
         return Ok(None);
     }
     let (number, line) = (lines.number(), lines.line());
-    let accepted = format.accepted();
-    let bad_line = || ImportError::Line { number, found: shown(line), accepted };
+    let line = if number == 1 { unmarked(line) } else { line };
+    let bad_line = || ImportError::Line { number, found: shown(line), format };
     let said = parse(line).ok_or_else(bad_line)?;
-    if lines.is_whole() { Ok(Some((number, said))) } else { Err(cut_off(format)) }
+    if lines.is_whole() { Ok(Some((number, said))) } else { Err(ImportError::CutOff(format)) }
 }
 
-/// Looks at the end of a text of `length` bytes.
+/// The first bytes of a text without a byte-order mark.
+pub(super) fn unmarked(text: &[u8]) -> &[u8] {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
+/// Reads the end of a text of `length` bytes.
 pub(super) fn check_end(file: &File, length: u64, format: Format) -> Result<(), ImportError> {
     let Some(at) = length.checked_sub(1) else {
         return Ok(());
@@ -82,9 +103,5 @@ pub(super) fn check_end(file: &File, length: u64, format: Format) -> Result<(), 
     let mut last = [0];
     let read = file.read_exact_at(&mut last, at);
     read.map_err(|source| ImportError::Read { unit: "byte", at, source })?;
-    if last == *b"\n" { Ok(()) } else { Err(cut_off(format)) }
-}
-
-fn cut_off(format: Format) -> ImportError {
-    ImportError::CutOff { accepted: format.accepted() }
+    if last == *b"\n" { Ok(()) } else { Err(ImportError::CutOff(format)) }
 }

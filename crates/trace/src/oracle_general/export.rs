@@ -10,9 +10,9 @@ use crate::room::NoRoom;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Writes a trace's reference string to `path`: pages by their numbers there, and the number of
-/// epochs that ended before as the time. It is compressed where the name ends in `.zst`. How many
-/// records there are.
+/// Writes a trace's reference string to `path`, and returns the number of its records. Objects are
+/// pages by their numbers there, from 1, since libCacheSim's reader of text refuses 0. The time is
+/// the number of epochs that ended before. The output is compressed where the name ends in `.zst`.
 ///
 /// # Errors
 /// [`WriteError`]; nothing is at `path` then but what was there before.
@@ -37,9 +37,9 @@ fn write(decoded: &Decoded, output: impl Write) -> io::Result<()> {
     decoded.play(|step| match step {
         PageStep::Access { page, .. } => {
             let next = next_uses.next().expect("each access has its next use");
-            let next = next.map_or(-1, i64::from);
+            let next = next.map_or(-1, |next| i64::from(next) + 1);
             output.write_all(&epochs.to_le_bytes())?;
-            output.write_all(&u64::from(page).to_le_bytes())?;
+            output.write_all(&(u64::from(page) + 1).to_le_bytes())?;
             output.write_all(&PAGE_BYTES.to_le_bytes())?;
             output.write_all(&next.to_le_bytes())
         }
