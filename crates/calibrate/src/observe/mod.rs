@@ -10,6 +10,7 @@ use crate::cpus::Pinned;
 use pageout_experiment::metrics::{MetricSpec, labels};
 use pageout_record::compare::Role;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Record};
+use pageout_record::stats::median;
 use std::fmt;
 use std::io;
 use trial::Trial;
@@ -140,9 +141,10 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// The share of all loads that was hidden, from 0 to 1.
+    /// The share of its loads that was hidden, from 0 to 1: the median of the repetitions.
     pub fn share(&self) -> f64 {
-        self.hidden.iter().sum::<u64>() as f64 / (self.hidden.len() * PAGES) as f64
+        let shares = self.hidden.iter().map(|hidden| *hidden as f64 / PAGES as f64);
+        median(&shares.collect::<Vec<_>>()).unwrap_or(f64::NAN)
     }
 
     /// It as a record of this machine's kernel.
