@@ -96,7 +96,11 @@ impl fmt::Display for Counterexample {
         writeln!(f, "  {}: {}.", self.property, self.found)?;
         writeln!(f, "  It should hold that {}.", self.says)?;
         match &self.replay {
-            Some(replay) => writeln!(f, "  Replay: {replay}"),
+            // As a shell takes it, in lines that a terminal does not break.
+            Some(replay) => {
+                let lines = replay.replace(" --format", " \\\n      --format");
+                writeln!(f, "  Replay:\n    {lines}")
+            }
             None => Ok(()),
         }
     }

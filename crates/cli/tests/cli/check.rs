@@ -16,8 +16,8 @@ fn an_exhibit_is_shown_in_steps() {
 #[test]
 fn a_schedule_is_replayed_as_the_counterexample_says() {
     let shown = stdout("check --exhibit free-before-flush --format x86-small");
-    let command = shown.lines().find_map(|line| line.trim().strip_prefix("Replay: pageout "));
-    let replayed = run(command.expect("it names the command"));
+    let (_, command) = shown.split_once("Replay:\n    pageout ").expect("it names the command");
+    let replayed = run(&command.replace("\\\n", ""));
     assert_eq!(replayed.status.code(), Some(1), "what is replayed fails");
     let replayed = String::from_utf8(replayed.stdout).expect("output is UTF-8");
     assert!(shown.ends_with(&replayed), "{replayed}");
