@@ -423,7 +423,7 @@ impl<F: Format> World<F> {
                 .collect::<Vec<_>>()
                 .join(". "),
         };
-        [ranges(self.mapped()), held]
+        [ranges([self.mapped(), self.absent()].concat()), held]
     }
 
     /// What a CPU's TLB may hold.
@@ -437,14 +437,27 @@ impl<F: Format> World<F> {
         ranges.flat_map(|event| event_log::lines([event])).collect()
     }
 
-    /// What the first address space's table maps.
+    /// Entries of the first address space's table, each with its page.
+    fn leaves(&self) -> impl Iterator<Item = (u64, Leaf)> {
+        let asid = self.asids().first().copied();
+        let pages = 0..2 * F::PTES as u64;
+        pages.filter_map(move |page| Some((page, self.entry(asid?, self.addr(page))?)))
+    }
+
+    /// The entries that neither map a page nor are empty.
+    fn absent(&self) -> Vec<String> {
+        let leaves = self.leaves().filter(|(_, leaf)| !F::is_present(leaf.pte));
+        let absent = leaves.filter(|(_, leaf)| !leaf.pte.is_none()).map(|(page, leaf)| {
+            let is = if is_marker::<F>(leaf.pte) { ": a marker" } else { ": a swap entry" };
+            Event::plain(Some(0), "").of_pages(page, 1).noting(is)
+        });
+        event_log::lines(absent)
+    }
+
+    /// The pages that the first address space's table maps.
     fn mapped(&self) -> Vec<String> {
         let mut mapped = Vec::new();
-        for page in 0..2 * F::PTES as u64 {
-            let entry = self.asids().first().and_then(|asid| self.entry(*asid, self.addr(page)));
-            let Some(leaf) = entry.filter(|leaf| F::is_present(leaf.pte)) else {
-                continue;
-            };
+        for (page, leaf) in self.leaves().filter(|(_, leaf)| F::is_present(leaf.pte)) {
             let pte = leaf.pte;
             let words = [
                 (leaf.level == Level::Pmd, ", by a PMD leaf"),

@@ -25,7 +25,7 @@ Pages that are there are replaced. `man` looks below ~/.local/share/man where ~/
 PATH.
 
 Examples:
-  mkdir -p ~/.local/share/man/man1 && pageout man ~/.local/share/man/man1
+  pageout man ~/.local/share/man/man1
   man pageout-trace-record";
 
 const MAIN_HELP: &str = "\
@@ -181,7 +181,7 @@ pub(crate) enum Command {
     /// Write manual pages, one for each command, and print where they are
     #[command(after_help = MAN)]
     Man {
-        /// The directory to write them to; it must be there
+        /// The directory to write them to, which is made if it is missing
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },

@@ -5,11 +5,16 @@ use crate::output;
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
+use pageout_trace::WriteError;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes a page for the command and for each subcommand, and prints where they are.
+/// Writes a page for the command and for each subcommand, and prints where they are. Makes the
+/// directory where it is missing.
 pub(crate) fn write(directory: &Path, of: Command) -> Result<(), CliError> {
+    fs::create_dir_all(directory)
+        .map_err(|source| WriteError::Create { path: directory.to_owned(), source })?;
     let mut of = of.disable_help_subcommand(true);
     of.build();
     let source = of.render_version();

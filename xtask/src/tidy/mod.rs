@@ -8,6 +8,7 @@ mod cfg;
 mod cycles;
 mod engine;
 mod finding;
+mod links;
 mod places;
 mod shape;
 mod source;
@@ -27,7 +28,8 @@ use source::Source;
 
 /// Checks the whole tree; the error says how many findings were printed.
 pub(crate) fn run() -> Result<()> {
-    let sources = source::all()?;
+    let paths = source::paths()?;
+    let sources = source::read(&paths)?;
     let workspace = walls::Workspace::read()?;
     let test_files = shape::test_files(&sources);
     let mut findings = Vec::new();
@@ -39,6 +41,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(cycles::check(&workspace, &sources, &test_files));
     findings.extend(unsafety::crate_roots(&workspace, &sources));
     findings.extend(text::crates_are_on_the_map(&workspace, &sources));
+    findings.extend(links::check(&sources, &paths));
     for finding in &findings {
         eprintln!("{finding}");
     }
@@ -73,4 +76,29 @@ fn check(source: &Source, is_test: bool) -> Vec<Finding> {
     }
     findings.extend(text::check(source, &quoted));
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use clap::error::ErrorKind;
+
+    #[test]
+    fn every_task_that_a_page_names_is_one() {
+        let sources = source::read(&source::paths().unwrap()).unwrap();
+        let mut named = 0;
+        for page in sources.iter().filter(|source| source.path.ends_with(".md")) {
+            let text = page.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for task in text.split("cargo xtask ").skip(1) {
+                let task = task.split(['`', '#', ';']).next().unwrap_or_default();
+                let words = ["cargo xtask"].into_iter().chain(task.split_whitespace());
+                let error = crate::Args::try_parse_from(words).err();
+                let error = error.filter(|error| error.kind() != ErrorKind::DisplayHelp);
+                assert!(error.is_none(), "{}: cargo xtask {task}: {error:?}", page.path);
+                named += 1;
+            }
+        }
+        assert!(named > 0, "no page names a task");
+    }
 }

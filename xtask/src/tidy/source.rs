@@ -20,20 +20,27 @@ struct Exception {
     rule: Rule,
 }
 
-/// Every text file that git tracks or would track.
-pub(super) fn all() -> Result<Vec<Source>> {
+/// The path of every file that git tracks or would track, from the workspace root.
+pub(super) fn paths() -> Result<Vec<String>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let list = cmd::output(cmd::program("git").args(list)).context("git lists the tree's files")?;
+    // A tracked file may be deleted.
+    let is_there = |path: &&str| fs::symlink_metadata(cmd::root().join(path)).is_ok();
+    Ok(list.split_terminator('\0').filter(is_there).map(str::to_owned).collect())
+}
+
+/// Reads those of the files that are text.
+pub(super) fn read(paths: &[String]) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
-    for path in list.split_terminator('\0') {
+    for path in paths {
         let full = cmd::root().join(path);
-        // A tracked file may be deleted, and a link or a submodule is no file of ours.
+        // A link or a submodule is no file of ours.
         if !fs::symlink_metadata(&full).is_ok_and(|meta| meta.is_file()) {
             continue;
         }
         let bytes = fs::read(&full).with_context(|| format!("cannot read {path}"))?;
         if let Ok(text) = String::from_utf8(bytes) {
-            sources.push(Source { path: path.to_owned(), text });
+            sources.push(Source { path: path.clone(), text });
         }
     }
     Ok(sources)

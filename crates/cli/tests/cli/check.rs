@@ -50,6 +50,21 @@ fn a_counterexample_s_record_has_the_steps_that_are_printed() {
 }
 
 #[test]
+fn a_swap_entry_is_shown_in_the_table_from_the_step_that_leaves_it() {
+    let set = records("check --exhibit write-out-before-flush --format x86-small");
+    let told = set.records[0].metrics.iter().find(|metric| metric.name == "counterexample");
+    let Told::Sequence(sequence) = told.expect("a counterexample").told() else {
+        panic!("no steps")
+    };
+    let tables: Vec<_> = sequence.steps.iter().map(|step| (&*step.text, &*step.after)).collect();
+    let left = tables.iter().position(|(text, _)| text.starts_with("leaves a swap entry"));
+    let left = left.expect("the page is swapped out");
+    assert_eq!(tables[left - 1].1[0], "nothing");
+    assert_eq!(tables[left].1[0], "page 0: a swap entry");
+    assert_eq!(tables[left + 1].1[0], "page 0: a swap entry");
+}
+
+#[test]
 fn a_choice_that_an_execution_does_not_have_is_refused() {
     let of = "check --exhibit free-before-flush --format x86-small --replay";
     refused(&format!("{of} 0:77"), &["choice 0:77", "options 0 to"]);

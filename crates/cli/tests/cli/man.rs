@@ -72,14 +72,21 @@ fn pages_that_are_there_are_replaced() {
 }
 
 #[test]
+fn a_directory_that_is_missing_is_made() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = directory.path().join("share/man/man1");
+    stdout(&format!("man {}", place.display()));
+    assert!(place.join("pageout.1").exists());
+}
+
+#[test]
 fn where_pages_cannot_be_written_none_is() {
     let directory = tempfile::tempdir().expect("a directory");
     let place = directory.path().to_str().expect("UTF-8");
-    refused(&format!("man {place}/none"), &[&format!("{place}/none/pageout.1"), "No such"]);
-    assert!(entries(directory.path()).is_empty());
     refused("man /proc", &["/proc/pageout.1"]);
     fs::write(directory.path().join("file"), "").expect("a file");
-    refused(&format!("man {place}/file"), &[&format!("{place}/file/pageout.1"), "Not a directory"]);
+    refused(&format!("man {place}/file"), &[&format!("cannot create {place}/file")]);
+    refused(&format!("man {place}/file/a"), &[&format!("cannot create {place}/file/a")]);
     fs::create_dir(directory.path().join("pageout-run.1")).expect("a directory");
     refused(&format!("man {place}"), &[&format!("{place}/pageout-run.1")]);
     assert_eq!(entries(directory.path()), ["file", "pageout-run.1"]);

@@ -1,0 +1,50 @@
+//! Commands that this test does not carry out, each with the reason.
+
+/// What becomes of a command.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Way {
+    /// As it is printed.
+    AsPrinted,
+    /// With a smaller workload.
+    Smaller,
+    /// Without tools: the program reads all arguments and files, then says which tools it lacks.
+    WithoutTools(&'static str),
+    /// With `--help` at its end: the program reads the arguments before that.
+    Help(&'static str),
+    /// Not at all.
+    Elsewhere(&'static str),
+}
+
+const KERNELS: &str = "builds and boots kernels: `cargo xtask lab` does";
+
+const BARE_METAL: &str = "builds for another machine: `cargo xtask test package` does";
+
+/// Commands by their beginnings, the longer ones first.
+const WAYS: [(&str, Way); 18] = [
+    ("pageout bench flush-reach", Way::AsPrinted),
+    ("pageout bench", Way::Help("takes a minute: tests of the commands do it with one round")),
+    ("pageout lab script", Way::AsPrinted),
+    ("target/release/pageout lab source", Way::Help("downloads a kernel's source")),
+    ("pageout lab source", Way::Help("downloads a kernel's source")),
+    ("pageout lab", Way::WithoutTools(KERNELS)),
+    ("target/release/pageout lab", Way::WithoutTools(KERNELS)),
+    ("ARCH=arm64 ", Way::Elsewhere("boots a kernel that the report names")),
+    ("sh crates/lab/files/reports/run.sh", Way::Elsewhere("boots a kernel that the report names")),
+    ("rustup ", Way::Elsewhere(BARE_METAL)),
+    ("cargo build --release -p pageout-capi", Way::Elsewhere(BARE_METAL)),
+    ("cc ", Way::Elsewhere(BARE_METAL)),
+    ("sudo ", Way::Elsewhere("measures the running kernel as root: the test of the script does")),
+    ("snakemake ", Way::Elsewhere("takes Snakemake, and kernels")),
+    ("cargo xtask ", Way::Elsewhere("is this test, and more")),
+    ("PROPTEST_RNG_SEED=", Way::Elsewhere("is another test")),
+    ("cd python && pip ", Way::Elsewhere("installs: `cargo xtask dist` does")),
+    ("pip ", Way::Elsewhere("installs: `cargo xtask dist` does")),
+];
+
+impl Way {
+    /// The way of a command, where it is another than to run it.
+    pub(crate) fn of(command: &str) -> Option<Self> {
+        let begins = |start| command.lines().any(|line| line.starts_with(start));
+        WAYS.iter().find(|(start, _)| begins(*start)).map(|(_, way)| *way)
+    }
+}
