@@ -51,9 +51,9 @@ pub(crate) const CHANGES: &[Change] = &[
         "--trace my.pgt --ground model --trace",
         "--ground model --trace",
     ),
-    change("limit=50% --trace sqlite", "--trace my.pgt limit=50% --trace", "limit=50% --trace"),
     change("pageout compare trace limit=25%", "compare trace", "compare trace --trace my.pgt"),
     change("pageout compare trace limit=50%", "compare trace", "compare trace --trace my.pgt"),
+    change("limit=50% --trace sqlite", "--trace my.pgt limit=50% --trace", "limit=50% --trace"),
     // Searches and tables of all that there is.
     change("pageout check", "check", "check protection --bound 1 --format arm64-small-4"),
     change("pageout reproduce --quick", " --quick", ""),
