@@ -20,10 +20,12 @@ const KERNELS: &str = "builds and boots kernels: `cargo xtask lab` does";
 const BARE_METAL: &str = "builds for another machine: `cargo xtask test package` does";
 
 /// Commands by their beginnings, the longer ones first.
-const WAYS: [(&str, Way); 18] = [
+const WAYS: [(&str, Way); 20] = [
     ("pageout bench flush-reach", Way::AsPrinted),
     ("pageout bench", Way::Help("takes a minute: tests of the commands do it with one round")),
     ("pageout lab script", Way::AsPrinted),
+    ("pageout lab lru-gen --read", Way::AsPrinted),
+    ("curl ", Way::Elsewhere("downloads mails")),
     ("target/release/pageout lab source", Way::Help("downloads a kernel's source")),
     ("pageout lab source", Way::Help("downloads a kernel's source")),
     ("pageout lab", Way::WithoutTools(KERNELS)),
@@ -33,7 +35,7 @@ const WAYS: [(&str, Way); 18] = [
     ("rustup ", Way::Elsewhere(BARE_METAL)),
     ("cargo build --release -p pageout-capi", Way::Elsewhere(BARE_METAL)),
     ("cc ", Way::Elsewhere(BARE_METAL)),
-    ("sudo ", Way::Elsewhere("measures the running kernel as root: the test of the script does")),
+    ("sudo ", Way::Elsewhere("reads or measures the running kernel as root")),
     ("snakemake ", Way::Elsewhere("takes Snakemake, and kernels")),
     ("cargo xtask ", Way::Elsewhere("is this test, and more")),
     ("PROPTEST_RNG_SEED=", Way::Elsewhere("is another test")),

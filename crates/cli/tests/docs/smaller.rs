@@ -74,6 +74,7 @@ pub(crate) const CHANGES: &[Change] = &[
         "SLURM_ARRAY_TASK_ID=1 sh -c",
     ),
     change("sbatch", "/64", "/1"),
+    change("git format-patch", "git format-patch", "git -C linux format-patch"),
     change("seq 80", "seq 80", "seq 6"),
     change(
         "seq 80",

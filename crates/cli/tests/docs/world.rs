@@ -158,10 +158,15 @@ impl World {
         let git = "git -c user.name=A -c user.email=a@example.org";
         self.must(&format!(
             "cd linux && git init -q && git add . && {git} commit -q -m base && git tag base && \
-             git tag mm-stable && git apply ../my.patch && {git} commit -q -a -m 'mm: halve reclaim' && \
+             git tag mm-stable && git apply ../my.patch && \
+             {git} commit -q -a -m 'mm: halve reclaim' && \
              for name in mine my-series batch-v3 queue; do git tag $name; done && \
-             git format-patch -q -o .. base.. && cat ../0001-*.patch | tee ../v3_mm_batch.mbx \
-             ../s.mbox > ../queue.mbox"
+             git format-patch -q -o .. base.. && cat ../0001-*.patch | tee ../s.mbox \
+             ../queue.mbox | gzip > ../t.mbox.gz"
         ));
+        self.file(
+            "here.txt",
+            "memcg     1 /\n node     0\n          4     123456         0      10231 \n",
+        );
     }
 }
