@@ -101,8 +101,11 @@ impl World {
             fs::create_dir(self.path().join(name)).expect("a directory");
             for entry in fs::read_dir(root.join(name)).expect("the folder can be read") {
                 let entry = entry.expect("the entry can be read");
-                symlink(entry.path(), self.path().join(name).join(entry.file_name()))
-                    .expect("a link");
+                // Copies: commands write through links.
+                if entry.file_type().expect("the entry can be read").is_file() {
+                    fs::copy(entry.path(), self.path().join(name).join(entry.file_name()))
+                        .expect("a copy");
+                }
             }
         }
         symlink(root.join("crates"), self.path().join("crates")).expect("a link");
@@ -133,9 +136,8 @@ impl World {
              2 1: 42 read 8 byte(s) @ 0x7fd000 by PC 0x404a7e\n",
         );
         self.file("run.sh", "true\n");
-        let platforms = page::root().join("crates/machine/platforms");
-        symlink(platforms.join("x86-server-class.toml"), self.path().join("mine.toml"))
-            .expect("a link");
+        let platform = page::root().join("crates/machine/platforms/x86-server-class.toml");
+        fs::copy(platform, self.path().join("mine.toml")).expect("a copy");
         let page = pages.iter().find(|page| page.path == "docs/sweeps.md").expect("the page");
         let plan = page.blocks().into_iter().find(|block| block.language == "toml");
         let plan = plan.expect("a sweep's plan").text;
