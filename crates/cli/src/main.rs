@@ -13,6 +13,7 @@ mod error;
 mod fail_on;
 mod files;
 mod first_screen;
+mod help;
 mod lab;
 mod man;
 mod model;
@@ -36,14 +37,13 @@ mod thpscale;
 mod trace;
 
 use args::{AloneArgs, Args, Command, CompareArgs};
-use clap::{CommandFactory, Parser};
+use clap::{FromArgMatches, Parser};
 use error::CliError;
 use options::{Common, Rows, Shown};
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match completion::answered(Args::command) {
+    match completion::answered(help::command) {
         Ok(true) => return ExitCode::SUCCESS,
         Ok(false) => {}
         Err(told) => {
@@ -51,17 +51,15 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     }
-    let done = match Args::try_parse() {
+    let parsed = help::command().try_get_matches();
+    let done = match parsed.and_then(|words| Args::from_arg_matches(&words)) {
         Ok(args) => dispatch(args),
         Err(told) if told.use_stderr() => {
             refuse(&told);
             return fail_on::status_of(2, std::env::args_os());
         }
         // Help and the version.
-        Err(told) => told
-            .print()
-            .and_then(|()| io::stdout().flush())
-            .map_or_else(|error| Err(CliError::Stdout(error)), |()| Ok(ExitCode::SUCCESS)),
+        Err(told) => help::print(&told).map_err(CliError::Stdout).map(|()| ExitCode::SUCCESS),
     };
     match done {
         Ok(code) => code,
@@ -78,7 +76,7 @@ fn refuse(told: &clap::Error) {
     let plain = told.render().to_string();
     if output::printable(&plain) == plain {
         // Where nobody can be told there is nobody to tell so.
-        let _ = told.print();
+        let _ = help::print(told);
     } else {
         output::say(plain.trim_end());
     }
@@ -108,7 +106,7 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Trace(args)) => return trace::trace(&args),
         Some(Command::Lab(args)) => return lab::lab(&args),
         Some(Command::Completions { shell }) => output::print(&completion::script(shell))?,
-        Some(Command::Man { directory }) => man::write(&directory, Args::command())?,
+        Some(Command::Man { directory }) => man::write(&directory)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,25 +1,26 @@
 //! `man`: manual pages of the command and of every subcommand, from the declarations of `--help`.
 
 use crate::error::CliError;
+use crate::help::{self, Section};
 use crate::output;
 use clap::Command;
 use clap_mangen::Man;
-use clap_mangen::roff::{Roff, roman};
+use clap_mangen::roff::{Roff, bold, roman};
 use pageout_trace::WriteError;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes a page for the command and for each subcommand, and prints where they are. Makes the
-/// directory where it is missing.
-pub(crate) fn write(directory: &Path, of: Command) -> Result<(), CliError> {
+/// Writes a page for the command and for each subcommand into a directory, which is made if it is
+/// missing, and prints their paths.
+pub(crate) fn write(directory: &Path) -> Result<(), CliError> {
     fs::create_dir_all(directory)
         .map_err(|source| WriteError::Create { path: directory.to_owned(), source })?;
-    let mut of = of.disable_help_subcommand(true);
+    let mut of = help::command().disable_help_subcommand(true);
     of.build();
     let source = of.render_version();
     let mut pages = Vec::new();
-    add(&mut pages, directory, source.trim_end(), of);
+    add(&mut pages, directory, source.trim_end(), "", of);
     let paths: Vec<_> = pages.iter().map(|(path, _)| Some(path.as_path())).collect();
     output::check(&paths, &[])?;
     let mut written = String::new();
@@ -30,28 +31,33 @@ pub(crate) fn write(directory: &Path, of: Command) -> Result<(), CliError> {
     output::print_text(&written)
 }
 
-/// Adds the page of a command, then those of what is below it.
-fn add(pages: &mut Vec<(PathBuf, String)>, directory: &Path, source: &str, mut of: Command) {
+/// Adds the page of the command that `words` call, then those of what is below it.
+fn add(
+    pages: &mut Vec<(PathBuf, String)>,
+    directory: &Path,
+    source: &str,
+    words: &str,
+    mut of: Command,
+) {
     let below: Vec<Command> =
         of.get_subcommands().filter(|one| !one.is_hide_set()).cloned().collect();
     let usage = of.render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").expect("usage has its heading").to_owned();
-    let after = of.get_after_long_help().or_else(|| of.get_after_help());
-    let after = after.map(ToString::to_string).unwrap_or_default();
     // The library leaves out what is empty: without quotes the source would stand for the date.
     let page = Man::new(of.override_usage(usage)).date("\"\"").source(source);
     let mut text = Vec::new();
-    render(&page, &after, !below.is_empty(), &mut text).expect("memory takes all");
+    render(&page, words, !below.is_empty(), &mut text).expect("memory takes all");
     let text = String::from_utf8(text).expect("declarations are UTF-8");
     pages.push((directory.join(page.get_filename()), ascii(&text)));
     for one in below {
-        add(pages, directory, source, one);
+        let words = help::below(words, one.get_name());
+        add(pages, directory, source, &words, one);
     }
 }
 
 /// The sections of a page. The library would run the lines together that stand below the options,
 /// so these are set here.
-fn render(page: &Man, after: &str, has_commands: bool, to: &mut Vec<u8>) -> io::Result<()> {
+fn render(page: &Man, words: &str, has_commands: bool, to: &mut Vec<u8>) -> io::Result<()> {
     page.render_title(to)?;
     page.render_name_section(to)?;
     page.render_synopsis_section(to)?;
@@ -60,36 +66,51 @@ fn render(page: &Man, after: &str, has_commands: bool, to: &mut Vec<u8>) -> io::
     if has_commands {
         page.render_subcommands_section(to)?;
     }
-    let is_example = |part: &&str| part.starts_with("Example");
-    let parts = || after.split("\n\n").filter(|part| !part.is_empty());
-    let notes: Vec<&str> = parts().filter(|part| !is_example(part)).collect();
-    let examples: Vec<&str> = parts().filter(is_example).collect();
+    let help = help::of(words);
     let mut roff = Roff::new();
-    if !notes.is_empty() {
+    if !help.notes.is_empty() {
         roff.control("SH", ["NOTES"]);
     }
-    notes.into_iter().for_each(|part| paragraph(&mut roff, part.lines()));
-    if !examples.is_empty() {
-        roff.control("SH", ["EXAMPLES"]);
-    }
-    examples.into_iter().for_each(|part| paragraph(&mut roff, part.lines().skip(1)));
+    help.notes.iter().for_each(|section| add_section(&mut roff, section));
+    roff.control("SH", ["EXAMPLES"]);
+    add_lines(&mut roff, &help::aligned(help.examples));
     roff.to_writer(to)
 }
 
-/// Prose is filled; indented lines stay as they are.
-fn paragraph<'a>(roff: &mut Roff, lines: impl Iterator<Item = &'a str>) {
+fn add_section(roff: &mut Roff, section: &Section) {
     roff.control("PP", []);
-    let mut filled = true;
-    for line in lines {
-        if filled == line.starts_with(' ') {
-            roff.control(if filled { "nf" } else { "fi" }, []);
-            filled = !filled;
+    match section {
+        Section::Prose(text) => {
+            roff.text([roman(*text)]);
         }
+        Section::Lines { heading, lines } => {
+            roff.text([bold(format!("{heading}:"))]);
+            roff.control("PP", []);
+            add_lines(roff, lines);
+        }
+        Section::Terms { heading, terms } => {
+            roff.text([bold(format!("{heading}:"))]);
+            for (term, text) in terms {
+                roff.control("TP", []);
+                roff.text([roman(term)]);
+                for (k, line) in text.lines().enumerate() {
+                    if k > 0 {
+                        roff.control("br", []);
+                    }
+                    roff.text([roman(line)]);
+                }
+            }
+        }
+    }
+}
+
+/// Lines that stay as they are.
+fn add_lines(roff: &mut Roff, lines: &str) {
+    roff.control("nf", []);
+    lines.lines().for_each(|line| {
         roff.text([roman(line)]);
-    }
-    if !filled {
-        roff.control("fi", []);
-    }
+    });
+    roff.control("fi", []);
 }
 
 /// The page in ASCII: not every formatter takes UTF-8.

@@ -5,17 +5,25 @@ use pageout_experiment::rounds::Rounds;
 use pageout_record::schema::Ground;
 use std::path::{Path, PathBuf};
 
+/// Headings of options in help.
+pub(crate) const SCENARIO: &str = "Scenario";
+pub(crate) const MACHINE: &str = "Machine";
+pub(crate) const MEASURING: &str = "Measuring";
+pub(crate) const OUTPUT: &str = "Output";
+
 #[derive(Debug, Parser)]
 pub(crate) struct Common {
-    /// Where it runs: host, or model, a machine with prices (docs/model.md). Linux is `pageout
-    /// lab`; guest is not implemented yet
-    #[arg(long, default_value = "host", value_parser = ground)]
+    /// Ground: host (this CPU) or model
+    ///
+    /// Model is a machine with prices (docs/model.md). For Linux see `pageout lab`.
+    #[arg(long, default_value = "host", value_parser = ground, help_heading = SCENARIO)]
     pub ground: Ground,
     #[command(flatten)]
     pub machine: MachineArgs,
-    /// The trace of scenario trace: a sample's name (see `pageout trace info`) or a file
-    /// [default: python-table]
-    #[arg(long, value_name = "TRACE")]
+    /// Trace for scenario trace: sample or file [default: python-table]
+    ///
+    /// `pageout trace info` lists the samples.
+    #[arg(long, value_name = "TRACE", help_heading = SCENARIO, hide_short_help = true)]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub measuring: Measuring,
@@ -34,29 +42,37 @@ impl Common {
 
 /// The machine of ground model.
 #[derive(Debug, Parser)]
+#[command(next_help_heading = MACHINE)]
 pub(crate) struct MachineArgs {
-    /// On ground model, the machine: a platform's name or a file (docs/platforms.md) [default: the
-    /// server class of the format's architecture]
-    #[arg(long, value_name = "NAME|FILE")]
+    /// Platform of ground model: name or file [default: the format's server class]
+    ///
+    /// A platform file has a machine's prices (docs/platforms.md).
+    #[arg(long, value_name = "NAME|FILE", hide_short_help = true)]
     pub platform: Option<String>,
-    /// On ground model, the machine's cores [default: as the platform has]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    /// Cores of ground model, 1 to 256 [default: the platform's]
+    #[arg(long, value_name = "N", hide_short_help = true,
+        value_parser = clap::value_parser!(u16).range(1..=256))]
     pub cores: Option<u16>,
-    /// On ground model, draw every price from its range so many times, and tell where nine of ten
-    /// results lie
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Draws of prices on ground model, 1 to 10000 [default: none]
+    ///
+    /// Each draw takes every price from its range. The table then has the interval of nine in ten
+    /// results.
+    #[arg(long, value_name = "N", hide_short_help = true,
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub draws: Option<u32>,
 }
 
 #[derive(Debug, Parser)]
+#[command(next_help_heading = MEASURING)]
 pub(crate) struct Measuring {
-    /// Rounds, each with one sample a variant [default: 9 to 15 as fit in 30 seconds, fewer without
-    /// a command, for the main table and bench scale; on ground model 1, each with a seed of its
-    /// own]
+    /// Samples per variant, 1 to 1000 [default: 9–15, to fit 30 s]
+    ///
+    /// The first screen, the main table and `bench scale` take fewer by default. Ground model takes
+    /// one, and further ones with seeds of their own.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub runs: Option<u16>,
-    /// Seed of everything chosen at random
-    #[arg(long, default_value_t = 1)]
+    /// Seed of all random choices
+    #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true)]
     pub seed: u64,
 }
 
@@ -69,45 +85,53 @@ impl Measuring {
 
 /// Which rows a table has.
 #[derive(Clone, Copy, Debug, Parser)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct Rows {
-    /// Print every row, those too that are the same under every variant, or zero under the only one
-    #[arg(long)]
+    /// Print all rows, also those that are equal or zero
+    #[arg(long, hide_short_help = true)]
     pub full: bool,
 }
 
 /// How what is compared is printed.
 #[derive(Clone, Copy, Debug, Parser)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct Shown {
     #[command(flatten)]
     pub rows: Rows,
-    /// How figures are printed: as a table; as a list for mails, ASCII text of at most 72 columns;
-    /// or as a picture in the width of the terminal or of COLUMNS (the entry format of page tables
-    /// is a scenario's field: format=)
+    /// Form of the figures
+    ///
+    /// The entry format of page tables is a field of scenarios: format=.
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Table,
-        conflicts_with_all = ["json", "csv"])]
+        hide_short_help = true, conflicts_with_all = ["json", "csv"])]
     pub format: Form,
 }
 
 /// A form of what is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
+    /// A table
     Table,
+    /// A list for mails, ASCII text of at most 72 columns
     List,
+    /// Bars and curves as wide as the terminal
     Picture,
 }
 
 #[derive(Debug, Parser)]
+#[command(next_help_heading = OUTPUT)]
 pub(crate) struct Output {
     /// Print the records as JSON (docs/records.md)
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// Print the records as CSV, a line a value
-    #[arg(long)]
+    /// Print the records as CSV, one line for each value
+    #[arg(long, hide_short_help = true)]
     pub csv: bool,
-    /// Write to a file, which appears when it is complete
-    #[arg(long, value_name = "FILE")]
+    /// Write to a file, which appears when complete
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub output: Option<PathBuf>,
-    /// Besides, write a page to look at: one HTML file that needs no network (docs/report.md)
+    /// Also write a page with charts (docs/report.md)
+    ///
+    /// It is one HTML file, and needs no network.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -3,32 +3,56 @@
 use pageout_experiment::declare::FieldHelp;
 use pageout_experiment::scenarios::{OnGround, Scenario};
 use pageout_record::schema::Ground;
-use std::fmt::Write;
 
-/// The widest line.
-const COLUMNS: usize = 100;
+/// Each scenario in a line.
+pub(crate) fn briefly() -> Vec<(String, String)> {
+    let briefly = |scenario: Scenario| {
+        let only = if scenario.runs_on(Ground::Host) { "" } else { " (--ground model)" };
+        (scenario.name().to_owned(), format!("{}{only}", brief(scenario)))
+    };
+    Scenario::ALL.map(briefly).into()
+}
 
-/// Every scenario with what it does, and its fields with their defaults.
-pub(crate) fn list() -> String {
-    let mut text = String::new();
-    for scenario in Scenario::ALL {
-        let alone = !scenario.runs_on(Ground::Host);
-        let only = if alone { "; on --ground model alone" } else { "" };
-        let _ = writeln!(text, "  {}{only}", scenario.name());
-        text += &wrapped(scenario.about(), "      ");
-        for form in scenario.forms() {
-            let mut fields = defaults(&form);
-            if let Some(about) = form.about {
-                text += &wrapped(&format!("{}: {about}", form.ground), "      ");
-            } else if form.ground == Ground::Model && !alone {
-                text += "      model: with these instead, or besides:\n";
-                let known = defaults(&scenario.forms()[0]);
-                fields.retain(|field| !known.contains(field));
-            }
-            text += &wrapped(&fields.join("  "), "        ");
-        }
+/// A scenario in a few words.
+const fn brief(scenario: Scenario) -> &'static str {
+    match scenario {
+        Scenario::ReclaimFile => "reclaim of a clean mapped file",
+        Scenario::AgeFile => "one aging pass over a clean mapped file",
+        Scenario::ReclaimShmem => "reclaim of shared memory, to swap",
+        Scenario::MadvFree => "reclaim of anonymous memory after MADV_FREE",
+        Scenario::AgingRounds => "generations of a file that is used in rounds",
+        Scenario::Trace => "accesses of a real program, with or without a limit",
+        Scenario::Thpscale => "huge pages in fragmented memory",
+        Scenario::PageoutShared => "swap-in and pageout by turns",
+        Scenario::ForkHeavy => "shells that fork beside reclaim",
+        Scenario::AccessPatterns => "a file larger than memory, by access",
     }
-    text
+}
+
+/// Each scenario with its fields and their defaults.
+pub(crate) fn with_fields() -> Vec<(String, String)> {
+    Scenario::ALL.map(|scenario| (scenario.name().to_owned(), fields(scenario))).into()
+}
+
+/// Lines on a scenario: what it does, then the fields of each of its forms.
+fn fields(scenario: Scenario) -> String {
+    let on_host = scenario.runs_on(Ground::Host);
+    let mut lines = vec![scenario.about().to_owned()];
+    if !on_host {
+        lines.push("Runs on --ground model only.".to_owned());
+    }
+    for form in scenario.forms() {
+        let mut fields = defaults(&form);
+        if let Some(about) = form.about {
+            lines.push(format!("--ground {}: {about}", form.ground));
+        } else if form.ground == Ground::Model && on_host {
+            lines.push("--ground model has these instead, or besides:".to_owned());
+            let known = defaults(&scenario.forms()[0]);
+            fields.retain(|field| !known.contains(field));
+        }
+        lines.push(fields.join("  "));
+    }
+    lines.join("\n")
 }
 
 /// Fields with their defaults, as they are typed.
@@ -42,10 +66,4 @@ pub(crate) fn typed(field: &FieldHelp) -> String {
         "" => format!("{}=...", field.name),
         default => format!("{}={default}", field.name),
     }
-}
-
-/// Text in lines, each indented.
-pub(crate) fn wrapped(text: &str, indent: &str) -> String {
-    let options = textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(indent);
-    textwrap::fill(text, options.break_words(false)) + "\n"
 }

@@ -2,8 +2,9 @@
 
 use crate::args::ScenariosArgs;
 use crate::error::CliError;
-use crate::output;
-use crate::scenario_list::{list, typed, wrapped};
+use crate::help::{Section, laid_out, wrapped};
+use crate::scenario_list::{typed, with_fields};
+use crate::{output, terminal};
 use pageout_experiment::scenarios::Scenario;
 use pageout_record::compare::Role;
 use pageout_record::schema::Better;
@@ -14,20 +15,29 @@ pub(crate) fn scenarios(args: &ScenariosArgs) -> Result<(), CliError> {
     let text = match (&args.scenario, args.markdown) {
         (Some(name), _) => detail(Scenario::named(name).ok_or_else(|| CliError::unknown(name))?),
         (None, true) => reference(),
-        (None, false) => list() + "`pageout scenarios NAME` has a scenario's fields.\n",
+        (None, false) => return output::print_coloured(&list()),
     };
     output::to(None, text.as_bytes())
 }
 
+/// Every scenario with its fields.
+fn list() -> String {
+    let heading = "Scenarios, with their fields and defaults";
+    let last = "`pageout scenarios NAME` explains a scenario's fields.";
+    let sections = [Section::Terms { heading, terms: with_fields() }, Section::Prose(last)];
+    laid_out(&sections, terminal::columns())
+}
+
 /// All that is known of one scenario.
 fn detail(scenario: Scenario) -> String {
-    let mut text = format!("{}\n{}", scenario.name(), wrapped(scenario.about(), "  "));
+    let width = terminal::columns();
+    let mut text = format!("{}\n{}", scenario.name(), wrapped(scenario.about(), "  ", width));
     for form in scenario.forms() {
         let _ = write!(text, "\nOn --ground {}:\n", form.ground);
-        text += &form.about.map(|about| wrapped(about, "  ")).unwrap_or_default();
+        text += &form.about.map(|about| wrapped(about, "  ", width)).unwrap_or_default();
         for row in form.given() {
             let _ = writeln!(text, "  {}", typed(&row));
-            text += &wrapped(&format!("{}: {}", row.about, row.accepted), "      ");
+            text += &wrapped(&format!("{}: {}", row.about, row.accepted), "      ", width);
         }
         text += "\n  Metrics of its records:\n";
         for metric in &form.metrics {
@@ -39,7 +49,7 @@ fn detail(scenario: Scenario) -> String {
                 role => format!(", {role}"),
             };
             let _ = writeln!(text, "  {}: {unit}, {basis}{better}{role}{drawn}", metric.name);
-            text += &wrapped(metric.about, "      ");
+            text += &wrapped(metric.about, "      ", width);
         }
     }
     text
@@ -64,6 +74,9 @@ const fn role(of: Role) -> &'static str {
     }
 }
 
+/// Columns of the page.
+const PAGE: usize = 100;
+
 /// The page of all scenarios.
 fn reference() -> String {
     let mut text = "\
@@ -78,11 +91,11 @@ Verdicts). `pageout scenarios --markdown` prints this page.
 "
     .to_owned();
     for scenario in Scenario::ALL {
-        let _ = write!(text, "\n## {}\n\n{}", scenario.name(), wrapped(scenario.about(), ""));
+        let _ = write!(text, "\n## {}\n\n{}", scenario.name(), wrapped(scenario.about(), "", PAGE));
         for form in scenario.forms() {
             let _ = write!(text, "\n### `{}` on ground `{}`\n\n", scenario.name(), form.ground);
             if let Some(about) = form.about {
-                let _ = writeln!(text, "{}", wrapped(about, ""));
+                let _ = writeln!(text, "{}", wrapped(about, "", PAGE));
             }
             text += "| field | default | what it is | accepted |\n|---|---|---|---|\n";
             for row in form.given() {

@@ -8,8 +8,8 @@ use tempfile::tempdir;
 fn commands_and_options() {
     refused("frobnicate", &["'frobnicate'", "--help"]);
     refused("compare --frobnicate", &["'--frobnicate'", "--help"]);
-    refused("run", &["<SCENARIO>"]);
-    refused("bench", &["<WHAT>"]);
+    refused("run --json", &["<SCENARIO>"]);
+    refused("bench --json", &["<WHAT>"]);
     refused("bench old", &["'old'", "young"]);
     refused("completions csh", &["'csh'", "bash", "zsh"]);
     refused("trace record --output x.pgt", &["<CMD>"]);

@@ -21,7 +21,7 @@ fn helps(words: &str, helps: &mut BTreeMap<String, String>) {
 fn read(page: &str) -> String {
     let marks = [r"\fB", r"\fI", r"\fR", r"\&"];
     let bare = marks.iter().fold(page.to_owned(), |text, mark| text.replace(mark, ""));
-    bare.replace(r"\-", "-").replace(r"\*(Aq", "'").replace(r"\[u2026]", "…").replace(r"\\", r"\")
+    bare.replace(r"\-", "-").replace(r"\*(Aq", "'").replace(r"\[u2013]", "–").replace(r"\\", r"\")
 }
 
 #[test]
@@ -53,13 +53,21 @@ fn every_command_has_a_page_with_its_usage_options_and_notes() {
         for option in words.filter(|word| word.starts_with("--")) {
             assert!(page.contains(&format!("\n{option}")) || page.contains(&format!(", {option}")));
         }
-        // What stands below the options: notes, scenarios with their fields, examples.
-        let (_, last) = help.rsplit_once("Print ").expect("help and version come last");
-        let (_, below) = last.split_once('\n').expect("lines");
-        for line in below.lines().filter(|line| !line.is_empty() && !line.starts_with("Example")) {
-            assert!(page.contains(line), "{name}: {line}: {page}");
+        // Texts of options, notes and examples; a page fills its lines anew.
+        let (_, below) = help.split_once("\nOptions:\n").expect("every command has --help");
+        let is_text = |line: &&str| !line.trim().starts_with(['-', '[', '<']);
+        let filled = filled(&page);
+        for line in below.lines().filter(is_text).filter(|line| !line.ends_with(':')) {
+            let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(filled.contains(&line), "{name}: {line}: {filled}");
         }
     }
+}
+
+/// The text of a page in one line, without requests.
+fn filled(page: &str) -> String {
+    let texts = page.lines().filter(|line| !line.starts_with('.'));
+    texts.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -84,6 +92,7 @@ fn where_pages_cannot_be_written_none_is() {
     let directory = tempfile::tempdir().expect("a directory");
     let place = directory.path().to_str().expect("UTF-8");
     refused("man /proc", &["/proc/pageout.1"]);
+    refused("man /proc/none", &["cannot create /proc/none", "No such"]);
     fs::write(directory.path().join("file"), "").expect("a file");
     refused(&format!("man {place}/file"), &[&format!("cannot create {place}/file")]);
     refused(&format!("man {place}/file/a"), &[&format!("cannot create {place}/file/a")]);

@@ -1,0 +1,313 @@
+//! Help of `lab`.
+
+use super::text::{Help, Section};
+
+const LISTED: Section = Section::Prose("`pageout lab --help` lists kernels and scenarios.");
+
+pub(super) fn lab() -> Help {
+    Help {
+        brief: vec![Section::terms(
+            "Arguments of its commands, in this order (all: `pageout lab --help`)",
+            &[
+                ("KERNEL", "stock, no-batch, no-young, no-mglru, no-unmap, q1 to q22, 6.12:s3"),
+                (
+                    "SCENARIO",
+                    "reclaim-file, reclaim-shmem, age-file, mixed-mappings, helper-calls, \
+                         hot-pages or selftest",
+                ),
+                ("FIELD=VALUE", "order=0,4  lru=classic,mglru  young=none  size=1GiB"),
+            ],
+        )],
+        notes: vec![
+            kernels_7_3(),
+            kernels_6_12(),
+            own_kernels(),
+            scenarios(),
+            Section::Prose(
+                "The emulated machine is deterministic: its clock counts one nanosecond for each \
+                 instruction, so its times are instructions.",
+            ),
+        ],
+        examples: &[
+            "pageout lab source # once: Linux 7.3",
+            "pageout lab compare --patch my.patch",
+            "pageout lab series --tree ~/linux mm-stable..my-series",
+            "pageout lab compare no-batch no-young no-mglru no-unmap stock",
+            "pageout lab compare --patch my.patch reclaim-file order=0,4,9",
+            "pageout lab compare --patch v1=old.patch --patch v2=new.patch",
+            "pageout lab compare --tree ~/linux --patch my.patch --format list",
+            "pageout lab compare 6.12:stock 6.12:s3 7.3:no-batch 7.3:stock",
+            "pageout lab run stock helper-calls --config arm64-4k,arm64-64k",
+            "pageout lab run stock selftest --config arm64-4k,x86-64",
+            "pageout lab profile stock reclaim-file --folded stock.folded",
+            "pageout lab lru-gen evict no-batch stock",
+            "pageout lab script --output measure.sh",
+        ],
+    }
+}
+
+fn kernels_7_3() -> Section {
+    Section::terms(
+        "Kernels of Linux 7.3, which checks young bits and unmaps in batches",
+        &[
+            ("stock", "Debian's linux-source-7.3, or the tree of --tree"),
+            ("no-young", "stock before the young check of the classic LRU was batched"),
+            ("no-mglru", "stock before the young checks of MGLRU were batched"),
+            ("no-unmap", "stock before the unmapping of file folios was batched"),
+            ("no-batch", "stock before all three"),
+            (
+                "young-flush, no-young-tlbi, no-young-flush",
+                "stock with another flush after a young bit is cleared (docs/lab.md)",
+            ),
+            ("q1 to q22", "stock with the first patches of a queue that makes its reclaim faster"),
+        ],
+    )
+}
+
+fn kernels_6_12() -> Section {
+    Section::terms(
+        "Kernels of Linux 6.12, with --kernel 6.12 or as 6.12:NAME",
+        &[
+            ("stock", "Debian's linux-source-6.12"),
+            ("s1", "stock with our backport's batched young check of the classic LRU"),
+            ("s2", "s1 with file folios unmapped in batches"),
+            ("s3", "s2 with MGLRU's young checks in batches"),
+            ("s4", "s3 with the flush after a young clear as a boot parameter"),
+        ],
+    )
+}
+
+fn own_kernels() -> Section {
+    Section::terms(
+        "Kernels of yours",
+        &[
+            ("patched", "The first kernel named (or stock) with the patches of --patch FILE"),
+            ("NAME", "The same with the patches of --patch NAME=FILE"),
+            (
+                "KERNEL+PARAMETER",
+                "A kernel with a boot parameter, such as young-flush+young_flush=none",
+            ),
+        ],
+    )
+}
+
+fn scenarios() -> Section {
+    Section::terms(
+        "Scenarios, with their fields and defaults; each field takes a list with commas",
+        &[
+            (
+                "reclaim-file",
+                "A mapped file, reclaimed through memory.reclaim.\n\
+                 order=4  lru=classic (or mglru, mglru-no-walks)  young=all (or none)  \
+                 process=asleep (or running)  processes=1 (up to 8 map the file)  cpus=1 (or 2: \
+                 the processes run on the second)  size=1GiB  reclaim=80%  map=ptes (or pmd-leaf, \
+                 with order=9)",
+            ),
+            (
+                "reclaim-shmem",
+                "Shared memory that was stored to, reclaimed to swap through memory.reclaim, on \
+                 configuration x86-64-swap or arm64-4k-swap.\n\
+                 order=4  lru=classic (or mglru, mglru-no-walks)  young=all (or none)  \
+                 size=256MiB  reclaim=80%",
+            ),
+            (
+                "age-file",
+                "One aging pass over a mapped file, forced through lru_gen.\n\
+                 order=4  young=all (or none, or 1/N: one page in N)  size=1GiB",
+            ),
+            (
+                "mixed-mappings",
+                "Unfolded blocks, holes, a misaligned mapping, mlock and uffd-wp, reclaimed.\n\
+                 order=4  lru=classic (or mglru, mglru-no-walks)  size=32MiB  reclaim=50%",
+            ),
+            (
+                "helper-calls",
+                "Random calls of the kernel's young helpers, compared with a model.\n\
+                 order=7  calls=100000  seed=1",
+            ),
+            (
+                "hot-pages",
+                "Pages that one CPU uses repeatedly, beside a stream that is read once and \
+                 reclaimed: how many of them reclaim takes.\n\
+                 order=0  lru=classic (or mglru, mglru-no-walks)  size=32MiB (of the stream, a \
+                 round)  hot=512KiB  rounds=16",
+            ),
+            (
+                "selftest",
+                "The kernel selftest folio_young: content, young bits and counters of large \
+                 folios under both LRUs. Failures are listed.\n\
+                 cpus=1 (or 2)",
+            ),
+        ],
+    )
+}
+
+pub(super) fn build() -> Help {
+    Help {
+        brief: vec![LISTED],
+        notes: vec![LISTED],
+        examples: &[
+            "pageout lab build stock no-batch 6.12:s3",
+            "pageout lab build --patch my.patch --config arm64-4k,x86-64",
+            "pageout lab build --tree ~/linux --jobs 8",
+        ],
+    }
+}
+
+pub(super) fn run() -> Help {
+    Help {
+        brief: vec![LISTED],
+        notes: vec![LISTED],
+        examples: &[
+            "pageout lab run stock reclaim-file order=4 lru=mglru",
+            "pageout lab run stock helper-calls --config arm64-64k",
+            "pageout lab run stock age-file young=all,none,1/256 --json",
+        ],
+    }
+}
+
+pub(super) fn compare() -> Help {
+    Help {
+        brief: vec![LISTED],
+        notes: vec![LISTED],
+        examples: &[
+            "pageout lab compare --patch my.patch",
+            "pageout lab compare no-batch stock",
+            "pageout lab compare no-mglru stock reclaim-file order=0,4 lru=mglru",
+            "pageout lab compare --tree ~/linux --patch my.patch --format list",
+        ],
+    }
+}
+
+pub(super) fn series() -> Help {
+    Help {
+        brief: vec![LISTED],
+        notes: vec![
+            Section::Prose(
+                "One kernel is built of the base, and one for each patch with all patches before \
+                 it. The base of a range is the commit BASE; the base of mails is Linux 7.3, the \
+                 release of --kernel, or the tree of --tree as it is. No branch is checked out, \
+                 and the tree is not written to. Empty commits and cover letters are skipped.",
+            ),
+            Section::Prose(
+                "Every kernel also runs helper-calls, and mixed-mappings under both LRUs. The \
+                 results are printed as KTAP, a subtest for each patch, with the points applies, \
+                 builds, boots, helper calls, mixed mappings, and the counters of the scenario. A \
+                 point is not ok where a count differs from the base's. Costs, such as `reclaim`, \
+                 are no such counts: the table has them, and --fail-on judges them.",
+            ),
+            Section::Prose(
+                "Without --keep-going, the command ends at the first patch that does not apply, \
+                 build or boot. With it, the other patches are still tried; patches behind one \
+                 that does not apply cannot be built.",
+            ),
+            Section::terms(
+                "Exit status",
+                &[
+                    ("0", "All points are ok, and --fail-on holds for every patch"),
+                    ("1", "A point is not ok, or a patch is worse than --fail-on allows"),
+                    (
+                        "125",
+                        "--fail-on cannot be decided, only because a patch did not apply, build or \
+                         boot",
+                    ),
+                    ("2", "Bad input"),
+                ],
+            ),
+            LISTED,
+        ],
+        examples: &[
+            "pageout lab series --tree ~/linux mm-stable..batch-v3",
+            "pageout lab series --mbox v3_mm_batch.mbx --ktap checks.ktap",
+            "pageout lab series --tree . origin/master..HEAD \\\n  \
+                --fail-on 1% --output series.txt",
+            "pageout lab series --tree ~/linux v7.3..HEAD \\\n  \
+                reclaim-file order=0,4,9 lru=mglru --keep-going",
+            "git format-patch --stdout v7.3.. > s.mbox &&\n  \
+                pageout lab series --mbox s.mbox --tree ~/linux",
+        ],
+    }
+}
+
+pub(super) fn profile() -> Help {
+    Help {
+        brief: vec![LISTED],
+        notes: vec![LISTED],
+        examples: &[
+            "pageout lab profile no-batch stock",
+            "pageout lab profile no-batch stock lru=classic",
+            "pageout lab profile stock reclaim-file --folded stock.folded",
+        ],
+    }
+}
+
+/// The lines of a session.
+const SESSION: &str = "\
+memcg NAME                         a cgroup below the root
+process NAME MEMCG                 a process that sleeps between commands
+file NAME PAGES [order=N]          a file, cached in folios of that order
+fill MEMCG FILE                    cache a file by faults, then unmap it
+read MEMCG FILE [FROM..TO]         cache a file by read(2), a page a call
+map PROCESS NAME FILE [FROM..TO]   map pages of a file, shared
+anon PROCESS NAME PAGES [order=N]  map anonymous memory, in folios
+touch REGION [FROM..TO] [write]    access a byte of each page
+sleep MILLISECONDS
+write COMMAND                      to lru_gen; $NAME: a cgroup's id,
+                                   \\n: a new line
+show MEMCG [full]                  its part of lru_gen, or lru_gen_full";
+
+pub(super) fn lru_gen() -> Help {
+    Help {
+        brief: vec![shipped()],
+        notes: vec![
+            Section::Prose(
+                "A session creates memory, ages and evicts it by commands to lru_gen, and shows \
+                 lru_gen. It is a text of these lines; names are given before they are used.",
+            ),
+            Section::Lines { heading: "Lines of a session", lines: SESSION },
+            shipped(),
+        ],
+        examples: &[
+            "pageout lab lru-gen evict",
+            "pageout lab lru-gen age-file no-batch stock",
+            "pageout lab lru-gen ./mine.session patched --patch my.patch",
+            "sudo cat /sys/kernel/debug/lru_gen > here.txt &&\n  \
+                pageout lab lru-gen --read here.txt",
+        ],
+    }
+}
+
+fn shipped() -> Section {
+    let terms = pageout_experiment::lru_gen::SHIPPED.map(|(name, _)| name).join(", ");
+    Section::Terms {
+        heading: "Sessions that come with the program",
+        terms: vec![("SESSION".to_owned(), terms)],
+    }
+}
+
+pub(super) fn source() -> Help {
+    Help {
+        notes: vec![Section::Prose(
+            "apt checks the archive's signature with Debian's keys. Everything is kept in the \
+             cache: the system's own packages and sources stay as they are.",
+        )],
+        examples: &[
+            "pageout lab source",
+            "pageout lab source --kernel 6.12",
+            "pageout lab source --mirror ./debian",
+        ],
+        ..Help::default()
+    }
+}
+
+pub(super) fn script() -> Help {
+    let there = || Section::Lines {
+        heading: "On the other machine, as root",
+        lines: "sh measure.sh --dir /mnt/xfs --output before.json",
+    };
+    Help {
+        brief: vec![there()],
+        notes: vec![there()],
+        examples: &["pageout lab script --output measure.sh"],
+    }
+}
