@@ -295,7 +295,8 @@ fn notes(path: &Path, mails: &[Mail], taken: &[&Mail]) -> Vec<String> {
     let of_version =
         mails.iter().filter(|mail| !mail.subject.is_reply && mail.subject.version == version);
     if let Some(base) = of_version.filter_map(|mail| mail.base.as_ref()).next() {
-        notes.push(format!("{path}: made for commit {base}; --tree DIR names a tree that has it"));
+        let short = &base[..base.len().min(12)];
+        notes.push(format!("{path}: made for commit {short}, its base-commit"));
     }
     notes
 }
