@@ -187,7 +187,7 @@ fn champsim_s_instructions_are_fetched_and_load_and_store() {
         (&bytes[..65], "byte 64: the input ends within a record"),
         (&bytes[..63], "byte 0: the input ends within a record"),
         (&[0; 128][..], "byte 0: found no instruction"),
-        (&[b"\xfd7zXZ\0"[..].to_vec(), vec![7; 64]].concat(), "decompressed"),
+        (&[b"\xfd7zXZ\0"[..].to_vec(), vec![7; 64]].concat(), "reading the input failed"),
         (&[], "no reference"),
     ] {
         let error = refused(Format::Champsim, input).to_string();
