@@ -60,7 +60,7 @@ fn every_patch_is_compared_with_the_base_and_with_the_one_before_it() {
     };
     assert!(tables.contains("500 -50.0%   300 -70.0%"), "{tables}");
     assert!(line("base").contains("Linux 6.12.1-mine, "), "{tables}");
-    assert_eq!([line("p1"), line("p2")], ["p1 mm:_patch_1", "p2 mm:_patch_2"]);
+    assert_eq!([line("p1  "), line("p2  ")], ["p1 mm:_patch_1", "p2 mm:_patch_2"]);
     let (_, saved) = tables.split_once("instructions saved per 4K page against base").expect("it");
     let mut rows = saved.lines().filter(|line| line.starts_with("reclaim"));
     let row: Vec<&str> = rows.next().expect("a row").split_whitespace().collect();
