@@ -3,7 +3,8 @@
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Output;
-use crate::report;
+use crate::{report, terminal};
+use pageout_record::render::wrapped;
 use pageout_record::schema::{Labels, RecordFile, RecordSet, acts_on_display, shown};
 use pageout_report::{ReportError, Table};
 use pageout_trace::{OutputFile, WriteError};
@@ -87,9 +88,10 @@ pub(crate) fn print_text(text: &str) -> Result<(), CliError> {
     print(printable(text).as_bytes())
 }
 
-/// Says something on standard error. Where nobody can be told there is nobody to tell so.
+/// Says something on standard error, with lines that are too long for it broken at words. Errors
+/// there are ignored.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable(text));
+    let _ = writeln!(io::stderr(), "{}", wrapped(&printable(text), terminal::columns()));
 }
 
 /// Lines of text without what a terminal would obey but the ends of lines and tabs. Names in them

@@ -44,7 +44,12 @@ def call(words: Sequence[str | Path], accepted: Sequence[int] = (0,)) -> Said:
     Raises `Error` with its message where the exit status is not among those accepted.
     """
     done = subprocess.run(
-        [path(), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
+        [path(), *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        # A message is not broken into lines.
+        env={**os.environ, "COLUMNS": "10000"},
     )
     said = Said(done.stdout, done.stderr.decode(errors="replace"), done.returncode)
     if done.returncode not in accepted:

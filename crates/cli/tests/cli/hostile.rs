@@ -114,7 +114,7 @@ fn within(mib: u64, words: &str) -> Output {
     let mut shell = Command::new("sh");
     let limit = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib << 10);
     shell.args(["-c", &limit, env!("CARGO_BIN_EXE_pageout")]).args(words.split_whitespace());
-    shell.output().expect("it runs")
+    shell.env("COLUMNS", "500").output().expect("it runs")
 }
 
 #[test]

@@ -287,6 +287,7 @@ fn limited(words: &str) -> Command {
     let mut shell = Command::new("sh");
     let limit = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"";
     shell.args(["-c", limit, env!("CARGO_BIN_EXE_pageout")]).args(words.split_whitespace());
+    shell.env("COLUMNS", "500");
     shell
 }
 

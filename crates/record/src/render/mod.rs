@@ -17,6 +17,7 @@ mod summaries;
 mod text;
 mod verdict;
 mod words;
+mod wrap;
 
 pub use bar::bar;
 pub use comparison::{Options, comparison};
@@ -31,3 +32,4 @@ pub use published::{published, said};
 pub use summaries::row_summaries;
 pub use verdict::{Said, undeclared, verdicts};
 pub use words::{pairs, with_unit};
+pub use wrap::wrapped;
