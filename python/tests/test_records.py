@@ -121,7 +121,7 @@ def test_a_bad_file_is_refused_with_the_programs_message(tmp_path: Path) -> None
 def test_a_bad_call_is_refused_with_the_programs_message() -> None:
     with pytest.raises(pageout.Error, match=r"^scenario field `size`: found `much`, expected a"):
         pageout.run("age-file", size="much")
-    with pytest.raises(pageout.Error, match=r"^unknown scenario `nonsense`: expected"):
+    with pytest.raises(pageout.Error, match=r"^unknown scenario `nonsense`; accepted: reclaim-file"):
         pageout.run("nonsense")
 
 

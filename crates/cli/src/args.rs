@@ -2,12 +2,14 @@
 
 use crate::completion;
 use crate::lab::args::LabArgs;
+use crate::numbers::whole;
 use crate::options::{Common, Measuring, OUTPUT, Output, Rows, SCENARIO};
 use crate::sweep::args::SweepArgs;
 use crate::trace::args::TraceArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 use pageout_record::compare::FailOn;
+use pageout_refusal::UnknownName;
 use pageout_reproduce::Thread;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -274,7 +276,7 @@ pub(crate) struct ReproduceArgs {
     /// Draws of prices for S0 and S1 [default: 200]
     ///
     /// 20 to 1000000 are accepted.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(20..=1_000_000))]
     pub draws: Option<u32>,
     /// Use a smaller file, few rounds and few draws
     #[arg(long)]
@@ -283,9 +285,9 @@ pub(crate) struct ReproduceArgs {
     pub output: Output,
 }
 
-fn thread(name: &str) -> Result<Thread, String> {
+fn thread(name: &str) -> Result<Thread, UnknownName> {
     let found = Thread::ALL.into_iter().find(|thread| thread.name() == name);
-    found.ok_or_else(|| format!("expected {}", Thread::ALL.map(Thread::name).join(", ")))
+    found.ok_or_else(|| UnknownName::new("thread", name, Thread::ALL.map(Thread::name)))
 }
 
 #[derive(Debug, Parser)]
@@ -293,7 +295,7 @@ pub(crate) struct ObserveArgs {
     /// Rounds of all measurements, 1 to 1000
     #[arg(
         long, value_name = "N", default_value_t = 15,
-        value_parser = clap::value_parser!(u16).range(1..=1000)
+        value_parser = whole::<u16>(1..=1000)
     )]
     pub runs: u16,
     #[command(flatten)]
@@ -308,7 +310,7 @@ pub(crate) struct CalibrateArgs {
     /// Cores to measure on, 1 to 256 [default: all]
     ///
     /// One CPU of each core measures.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=256))]
     pub cores: Option<u16>,
     /// Platform for prices not measured: name or file
     ///
@@ -335,7 +337,7 @@ pub(crate) struct CheckArgs {
     ///
     /// These are choices of a CPU against the default. Without it, each search runs its first 6,000
     /// executions, in a minute or two for all.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=u64::MAX))]
     pub bound: Option<usize>,
     /// Execute one schedule, as a counterexample prints it
     #[arg(long, value_name = "CHOICES", requires = "format", conflicts_with = "bound")]

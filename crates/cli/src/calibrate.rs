@@ -3,10 +3,10 @@
 use crate::args::CalibrateArgs;
 use crate::error::CliError;
 use crate::model::platform_with_text;
-use crate::{output, progress};
+use crate::{output, paths, progress};
 use pageout_calibrate as prices;
 use pageout_calibrate::{Calibration, Effort, Figure, Like};
-use pageout_machine::platform::{Architecture, Price};
+use pageout_machine::platform::{Architecture, Platform, Price};
 use pageout_record::render::{Align, Grid};
 
 use std::path::Path;
@@ -15,6 +15,10 @@ use std::path::Path;
 const UNNAMED: &str = "this-machine";
 
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
+    if let Some(like) = &args.like {
+        paths::named("platform", Path::new(like), Platform::names())?;
+    }
+    output::check(&[args.output.as_deref()], &[args.like.as_deref().map(Path::new)])?;
     let like = like(args.like.as_deref())?;
     let mut cpus = prices::cores().map_err(CliError::Cpus)?;
     if let Some(asked) = args.cores.map(usize::from) {
@@ -23,7 +27,6 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
         }
         cpus.truncate(asked);
     }
-    output::check(&[args.output.as_deref()], &[args.like.as_deref().map(Path::new)])?;
     let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
     let bar = progress::bar("measuring");
     let architecture = like.platform().architecture();

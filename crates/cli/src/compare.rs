@@ -8,7 +8,7 @@ use crate::request::{Request, distinct};
 use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::trace::{failed, source_of};
-use crate::{fail_on, files, model, output, progress, tables};
+use crate::{fail_on, files, model, output, paths, progress, tables};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::metrics::reclaim_file::{SAMPLING_ERROR, WHILE_SAMPLED, WHOLE};
@@ -69,6 +69,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     }
     files::refuse(args)?;
     let common = &args.common;
+    paths::check(common, &[])?;
     let request = Request::new(args.scenario.as_deref(), &args.fields, common)?;
     if let Some(scenario) = request.scenario {
         fail_on::check(args, scenario.name(), &request.metrics)?;
@@ -81,7 +82,6 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     if plan.main && !args.fail_on.is_empty() {
         return Err(CliError::FailOnMainTable);
     }
-    output::check(&common.output.paths(), &common.inputs())?;
     let mut records = plan.measure(common)?;
     if plan.main {
         records.extend(published::records());

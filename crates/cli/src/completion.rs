@@ -7,6 +7,7 @@ use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 use pageout_experiment::declare::FieldHelp;
 use pageout_experiment::scenarios::Scenario;
+use pageout_lab::Scenario as LabScenario;
 use std::ffi::OsStr;
 
 /// The environment variable by which a shell asks; its value names the shell.
@@ -36,6 +37,14 @@ pub(crate) fn scenarios(current: &OsStr) -> Vec<CompletionCandidate> {
     let begun = current.to_string_lossy();
     let named = Scenario::ALL.into_iter().filter(|one| one.name().starts_with(&*begun));
     named.map(|one| about(CompletionCandidate::new(one.name()), one.about())).collect()
+}
+
+/// Returns true for a name of a field of any scenario, of this program's grounds or of the lab.
+pub(crate) fn has_field(name: &str) -> bool {
+    let forms = Scenario::ALL.into_iter().flat_map(Scenario::forms);
+    let mut fields = forms.flat_map(|form| form.given());
+    fields.any(|field| field.name == name)
+        || LabScenario::ALL.into_iter().any(|scenario| scenario.has_field(name))
 }
 
 /// Fields of the scenario on the command line, or values of the one that is begun.

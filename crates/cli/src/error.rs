@@ -2,9 +2,8 @@
 
 use pageout_calibrate::{CalibrateError, LikeError, ObserveError};
 use pageout_check::counterexample::{ChoicesError, MissedChoice};
-use pageout_experiment::fields::{FieldError, meant};
-use pageout_experiment::kinds::one_of;
-use pageout_experiment::lru_gen::{SHIPPED, SessionError};
+use pageout_experiment::fields::FieldError;
+use pageout_experiment::lru_gen::SessionError;
 use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::VariantError;
 use pageout_host::generations::Refused;
@@ -15,20 +14,25 @@ use pageout_record::compare::{CompareError, FailOnError};
 use pageout_record::schema::{
     ConvertError, CsvError, Ground, InvalidRecord, MergeError, ReadError, shown,
 };
+use pageout_refusal::UnknownName;
 use pageout_report::ReportError;
 use pageout_sweep::{DirectoryError, PlanError, RunError, SpecError};
-use pageout_trace::source::TraceSource;
 use pageout_trace::{ImportError, RecordError, Seeming, TraceError, WriteError};
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    #[error("unknown scenario `{found}`{}: expected {}", meant(nearest), scenarios())]
-    UnknownScenario { found: String, nearest: Option<&'static str> },
-    #[error("field `{0}` without a scenario: expected one before it, such as reclaim-file")]
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    #[error(
+        "field `{0}` without a scenario: expected one before it, such as reclaim-file (all: \
+         `pageout scenarios`)"
+    )]
     FieldsWithoutScenario(String),
+    #[error("`{0}` is no field but an option: write {1}")]
+    OptionAsField(String, String),
     #[error("--trace is for scenario trace, not for {0}")]
     TraceNotUsed(String),
     #[error("--sizes is for scenarios of files: a trace's are known once it has been played")]
@@ -41,16 +45,15 @@ pub(crate) enum CliError {
     )]
     NoGenerations,
     #[error(
-        "{what} is for --ground {}, not for {ground}; {ground} has {}",
-        other(*ground), Scenario::names_on(*ground).join(", ")
+        "{what} runs on ground {other}, not on {ground}: {hint} --ground {other}. Ground {ground} \
+         has {}",
+        Scenario::names_on(*ground).join(", "), other = other(*ground), hint = add(*ground)
     )]
     NotOnGround { what: String, ground: Ground },
-    #[error("{0} is for --ground model")]
+    #[error("{0} is for a modelled machine: add --ground model")]
     ModelAlone(&'static str),
-    #[error("{0} is for --ground host")]
+    #[error("{0} is for this CPU: leave out --ground model, or say --ground host")]
     HostAlone(&'static str),
-    #[error("cannot read {platform}, and no platform has that name ({names})")]
-    OpenPlatform { platform: String, names: String, source: io::Error },
     #[error(transparent)]
     Platform(#[from] PlatformError),
     #[error(
@@ -74,8 +77,6 @@ pub(crate) enum CliError {
          another working directory"
     )]
     SampleOrFile(String),
-    #[error("cannot open {}, and no sample has that name ({})", path.display(), sample_names())]
-    OpenTrace { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Compare(#[from] CompareError),
     #[error(transparent)]
@@ -84,8 +85,18 @@ pub(crate) enum CliError {
     Invalid(#[from] InvalidRecord),
     #[error(transparent)]
     Csv(#[from] CsvError),
+    #[error(
+        "{option} {}: {}; expected {expected}",
+        path.display(), without_number(&error.to_string())
+    )]
+    OptionPath { option: &'static str, path: PathBuf, expected: &'static str, error: io::Error },
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error(
+        "cannot read {kind} file {}: {}; accepted: a file, or {names}",
+        path.display(), without_number(&error.to_string())
+    )]
+    NotRead { kind: &'static str, path: PathBuf, names: String, error: io::Error },
     #[error("{}", path.display())]
     NotRecords { path: PathBuf, source: ReadError },
     #[error("{}: found {found}, not a record file; {}", path.display(), found.advice())]
@@ -96,8 +107,8 @@ pub(crate) enum CliError {
     Merge(#[from] MergeError),
     #[error(transparent)]
     FailOn(#[from] FailOnError),
-    #[error("--fail-on: {whose} metric `{metric}`{meant}; {known}")]
-    NoMetric { whose: String, metric: String, meant: String, known: String },
+    #[error("--fail-on: {0}")]
+    NoMetric(UnknownName),
     #[error("--fail-on {condition}: no record has what its scenario is judged by; name a metric")]
     NoWhole { condition: String },
     #[error("--fail-on judges one scenario or record files, not the main table: name a scenario")]
@@ -138,8 +149,6 @@ pub(crate) enum CliError {
     Open { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    #[error("{kernel}; or a scenario: {}", crate::lab::scenarios())]
-    LabWord { kernel: KernelError },
     #[error("field `{field}` without a scenario: expected {} before it", crate::lab::scenarios())]
     LabFieldFirst { field: String },
     #[error("no scenario: expected {}", crate::lab::scenarios())]
@@ -162,8 +171,6 @@ pub(crate) enum CliError {
     LabSeries { message: String, status: u8 },
     #[error("configuration {0} has no swap: expected arm64-4k-swap or x86-64-swap")]
     LabSwap(Config),
-    #[error("cannot open {}, and no session has that name ({})", path.display(), session_names())]
-    OpenSession { path: PathBuf, source: io::Error },
     #[error(
         "`{0}` is a session and a file here: expected ./{0} for the file, or, for the session, \
         another working directory"
@@ -177,16 +184,13 @@ pub(crate) enum CliError {
     Lab(#[from] LabError),
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    #[error("unknown property or scenario `{what}`: expected {known}")]
-    CheckUnknown { what: String, known: String },
-    #[error("unknown exhibit `{name}`: expected {known}")]
-    CheckExhibit { name: String, known: String },
-    #[error("unknown format `{name}`: expected {known}")]
-    CheckFormat { name: String, known: String },
-    #[error("exhibit {name} is not searched for in that format: expected {known}")]
+    #[error("`{0}` is an exhibit, no property or scenario: write --exhibit {0}")]
+    CheckIsExhibit(String),
+    #[error("exhibit {name} is not searched for in that format; accepted: {known}")]
     CheckNothing { name: &'static str, known: String },
     #[error(
-        "--replay is of one scenario or exhibit in one format, found {0} searches of schedules"
+        "--replay is of one scenario or exhibit in one format, found {0} searches of schedules: \
+         give the name of one, and --format"
     )]
     CheckReplays(usize),
     #[error(
@@ -224,8 +228,12 @@ pub(crate) enum CliError {
     Stdout(#[source] io::Error),
 }
 
-fn sample_names() -> String {
-    TraceSource::sample_names().join(", ")
+/// How another ground is asked for: this one was named, or is the default.
+const fn add(ground: Ground) -> &'static str {
+    match ground {
+        Ground::Host => "add",
+        _ => "say",
+    }
 }
 
 /// The ground that has what this one has not.
@@ -236,24 +244,31 @@ const fn other(ground: Ground) -> Ground {
     }
 }
 
-/// The scenarios, by ground.
-fn scenarios() -> String {
-    let host = Scenario::names_on(Ground::Host);
-    let alone = |name: &&str| !host.contains(name);
-    let model: Vec<_> = Scenario::names_on(Ground::Model).into_iter().filter(alone).collect();
-    format!("{}, or with --ground model {}", host.join(", "), one_of(&model))
+/// The error of a `kind` of thing that is named, as one of `names`, or else a file which cannot be
+/// read. A word that no path looks like is taken for a name.
+pub(crate) fn unread<'n>(
+    kind: &'static str,
+    path: &Path,
+    error: io::Error,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> CliError {
+    let listed = || names.clone().collect::<Vec<_>>().join(", ");
+    match path.to_str().filter(|name| !name.contains(['/', '.'])) {
+        Some(name) if error.kind() == io::ErrorKind::NotFound => {
+            UnknownName::new(kind, name, names.clone())
+                .accepting(format!("{}, or a file", listed()))
+                .into()
+        }
+        _ => CliError::NotRead { kind, path: path.to_owned(), names: listed(), error },
+    }
 }
 
-fn session_names() -> String {
-    SHIPPED.map(|(name, _)| name).join(", ")
+/// The text of a system error without its number.
+fn without_number(text: &str) -> &str {
+    text.split(" (os error ").next().unwrap_or(text)
 }
 
 impl CliError {
-    /// That there is no such scenario.
-    pub(crate) fn unknown(name: &str) -> Self {
-        Self::UnknownScenario { found: name.to_owned(), nearest: Scenario::nearest(name) }
-    }
-
     /// The exit status: 1 for a check that failed, 2 for anything else but a series' own.
     pub(crate) fn status(&self) -> u8 {
         match self {
@@ -283,7 +298,7 @@ impl CliError {
         let mut message = part(self.to_string());
         let mut cause = self.source();
         while let Some(error) = cause {
-            let text = part(error.to_string());
+            let text = part(without_number(&error.to_string()).to_owned());
             // Some messages have their cause's in them.
             if !message.ends_with(&text) {
                 message += &format!(": {text}");

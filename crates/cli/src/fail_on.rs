@@ -4,11 +4,10 @@ use crate::args::CompareArgs;
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::output;
-use pageout_experiment::fields::{meant, nearest};
-use pageout_experiment::kinds::one_of;
 use pageout_experiment::metrics::MetricSpec;
 use pageout_record::compare::{FailOn, FailOnError, Outcome, Role, compare_for};
 use pageout_record::schema::{Better, Ground, Labels, Metric, Record, RecordFile};
+use pageout_refusal::UnknownName;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -31,12 +30,10 @@ pub(crate) fn check(
         let Some(metric) = &condition.metric else { continue };
         let named = |spec: &&MetricSpec| spec.names().any(|name| name == *metric);
         let Some(spec) = has.iter().find(named) else {
-            return Err(CliError::NoMetric {
-                whose: format!("scenario {scenario} has no"),
-                metric: metric.clone(),
-                meant: meant(&nearest_metric(metric, has.iter().map(|of| (of.name, of.role)))),
-                known: format!("`pageout scenarios {scenario}` lists what it has"),
-            });
+            let unknown = UnknownName::new("metric", metric, has.iter().map(|spec| spec.name));
+            let unknown = unknown.of(format!("scenario {scenario}"));
+            let all = format!("pageout scenarios {scenario}");
+            return Err(CliError::NoMetric(unknown.listed_by(all)));
         };
         if spec.better == Better::Neither {
             let (of, metric) = (condition.to_string(), metric.clone());
@@ -57,10 +54,10 @@ pub(crate) fn check_files(args: &CompareArgs, file: &RecordFile) -> Result<(), C
         .flat_map(|record| record.metrics.iter().map(move |metric| with_role(record, metric)))
         .collect();
     let all: Vec<(&str, Role)> = all.iter().map(|(name, role)| (&**name, *role)).collect();
-    check_names(&args.fail_on, "no record of the files has a", &all)
+    check_names(&args.fail_on, "these files", &all)
 }
 
-/// Refuses conditions on other metrics than these; `whose` says who has no other.
+/// Refuses conditions on other metrics than these; `whose` says what has them.
 pub(crate) fn check_names(
     conditions: &[FailOn],
     whose: &str,
@@ -75,35 +72,14 @@ pub(crate) fn check_names(
             continue;
         };
         if !names().any(|name| name == metric) {
-            let known = match &names().collect::<Vec<_>>()[..] {
-                [] => "all that it has are counts of which neither direction is better".to_owned(),
-                all => format!("expected {}", one_of(all)),
-            };
-            return Err(CliError::NoMetric {
-                whose: whose.to_owned(),
-                metric: metric.clone(),
-                meant: meant(&nearest_metric(metric, all.iter().copied())),
-                known,
-            });
+            let unknown = UnknownName::new("metric", metric, names()).of(whose);
+            return Err(CliError::NoMetric(match all.is_empty() {
+                true => unknown.accepting("none, of its counts neither direction is better"),
+                false => unknown,
+            }));
         }
     }
     Ok(())
-}
-
-/// The metric that was probably meant: one that has all words asked for, the whole before others,
-/// or else the nearest by letters.
-fn nearest_metric<'a>(
-    asked: &str,
-    all: impl Iterator<Item = (&'a str, Role)> + Clone,
-) -> Option<&'a str> {
-    let words = |name: &str| name.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
-    let asked_words = words(asked);
-    let has_words = |name: &str| {
-        let words = words(name);
-        asked_words.iter().all(|asked| words.contains(asked))
-    };
-    let by_words = all.clone().filter(|(name, _)| has_words(name)).min_by_key(|(_, role)| *role);
-    by_words.map(|(name, _)| name).or_else(|| nearest(asked, all.map(|(name, _)| name)))
 }
 
 /// Judges records that were `told` by the conditions asked for, if any are: what came of each goes
@@ -156,25 +132,4 @@ pub(crate) const fn status(of: Outcome) -> u8 {
 pub(crate) fn status_of(error: u8, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let bisects = arguments.into_iter().any(|argument| argument == "--bisect");
     ExitCode::from(if bisects { STOPS_BISECTION } else { error })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_metric_is_suggested_by_its_words_before_its_letters() {
-        let all = [
-            ("pages reclaimed", Role::Count),
-            ("whole reclaim while sampled", Role::Diagnostic),
-            ("whole reclaim", Role::Whole),
-            ("refaults", Role::Count),
-        ];
-        let meant = |asked| nearest_metric(asked, all.into_iter());
-        assert_eq!(meant("reclaim"), Some("whole reclaim"));
-        assert_eq!(meant("Whole"), Some("whole reclaim"));
-        assert_eq!(meant("sampled reclaim"), Some("whole reclaim while sampled"));
-        assert_eq!(meant("refault"), Some("refaults"));
-        assert_eq!(meant("colour"), None);
-    }
 }

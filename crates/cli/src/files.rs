@@ -65,9 +65,9 @@ fn is_json(name: &str) -> bool {
 /// Compares all variants of some record files with one of them, the first unless `--base` says.
 /// Where files have labels, these alone are compared.
 pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, CliError> {
-    refuse_measuring(args)?;
     let inputs: Vec<_> = named.iter().map(|of| Some(of.path.as_path())).collect();
     output::check(&args.common.output.paths(), &inputs)?;
+    refuse_measuring(args)?;
     let merged = merged(named, args.pool)?;
     let (file, said) = (&merged.file, merged.about());
     fail_on::check_files(args, file)?;

@@ -17,10 +17,12 @@ mod help;
 mod lab;
 mod man;
 mod model;
+mod numbers;
 mod observe;
 mod options;
 mod other_file;
 mod output;
+mod paths;
 mod progress;
 mod records;
 mod report;
@@ -35,11 +37,14 @@ mod terminal;
 mod this_run;
 mod thpscale;
 mod trace;
+mod usage;
 
 use args::{AloneArgs, Args, Command, CompareArgs};
-use clap::{FromArgMatches, Parser};
+use clap::Parser;
+use clap::error::ErrorKind;
 use error::CliError;
 use options::{Common, Rows, Shown};
+use pageout_record::schema::shown;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -51,8 +56,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     }
-    let parsed = help::command().try_get_matches();
-    let done = match parsed.and_then(|words| Args::from_arg_matches(&words)) {
+    let done = match usage::parse() {
         Ok(args) => dispatch(args),
         Err(told) if told.use_stderr() => {
             refuse(&told);
@@ -71,14 +75,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the arguments; plainly, if a terminal would obey some of them.
+/// Says what is wrong with the arguments. A command that lacks its subcommand prints its help.
 fn refuse(told: &clap::Error) {
-    let plain = told.render().to_string();
-    if output::printable(&plain) == plain {
-        // Where nobody can be told there is nobody to tell so.
+    if told.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // Errors on standard error are ignored.
         let _ = help::print(told);
     } else {
-        output::say(plain.trim_end());
+        output::say(&format!("error: {}", shown(&usage::message(told))));
     }
 }
 

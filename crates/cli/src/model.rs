@@ -1,7 +1,7 @@
 //! Ground `model`: the engine on a machine with prices.
 
 use crate::args::{CompareArgs, RunArgs};
-use crate::error::CliError;
+use crate::error::{CliError, unread};
 use crate::options::{Common, Form, MachineArgs, Shown};
 use crate::request::Request;
 use crate::request::distinct;
@@ -31,7 +31,6 @@ pub(crate) fn compare(
     let plan = plan(request, common, &model)?;
     distinct(variants, Axes::Reclaim)?;
     plan.all.check_memory(variants.len(), &model)?;
-    output::check(&common.output.paths(), &common.inputs())?;
     let set = RecordSet::new(this_run(), plan.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
     let compared = [(&set, &base)];
@@ -55,8 +54,6 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
     let model = model_of(common)?;
     let plan = plan(request, common, &model)?;
     plan.all.check_memory(1, &model)?;
-    let [text, page] = common.output.paths();
-    output::check(&[text, page, args.folded.as_deref()], &common.inputs())?;
     if let Some(path) = &args.folded {
         output::to(Some(path), plan.folded(&model, variant)?.as_bytes())?;
     }
@@ -109,10 +106,9 @@ pub(crate) fn platform_with_text(
     if let Some((named, text)) = Platform::named(platform).zip(Platform::file(platform)) {
         return Ok((named, text.into()));
     }
-    let text = input::read_text(Path::new(platform), input::MAX_TEXT).map_err(|source| {
-        let names = Platform::names().collect::<Vec<_>>().join(", ");
-        CliError::OpenPlatform { platform: platform.to_owned(), names, source }
-    })?;
+    let path = Path::new(platform);
+    let text = input::read_text(path, input::MAX_TEXT)
+        .map_err(|error| unread("platform", path, error, Platform::names()))?;
     let parsed = Platform::parse(platform, &text)?;
     if shown(parsed.name()) != parsed.name() {
         return Err(CliError::PlatformName { file: platform.to_owned() });

@@ -13,8 +13,8 @@ use pageout_record::schema::{Machine, RecordSet};
 const BAR: usize = 20;
 
 pub(crate) fn observe(args: &ObserveArgs) -> Result<(), CliError> {
-    let cpus = here::cores().map_err(CliError::Cpus)?;
     output::check(&args.output.paths(), &[])?;
+    let cpus = here::cores().map_err(CliError::Cpus)?;
     let progress_bar = progress::bar("observing");
     let rounds = usize::from(args.runs);
     let seen = here::observe(rounds, &cpus, &mut progress::steps(&progress_bar))?;

@@ -1,8 +1,10 @@
 //! Options that several commands have.
 
+use crate::numbers::whole;
 use clap::{Parser, ValueEnum};
 use pageout_experiment::rounds::Rounds;
 use pageout_record::schema::Ground;
+use pageout_refusal::UnknownName;
 use std::path::{Path, PathBuf};
 
 /// Headings of options in help.
@@ -51,14 +53,14 @@ pub(crate) struct MachineArgs {
     pub platform: Option<String>,
     /// Cores of ground model, 1 to 256 [default: the platform's]
     #[arg(long, value_name = "N", hide_short_help = true,
-        value_parser = clap::value_parser!(u16).range(1..=256))]
+        value_parser = whole::<u16>(1..=256))]
     pub cores: Option<u16>,
     /// Draws of prices on ground model, 1 to 10000 [default: none]
     ///
     /// Each draw takes every price from its range. The table then has the interval of nine in ten
     /// results.
     #[arg(long, value_name = "N", hide_short_help = true,
-        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        value_parser = whole::<u32>(1..=10_000))]
     pub draws: Option<u32>,
 }
 
@@ -69,10 +71,10 @@ pub(crate) struct Measuring {
     ///
     /// The first screen, the main table and `bench scale` take fewer by default. Ground model takes
     /// one, and further ones with seeds of their own.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub runs: Option<u16>,
     /// Seed of all random choices
-    #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX), hide_short_help = true)]
     pub seed: u64,
 }
 
@@ -147,10 +149,10 @@ fn ground(name: &str) -> Result<Ground, String> {
     match name {
         "host" => Ok(Ground::Host),
         "model" => Ok(Ground::Model),
-        "linux" => Err("it has scenarios and kernels of its own, see `pageout lab --help`; \
-            expected host or model"
+        "linux" => Err("real kernels have commands of their own, see `pageout lab --help`; \
+            accepted: host or model"
             .to_owned()),
-        "guest" => Err("it is not implemented yet; expected host or model".to_owned()),
-        _ => Err("expected host or model".to_owned()),
+        "guest" => Err("it is not implemented yet; accepted: host or model".to_owned()),
+        _ => Err(UnknownName::new("ground", name, ["host", "model"]).to_string()),
     }
 }

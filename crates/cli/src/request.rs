@@ -1,8 +1,11 @@
 //! Which scenario is asked for, on which ground.
 
+use crate::completion::has_field;
 use crate::error::CliError;
 use crate::options::Common;
-use pageout_experiment::fields::pairs;
+use crate::usage;
+use pageout_experiment::declare::values;
+use pageout_experiment::fields::{FieldError, bad, pairs};
 use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::{Compared, OnGround, Scenario};
 use pageout_experiment::variant::{Axes, Lru, Variant};
@@ -52,10 +55,20 @@ impl Request {
             return Err(CliError::TraceNotUsed(what()));
         }
         let (mut lru, mut own) = (None, Vec::new());
-        let OnGround { takes_lru, compared, metrics, .. } = form(scenario, fields, common.ground)?;
+        let given = pairs(fields)?;
+        let option = given.iter().find(|(name, _)| usage::is_option(name) && !has_field(name));
+        if let Some((name, value)) = option {
+            return Err(CliError::OptionAsField(
+                format!("{name}={value}"),
+                format!("--{name} {value}"),
+            ));
+        }
+        let given: Vec<_> = given.into_iter().map(|(field, _)| field).collect();
+        let form = scenario.form(common.ground, &given)?;
+        let OnGround { takes_lru, compared, metrics, .. } = form;
         for field in fields {
-            match field.strip_prefix("lru=").filter(|_| takes_lru && lru.is_none()) {
-                Some(choice) => lru = Some(Lru::parse(choice)?),
+            match field.strip_prefix("lru=").filter(|_| takes_lru) {
+                Some(choice) => lru = Some(lists(choice)?),
                 None => own.push(field.clone()),
             }
         }
@@ -66,25 +79,22 @@ impl Request {
     }
 }
 
+/// The lists that field `lru` names for all variants.
+fn lists(choice: &str) -> Result<Lru, FieldError> {
+    match values::<Lru>("lru", choice)?[..] {
+        [one] => Ok(one),
+        _ => {
+            let compared = "compare with --base lru=classic --new lru=mglru";
+            Err(bad("lru", choice, "names several lists for one run", compared))
+        }
+    }
+}
+
 fn named(name: &str) -> Result<Scenario, CliError> {
     if name.contains('=') {
         return Err(CliError::FieldsWithoutScenario(name.to_owned()));
     }
-    Scenario::named(name).ok_or_else(|| CliError::unknown(name))
-}
-
-/// The form of the scenario on a ground that has the fields given; if none has, the first. Which
-/// one it is follows from its own fields, not from `lru`.
-fn form(scenario: Scenario, fields: &[String], ground: Ground) -> Result<OnGround, CliError> {
-    let given: Vec<_> = pairs(fields)?.into_iter().map(|(field, _)| field).collect();
-    let mut forms: Vec<_> =
-        scenario.forms().into_iter().filter(|form| form.ground == ground).collect();
-    let has = |form: &OnGround| {
-        let known = |name: &&str| form.fields.iter().any(|field| field.name == *name);
-        given.iter().filter(|name| **name != "lru").all(known)
-    };
-    let found = forms.iter().position(has).unwrap_or(0);
-    Ok(forms.swap_remove(found))
+    Ok(Scenario::find(name)?)
 }
 
 /// Refuses variants that are the same on these axes.

@@ -5,11 +5,12 @@ use crate::compare::{Plan, Variants};
 use crate::error::CliError;
 use crate::request::Request;
 use crate::this_run::this_run;
-use crate::{model, output, tables};
+use crate::{model, output, paths, tables};
 use pageout_experiment::variant::Variant;
 use pageout_record::schema::{Ground, RecordSet};
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
+    paths::check(&args.common, &[args.folded.as_deref()])?;
     let request = Request::new(Some(&args.scenario), &args.fields, &args.common)?;
     let variant = Variant::parse_on(request.lru, &args.variant)?;
     if args.common.ground == Ground::Model {
@@ -19,7 +20,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         return Err(CliError::ModelAlone("--folded"));
     }
     let plan = Plan::new(&request, &args.common, &Variants::one(variant))?;
-    output::check(&args.common.output.paths(), &args.common.inputs())?;
     if args.sizes {
         let sizes = plan.sizes()?;
         return output::to(args.common.output.output.as_deref(), sizes.as_bytes());

@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// `scenarios`: all of them, or one with its fields.
 pub(crate) fn scenarios(args: &ScenariosArgs) -> Result<(), CliError> {
     let text = match (&args.scenario, args.markdown) {
-        (Some(name), _) => detail(Scenario::named(name).ok_or_else(|| CliError::unknown(name))?),
+        (Some(name), _) => detail(Scenario::find(name)?),
         (None, true) => reference(),
         (None, false) => return output::print_coloured(&list()),
     };

@@ -1,7 +1,7 @@
 //! Declaring a scenario: its name, and its fields with their kinds and defaults. The parser, the
 //! errors, the help and the labels of records follow from the declaration.
 
-use crate::fields::{FieldError, pairs};
+use crate::fields::{FieldError, pairs, refused, twice};
 use crate::kinds::Kind;
 use pageout_record::schema::Labels;
 
@@ -69,7 +69,7 @@ pub trait Lists: Default {
     /// field.
     ///
     /// # Errors
-    /// [`FieldError::BadValue`].
+    /// [`FieldError::Name`] or [`FieldError::Value`].
     fn read(&mut self, field: &str, values: &str) -> Result<bool, FieldError>;
 
     /// What can be said of the fields.
@@ -86,7 +86,7 @@ pub trait Lists: Default {
 pub fn read<S: Declared>(arguments: &[String], lists: &mut S::Lists) -> Result<(), FieldError> {
     for (field, values) in pairs(arguments)? {
         if !lists.read(field, values)? {
-            return Err(FieldError::unknown(S::NAME, field, &names(&lists.help())));
+            return Err(unknown::<S>(field, &lists.help()));
         }
     }
     Ok(())
@@ -103,32 +103,31 @@ pub fn read_both<S: Declared, T: Declared>(
     for (field, values) in pairs(arguments)? {
         if !lists.read(field, values)? && !added.read(field, values)? {
             let known = [lists.help(), added.help()].concat();
-            return Err(FieldError::unknown(S::NAME, field, &names(&known)));
+            return Err(unknown::<S>(field, &known));
         }
     }
     Ok(())
 }
 
-/// The fields' names.
-pub fn names(fields: &[FieldHelp]) -> Vec<&'static str> {
-    fields.iter().map(|field| field.name).collect()
+/// The error of a field that is none of these.
+fn unknown<S: Declared>(field: &str, fields: &[FieldHelp]) -> FieldError {
+    let names: Vec<_> = fields.iter().map(|field| field.name).collect();
+    FieldError::unknown(S::NAME, field, &names, format!("pageout scenarios {}", S::NAME))
 }
 
 /// The values of one field, of which none may come twice. A kind may have ranges: `A..B` is in
 /// steps of `A`, and `A..B:STEP` in others.
 ///
 /// # Errors
-/// [`FieldError::BadValue`].
+/// [`FieldError::Name`] or [`FieldError::Value`].
 pub fn values<K: Kind>(field: &'static str, text: &str) -> Result<Vec<K::Value>, FieldError> {
-    let bad =
-        |found: &str, accepted| FieldError::BadValue { field, found: found.to_owned(), accepted };
     let mut all = Vec::new();
     for part in text.split(',') {
         let one = K::read(part).map(|one| vec![one]);
         let some = one.or_else(|| range::<K>(part));
-        for value in some.ok_or_else(|| bad(part, K::accepted()))? {
+        for value in some.ok_or_else(|| refused::<K>(field, part))? {
             if all.contains(&value) {
-                return Err(bad(text, "every value once".to_owned()));
+                return Err(twice(field, text));
             }
             all.push(value);
         }

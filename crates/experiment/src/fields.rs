@@ -1,6 +1,8 @@
 //! Scenario fields as text: `order=4 size=10GiB`, with lists where a comparison wants several.
 
 use crate::formats::FormatName;
+use crate::kinds::Kind;
+use pageout_refusal::{BadValue, UnknownName, one_of};
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,32 +10,38 @@ use std::str::FromStr;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldError {
     /// Not `FIELD=VALUE`.
-    #[error("scenario field `{0}`: expected FIELD=VALUE, such as order=4")]
+    #[error("`{0}` is no field: expected FIELD=VALUE, such as order=4")]
     NotAPair(String),
-    /// A field that the scenario does not have.
-    #[error("scenario {scenario} has no field `{field}`{}; it has {accepted}", meant(nearest))]
-    Unknown {
-        /// The scenario.
-        scenario: &'static str,
-        /// What was given.
+    /// A field that no scenario has.
+    #[error(transparent)]
+    Unknown(UnknownName),
+    /// A field that the scenario has on another ground, with another field, or not at all while
+    /// other scenarios have it.
+    #[error("field `{field}`: {problem}")]
+    Elsewhere {
+        /// The field.
         field: String,
-        /// The one it has whose name is near that.
-        nearest: Option<&'static str>,
-        /// The fields it has.
-        accepted: String,
+        /// Where it is a field, and what to do.
+        problem: String,
     },
     /// A field given twice.
-    #[error("scenario field `{0}`: given twice")]
+    #[error("field `{0}` is given twice; several values have commas between: {0}=A,B")]
     Twice(String),
-    /// A value that the field does not take.
-    #[error("scenario field `{field}`: found `{found}`, expected {accepted}")]
-    BadValue {
+    /// A value that is none of the field's names.
+    #[error("field `{field}`: {unknown}")]
+    Name {
         /// The field.
         field: &'static str,
-        /// What was given.
-        found: String,
-        /// What it takes.
-        accepted: String,
+        /// The value.
+        unknown: UnknownName,
+    },
+    /// A value out of the field's bounds.
+    #[error("field `{field}`: {bad}")]
+    Value {
+        /// The field.
+        field: &'static str,
+        /// The value.
+        bad: BadValue,
     },
     /// Values that are each accepted but not together.
     #[error("scenario {scenario}: {problem}")]
@@ -46,38 +54,23 @@ pub enum FieldError {
 }
 
 impl FieldError {
-    /// That a scenario which has the fields `names` has none such.
-    pub fn unknown(scenario: &'static str, field: &str, names: &[&'static str]) -> Self {
-        let nearest = nearest(field, names.iter().copied());
-        let accepted = all_of(names);
-        Self::Unknown { scenario, field: field.to_owned(), nearest, accepted }
+    /// A field that neither the scenario, which has the fields `names`, nor another one has. The
+    /// command `listed_by` describes them.
+    pub fn unknown(scenario: &str, field: &str, names: &[&str], listed_by: String) -> Self {
+        let unknown = UnknownName::new("field", field, names.iter().copied());
+        Self::Unknown(unknown.of(format!("scenario {scenario}")).listed_by(listed_by))
     }
 
-    /// That values do not go together.
+    /// A field that other scenarios have, and this one, which has the fields `names`, has not.
+    pub fn of_others(scenario: &str, field: &str, others: &[&str], names: &[&str]) -> Self {
+        let (others, names) = (one_of(others), one_of(names));
+        let problem = format!("{scenario} has none, it is one of {others}; accepted: {names}");
+        Self::Elsewhere { field: field.to_owned(), problem }
+    }
+
+    /// Values that do not go together.
     pub fn together(scenario: &'static str, problem: impl Into<String>) -> Self {
         Self::Together { scenario, problem: problem.into() }
-    }
-}
-
-/// The name that was probably meant by one that there is none of.
-pub fn nearest<'n>(given: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    /// As near as clap wants them.
-    const NEAR: f64 = 0.7;
-    let near = |name: &'n str| (strsim::jaro(given, name), name);
-    let near = names.map(near).filter(|(how, _)| *how > NEAR);
-    near.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
-}
-
-/// What an error adds where a name was probably meant.
-pub fn meant(nearest: &Option<&str>) -> String {
-    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
-}
-
-/// Names as a sentence lists all of them.
-fn all_of(names: &[&str]) -> String {
-    match names {
-        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => names.concat(),
     }
 }
 
@@ -109,22 +102,47 @@ impl fmt::Display for OrderName {
     }
 }
 
-/// The error of a value that a field does not take.
-pub fn bad(field: &'static str, found: &str, accepted: impl Into<String>) -> FieldError {
-    FieldError::BadValue { field, found: found.to_owned(), accepted: accepted.into() }
+/// The error of a value that a field does not take; `problem` ends a sentence that begins with the
+/// value, such as `is negative`.
+pub fn bad(
+    field: &'static str,
+    found: &str,
+    problem: impl Into<String>,
+    accepted: impl Into<String>,
+) -> FieldError {
+    FieldError::Value { field, bad: BadValue::new(found, problem, accepted) }
+}
+
+/// The error of a text that is no value of a kind.
+pub(crate) fn refused<K: Kind>(field: &'static str, found: &str) -> FieldError {
+    let problem = match found {
+        "" => Some("nothing is given after the equals sign".to_owned()),
+        _ => K::problem(found),
+    };
+    if let Some(problem) = problem {
+        return bad(field, found, problem, K::accepted());
+    }
+    let names = K::names();
+    let unknown = UnknownName::new("value", found, names.iter().map(String::as_str));
+    FieldError::Name { field, unknown: unknown.accepting(K::accepted()) }
 }
 
 /// Checks field `size`: a multiple of `folio` bytes, which `what` names, up to `most`.
 ///
 /// # Errors
-/// [`FieldError::BadValue`] says what is accepted.
+/// [`FieldError::Value`] says what is accepted.
 pub fn check_size(bytes: u64, folio: u64, what: &str, most: u64) -> Result<(), FieldError> {
-    if bytes > 0 && bytes.is_multiple_of(folio) && bytes <= most {
+    let [found, unit, limit] = [bytes, folio, most].map(display_size);
+    let problem = if bytes > most {
+        format!("is more than {limit}")
+    } else if bytes < folio {
+        format!("is less than the {what} size, {unit}")
+    } else if !bytes.is_multiple_of(folio) {
+        format!("is not a multiple of the {what} size, {unit}")
+    } else {
         return Ok(());
-    }
-    let (folio, most) = (display_size(folio), display_size(most));
-    let accepted = format!("a multiple of the {what} size, {folio}, up to {most}");
-    Err(bad("size", &display_size(bytes), accepted))
+    };
+    Err(bad("size", &found, problem, format!("multiples of {unit} up to {limit}")))
 }
 
 /// Splits `FIELD=VALUE` arguments; no field may come twice.
@@ -151,11 +169,16 @@ pub fn list<T: PartialEq>(
     for text in value.split(',') {
         let one = parse(text)?;
         if all.contains(&one) {
-            return Err(bad(field, value, "every value once"));
+            return Err(twice(field, value));
         }
         all.push(one);
     }
     Ok(all)
+}
+
+/// The error of a list that has a value twice.
+pub(crate) fn twice(field: &'static str, list: &str) -> FieldError {
+    bad(field, list, "has a value twice", "every value once")
 }
 
 /// Refuses orders that are one and the same in a format.
@@ -165,8 +188,8 @@ pub fn distinct(orders: &[OrderName], formats: &[FormatName]) -> Result<(), Fiel
             let same = |other: &&OrderName| other.in_format(*format) == order.in_format(*format);
             if let Some(other) = orders[..k].iter().find(same) {
                 let found = format!("{other},{order}");
-                let accepted = format!("orders that differ; both are {other} in {}", format.name());
-                return Err(bad("order", &found, accepted));
+                let problem = format!("is one order twice in {}", format.name());
+                return Err(bad("order", &found, problem, "orders that differ"));
             }
         }
     }
@@ -180,20 +203,45 @@ pub fn number<T: FromStr>(text: &str) -> Option<T> {
 }
 
 /// Bytes, from a number with an optional binary unit: `4096`, `512MiB`, `10G`.
-pub fn parse_size(text: &str) -> Result<u64, FieldError> {
-    const ACCEPTED: &str = "a size such as 64MiB or 10GiB";
+///
+/// # Errors
+/// A text that says what is wrong, as the end of a sentence that begins with the size.
+pub fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
+    let (digits, unit) = text.split_at(digits);
+    if digits.is_empty() || unit.starts_with('.') {
+        return Err(no_whole_size(text));
+    }
     let shift = match unit {
         "" | "B" => 0,
         "K" | "KiB" => 10,
         "M" | "MiB" => 20,
         "G" | "GiB" => 30,
         "T" | "TiB" => 40,
-        _ => return Err(bad("size", text, ACCEPTED)),
+        _ => return Err(format!("has the unknown unit `{unit}` (B, KiB, MiB, GiB or TiB)")),
     };
-    let number: u64 = self::number(number).ok_or_else(|| bad("size", text, ACCEPTED))?;
-    number.checked_mul(1 << shift).ok_or_else(|| bad("size", text, ACCEPTED))
+    let bytes = number(digits).and_then(|number: u64| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "is more than 2^64 bytes".to_owned())
+}
+
+/// The fault of a size that has no whole number; of a fraction, the size in smaller units.
+fn no_whole_size(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (fraction, unit) = text.split_at(end);
+    let smaller = match unit {
+        "K" | "KiB" => "B",
+        "M" | "MiB" => "KiB",
+        "G" | "GiB" => "MiB",
+        "T" | "TiB" => "GiB",
+        _ => "",
+    };
+    let in_smaller = fraction.parse().ok().map(|number: f64| number * 1024.0);
+    match in_smaller.filter(|number| !smaller.is_empty() && number.fract() == 0.0) {
+        Some(number) => format!("is not a whole number of {unit}: write {number}{smaller}"),
+        None if text.starts_with('-') => "is negative".to_owned(),
+        None if end > 0 => "is not a whole number".to_owned(),
+        None => "is not a size".to_owned(),
+    }
 }
 
 /// Bytes in the largest binary unit that divides them.
@@ -226,8 +274,18 @@ mod tests {
         assert_eq!(display_size(3 << 19), "1536KiB");
         assert_eq!(display_size(7), "7B");
         assert_eq!(display_size(0), "0B");
-        for text in ["", "GiB", "-1", "1.5G", "10Q", "99999999999999999999", "20000000T"] {
-            assert!(parse_size(text).is_err(), "{text} is no size");
+        for (text, problem) in [
+            ("", "is not a size"),
+            ("GiB", "is not a size"),
+            ("-1", "is negative"),
+            ("1.5G", "is not a whole number of G: write 1536MiB"),
+            ("0.3MiB", "is not a whole number"),
+            ("1.5", "is not a whole number"),
+            ("10MB", "has the unknown unit `MB` (B, KiB, MiB, GiB or TiB)"),
+            ("99999999999999999999", "is more than 2^64 bytes"),
+            ("20000000T", "is more than 2^64 bytes"),
+        ] {
+            assert_eq!(parse_size(text), Err(problem.to_owned()), "{text}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::fields::{OrderName, display_size, number, parse_size};
 use crate::formats::FormatName;
 use pageout_reclaim::MapAs;
+use pageout_refusal::{one_of, whole_number};
 use std::marker::PhantomData;
 
 /// What a field of a scenario holds.
@@ -15,6 +16,12 @@ pub trait Kind {
 
     /// The value that a text names.
     fn read(text: &str) -> Option<Self::Value>;
+
+    /// The fault of a text that is no value, as the end of a sentence that begins with the text;
+    /// `None` for a text that is only none of the kind's names.
+    fn problem(_text: &str) -> Option<String> {
+        None
+    }
 
     /// A value as records write it, which [`Kind::read`] accepts.
     fn text(value: &Self::Value) -> String;
@@ -50,6 +57,10 @@ impl Kind for Size {
         parse_size(text).ok()
     }
 
+    fn problem(text: &str) -> Option<String> {
+        parse_size(text).err()
+    }
+
     fn text(value: &u64) -> String {
         display_size(*value)
     }
@@ -72,6 +83,16 @@ impl<const UNIT: u64, const LEAST: u64, const MOST: u64> Kind for SizeIn<UNIT, L
         Size::read(text).filter(fits)
     }
 
+    fn problem(text: &str) -> Option<String> {
+        let [unit, least, most] = [UNIT, LEAST, MOST].map(display_size);
+        Some(match parse_size(text) {
+            Err(problem) => problem,
+            Ok(bytes) if bytes < LEAST => format!("is less than {least}"),
+            Ok(bytes) if bytes > MOST => format!("is more than {most}"),
+            Ok(_) => format!("is not a multiple of {unit}"),
+        })
+    }
+
     fn text(value: &u64) -> String {
         Size::text(value)
     }
@@ -90,6 +111,10 @@ impl<K: Kind> Kind for Fitting<K> {
 
     fn read(text: &str) -> Option<Option<K::Value>> {
         K::read(text).map(Some)
+    }
+
+    fn problem(text: &str) -> Option<String> {
+        K::problem(text)
     }
 
     fn text(value: &Option<K::Value>) -> String {
@@ -113,6 +138,14 @@ impl<const LEAST: u8, const MOST: u8> Kind for Percent<LEAST, MOST> {
         percent.filter(|percent| (LEAST..=MOST).contains(percent))
     }
 
+    fn problem(text: &str) -> Option<String> {
+        let digits = text.strip_suffix('%').unwrap_or(text);
+        let refused = whole_number(digits, u64::from(LEAST)..=u64::from(MOST)).err()?;
+        let problem = refused.problem();
+        let ends_with_bound = problem.ends_with(|c: char| c.is_ascii_digit());
+        Some(if ends_with_bound { format!("{problem}%") } else { problem.to_owned() })
+    }
+
     fn text(value: &u8) -> String {
         format!("{value}%")
     }
@@ -134,6 +167,11 @@ impl<const LEAST: u32, const MOST: u32> Kind for Number<LEAST, MOST> {
 
     fn read(text: &str) -> Option<u32> {
         number(text).filter(|number| (LEAST..=MOST).contains(number))
+    }
+
+    fn problem(text: &str) -> Option<String> {
+        let refused = whole_number(text, LEAST.into()..=MOST.into());
+        refused.err().map(|refused| refused.problem().to_owned())
     }
 
     fn text(value: &u32) -> String {
@@ -187,6 +225,12 @@ impl Kind for Order {
         }
     }
 
+    fn problem(text: &str) -> Option<String> {
+        let is_number = !text.chars().any(char::is_alphabetic);
+        let refused = whole_number(text, 0..=9).err().filter(|_| is_number);
+        refused.map(|refused| refused.problem().to_owned())
+    }
+
     fn text(value: &OrderName) -> String {
         value.to_string()
     }
@@ -229,16 +273,6 @@ impl Choice for bool {
     const NAMES: &'static [(&'static str, Self)] = &[("yes", true), ("no", false)];
 }
 
-/// Names as a sentence lists them.
-pub fn one_of(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first, last] => format!("{first} or {last}"),
-        [others @ .., last] => format!("{} or {last}", others.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,7 +306,6 @@ mod tests {
     #[test]
     fn choices_are_listed_as_a_sentence() {
         assert_eq!(MapAs::accepted(), "ptes or pmd-leaf");
-        assert_eq!(one_of(&["a", "b", "c"]), "a, b or c");
         assert_eq!(MapAs::text(&MapAs::read("pmd-leaf").expect("a choice")), "pmd-leaf");
     }
 }

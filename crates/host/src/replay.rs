@@ -15,7 +15,7 @@ use crate::residency::{
 use crate::steps::{Step, Steps};
 use crate::walker::{Touch, touch};
 use pageout_experiment::clock::timed;
-use pageout_experiment::declare::{Checked, Declared, Lists, names};
+use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::fields::{FieldError, OrderName, pairs};
 use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::kinds::Kind;
@@ -23,9 +23,7 @@ use pageout_experiment::metrics::labels;
 use pageout_experiment::rounds::{Cell, turns};
 use pageout_experiment::scenarios::metrics::trace::{NR_AGINGS, PAGES_AGED};
 use pageout_experiment::scenarios::metrics::{FOLIO_REFERENCED, FOLIOS_REFERENCED};
-use pageout_experiment::scenarios::{
-    MemoryLimit, TraceAged, TraceAgedLists, TraceLimited, TraceLimitedLists,
-};
+use pageout_experiment::scenarios::{MemoryLimit, TraceAged, TraceLimited};
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_paging::mmu::Asid;
@@ -75,12 +73,8 @@ impl Replay {
         let with = |format, order, what| Self { source: trace.clone(), format, order, what };
         let given: Vec<_> = pairs(arguments)?.into_iter().map(|(field, _)| field).collect();
         if !given.contains(&"limit") {
-            let all = TraceAged::parse(arguments).map_err(or_limited)?.into_iter();
+            let all = TraceAged::parse(arguments)?.into_iter();
             return Ok(all.map(|of| with(of.format, of.order, What::Age(of.every))).collect());
-        }
-        if given.contains(&"every") {
-            let problem = "every is for aging all that is resident, not for a limit";
-            return Err(FieldError::together(TraceLimited::NAME, problem));
         }
         let all = TraceLimited::parse(arguments)?.into_iter();
         Ok(all.map(|of| with(of.format, of.order, What::Limit(of.limit))).collect())
@@ -185,15 +179,6 @@ impl Replay {
             ("sha256", self.source.sha256()),
         ])
     }
-}
-
-/// The same error where `limit` could have been given as well.
-fn or_limited(error: FieldError) -> FieldError {
-    let FieldError::Unknown { scenario, field, .. } = error else { return error };
-    let limited = TraceLimitedLists::default().help().into_iter();
-    let limited = limited.filter(|field| field.name == "limit");
-    let known: Vec<_> = TraceAgedLists::default().help().into_iter().chain(limited).collect();
-    FieldError::unknown(scenario, &field, &names(&known))
 }
 
 /// What one replay found under one variant.

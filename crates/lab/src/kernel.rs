@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use pageout_refusal::UnknownName;
+
 use super::mails::MailError;
 use super::patch::{self, Patch, PatchSet};
 use super::release::{Release, STOCK};
@@ -29,26 +31,28 @@ pub struct Kernel {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// No kernel is called so.
-    #[error("unknown kernel `{found}`: expected {expected}, or one that --patch makes")]
+    #[error("{}", unknown(found, names, kernels))]
     Unknown {
         /// What was given.
         found: String,
-        /// The kernels that there are.
-        expected: String,
+        /// The names that kernels have.
+        names: Vec<String>,
+        /// The same in short.
+        kernels: String,
     },
     /// What stands before a colon is no release.
-    #[error("kernel `{kernel}`: unknown release `{found}`: expected {}", releases())]
+    #[error("kernel `{kernel}`: {unknown}")]
     Release {
         /// The kernel as given.
         kernel: String,
-        /// What stands before the colon.
-        found: String,
+        /// What stands before the colon, and what is accepted.
+        unknown: UnknownName,
     },
     /// `patched` without a patch.
     #[error("kernel `{PATCHED}` needs a patch: give --patch FILE")]
     NoPatch,
     /// A kernel given twice.
-    #[error("kernel `{0}`: given twice")]
+    #[error("kernel `{0}` is given twice: expected each once")]
     Twice(String),
     /// A patch set with the name of a kernel that there is.
     #[error("--patch {0}=FILE: `{0}` is a kernel already: expected another name")]
@@ -68,11 +72,18 @@ pub enum KernelError {
     Patch(#[from] MailError),
 }
 
-fn releases() -> String {
-    Release::ALL.map(Release::name).join(" or ")
+fn unknown(found: &str, names: &[String], kernels: &str) -> UnknownName {
+    let unknown = UnknownName::new("kernel", found, names.iter().map(String::as_str));
+    let accepted = format!("{kernels}, or one that --patch makes");
+    unknown.accepting(accepted).listed_by("pageout lab --help")
 }
 
 impl PatchSet {
+    /// The file of an argument `FILE` or `NAME=FILE`.
+    pub fn file(argument: &Path) -> &Path {
+        named(argument).1
+    }
+
     /// Reads the patches of arguments `FILE` or `NAME=FILE`: those of one name make one kernel,
     /// in the order given; those without make [`PATCHED`].
     ///
@@ -188,20 +199,31 @@ impl<'a> Word<'a> {
         let source = match self.release {
             None => source.clone(),
             Some(release) => {
-                let (kernel, found) = (self.text.to_owned(), release.to_owned());
-                let release = Release::named(release);
-                Source::Debian(release.ok_or(KernelError::Release { kernel, found })?)
+                let refused = || KernelError::Release {
+                    kernel: self.text.to_owned(),
+                    unknown: UnknownName::new("release", release, Release::ALL.map(Release::name)),
+                };
+                Source::Debian(Release::named(release).ok_or_else(refused)?)
             }
         };
         let releases = source.releases();
         let patches = releases.iter().find_map(|release| release.patches(self.build));
-        let patches = patches.ok_or_else(|| {
-            let of = |release: &Release| format!("{} ({release})", release.kernels());
-            let expected = releases.iter().map(of).collect::<Vec<_>>().join(", ");
-            KernelError::Unknown { found: self.text.to_owned(), expected }
-        })?;
+        let patches = patches.ok_or_else(|| self.unknown(releases))?;
         let (name, build) = (self.text.to_owned(), self.build.to_owned());
         Ok(Kernel { name, source, build, patches, parameters: Vec::new() })
+    }
+
+    /// The error of a word that none of these releases has a kernel for.
+    fn unknown(self, releases: &[Release]) -> KernelError {
+        let own = releases.iter().flat_map(|release| release.names());
+        let others = Release::ALL.into_iter().filter(|release| !releases.contains(release));
+        let with_release = |release: Release| {
+            release.names().into_iter().map(move |name| format!("{release}:{name}"))
+        };
+        let names = own.chain(others.flat_map(with_release)).collect();
+        let of = |release: &Release| format!("{} ({release})", release.kernels());
+        let kernels = releases.iter().map(of).collect::<Vec<_>>().join(", ");
+        KernelError::Unknown { found: self.text.to_owned(), names, kernels }
     }
 
     fn parameters(self) -> Result<Vec<String>, KernelError> {
@@ -280,8 +302,10 @@ mod tests {
             [(new.clone(), "stock"), (new.clone(), "no-batch"), (old, "s3"), (new, "stock")];
         assert_eq!(found, expected);
         let error = |words| resolve(words, &[], Release::Linux7_3).unwrap_err();
-        assert!(error("5.4:stock").contains("unknown release `5.4`: expected 7.3 or 6.12"));
+        assert!(error("5.4:stock").contains("unknown release `5.4`; accepted: 7.3 or 6.12"));
+        assert!(error("s1").contains("did you mean `6.12:s1`?"), "{}", error("s1"));
         assert!(error("s1").contains("no-batch") && error("s1").contains("(7.3)"));
+        assert!(error("stok").contains("did you mean `stock`?"), "{}", error("stok"));
         assert!(error("6.12:no-batch").contains("s1 to s4 (6.12)"));
     }
 

@@ -2,6 +2,7 @@
 
 use super::profile;
 use pageout_experiment::fields::{FieldError, bad, display_size, list, number, pairs, parse_size};
+use pageout_refusal::{UnknownName, whole_number};
 
 /// The file size if none is given, in bytes, and as the benchmark has it.
 const DEFAULT_SIZE: u64 = 1 << 30;
@@ -174,13 +175,9 @@ impl Field {
         let as_it_is = |number: u64| number.to_string();
         let value = match self {
             Self::Order { most } => within(0, most)(text).filter(|order| *order != 1).map(as_it_is),
-            Self::Lru => {
-                ["classic", "mglru", "mglru-no-walks"].contains(&text).then(|| text.to_owned())
-            }
+            _ if self.names().contains(&text) => Some(text.to_owned()),
+            Self::Lru | Self::Process | Self::Map => None,
             Self::Cpus => within(1, 2)(text).map(as_it_is),
-            Self::Process => ["asleep", "running"].contains(&text).then(|| text.to_owned()),
-            Self::Map => ["ptes", "pmd-leaf"].contains(&text).then(|| text.to_owned()),
-            Self::Young { .. } if ["all", "none"].contains(&text) => Some(text.to_owned()),
             Self::Young { part } => {
                 let of = text.strip_prefix("1/").filter(|_| part).and_then(within(2, 1 << 20));
                 of.map(|of| format!("1/{of}"))
@@ -202,7 +199,54 @@ impl Field {
             Self::Processes => within(1, 8)(text).map(as_it_is),
             Self::Rounds => within(1, 64)(text).map(as_it_is),
         };
-        value.ok_or_else(|| bad(self.name(), text, self.accepted()))
+        value.ok_or_else(|| self.refusal(text))
+    }
+
+    /// The error of a text that is no value of it.
+    fn refusal(self, text: &str) -> FieldError {
+        let name = self.name();
+        let problem =
+            match self {
+                _ if text.is_empty() => Some("nothing is given after the equals sign".to_owned()),
+                Self::Size | Self::Hot => Some(match parse_size(text) {
+                    Err(problem) => problem,
+                    Ok(_) => "is out of bounds".to_owned(),
+                }),
+                _ if self.names().is_empty() => {
+                    let digits = text.strip_suffix('%').unwrap_or(text);
+                    let refused = whole_number(digits, 0..=u64::MAX).err();
+                    Some(refused.map_or("is out of bounds".to_owned(), |refused| {
+                        refused.problem().to_owned()
+                    }))
+                }
+                _ => None,
+            };
+        match problem {
+            Some(problem) => bad(name, text, problem, self.accepted()),
+            None => {
+                let unknown = UnknownName::new("value", text, self.names().iter().copied());
+                FieldError::Name { field: name, unknown: unknown.accepting(self.accepted()) }
+            }
+        }
+    }
+
+    /// Its values that are names.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Lru => &["classic", "mglru", "mglru-no-walks"],
+            Self::Process => &["asleep", "running"],
+            Self::Map => &["ptes", "pmd-leaf"],
+            Self::Young { .. } => &["all", "none"],
+            Self::Order { .. }
+            | Self::Cpus
+            | Self::Processes
+            | Self::Size
+            | Self::Reclaim
+            | Self::Calls
+            | Self::Seed
+            | Self::Hot
+            | Self::Rounds => &[],
+        }
     }
 }
 
@@ -217,10 +261,8 @@ impl Bench {
         let fields = scenario.fields();
         let mut all = vec![Self { scenario, fields: Vec::new() }];
         for (name, value) in pairs(arguments)? {
-            let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
-                let names: Vec<_> = fields.iter().map(|field| field.name()).collect();
-                FieldError::unknown(scenario.name(), name, &names)
-            })?;
+            let field = fields.iter().find(|field| field.name() == name);
+            let field = field.ok_or_else(|| scenario.lacks(name))?;
             let values = list(field.name(), value, |text| field.value(text))?;
             let with = |bench: &Self, value: &String| {
                 let mut bench = bench.clone();
@@ -242,7 +284,7 @@ impl Bench {
         let Some(samples) = samples else { return Ok(()) };
         for Self { scenario, .. } in plan {
             let problem = if *scenario == Scenario::HelperCalls {
-                format!("--runs {samples}: it takes no samples; calls=N says how much it does")
+                format!("--runs {samples}: it takes no samples; give calls=N for how much it does")
             } else if !scenario.is_sampled() {
                 format!("--runs {samples}: it takes no samples")
             } else if samples > MOST_SAMPLES {
@@ -321,6 +363,26 @@ impl Bench {
 }
 
 impl Scenario {
+    /// Returns true for a name of a field of it.
+    pub fn has_field(self, name: &str) -> bool {
+        self.fields().iter().any(|field| field.name() == name)
+    }
+
+    /// The error of a field that it does not have: it says which scenarios have it, or else which
+    /// one was probably meant.
+    fn lacks(self, field: &str) -> FieldError {
+        let others = Self::ALL.into_iter().filter(|other| other.has_field(field));
+        let others: Vec<_> = others.map(Self::name).collect();
+        let names: Vec<_> = self.fields().iter().map(|of| of.name()).collect();
+        match &others[..] {
+            [] => {
+                let listed_by = "pageout lab --help".to_owned();
+                FieldError::unknown(self.name(), field, &names, listed_by)
+            }
+            others => FieldError::of_others(self.name(), field, others, &names),
+        }
+    }
+
     /// Whether it is run several times for its samples.
     const fn is_sampled(self) -> bool {
         match self {

@@ -93,7 +93,24 @@ impl Release {
         }
     }
 
-    /// The kernels that it has, for messages.
+    /// The names of its kernels.
+    pub(super) fn names(self) -> Vec<String> {
+        let alone: Vec<&str> = match self {
+            Self::Linux7_3 => {
+                let questions = QUESTIONS_7_3.iter().map(|(file, _)| kernel_of(file));
+                BATCHES.into_iter().chain([NO_BATCH]).chain(questions).collect()
+            }
+            Self::Linux6_12 => Vec::new(),
+        };
+        let (letter, patches) = match self {
+            Self::Linux7_3 => ('q', QUEUE_7_3.len()),
+            Self::Linux6_12 => ('s', SERIES.len()),
+        };
+        let alone = [STOCK].into_iter().chain(alone).map(str::to_owned);
+        alone.chain((1..=patches).map(|nr| format!("{letter}{nr}"))).collect()
+    }
+
+    /// The kernels that it has, in short, for messages.
     pub(super) fn kernels(self) -> String {
         let others = match self {
             Self::Linux7_3 => {

@@ -58,14 +58,14 @@ impl Model {
         let wanted = architecture(format);
         let Some(platform) = &self.platform else {
             return server_class(wanted).ok_or_else(|| {
-                let accepted = "x86-64 or one of arm64, or with --platform FILE any";
-                bad("format", format.name(), accepted)
+                let problem = "is of an architecture that no platform of the program's has";
+                bad("format", format.name(), problem, "x86-64 or one of arm64, or --platform FILE")
             });
         };
         if platform.architecture() != wanted {
             let (name, has) = (platform.name(), platform.architecture());
-            let accepted = format!("a format of {has}, which platform {name} is");
-            return Err(bad("format", format.name(), accepted));
+            let problem = format!("is not of platform {name}, which is {has}");
+            return Err(bad("format", format.name(), problem, format!("a format of {has}")));
         }
         Ok(platform.clone())
     }

@@ -33,16 +33,16 @@ use std::cell::Cell;
 /// Whether threads may use a page each on all cores but one, and a folio is left beside them.
 fn check_running(scenario: &scenarios::ReclaimFile, cores: u16) -> Result<(), FieldError> {
     if cores < 2 {
-        return Err(bad("process", "running", "asleep where there is one core"));
+        let problem = "needs two cores or more, here is one";
+        return Err(bad("process", "running", problem, "asleep, or more --cores"));
     }
     let used = (u64::from(cores) << scenario.format.page_shift())
         .next_multiple_of(scenario.largest_folio());
     if scenario.bytes <= used {
-        let accepted = format!(
-            "more than {} for process=running on {cores} cores, which use a page each",
-            fields::display_size(used)
-        );
-        return Err(bad("size", &fields::display_size(scenario.bytes), accepted));
+        let problem =
+            format!("is too little for process=running on {cores} cores, which use a page each");
+        let accepted = format!("more than {}", fields::display_size(used));
+        return Err(bad("size", &fields::display_size(scenario.bytes), problem, accepted));
     }
     Ok(())
 }
@@ -117,7 +117,8 @@ impl ReclaimFile {
             let platform = model.platform_for(scenario.format)?;
             for added in added.combinations() {
                 if added.secondary == Secondary::Guest && scenario.map == MapAs::PmdLeaf {
-                    return Err(bad("secondary", "guest", "none where map=pmd-leaf"));
+                    let problem = "does not go with map=pmd-leaf";
+                    return Err(bad("secondary", "guest", problem, "none, or map=ptes"));
                 }
                 if added.process == Process::Running {
                     check_running(&scenario, model.shape(&platform).cores)?;

@@ -1,8 +1,9 @@
 //! A cell: what is run and measured at once, as `pageout compare` does it.
 
-use pageout_experiment::fields::{FieldError, number};
+use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios::Scenario;
 use pageout_record::schema::Ground;
+use pageout_refusal::{BadValue, UnknownName, whole_number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,19 +51,11 @@ pub enum ParameterError {
     #[error(transparent)]
     Field(#[from] FieldError),
     /// A field that the scenario does not have, nor has a sweep such a parameter.
-    #[error("{field}; swept over are also {}", PARAMETERS.join(", "))]
-    Unknown {
-        /// What is said of the field.
-        field: FieldError,
-    },
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
     /// A number that is none, or out of bounds.
-    #[error("found `{found}`, expected {accepted}")]
-    Number {
-        /// What was given.
-        found: String,
-        /// What is taken.
-        accepted: &'static str,
-    },
+    #[error(transparent)]
+    Number(#[from] BadValue),
 }
 
 impl Cell {
@@ -80,7 +73,11 @@ impl Cell {
             return Ok(vec![text.to_owned()]);
         }
         scenario.values(ground, parameter, text).map_err(|error| match error {
-            FieldError::Unknown { .. } => ParameterError::Unknown { field: error },
+            FieldError::Unknown(_) => {
+                let names = scenario.fields_on(ground).into_iter().chain(PARAMETERS);
+                let unknown = UnknownName::new("parameter", parameter, names);
+                unknown.of(format!("scenario {}", scenario.name())).into()
+            }
             error => error.into(),
         })
     }
@@ -90,16 +87,9 @@ impl Cell {
     /// # Errors
     /// [`ParameterError::Number`].
     pub(crate) fn set(&mut self, parameter: &str, value: &str) -> Result<(), ParameterError> {
-        let bad = |accepted| ParameterError::Number { found: value.to_owned(), accepted };
         match parameter {
-            "seed" => {
-                self.seed =
-                    number(value).ok_or_else(|| bad("a whole number from 0 to 2^64 - 1"))?;
-            }
-            "cores" => {
-                let cores = number(value).filter(|cores| (1..=256).contains(cores));
-                self.cores = Some(cores.ok_or_else(|| bad("1 to 256"))?);
-            }
+            "seed" => self.seed = whole_number(value, 0..=u64::MAX)?,
+            "cores" => self.cores = Some(whole_number(value, 1..=256)? as u16),
             "platform" => self.platform = Some(value.to_owned()),
             "trace" => self.trace = Some(value.to_owned()),
             field => {

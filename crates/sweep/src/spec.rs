@@ -2,10 +2,10 @@
 //! the rest.
 
 use crate::cell::{Cell, ParameterError};
-use pageout_experiment::fields::meant;
 use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::{Variant, VariantError};
 use pageout_record::schema::Ground;
+use pageout_refusal::UnknownName;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
@@ -99,24 +99,9 @@ pub enum SpecError {
 /// What can be wrong with a key's value.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
-    /// A scenario that there is none of.
-    #[error("unknown scenario `{found}`{}: expected {accepted}", meant(nearest))]
-    Scenario {
-        /// What was given.
-        found: String,
-        /// What was probably meant.
-        nearest: Option<&'static str>,
-        /// The scenarios.
-        accepted: String,
-    },
-    /// A ground where nothing is swept, or not the scenario.
-    #[error("found `{found}`, expected {accepted}")]
-    Ground {
-        /// What was given.
-        found: String,
-        /// What is taken.
-        accepted: String,
-    },
+    /// A scenario that there is none of, or a ground where it does not run.
+    #[error(transparent)]
+    Name(#[from] UnknownName),
     /// A variant.
     #[error(transparent)]
     Variant(#[from] VariantError),
@@ -167,7 +152,10 @@ impl Spec {
         let written: Written = toml::from_str(text).map_err(|error| {
             let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
             let line = before.matches('\n').count() + 1;
-            SpecError::Toml { line, message: error.message().to_owned() }
+            let unknown = UnknownName::of_serde("key", error.message())
+                .map(|unknown| unknown.listed_by("pageout sweep plan --help").to_string());
+            let message = unknown.unwrap_or_else(|| error.message().to_owned());
+            SpecError::Toml { line, message }
         })?;
         let (scenario, ground) = written.scenario()?;
         let of = Of { scenario, ground };
@@ -277,17 +265,12 @@ impl Spec {
 
 impl Written {
     fn scenario(&self) -> Result<(Scenario, Ground), SpecError> {
-        let scenario = Scenario::named(&self.scenario).ok_or_else(|| {
-            let accepted = Scenario::ALL.map(Scenario::name).join(", ");
-            let (found, nearest) = (self.scenario.clone(), Scenario::nearest(&self.scenario));
-            at("scenario", Problem::Scenario { found, nearest, accepted })
-        })?;
+        let scenario = Scenario::find(&self.scenario).map_err(|error| at("scenario", error))?;
         let grounds = [Ground::Host, Ground::Model];
         let there: Vec<_> = grounds.into_iter().filter(|one| scenario.runs_on(*one)).collect();
         let ground = there.iter().find(|ground| ground.name() == self.ground).ok_or_else(|| {
             let names: Vec<_> = there.iter().map(|ground| ground.name()).collect();
-            let accepted = format!("{}, where {} runs", names.join(" or "), scenario.name());
-            at("ground", Problem::Ground { found: self.ground.clone(), accepted })
+            at("ground", UnknownName::new("ground", &self.ground, names).of(scenario.name()))
         })?;
         Ok((scenario, *ground))
     }

@@ -83,12 +83,14 @@ fn no_field_has_the_name_of_a_parameter() {
 fn what_is_wrong_is_said_with_its_place() {
     refused("scenario = ", &["line 1"]);
     refused("ground = \"host\"", &["missing field `scenario`"]);
-    refused("scenario = \"trace\"\n\nlimits = 3\n", &["line 3", "`limits`", "`grid`", "`random`"]);
+    refused("scenario = \"trace\"\n\ngird = 3\n", &["line 3", "key `gird`", "mean `grid`?"]);
+    let other = ["line 3", "`limits`", "scenario", "random", "and 4 more"];
+    refused("scenario = \"trace\"\n\nlimits = 3\n", &other);
     refused("scenario = \"trac\"", &["`scenario`", "`trac`", "did you mean `trace`"]);
     let on =
         |ground: &str, rest: &str| format!("scenario = \"trace\"\nground = \"{ground}\"\n{rest}");
-    refused(&on("linux", ""), &["`ground`", "`linux`", "host or model", "trace"]);
-    refused("scenario = \"thpscale\"", &["`ground`", "`host`", "expected model"]);
+    refused(&on("linux", ""), &["`ground`", "`linux` of trace", "host or model"]);
+    refused("scenario = \"thpscale\"", &["`ground`", "`host` of thpscale", "accepted: model"]);
     let host = |rest: &str| on("host", rest);
     refused(&host(""), &["[grid], [[list]] and [random]", "found none"]);
     refused(&host("list = []\n[grid]\norder = 4"), &["found several"]);
@@ -96,8 +98,9 @@ fn what_is_wrong_is_said_with_its_place() {
     refused(&host("[grid]\norder = []"), &["`grid.order`", "empty", "one value or more"]);
     refused(&host("list = []"), &["`list`", "empty", "one cell or more"]);
     refused(&host("[random]\ncells = 3\n[random.from]"), &["`random.from`", "empty"]);
-    let unknown = ["`grid.oder`", "did you mean `order`", "swept over are also cores, platform"];
+    let unknown = ["`grid.oder`", "did you mean `order`", "limit, lru, cores, platform, seed"];
     refused(&host("[grid]\noder = 4"), &unknown);
+    refused(&host("[grid]\nplatfrom = 4"), &["`grid.platfrom`", "did you mean `platform`"]);
     refused(&host("[grid]\norder = [4, 10]"), &["`grid.order`", "`10`", "0 to 9, or pmd"]);
     refused(&host("[fields]\nlimit = \"0%\"\n[grid]\norder = 4"), &["`fields.limit`", "`0%`"]);
     refused(&host("[[list]]\norder = 4\n[[list]]\nodd = 3"), &["`list.odd`", "`odd`"]);

@@ -242,8 +242,20 @@ pub enum WriteError {
         /// What the system said.
         source: io::Error,
     },
+    /// The directory of the file to write is missing.
+    #[error(
+        "cannot create {}: there is no directory {}, which is expected",
+        named(path),
+        named(directory)
+    )]
+    NoDirectory {
+        /// Which file.
+        path: PathBuf,
+        /// Its directory.
+        directory: PathBuf,
+    },
     /// The path names a directory, a device or the like.
-    #[error("{} is not a regular file", named(path))]
+    #[error("{} is not a regular file: expected the path of a file to write", named(path))]
     NotAFile {
         /// Which path.
         path: PathBuf,

@@ -40,8 +40,8 @@ impl OutputFile {
     /// # Errors
     ///
     /// [`WriteError::NotAFile`] for directories, also those that are not there yet, and devices;
-    /// [`WriteError::DanglingLink`]; [`WriteError::Create`] where the directory is missing or
-    /// cannot be written.
+    /// [`WriteError::DanglingLink`]; [`WriteError::NoDirectory`]; [`WriteError::Create`] where the
+    /// directory cannot be written.
     pub fn create(path: &Path) -> Result<Self, WriteError> {
         let fail = |source| WriteError::Create { path: path.to_owned(), source };
         let not_a_file = || WriteError::NotAFile { path: path.to_owned() };
@@ -63,6 +63,9 @@ impl OutputFile {
         };
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = parent.unwrap_or(Path::new(".")).to_owned();
+        if !directory.exists() {
+            return Err(WriteError::NoDirectory { path, directory });
+        }
         let unnamed = tempfile::tempfile_in(&directory).map_err(fail)?;
         Ok(Self { unnamed, place: Place { directory, path, permissions } })
     }

@@ -24,27 +24,29 @@ const CATALOG: &str = "pageout-catalog";
 const CHECK: &str = "pageout-check";
 const LAB: &str = "pageout-lab";
 const CALIBRATE: &str = "pageout-calibrate";
+const REFUSAL: &str = "pageout-refusal";
 const REPORT: &str = "pageout-report";
 const REPRODUCE: &str = "pageout-reproduce";
 const SWEEP: &str = "pageout-sweep";
 
 /// What a crate may name of the workspace. A crate without a row, as the binary, may name all but
 /// the exhibits.
-const WALLS: [(&str, &[&str]); 17] = [
+const WALLS: [(&str, &[&str]); 18] = [
     (PAGING, &[]),
     (CAPI, &[PAGING]),
+    (REFUSAL, &[]),
     (RECLAIM, &[PAGING]),
-    (MACHINE, &[PAGING]),
+    (MACHINE, &[PAGING, REFUSAL]),
     (RECORD, &[]),
     (REPORT, &[RECORD]),
     (EXHIBITS, &[PAGING, RECLAIM]),
-    (EXPERIMENT, &[PAGING, RECLAIM, RECORD]),
+    (EXPERIMENT, &[PAGING, RECLAIM, RECORD, REFUSAL]),
     (TRACE, &[EXPERIMENT]),
-    (SWEEP, &[EXPERIMENT, RECORD]),
+    (SWEEP, &[EXPERIMENT, RECORD, REFUSAL]),
     (CHECK, &[EXPERIMENT, PAGING, RECLAIM, RECORD]),
     (CATALOG, &[CHECK, PAGING]),
     (CALIBRATE, &[EXPERIMENT, MACHINE, RECORD]),
-    (LAB, &[EXPERIMENT, RECORD]),
+    (LAB, &[EXPERIMENT, RECORD, REFUSAL]),
     (HOST, &[EXPERIMENT, PAGING, RECLAIM, RECORD, TRACE]),
     (MODEL, &[EXPERIMENT, HOST, MACHINE, PAGING, RECLAIM, RECORD, TRACE]),
     (REPRODUCE, &[EXPERIMENT, HOST, LAB, MACHINE, MODEL, PAGING, RECORD]),

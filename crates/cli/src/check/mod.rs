@@ -17,6 +17,7 @@ use pageout_check::records;
 use pageout_check::scenarios::SCENARIOS;
 use pageout_check::search::Bounds;
 use pageout_record::schema::{Record, RecordSet};
+use pageout_refusal::UnknownName;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -137,32 +138,37 @@ fn engine_tasks(what: &str) -> Result<Vec<Task>, CliError> {
     let named = |task: &Task| task.property.name() == what || task.what == what;
     let tasks: Vec<_> = Task::of_engine().into_iter().filter(named).collect();
     match tasks.is_empty() {
-        true => Err(CliError::CheckUnknown { what: what.to_owned(), known: known() }),
+        true if EXHIBITS.iter().any(|exhibit| exhibit.name == what) => {
+            Err(CliError::CheckIsExhibit(what.to_owned()))
+        }
+        true => Err(unknown("property or scenario", what, known())),
         false => Ok(tasks),
     }
 }
 
-fn known() -> String {
+/// The error of a name that `check --list` does not have.
+fn unknown(kind: &str, found: &str, names: Vec<&'static str>) -> CliError {
+    UnknownName::new(kind, found, names).listed_by("pageout check --list").into()
+}
+
+fn known() -> Vec<&'static str> {
     let made_for =
         |property: &&Property| Task::of_engine().iter().any(|task| task.property == **property);
     let properties = Property::ALL.iter().filter(made_for).map(|property| property.name());
     let scenarios = SCENARIOS.iter().map(|scenario| scenario.name);
-    properties.chain(scenarios).collect::<Vec<_>>().join(", ")
+    properties.chain(scenarios).collect()
 }
 
 fn exhibit(name: &str) -> Result<&'static Exhibit, CliError> {
-    EXHIBITS.iter().find(|exhibit| exhibit.name == name).ok_or_else(|| CliError::CheckExhibit {
-        name: name.to_owned(),
-        known: EXHIBITS.iter().map(|exhibit| exhibit.name).collect::<Vec<_>>().join(", "),
-    })
+    let found = EXHIBITS.iter().find(|exhibit| exhibit.name == name);
+    let names = || EXHIBITS.iter().map(|exhibit| exhibit.name).collect();
+    found.ok_or_else(|| unknown("exhibit", name, names()))
 }
 
 fn known_format(name: &str) -> Result<&'static str, CliError> {
     let formats = ENGINE.iter().map(|stage| stage.format);
-    formats.clone().find(|format| *format == name).ok_or_else(|| CliError::CheckFormat {
-        name: name.to_owned(),
-        known: formats.collect::<Vec<_>>().join(", "),
-    })
+    let found = formats.clone().find(|format| *format == name);
+    found.ok_or_else(|| unknown("format", name, formats.collect()))
 }
 
 /// Runs the tasks, as many at once as there are CPUs; the reports in the tasks' order.

@@ -1,5 +1,6 @@
 //! The arguments of `pageout lab`.
 
+use crate::numbers::whole;
 use crate::options::{MEASURING, OUTPUT, Output, Shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
@@ -143,7 +144,7 @@ pub(crate) struct LruGenArgs {
     pub cpus: Vec<Cpu>,
     /// Time after which a machine is stopped [default: 240]
     #[arg(long, value_name = "SECONDS", help_heading = MEASURING, hide_short_help = true,
-        value_parser = clap::value_parser!(u32).range(1..))]
+        value_parser = whole::<u32>(1..=u32::MAX.into()))]
     pub time_limit: Option<u32>,
     /// Write to a file, which appears when complete
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
@@ -235,7 +236,7 @@ pub(crate) struct Building {
     pub configs: Vec<Config>,
     /// Compilers or machines that run at once [default: one per CPU]
     #[arg(long, value_name = "N", hide_short_help = true,
-        value_parser = clap::value_parser!(u16).range(1..=1024))]
+        value_parser = whole::<u16>(1..=1024))]
     pub jobs: Option<u16>,
     /// Directory for sources, builds and kernels
     ///
@@ -253,11 +254,11 @@ pub(crate) struct Running {
         hide_short_help = true, value_parser = cpu())]
     pub cpus: Vec<Cpu>,
     /// Samples of each figure, 1 to 1000 [default: 3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub runs: Option<u16>,
     /// Time after which a machine is stopped [default: grows with the scenario]
     #[arg(long, value_name = "SECONDS", hide_short_help = true,
-        value_parser = clap::value_parser!(u32).range(1..))]
+        value_parser = whole::<u32>(1..=u32::MAX.into()))]
     pub time_limit: Option<u32>,
 }
 

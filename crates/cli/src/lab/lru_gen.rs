@@ -3,10 +3,10 @@
 use super::args::LruGenArgs;
 use super::generations;
 use super::progress::Told;
-use crate::error::CliError;
+use crate::error::{CliError, unread};
 use crate::output;
 use pageout_experiment::input;
-use pageout_experiment::lru_gen::{Session, shipped};
+use pageout_experiment::lru_gen::{SHIPPED, Session, shipped};
 use pageout_lab::Captured;
 use std::path::Path;
 use std::time::Duration;
@@ -16,14 +16,15 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
         (Some(path), _) => return generations::show(path, args.json, args.output.as_deref()),
         (None, name) => name.as_deref().expect("clap asks for a session or --read"),
     };
+    args.patched.check_paths()?;
+    let mut inputs = args.patched.inputs();
+    inputs.push(Some(Path::new(name)));
+    output::check(&[args.output.as_deref()], &inputs)?;
     let session = read(name)?;
     let building = &args.patched.building;
     let [_, after] = building.kernel.before_and_after();
     let default = if building.tree.is_some() { "stock" } else { after };
     let kernels = args.patched.kernels(&args.kernels, &[default])?;
-    let mut inputs = super::inputs(&kernels);
-    inputs.push(Some(Path::new(name)));
-    output::check(&[args.output.as_deref()], &inputs)?;
     let told = Told::new();
     let (lab, configs) = building.open(&told, &kernels, true, Some(&args.cpus))?;
     let limit = args.time_limit.map(|seconds| Duration::from_secs(seconds.into()));
@@ -46,8 +47,10 @@ fn read(name: &str) -> Result<Session, CliError> {
             return Err(CliError::SessionOrFile(name.to_owned()));
         }
         Some(text) => text.to_owned(),
-        None => input::read_text(Path::new(name), input::MAX_TEXT)
-            .map_err(|source| CliError::OpenSession { path: name.into(), source })?,
+        None => input::read_text(Path::new(name), input::MAX_TEXT).map_err(|error| {
+            let names = SHIPPED.iter().map(|(name, _)| *name);
+            unread("session", Path::new(name), error, names)
+        })?,
     };
     Ok(Session::parse(name, &text)?)
 }

@@ -14,8 +14,8 @@ mod tables;
 pub(crate) use request::scenarios;
 
 use crate::error::CliError;
-use crate::output;
 use crate::this_run::this_run;
+use crate::{output, paths};
 use args::{
     BuildArgs, Building, CompareArgs, LabArgs, LabCommand, Patched, ProfileArgs, RunArgs, Running,
     SourceArgs,
@@ -56,6 +56,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<ExitCode, CliError> {
 
 fn build(args: &BuildArgs) -> Result<(), CliError> {
     let since = Instant::now();
+    args.patched.check_paths()?;
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = Told::new();
     let building = &args.patched.building;
@@ -66,11 +67,12 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
 }
 
 fn run(args: &RunArgs) -> Result<(), CliError> {
+    args.patched.check_paths()?;
+    output::check(&args.output.paths(), &args.patched.inputs())?;
     let request = Request::parse(&args.words);
     let kernels = args.patched.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan()?;
-    output::check(&args.output.paths(), &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.patched.building)?;
     let set = RecordSet::new(this_run(), measured.records);
@@ -79,13 +81,14 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
 
 fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let since = Instant::now();
+    args.patched.check_paths()?;
+    output::check(&args.output.paths(), &args.patched.inputs())?;
     let request = Request::parse(&args.words);
     let kernels = args.patched.compared(&request.kernels).map_err(kernel_or_scenario)?;
     if let [only] = &kernels[..] {
         return Err(CliError::LabOneKernel(only.name.clone()));
     }
     let plan = request.plan_or(&COMPARED)?;
-    output::check(&args.output.paths(), &inputs(&kernels))?;
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.patched.building)?;
     let base = of_kernel(&kernels[0].name);
@@ -99,12 +102,13 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
 }
 
 fn profile(args: &ProfileArgs) -> Result<(), CliError> {
+    args.patched.check_paths()?;
+    let [text, page] = args.output.paths();
+    output::check(&[text, page, args.folded.as_deref()], &args.patched.inputs())?;
     let request = Request::parse(&args.words);
     let kernels = args.patched.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan_or(&PROFILED)?;
-    let [text, page] = args.output.paths();
-    output::check(&[text, page, args.folded.as_deref()], &inputs(&kernels))?;
     let mut runs = args.running.runs(plan)?;
     runs.profile = Some(args.root.clone());
     let measured = measure(&kernels, &runs, &args.patched.building)?;
@@ -126,12 +130,6 @@ fn source(args: &SourceArgs) -> Result<(), CliError> {
         Fetch { release: args.kernel, mirror: args.mirror.clone(), keyring: args.keyring.clone() };
     let fetched = fetch.run(&cache, &told)?;
     output::print_text(&tables::fetched(&fetched))
-}
-
-/// The files that kernels' patches are read from.
-fn inputs(kernels: &[Kernel]) -> Vec<Option<&Path>> {
-    let patches = kernels.iter().flat_map(|kernel| &kernel.patches);
-    patches.map(|patch| patch.file.as_deref()).collect()
 }
 
 /// Builds the kernels and runs the plan on each.
@@ -165,6 +163,13 @@ impl Running {
 }
 
 impl Building {
+    /// Checks the tree, if one is named.
+    fn check_paths(&self) -> Result<(), CliError> {
+        self.tree
+            .as_deref()
+            .map_or(Ok(()), |tree| paths::directory("--tree", tree, "a kernel source tree"))
+    }
+
     /// Where kernels come from, unless they say so themselves.
     fn source(&self) -> Source {
         self.tree.clone().map_or(Source::Debian(self.kernel), Source::Tree)
@@ -211,6 +216,18 @@ impl Building {
 }
 
 impl Patched {
+    /// Checks the tree and the patches that options name.
+    fn check_paths(&self) -> Result<(), CliError> {
+        self.building.check_paths()?;
+        let mut patches = self.inputs().into_iter().flatten();
+        patches.try_for_each(|patch| paths::file("--patch", patch, "a patch"))
+    }
+
+    /// The files that patches are read from.
+    fn inputs(&self) -> Vec<Option<&Path>> {
+        self.patches.iter().map(|patch| Some(PatchSet::file(patch))).collect()
+    }
+
     /// The kernels that words name and patches make; where neither does, the default ones.
     fn kernels(&self, words: &[String], default: &[&str]) -> Result<Vec<Kernel>, KernelError> {
         let is_named = !words.is_empty() || !self.patches.is_empty();

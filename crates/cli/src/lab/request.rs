@@ -2,6 +2,7 @@
 
 use crate::error::CliError;
 use pageout_lab::{Bench, Kernel, KernelError, Scenario};
+use pageout_refusal::{UnknownName, one_of};
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -49,14 +50,19 @@ impl Request {
 
 /// The names of the scenarios, for messages.
 pub(crate) fn scenarios() -> String {
-    let [others @ .., last] = Scenario::ALL.map(Scenario::name);
-    format!("{} or {last}", others.join(", "))
+    one_of(&Scenario::ALL.map(Scenario::name))
 }
 
 /// Where a scenario may be meant, an unknown kernel may be an unknown scenario.
 pub(super) fn kernel_or_scenario(error: KernelError) -> CliError {
     match error {
-        KernelError::Unknown { .. } => CliError::LabWord { kernel: error },
+        KernelError::Unknown { found, names, kernels } => {
+            let scenarios = Scenario::ALL.map(Scenario::name);
+            let names = names.iter().map(String::as_str).chain(scenarios);
+            let unknown = UnknownName::new("kernel or scenario", &found, names);
+            let accepted = format!("{kernels}, or scenario {}", self::scenarios());
+            unknown.accepting(accepted).listed_by("pageout lab --help").into()
+        }
         error => error.into(),
     }
 }

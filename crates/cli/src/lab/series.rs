@@ -10,7 +10,7 @@ use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Form;
 use crate::this_run::this_run;
-use crate::{fail_on, output};
+use crate::{fail_on, output, paths};
 use pageout_lab::{Attempted, BASE, Bench, Kernel, LabError, Series};
 use pageout_record::compare::{Outcome, Role, compare};
 use pageout_record::schema::{Labels, Record, RecordSet};
@@ -25,21 +25,23 @@ const RUN: [&str; 2] = ["order=0,4", "lru=classic,mglru"];
 
 pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     let since = Instant::now();
+    args.building.check_paths()?;
+    args.mbox.as_deref().map_or(Ok(()), |mbox| paths::file("--mbox", mbox, "a file of mails"))?;
+    let [text, page] = args.output.paths();
+    output::check(&[text, page, args.ktap.as_deref()], &[args.mbox.as_deref()])?;
     let (range, request) = words(args)?;
     let plan = request.plan_or(&RUN)?;
     let costs: BTreeSet<&str> = plan.iter().flat_map(Bench::costs).collect();
     let wholes: Vec<&str> = plan.iter().filter_map(Bench::whole).collect();
     let role = |cost| if wholes.contains(&cost) { Role::Whole } else { Role::Count };
     let costs: Vec<(&str, Role)> = costs.into_iter().map(|cost| (cost, role(cost))).collect();
-    fail_on::check_names(&args.fail_on, "the scenario has no", &costs)?;
+    fail_on::check_names(&args.fail_on, "the scenario", &costs)?;
     let mut runs = args.running.runs(plan.clone())?;
     runs.plan.extend(checks::runs().into_iter().filter(|run| !plan.contains(run)));
     let prints_records = args.output.json || args.output.csv;
     if prints_records && args.output.output.is_none() && args.ktap.is_none() {
         return Err(CliError::LabKtap);
     }
-    let [text, page] = args.output.paths();
-    output::check(&[text, page, args.ktap.as_deref()], &[args.mbox.as_deref()])?;
     let series = read(args, range)?;
     series.notes.iter().for_each(|note| output::say(note));
     let kernels = series.kernels();

@@ -1,7 +1,9 @@
 //! Options and help of `sweep`.
 
+use crate::numbers::whole;
 use crate::options::{Output, Shown};
 use clap::{Parser, Subcommand};
+use pageout_experiment::fields::parse_size;
 use pageout_experiment::kinds::{Kind, Size};
 use pageout_sweep::Shard;
 use std::num::NonZeroU16;
@@ -48,7 +50,7 @@ pub(crate) struct ShardArgs {
     #[arg(long, value_name = "K/N", default_value_t = Shard::WHOLE, hide_default_value = true)]
     pub shard: Shard,
     /// Cells at once, if they are not timed [default: one per CPU]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<NonZeroU16>,
 }
 
@@ -85,17 +87,17 @@ pub(crate) struct QuestionArgs {
     pub platform: Vec<String>,
     /// Cores, 1 to 256 [default: powers of two to 256]
     #[arg(long, value_name = "N,N", value_delimiter = ',',
-        value_parser = clap::value_parser!(u16).range(1..=256))]
+        value_parser = whole::<u16>(1..=256))]
     pub cores: Vec<u16>,
     /// Processes, 1 to 256 [default: 1,8]
     #[arg(long, value_name = "N,N", value_delimiter = ',',
-        value_parser = clap::value_parser!(u32).range(1..=256))]
+        value_parser = whole::<u32>(1..=256))]
     pub processes: Vec<u32>,
     /// Size of the memory [default: 16MiB; pageout: 1MiB]
     #[arg(long, value_parser = size)]
     pub size: Option<u64>,
     /// Seed of all random choices
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
     #[command(flatten)]
     pub shown: Shown,
@@ -104,5 +106,9 @@ pub(crate) struct QuestionArgs {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    Size::read(text).ok_or_else(|| format!("expected {}", Size::accepted()))
+    parse_size(text).map_err(|why| format!("`{text}` {why}; accepted: {}", Size::accepted()))
+}
+
+fn jobs(text: &str) -> Result<NonZeroU16, String> {
+    whole::<u16>(1..=u16::MAX.into())(text).map(|jobs| NonZeroU16::new(jobs).expect("at least 1"))
 }

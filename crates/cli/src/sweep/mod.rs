@@ -110,8 +110,8 @@ fn status(args: &StatusArgs) -> Result<(), CliError> {
 
 fn merge(args: &MergeArgs) -> Result<(), CliError> {
     let directory = Directory::new(&args.dir);
-    let plan = directory.planned()?;
     output::check(&[args.output.as_deref()], &[])?;
+    let plan = directory.planned()?;
     let status = directory.status(&plan)?;
     if status.done == 0 || status.done < status.cells && !args.partial {
         let (cells, failed, left) = (status.cells, status.failed.len(), status.left());

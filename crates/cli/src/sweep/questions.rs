@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::model::platform_of;
 use crate::tables::comparison;
 use crate::this_run::this_run;
-use crate::{output, progress};
+use crate::{output, paths, progress};
 use pageout_experiment::scenarios::Compared;
 use pageout_experiment::spread::host_threads;
 use pageout_experiment::variant::Axes;
@@ -24,6 +24,11 @@ pub(super) fn pageout(args: &QuestionArgs) -> Result<(), CliError> {
 
 /// Asks it of so many bytes, where nobody says how many.
 fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
+    for platform in &args.platform {
+        paths::named("platform", Path::new(platform), Platform::names())?;
+    }
+    let inputs: Vec<_> = args.platform.iter().map(|one| Some(Path::new(one))).collect();
+    output::check(&args.output.paths(), &inputs)?;
     let platforms = match &args.platform[..] {
         [] => Platform::names().map(platform_of).collect::<Result<_, _>>()?,
         named => named.iter().map(|one| platform_of(one)).collect::<Result<_, _>>()?,
@@ -45,8 +50,6 @@ fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
         seed: args.seed,
         threads: host_threads(),
     };
-    let inputs: Vec<_> = args.platform.iter().map(|one| Some(Path::new(one))).collect();
-    output::check(&args.output.paths(), &inputs)?;
     let bar = progress::bar("modelling");
     let records = sweep.records(&mut progress::steps(&bar))?;
     bar.finish_and_clear();

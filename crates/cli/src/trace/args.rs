@@ -1,5 +1,6 @@
 //! Options and help of `trace`.
 
+use crate::numbers::whole;
 use crate::options::{Output, Shown};
 use clap::{Parser, Subcommand, ValueEnum};
 use pageout_experiment::declare::values;
@@ -112,7 +113,7 @@ impl FromStr for Limits {
         match sizes {
             0 => Ok(Self(all)),
             some if some == all.len() => Ok(Self(all)),
-            _ => Err("expected sizes alone, or per cent alone".to_owned()),
+            _ => Err("it mixes sizes and percentages; accepted: one kind of them".to_owned()),
         }
     }
 }
@@ -131,9 +132,8 @@ impl FromStr for Policies {
 /// The values of a list, as fields of scenarios take it.
 fn listed<K: Kind>(text: &str) -> Result<Vec<K::Value>, String> {
     values::<K>("", text).map_err(|error| match error {
-        FieldError::BadValue { found, accepted, .. } => {
-            format!("found `{found}`, expected {accepted}")
-        }
+        FieldError::Value { bad, .. } => bad.to_string(),
+        FieldError::Name { unknown, .. } => unknown.to_string(),
         other => other.to_string(),
     })
 }
@@ -187,7 +187,7 @@ pub(crate) struct Density {
     /// References are instructions, loads and stores. Young bits are exact at the end of each
     /// epoch.
     #[arg(long = "epoch", value_name = "N",
-        value_parser = clap::value_parser!(u64).range(1..=MAX_EPOCH_REFERENCES))]
+        value_parser = whole::<u64>(1..=MAX_EPOCH_REFERENCES))]
     pub references: Option<u64>,
     /// TLB whose hits are left out [default: 16x4,32]
     ///

@@ -27,8 +27,8 @@ min: Belady's MIN, which knows the future; no policy that brings in single pages
 
 pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
     let path = args.trace.as_deref();
-    let source = source_of(path)?;
     output::check(&args.output.paths(), &[path])?;
+    let source = source_of(path)?;
     let curve = Curve {
         source,
         limits: args.limit.0.clone(),

@@ -4,7 +4,7 @@ pub(crate) mod args;
 mod curve;
 mod record;
 
-use crate::error::CliError;
+use crate::error::{CliError, unread};
 use crate::{output, progress};
 use args::{ImportFrom, TraceArgs, TraceCommand};
 use pageout_experiment::{named, this_machine};
@@ -62,7 +62,9 @@ pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
         return if path.exists() { Err(ambiguous()) } else { Ok(sample) };
     }
     TraceSource::read(path).map_err(|error| match error {
-        TraceError::Open { path, source } => CliError::OpenTrace { path, source },
+        TraceError::Open { path, source } => {
+            unread("trace", &path, source, TraceSource::sample_names().into_iter())
+        }
         source => CliError::Trace { name: name_of(Some(path)), source },
     })
 }

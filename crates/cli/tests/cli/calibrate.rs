@@ -73,9 +73,9 @@ fn one_core_measures_what_takes_one_and_says_what_takes_more() {
 #[test]
 fn bad_input_is_refused_before_anything_is_measured() {
     let Some(server) = server() else { return };
-    refused("calibrate --cores 0", &["'0'", "--cores"]);
-    refused("calibrate --cores 257", &["'257'", "--cores"]);
-    refused("calibrate --like nowhere", &["nowhere", server.name(), "no platform has that name"]);
+    refused("calibrate --cores 0", &["`0`", "--cores"]);
+    refused("calibrate --cores 257", &["`257`", "--cores"]);
+    refused("calibrate --like nowhere", &["nowhere", server.name(), "unknown platform"]);
     let other = match server.architecture() {
         Architecture::Arm64 => "x86-server-class",
         _ => "carmel-8-class",

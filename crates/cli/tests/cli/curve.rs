@@ -88,11 +88,11 @@ fn a_point_that_the_engine_has_no_room_for_is_told_and_loses_no_other() {
 fn limits_and_policies_that_are_none() {
     for (limit, part) in [
         ("0%", "`0%`"),
-        ("50%,64M", "per cent alone"),
+        ("50%,64M", "mixes sizes and percentages"),
         ("50%,50%", "every value once"),
         ("9%..5%", "`9%..5%`"),
         ("1K", "from 4KiB"),
-        ("", "expected a size"),
+        ("", "nothing is given"),
     ] {
         let words = format!("trace curve cc1plus-list --limit={limit}");
         assert_refused(&run(&words), &["--limit", part]);

@@ -20,6 +20,7 @@ mod labels;
 mod lru_gen;
 mod man;
 mod metrics;
+mod mistakes;
 mod model;
 mod observe;
 mod readme_gate;

@@ -61,6 +61,6 @@ fn what_the_kernel_refuses_is_one_clear_message() {
 
 #[test]
 fn bad_input_is_refused_before_anything_is_observed() {
-    refused("observe --runs 0", &["'0'", "--runs"]);
+    refused("observe --runs 0", &["`0`", "--runs"]);
     refused("observe --output /nowhere/observe.json", &["/nowhere/observe.json"]);
 }

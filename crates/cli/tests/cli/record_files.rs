@@ -158,8 +158,8 @@ fn a_bisection_is_stopped_by_errors_alone() {
     assert_eq!(judged(&files, &["--fail-on", "reclaim>60%", "--bisect"]).0, Some(0));
     let with_file = format!("{files} absent.json");
     for (files, words, part) in [
-        (&files, &["--fail-on", "reclaim"][..], "or METRIC>PERCENT%"),
-        (&files, &["--fail-on", "reclaims>3%"], "(did you mean `reclaim`?)"),
+        (&files, &["--fail-on", "reclaim"][..], "METRIC>PERCENT%"),
+        (&files, &["--fail-on", "reclaims>3%"], "did you mean `reclaim`?"),
         (&files, &["--fail-on", "reclaim>3%", "--frobnicate"], "--frobnicate"),
         (&files, &["--fail-on", "reclaim>3%", "--base", "kernel=9"], "kernel=9"),
         (&with_file, &["--fail-on", "reclaim>3%"], "absent.json"),
@@ -198,7 +198,7 @@ fn a_scenario_s_own_records_are_judged_too() {
     let unknown = command(words).arg("hole reclaim>1%").output().expect("the binary runs");
     assert_refused(
         &unknown,
-        &["`hole reclaim` (did you mean `whole reclaim`?)", "pageout scenarios"],
+        &["`hole reclaim`", "did you mean `whole reclaim`?", "pageout scenarios"],
     );
 }
 

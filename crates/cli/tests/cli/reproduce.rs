@@ -35,6 +35,6 @@ fn a_thread_s_records_are_its_own() {
 
 #[test]
 fn what_is_not_a_thread_is_refused() {
-    assert_refused(&run("reproduce --thread S9"), &["S9", "S0, S1, S2, S3, S4, lists"]);
+    assert_refused(&run("reproduce --thread S9"), &["S9", "S0, S1, S2, S3, S4 or lists"]);
     assert_refused(&run("reproduce --draws 3"), &["--draws", "20"]);
 }

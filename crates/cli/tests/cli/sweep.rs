@@ -225,18 +225,18 @@ fn bad_files_are_one_message() {
         refused(&sweep.plan(), &[&["spec.toml: "], parts].concat());
         assert!(!sweep.dir().exists(), "nothing is made");
     };
-    refuse(&format!("ordre = 4\n{QUICK}"), &["line 1", "unknown field `ordre`", "`variants`"]);
-    refuse(&format!("{QUICK}colour = 4"), &["`grid.colour`", "no field `colour`"]);
+    refuse(&format!("ordre = 4\n{QUICK}"), &["line 1", "unknown key `ordre`", "variants"]);
+    refuse(&format!("{QUICK}colour = 4"), &["`grid.colour`", "unknown parameter `colour`"]);
     refuse(QUICK, &["`grid`", "it is empty"]);
     refuse(&format!("{QUICK}seed = []"), &["`grid.seed`", "it is empty"]);
     refused("sweep plan none.toml --dir d", &["cannot read none.toml"]);
     let sweep = Sweep::of("scenario = \"trace\"\ntrace = \"none.pgt\"\n[grid]\nlimit = \"50%\"");
-    refused(&sweep.plan(), &["cannot open none.pgt"]);
+    refused(&sweep.plan(), &["cannot read trace file none.pgt"]);
     let none =
         Sweep::of(&format!("{QUICK}order = 9").replace("order = 0\n", "map = \"pmd-leaf\"\n"));
     refused(&none.plan(), &["largest folio's size"]);
     let host = Sweep::of("scenario = \"age-file\"\ndraws = 4\n[grid]\norder = 4");
-    refused(&host.plan(), &["--draws is for --ground model"]);
+    refused(&host.plan(), &["--draws is for a modelled machine"]);
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn questions_go_on_as_they_were() {
     let words = "sweep flush --platform kunpeng-920-class --cores 1,2 --processes 1 --size 64KiB";
     assert!(stdout(words).contains("kunpeng-920-class"));
     refused("sweep flush --cores 0", &["--cores"]);
-    refused("sweep flood", &["'flood'", "pageout sweep <COMMAND>"]);
+    refused("sweep flood", &["`flood`", "pageout sweep --help"]);
 }
 
 /// The directory is all that a machine needs.

@@ -54,7 +54,7 @@ fn stacks_tell_migration_reclaim_and_the_program_apart() {
 fn what_it_does_not_have_is_refused() {
     refused("compare thpscale", &["thpscale", "--ground model"]);
     refused("compare thpscale --ground model threads=0", &["threads", "1 to 128"]);
-    refused("compare thpscale --ground model size=1", &["size", "threads, memory and swap"]);
+    refused("compare thpscale --ground model size=1", &["size", "threads, memory, swap"]);
     refused("compare thpscale --ground model threads=32 memory=64MiB", &["no slot of 2 MiB"]);
     refused("run thpscale --ground model --folded x", &["folded stacks", "found 9"]);
 }

@@ -103,7 +103,7 @@ fn stacks_are_written_and_traces_that_are_not_dense_enough_are_refused() {
     let words = words("run", &sparse, "format=x86-64");
     refused(&words, &["64x8,512", "platform x86-server-class", "16x6"]);
     for (fields, parts) in [
-        ("every=2", ["`every`", "limit and repeat"]),
+        ("every=2", ["`every`", "on ground host only"]),
         ("repeat=0", ["`repeat`", "1 to 10000"]),
         ("limit=0%", ["`limit`", "1% to 100%"]),
     ] {

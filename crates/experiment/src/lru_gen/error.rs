@@ -1,5 +1,7 @@
 //! Why a session was refused.
 
+use pageout_refusal::UnknownName;
+
 /// The line that was refused, and why.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{origin}:{line}: {problem}")]
@@ -15,14 +17,9 @@ pub struct SessionError {
 /// What is wrong with a line.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
-    /// Its first word is no directive.
-    #[error("unknown directive `{found}`: expected {known}")]
-    Directive {
-        /// The word.
-        found: String,
-        /// The directives.
-        known: String,
-    },
+    /// Its first word is no directive, or a name is none that a line above gave to such a thing.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
     /// Its words are too few or too many.
     #[error("found `{found}`, expected `{form}`")]
     Form {
@@ -37,16 +34,6 @@ pub enum Problem {
     /// A name that a line above has given away.
     #[error("name `{0}` is taken by a line above: expected another")]
     Taken(String),
-    /// A name that no line above gave to such a thing.
-    #[error("no {kind} `{found}` above: expected {}", one_of(known))]
-    Unmade {
-        /// What is looked for: a cgroup, a process, a file or a region.
-        kind: &'static str,
-        /// The name.
-        found: String,
-        /// Those there are.
-        known: Vec<String>,
-    },
     /// A value out of its range.
     #[error("{what} `{found}`: expected {accepted}")]
     Value {
@@ -79,8 +66,4 @@ pub enum Problem {
     /// Nothing to show for it.
     #[error("the session ends without `write` or `show`: expected one at least")]
     Silent,
-}
-
-fn one_of(known: &[String]) -> String {
-    if known.is_empty() { "a line that makes one".to_owned() } else { known.join(" or ") }
 }

@@ -4,6 +4,7 @@ use super::command::{BadPiece, Command};
 use super::error::{Problem, SessionError};
 use super::session::{Backing, File, Process, Region, Session, Step};
 use crate::fields::number;
+use pageout_refusal::UnknownName;
 use std::ops::Range;
 
 /// Directives and their forms. Words in brackets may be left out.
@@ -79,12 +80,10 @@ impl Reader {
     fn step(&mut self, directive: &str, words: &[&str], text: &str) -> Result<Step, Problem> {
         let named = |form: &&str| form.split(' ').next() == Some(directive);
         let Some(form) = FORMS.into_iter().find(named) else {
-            let first = |form: &str| form.split(' ').next().unwrap_or_default().to_owned();
-            let known: Vec<String> = FORMS.into_iter().chain([WRITE]).map(first).collect();
-            return Err(Problem::Directive {
-                found: directive.to_owned(),
-                known: known.join(", "),
-            });
+            let first = |form: &'static str| form.split(' ').next().unwrap_or_default();
+            let known = FORMS.into_iter().chain([WRITE]).map(first);
+            let unknown = UnknownName::new("directive", directive, known);
+            return Err(unknown.listed_by("pageout lab lru-gen --help").into());
         };
         match (directive, words) {
             ("memcg", [name]) => {
@@ -171,9 +170,7 @@ impl Reader {
         let memcg = |name: &str| self.session.memcgs.iter().position(|memcg| memcg == name);
         let command = Command::parse(command, memcg).map_err(|bad| match bad {
             BadPiece::Escape => Problem::Escape,
-            BadPiece::Memcg(found) => {
-                Problem::Unmade { kind: "cgroup", found, known: self.session.memcgs.clone() }
-            }
+            BadPiece::Memcg(found) => unmade("cgroup", &found, self.session.memcgs.iter()),
         })?;
         Ok(Step::Write(command))
     }
@@ -235,10 +232,16 @@ fn index<'a>(
     mut made: impl Iterator<Item = &'a String> + Clone,
 ) -> Result<usize, Problem> {
     let all = made.clone();
-    made.position(|other| other == name).ok_or_else(|| {
-        let known = all.cloned().collect();
-        Problem::Unmade { kind, found: name.to_owned(), known }
-    })
+    made.position(|other| other == name).ok_or_else(|| unmade(kind, name, all))
+}
+
+/// The error of a name that no line above made.
+fn unmade<'a>(kind: &str, name: &str, made: impl Iterator<Item = &'a String> + Clone) -> Problem {
+    let unknown = UnknownName::new(kind, name, made.clone().map(String::as_str));
+    match made.count() {
+        0 => unknown.accepting("one that a line above makes").into(),
+        _ => unknown.into(),
+    }
 }
 
 /// A size in pages and an order, if given; whole folios.

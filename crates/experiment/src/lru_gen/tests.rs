@@ -58,17 +58,17 @@ fn a_bad_line_is_named_with_what_is_accepted() {
     let cases = [
         (
             "mem b",
-            "unknown directive `mem`: expected memcg, process, file, fill, read, map, anon, \
-            touch, sleep, show, write",
+            "unknown directive `mem`: did you mean `memcg`? Accepted: memcg, process, file, fill, \
+            read, map, anon, touch, sleep, show or write",
         ),
         ("memcg b c", "found `memcg b c`, expected `memcg NAME`"),
         ("memcg", "found `memcg`, expected `memcg NAME`"),
         ("memcg 1a", "name `1a`: expected a letter and up to 30 more letters, digits, `-` or `_`"),
         ("file p 4", "name `p` is taken by a line above: expected another"),
-        ("process r b", "no cgroup `b` above: expected a"),
-        ("map q n f", "no process `q` above: expected p"),
-        ("fill a h", "no file `h` above: expected f or g"),
-        ("touch n", "no region `n` above: expected m"),
+        ("process r b", "unknown cgroup `b`; accepted: a"),
+        ("map q n f", "unknown process `q`; accepted: p"),
+        ("fill a h", "unknown file `h`; accepted: f or g"),
+        ("touch n", "unknown region `n`; accepted: m"),
         ("file h 0", "size `0`: expected 1 to 16384 pages"),
         ("file h 24 order=4", "size `24`: expected a multiple of 16, whole folios of order 4"),
         (
@@ -96,7 +96,7 @@ fn a_bad_line_is_named_with_what_is_accepted() {
         ),
         ("sleep 0", "sleep `0`: expected 1 to 60000 milliseconds"),
         ("write", "found `write`, expected `write COMMAND`"),
-        ("write + $b 0 3", "no cgroup `b` above: expected a"),
+        ("write + $b 0 3", "unknown cgroup `b`; accepted: a"),
         ("write + \\t", "`\\` in a command: expected `\\n`, a new line"),
         ("show a fully", "found `show a fully`, expected `show MEMCG [full]`"),
     ];
@@ -105,7 +105,7 @@ fn a_bad_line_is_named_with_what_is_accepted() {
     }
     let long = format!("write {}", "x".repeat(201));
     assert_eq!(line(&long), "x.session:7: bytes of a command: expected at most 200");
-    let none = "x.session:1: no cgroup `a` above: expected a line that makes one";
+    let none = "x.session:1: unknown cgroup `a`; accepted: one that a line above makes";
     assert_eq!(refusal("process p a"), none);
     let silent = "the session ends without `write` or `show`: expected one at least";
     assert_eq!(refusal("memcg a\n"), format!("x.session:1: {silent}"));

@@ -50,6 +50,20 @@ impl Kind for Pattern {
         }
     }
 
+    fn problem(text: &str) -> Option<String> {
+        match (text.strip_prefix("1/"), text.strip_suffix('%')) {
+            (Some(n), _) => {
+                Number::<1, { u32::MAX }>::problem(n).map(|why| format!("has an N that {why}"))
+            }
+            (_, Some(_)) => Percent::<1, 100>::problem(text),
+            _ => None,
+        }
+    }
+
+    fn names() -> Vec<String> {
+        vec!["all".to_owned()]
+    }
+
     fn text(value: &Self) -> String {
         match value {
             Self::OneIn(1) => "all".to_owned(),

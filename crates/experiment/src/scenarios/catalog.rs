@@ -6,10 +6,11 @@ use super::{
     TraceLimited, TraceModelled, metrics,
 };
 use crate::declare::{self, Declared, FieldHelp, Lists, help};
-use crate::fields::{FieldError, nearest};
+use crate::fields::FieldError;
 use crate::metrics::MetricSpec;
 use crate::variant::{Axes, Lru, Variant};
 use pageout_record::schema::Ground;
+use pageout_refusal::UnknownName;
 
 /// A scenario that runs on ground `host` or `model`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,9 +92,15 @@ impl Scenario {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
     }
 
-    /// The name that was probably meant by one that no scenario has.
-    pub fn nearest(name: &str) -> Option<&'static str> {
-        nearest(name, Self::ALL.iter().map(|scenario| scenario.name()))
+    /// The scenario of a name.
+    ///
+    /// # Errors
+    /// [`UnknownName`] with the names accepted.
+    pub fn find(name: &str) -> Result<Self, UnknownName> {
+        Self::named(name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            UnknownName::new("scenario", name, names).listed_by("pageout scenarios")
+        })
     }
 
     /// What it does.
@@ -181,7 +188,7 @@ impl Scenario {
         field: &str,
         text: &str,
     ) -> Result<Vec<String>, FieldError> {
-        let forms: Vec<_> = self.forms().into_iter().filter(|form| form.ground == ground).collect();
+        let forms = self.forms_on(ground);
         if field == LRU && forms.iter().any(|form| form.takes_lru) {
             return Ok(declare::values::<Lru>(LRU, text)?.iter().map(Lru::to_string).collect());
         }
@@ -190,8 +197,75 @@ impl Scenario {
                 return Ok(values);
             }
         }
-        let given: Vec<_> = forms.iter().flat_map(OnGround::given).collect();
-        Err(FieldError::unknown(self.name(), field, &declare::names(&given)))
+        Err(self.lacks(ground, field))
+    }
+
+    /// The form in which it runs on a ground with these fields. Its own fields choose it, `lru`
+    /// does not.
+    ///
+    /// # Errors
+    /// [`FieldError`] for a field that no form has there, and for fields of several forms.
+    pub fn form(self, ground: Ground, given: &[&str]) -> Result<OnGround, FieldError> {
+        let mut forms = self.forms_on(ground);
+        if let Some(field) = given.iter().find(|field| !forms.iter().any(|form| form.has(field))) {
+            return Err(self.lacks(ground, field));
+        }
+        let own = || given.iter().filter(|field| **field != LRU);
+        let chosen = forms.iter().position(|form| own().all(|field| form.has(field)));
+        let Some(chosen) = chosen else {
+            let lacking = |form: &OnGround| own().find(|field| !form.has(field)).copied();
+            let fields: Vec<_> = forms.iter().filter_map(lacking).collect();
+            let problem = format!("{} do not go together: give one of them", fields.join(" and "));
+            return Err(FieldError::together(self.name(), problem));
+        };
+        if given.contains(&LRU) && !forms[chosen].takes_lru {
+            let with = forms.iter().find(|form| form.takes_lru).expect("a form has every field");
+            let added = |field: &&FieldHelp| !forms[chosen].has(field.name);
+            let added = with.fields.iter().find(added).expect("forms differ in their fields");
+            let FieldHelp { name, default, .. } = added;
+            let problem =
+                format!("{} takes it together with {name}: add {name}={default}", self.name());
+            return Err(FieldError::Elsewhere { field: LRU.to_owned(), problem });
+        }
+        Ok(forms.swap_remove(chosen))
+    }
+
+    /// The error of a field that no form of it has on a ground: it says where there is such a
+    /// field, or else which one was probably meant.
+    fn lacks(self, ground: Ground, field: &str) -> FieldError {
+        let on_ground = |form: &OnGround| form.ground == ground;
+        let elsewhere = |problem| FieldError::Elsewhere { field: field.to_owned(), problem };
+        if let Some(form) = self.forms().iter().find(|form| !on_ground(form) && form.has(field)) {
+            let (name, other) = (self.name(), form.ground);
+            let verb = if other == Ground::Host { "use" } else { "add" };
+            let problem = format!("{name} has it on ground {other} only: {verb} --ground {other}");
+            return elsewhere(problem);
+        }
+        let names = self.fields_on(ground);
+        let others = Self::ALL
+            .into_iter()
+            .filter(|other| *other != self && other.forms().iter().any(|form| form.has(field)));
+        let others: Vec<_> = others.map(Self::name).collect();
+        if others.is_empty() {
+            let listed_by = format!("pageout scenarios {}", self.name());
+            return FieldError::unknown(self.name(), field, &names, listed_by);
+        }
+        FieldError::of_others(self.name(), field, &others, &names)
+    }
+
+    /// Names of the fields of its forms on a ground, each once.
+    pub fn fields_on(self, ground: Ground) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        for field in self.forms_on(ground).iter().flat_map(OnGround::given) {
+            if !names.contains(&field.name) {
+                names.push(field.name);
+            }
+        }
+        names
+    }
+
+    fn forms_on(self, ground: Ground) -> Vec<OnGround> {
+        self.forms().into_iter().filter(|form| form.ground == ground).collect()
     }
 
     /// What reads the fields of its forms on a ground.
@@ -232,6 +306,11 @@ impl Scenario {
 }
 
 impl OnGround {
+    /// Returns true for a field that may be given, `lru` too.
+    fn has(&self, field: &str) -> bool {
+        (field == LRU && self.takes_lru) || self.fields.iter().any(|of| of.name == field)
+    }
+
     /// Its fields, and the axis that may be given among them.
     pub fn given(&self) -> Vec<FieldHelp> {
         let lru = self.takes_lru.then(|| {
@@ -326,9 +405,47 @@ mod tests {
         let told = values(Scenario::ReclaimFile, Ground::Model, "lru", "classic,mglru");
         assert_eq!(told.unwrap(), ["classic", "mglru"]);
         let refused = values(Scenario::ReclaimFile, Ground::Host, "process", "asleep");
-        assert!(refused.unwrap_err().to_string().contains("no field `process`"));
+        assert!(refused.unwrap_err().to_string().contains("add --ground model"));
         let refused = values(Scenario::Trace, Ground::Host, "limit", "0%");
         assert!(refused.unwrap_err().to_string().contains("`0%`"));
+    }
+
+    #[test]
+    fn a_field_that_lacks_is_said_to_be_elsewhere_or_misspelt() {
+        let lacks = |of: Scenario, ground, given: &[&str]| {
+            of.form(ground, given).expect_err("it lacks").to_string()
+        };
+        let (host, model) = (Ground::Host, Ground::Model);
+        assert_eq!(
+            lacks(Scenario::ReclaimFile, host, &["order", "process"]),
+            "field `process`: reclaim-file has it on ground model only: add --ground model"
+        );
+        assert_eq!(
+            lacks(Scenario::ForkHeavy, model, &["lru", "map"]),
+            "field `map`: fork-heavy has none, it is one of reclaim-file or age-file; accepted: \
+             format, size, processes, reclaim, out or lru"
+        );
+        let misspelt = lacks(Scenario::ReclaimFile, host, &["yuong"]);
+        assert!(misspelt.contains("did you mean `young`?"), "{misspelt}");
+        let listed = lacks(Scenario::Trace, host, &["colour"]);
+        let accepted =
+            "accepted: format, order, every, limit or lru (all: `pageout scenarios trace`)";
+        assert!(listed.ends_with(accepted), "{listed}");
+        assert_eq!(
+            lacks(Scenario::Trace, host, &["limit", "every"]),
+            "scenario trace: limit and every do not go together: give one of them"
+        );
+        assert_eq!(
+            lacks(Scenario::Trace, host, &["lru"]),
+            "field `lru`: trace takes it together with limit: add limit=50%"
+        );
+    }
+
+    #[test]
+    fn the_form_is_the_one_that_has_the_fields() {
+        let form = |given: &[&str]| Scenario::Trace.form(Ground::Host, given).expect("a form");
+        assert!(!form(&[]).takes_lru && !form(&["every"]).takes_lru);
+        assert!(form(&["limit"]).takes_lru && form(&["lru", "limit"]).takes_lru);
     }
 
     #[test]

@@ -94,6 +94,10 @@ impl Kind for Orders {
         if text == "mixed" { Some(Self::Mixed) } else { Order::read(text).map(Self::All) }
     }
 
+    fn problem(text: &str) -> Option<String> {
+        Order::problem(text)
+    }
+
     fn text(value: &Self) -> String {
         value.to_string()
     }

@@ -3,7 +3,7 @@
 use crate::declare::{Checked, Lists};
 use crate::fields::{FieldError, OrderName, display_size, distinct, number, parse_size};
 use crate::formats::FormatName;
-use crate::kinds::{Format, Kind, Number, Order};
+use crate::kinds::{Format, Kind, Number, Order, Percent};
 use crate::scenario;
 
 /// Traces have pages of 4 KiB.
@@ -48,6 +48,19 @@ impl Kind for MemoryLimit {
                 bytes.filter(|bytes| bytes >> PAGE_SHIFT > 0).map(Self::Bytes)
             }
         }
+    }
+
+    fn problem(text: &str) -> Option<String> {
+        let percent = text.strip_suffix('%').map(|_| Percent::<1, 100>::problem(text));
+        Some(match (text.contains(".."), percent, parse_size(text)) {
+            (true, ..) => "is no range upwards of sizes, or of percentages".to_owned(),
+            (_, Some(percent), _) => percent?,
+            (.., Err(problem)) => problem,
+            (.., Ok(1..=100)) => {
+                format!("is less than a page, 4KiB; a percentage is written {text}%")
+            }
+            (.., Ok(_)) => "is less than a page, 4KiB".to_owned(),
+        })
     }
 
     fn text(value: &Self) -> String {
@@ -174,7 +187,7 @@ mod tests {
             "5%..9%,5%",
         ] {
             let refused = values::<MemoryLimit>("limit", text);
-            assert!(matches!(refused, Err(FieldError::BadValue { .. })), "{text}: {refused:?}");
+            assert!(matches!(refused, Err(FieldError::Value { .. })), "{text}: {refused:?}");
         }
     }
 }

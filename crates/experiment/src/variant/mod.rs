@@ -11,6 +11,7 @@ use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_reclaim::{Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use pageout_record::schema::Labels;
+use pageout_refusal::UnknownName;
 use std::fmt;
 use std::str::FromStr;
 
@@ -57,21 +58,11 @@ pub enum VariantError {
         names().join(", ")
     )]
     NotAPair(String),
-    /// An axis that is not there.
-    #[error("variant axis `{0}`: expected young, unmap, shootdown, flush or lru")]
-    UnknownAxis(String),
-    /// A choice that the axis does not have.
-    #[error("variant axis `{axis}`: found `{found}`, expected {accepted}")]
-    UnknownChoice {
-        /// The axis.
-        axis: &'static str,
-        /// What was given.
-        found: String,
-        /// The choices.
-        accepted: String,
-    },
+    /// An axis that there is none of, or a choice that its axis does not have.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
     /// The same axis twice.
-    #[error("variant axis `{0}`: given twice")]
+    #[error("variant axis `{0}` is given twice: expected one choice")]
     Twice(String),
     /// Other lists than those of the scenario or of its fields.
     #[error("variant axis `lru`: found `{found}`, but the scenario is on {named}")]
@@ -209,7 +200,7 @@ impl Lru {
     /// Reads `classic` or `mglru`.
     ///
     /// # Errors
-    /// [`VariantError::UnknownChoice`].
+    /// [`VariantError::Unknown`].
     pub fn parse(name: &str) -> Result<Self, VariantError> {
         LRU.choice(name)
     }
@@ -269,7 +260,7 @@ impl Variant {
                 "shootdown" => variant.shootdown = SHOOTDOWN.choice(choice)?,
                 "flush" => variant.flush = FLUSH.choice(choice)?,
                 "lru" => variant.lru = LRU.choice(choice)?,
-                _ => return Err(VariantError::UnknownAxis(axis.to_owned())),
+                _ => return Err(UnknownName::new("variant axis", axis, AXES).into()),
             }
             if seen.contains(&axis) {
                 return Err(VariantError::Twice(axis.to_owned()));
@@ -290,6 +281,9 @@ struct Axis<T: 'static> {
     choices: &'static [T],
     name_of: fn(T) -> &'static str,
 }
+
+/// The axes' names.
+const AXES: [&str; 5] = [YOUNG.name, UNMAP.name, SHOOTDOWN.name, FLUSH.name, LRU.name];
 
 const YOUNG: Axis<Family> = Axis { name: "young", choices: &Family::ALL, name_of: family_name };
 const UNMAP: Axis<UnmapBy> =
@@ -317,13 +311,10 @@ impl<T: Copy> Axis<T> {
     fn choice(&self, name: &str) -> Result<T, VariantError> {
         let found = self.choices.iter().find(|choice| (self.name_of)(**choice) == name);
         found.copied().ok_or_else(|| {
-            let names: Vec<_> = self.choices.iter().map(|choice| (self.name_of)(*choice)).collect();
-            let (last, others) = names.split_last().expect("an axis has choices");
-            VariantError::UnknownChoice {
-                axis: self.name,
-                found: name.to_owned(),
-                accepted: format!("{} or {last}", others.join(", ")),
-            }
+            let names = self.choices.iter().map(|choice| (self.name_of)(*choice));
+            UnknownName::new("choice", name, names)
+                .of(format!("variant axis `{}`", self.name))
+                .into()
         })
     }
 }

@@ -257,7 +257,7 @@ fn bad_fields_name_what_is_accepted() {
     assert!(message(&["chosen=pages"]).contains("entries or folios"));
     assert!(message(&["anon=101%"]).contains("from 0% to 99%"));
     assert!(message(&["anon=5%", "mapped=half", "order=4"]).contains("mapped=whole"));
-    assert!(message(&["colour=red"]).contains("uffd-wp"));
+    assert!(message(&["colour=red"]).contains("pageout scenarios reclaim-file"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Why a platform file was refused.
 
 use crate::tlb::ShapeError;
+use pageout_refusal::UnknownName;
 
 /// What is wrong with a platform file, and where.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -22,13 +23,8 @@ pub enum Problem {
     #[error("{0}")]
     Syntax(String),
     /// A key that its section does not have.
-    #[error("unknown key `{key}`, accepted: {accepted}")]
-    Unknown {
-        /// The key, with the sections it is in.
-        key: String,
-        /// The keys that there are.
-        accepted: String,
-    },
+    #[error(transparent)]
+    Unknown(UnknownName),
     /// A key that its section must have.
     #[error("missing `{key}`, accepted: {accepted}")]
     Missing {

@@ -43,7 +43,7 @@ pub struct Platform {
 
 impl Platform {
     /// The names of the platforms that come with the program, sorted.
-    pub fn names() -> impl Iterator<Item = &'static str> {
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 

@@ -111,5 +111,5 @@ fn bad_fields_are_refused() {
     assert!(refused("loops=0").contains("from 1 to"));
     assert!(refused("reclaim=kswapd").contains("running or never"));
     assert!(refused("size=4096").contains("32KiB"));
-    assert!(refused("order=4").contains("format, size, loops and reclaim"));
+    assert!(refused("order=4").contains("format, size, loops or reclaim"));
 }

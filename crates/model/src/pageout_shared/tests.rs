@@ -112,6 +112,6 @@ fn bad_fields_are_refused() {
     assert!(refused("times=0").contains("from 1 to"));
     assert!(refused("out=kswapd").contains("madvise or memory.reclaim"));
     assert!(refused("size=5000").contains("multiple of the page size"));
-    assert!(refused("order=4").contains("format, size, processes, times and out"));
+    assert!(refused("order=4").contains("format, size, processes, times or out"));
     assert!(refused("format=x86-64").contains("a format of arm64"));
 }

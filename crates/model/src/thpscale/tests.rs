@@ -79,6 +79,6 @@ fn bad_fields_name_what_is_accepted() {
     assert!(message("swap=disk").contains("none or zram"));
     assert!(message("format=arm64-16k").contains("huge pages of 2 MiB"));
     assert!(message("format=x86-64").contains("arm64"));
-    assert!(message("size=1").contains("format, threads, memory and swap"));
+    assert!(message("size=1").contains("format, threads, memory or swap"));
     assert!(message("memory=64MiB threads=32").contains("no slot of 2 MiB for each of 32"));
 }

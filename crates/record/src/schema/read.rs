@@ -10,8 +10,11 @@ use super::types::{RecordFile, RecordSet, SCHEMA, VERSION};
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The text is not JSON, or has no schema name and version.
-    #[error("not a record file (an object with schema \"{SCHEMA}\" and version {VERSION}): {0}")]
-    NotRecords(serde_json::Error),
+    #[error(
+        "not a record file but {0}; accepted: what a command writes with --json, an object with \
+         schema \"{SCHEMA}\" and version {VERSION}"
+    )]
+    NotRecords(String),
     /// The text ends within the set.
     #[error(
         "it ends at line {line}, column {column}, within the records; a whole file is accepted"
@@ -142,13 +145,38 @@ pub(super) fn version(text: &str) -> Result<u32, ReadError> {
         if error.is_eof() && !text.trim().is_empty() {
             ReadError::CutShort { line: error.line(), column: error.column() }
         } else {
-            ReadError::NotRecords(error)
+            ReadError::NotRecords(seems(text, &error))
         }
     })?;
     if header.schema != SCHEMA {
         return Err(ReadError::Schema { found: header.schema });
     }
     Ok(header.version)
+}
+
+/// Names what a text seems to be that has no header of records.
+fn seems(text: &str, error: &serde_json::Error) -> String {
+    let text = text.trim_start();
+    let first = text.lines().next().unwrap_or_default().to_lowercase();
+    if text.is_empty() {
+        "empty".to_owned()
+    } else if error.is_data() {
+        format!("other JSON ({})", without_place(error))
+    } else if first.starts_with("<!doctype html") || first.starts_with("<html") {
+        "an HTML page".to_owned()
+    } else if first.starts_with(['{', '[']) {
+        format!("broken JSON ({error})")
+    } else if first.starts_with("run,scenario,ground,") {
+        "CSV, as --csv writes it".to_owned()
+    } else {
+        "text that is not JSON".to_owned()
+    }
+}
+
+/// An error without its line and column.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 /// The text as a value of a type, or the place where it is none.

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use pageout_refusal::{UnknownName, one_of};
 use toml_edit::{Item, TableLike, Value};
 
 use crate::platform::error::{PlatformError, Problem};
@@ -51,7 +52,7 @@ impl<'a> Section<'a> {
 
     /// The table under `key`, which must be there.
     pub(super) fn section(&self, key: &str, keys: &[&str]) -> Result<Self, PlatformError> {
-        let accepted = format!("a section with {}", list(keys));
+        let accepted = format!("a section with {}", one_of(keys));
         let item = self.item(key, &accepted)?;
         let offset = item.span().map_or(self.offset, |span| span.start);
         let Some(table) = item.as_table_like() else {
@@ -65,8 +66,12 @@ impl<'a> Section<'a> {
     fn with_keys(self, keys: &[&str]) -> Result<Self, PlatformError> {
         for (key, _) in self.table.iter() {
             if !keys.contains(&key) {
-                let problem = Problem::Unknown { key: self.name(key), accepted: list(keys) };
-                return Err(self.refusal(key, problem));
+                let unknown = UnknownName::new("key", key, keys.iter().copied());
+                let unknown = match self.path.strip_suffix('.') {
+                    Some(section) => unknown.of(format!("section [{section}]")),
+                    None => unknown,
+                };
+                return Err(self.refusal(key, Problem::Unknown(unknown)));
             }
         }
         Ok(self)
@@ -87,7 +92,7 @@ impl<'a> Section<'a> {
         key: &str,
         names: &[(&str, T)],
     ) -> Result<T, PlatformError> {
-        let accepted = || list(&names.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        let accepted = || one_of(&names.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         let text = self.text(key, accepted())?;
         let found = names.iter().find(|(name, _)| *name == text).map(|(_, what)| *what);
         found.ok_or_else(|| self.refused(key, format!("\"{text}\""), accepted()))
@@ -174,14 +179,5 @@ fn found(item: &Item, source: Source<'_>) -> String {
             line.to_owned()
         }
         _ => "a section".to_owned(),
-    }
-}
-
-/// `a, b or c`.
-fn list(names: &[&str]) -> String {
-    match names {
-        [] => "nothing".to_owned(),
-        [one] => (*one).to_owned(),
-        [some @ .., last] => format!("{} or {last}", some.join(", ")),
     }
 }

@@ -1,0 +1,73 @@
+//! Paths that options name: commands check them before all else.
+
+use crate::error::{CliError, unread};
+use crate::options::Common;
+use crate::output;
+use pageout_machine::platform::Platform;
+use pageout_trace::source::TraceSource;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Checks the files of a command that runs scenarios, with these further outputs.
+///
+/// # Errors
+/// [`CliError`] names the path, and what is wrong with it.
+pub(crate) fn check(common: &Common, further: &[Option<&Path>]) -> Result<(), CliError> {
+    if let Some(trace) = &common.trace {
+        named("trace", trace, TraceSource::sample_names().into_iter())?;
+    }
+    if let Some(platform) = &common.machine.platform {
+        named("platform", Path::new(platform), Platform::names())?;
+    }
+    output::check(&[&common.output.paths()[..], further].concat(), &common.inputs())
+}
+
+/// Checks that a path is the name of one of the things that come with the program, or is there.
+///
+/// # Errors
+/// [`CliError`] with the names.
+pub(crate) fn named<'n>(
+    kind: &'static str,
+    path: &Path,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Result<(), CliError> {
+    if names.clone().any(|name| path == Path::new(name)) {
+        return Ok(());
+    }
+    fs::metadata(path).map(drop).map_err(|error| unread(kind, path, error, names))
+}
+
+/// Checks that the file of an option is there; `expected` says what it should be.
+///
+/// # Errors
+/// [`CliError::OptionPath`].
+pub(crate) fn file(
+    option: &'static str,
+    path: &Path,
+    expected: &'static str,
+) -> Result<(), CliError> {
+    let is_directory = || io::Error::from(io::ErrorKind::IsADirectory);
+    let found = fs::metadata(path).and_then(|found| match found.is_dir() {
+        true => Err(is_directory()),
+        false => Ok(()),
+    });
+    found.map_err(|error| CliError::OptionPath { option, path: path.to_owned(), expected, error })
+}
+
+/// Checks that the directory of an option is there; `expected` says what it should be.
+///
+/// # Errors
+/// [`CliError::OptionPath`].
+pub(crate) fn directory(
+    option: &'static str,
+    path: &Path,
+    expected: &'static str,
+) -> Result<(), CliError> {
+    let is_none = || io::Error::from(io::ErrorKind::NotADirectory);
+    let found = fs::metadata(path).and_then(|found| match found.is_dir() {
+        true => Ok(()),
+        false => Err(is_none()),
+    });
+    found.map_err(|error| CliError::OptionPath { option, path: path.to_owned(), expected, error })
+}

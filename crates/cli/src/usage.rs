@@ -1,0 +1,230 @@
+//! Messages for command lines that clap refuses.
+
+use crate::args::{Args, CompareArgs, RunArgs};
+use crate::{completion, help};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
+use pageout_refusal::{UnknownName, one_of};
+use std::error::Error;
+
+/// Reads the command line of this process.
+///
+/// # Errors
+/// The error of clap, which [`message`] words.
+pub(crate) fn parse() -> Result<Args, clap::Error> {
+    let mut command = takes_negatives(help::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Args::from_arg_matches(&matches)
+}
+
+/// The command, whose options take negative numbers for values, so that each can say that it wants
+/// none.
+fn takes_negatives(command: Command) -> Command {
+    let below: Vec<String> =
+        command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    below.into_iter().fold(command, |command, name| command.mut_subcommand(name, takes_negatives))
+}
+
+/// Returns true for a name of an option of the commands that run scenarios.
+pub(crate) fn is_option(name: &str) -> bool {
+    let commands = [RunArgs::command(), CompareArgs::command()];
+    let mut all = commands.iter().flat_map(Command::get_arguments);
+    all.any(|option| option.get_long() == Some(name))
+}
+
+/// The fault of a command line, in one sentence.
+pub(crate) fn message(error: &clap::Error) -> String {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    Mistake { error, at: At::of(&words), words: &words }.message()
+}
+
+/// The command that words call.
+struct At {
+    command: Command,
+    /// Its name with those above it: `pageout lab run`.
+    name: String,
+}
+
+impl At {
+    fn of(words: &[String]) -> Self {
+        let mut command = help::command();
+        command.build();
+        let mut name = command.get_name().to_owned();
+        for word in words.iter().skip(1) {
+            let Some(below) = command.find_subcommand(word) else { continue };
+            name = format!("{name} {word}");
+            command = below.clone();
+        }
+        Self { command, name }
+    }
+
+    /// The command that tells more of it.
+    fn help(&self) -> String {
+        format!("{} --help", self.name)
+    }
+
+    fn options(&self) -> Vec<String> {
+        let all = self.command.get_arguments().filter(|arg| !arg.is_hide_set());
+        all.filter_map(Arg::get_long).map(|long| format!("--{long}")).collect()
+    }
+
+    /// Returns true for commands that take fields of scenarios.
+    fn takes_fields(&self) -> bool {
+        let names_fields = |name: &str| name.contains("FIELD=VALUE");
+        let names = self.command.get_positionals().filter_map(Arg::get_value_names).flatten();
+        names.into_iter().any(|name| names_fields(name))
+    }
+}
+
+/// A command line that clap refuses.
+struct Mistake<'e> {
+    error: &'e clap::Error,
+    at: At,
+    words: &'e [String],
+}
+
+impl Mistake<'_> {
+    fn message(&self) -> String {
+        match self.error.kind() {
+            ErrorKind::InvalidValue => self.value(),
+            ErrorKind::ValueValidation => self.refused_value(),
+            ErrorKind::UnknownArgument => self.unknown(),
+            ErrorKind::InvalidSubcommand => self.subcommand(),
+            ErrorKind::MissingRequiredArgument => self.missing(),
+            ErrorKind::ArgumentConflict => self.conflict(),
+            _ => self.as_it_is(),
+        }
+    }
+
+    /// A value that is none of those of an option, or no value at all.
+    fn value(&self) -> String {
+        let (option, found) = (self.option(), self.text(ContextKind::InvalidValue));
+        let values = self.texts(ContextKind::ValidValue);
+        if !found.is_empty() {
+            let unknown = UnknownName::new("value", found, values.iter().map(String::as_str));
+            let field = option.trim_start_matches('-');
+            let as_field = match self.at.takes_fields() && completion::has_field(field) {
+                true => format!(". A field of the scenario is written {field}={found}"),
+                false => String::new(),
+            };
+            return format!("{}{as_field}", unknown.of(option));
+        }
+        let accepted: Vec<&str> = values.iter().map(String::as_str).collect();
+        let accepted = match &accepted[..] {
+            [] => format!("`{}`", self.text(ContextKind::InvalidArg)),
+            values => one_of(values),
+        };
+        format!("no value after {option}: expected {accepted} (`{}`)", self.at.help())
+    }
+
+    /// A value that an option's parser refuses.
+    fn refused_value(&self) -> String {
+        let (option, found) = (self.option(), self.text(ContextKind::InvalidValue));
+        let why = self.error.source().map(ToString::to_string).unwrap_or_default();
+        match why.contains(&format!("`{found}`")) {
+            true => format!("{option}: {why}"),
+            false => format!("{option}: found `{found}`: {why}"),
+        }
+    }
+
+    /// An option that there is none of, or a word too many.
+    fn unknown(&self) -> String {
+        let found = self.text(ContextKind::InvalidArg);
+        let name = found.trim_start_matches('-');
+        if name == found || name.is_empty() {
+            return self.unexpected(found);
+        }
+        if self.at.takes_fields() && completion::has_field(name) {
+            let value = self.value_of(found).unwrap_or("VALUE");
+            return format!(
+                "{found} is no option but a field of scenarios: write {name}={value}, without \
+                 dashes"
+            );
+        }
+        let options = self.at.options();
+        let unknown = UnknownName::new("option", found, options.iter().map(String::as_str));
+        unknown.of(&*self.at.name).listed_by(self.at.help()).to_string()
+    }
+
+    fn unexpected(&self, found: &str) -> String {
+        let at = &self.at;
+        let option = found.split('=').next().map(|name| format!("--{name}")).unwrap_or_default();
+        match found.split_once('=').filter(|_| at.options().contains(&option)) {
+            Some((_, value)) => {
+                format!("`{found}` is no field but an option: write {option} {value}")
+            }
+            None => format!("`{found}` is one word too many for {} (`{}`)", at.name, at.help()),
+        }
+    }
+
+    fn subcommand(&self) -> String {
+        let names = self.at.command.get_subcommands().filter(|one| !one.is_hide_set());
+        let names: Vec<&str> = names.map(Command::get_name).collect();
+        let found = self.text(ContextKind::InvalidSubcommand);
+        let unknown = UnknownName::new("command", found, names);
+        unknown.of(&*self.at.name).listed_by(self.at.help()).to_string()
+    }
+
+    fn missing(&self) -> String {
+        let missing = self.texts(ContextKind::InvalidArg);
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+        let Self { at, .. } = self;
+        format!("{} needs {} (`{}`)", at.name, missing.join(" and "), at.help())
+    }
+
+    fn conflict(&self) -> String {
+        let option = self.option();
+        let others = self.texts(ContextKind::PriorArg);
+        let others: Vec<&str> = others.iter().map(|other| bare(other)).collect();
+        match &others[..] {
+            [] => self.as_it_is(),
+            [other] if *other == option => format!("{option} is given twice: expected once"),
+            others => format!("{option} does not go with {}: give one of them", one_of(others)),
+        }
+    }
+
+    /// The message of clap, without its heading and hints.
+    fn as_it_is(&self) -> String {
+        let text = self.error.render().to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
+    }
+
+    /// The option that the error is about: `--runs`.
+    fn option(&self) -> &str {
+        bare(self.text(ContextKind::InvalidArg))
+    }
+
+    /// The value that follows an option on the command line.
+    fn value_of(&self, option: &str) -> Option<&str> {
+        let mut words = self.words.iter().map(String::as_str);
+        let found = words.find(|word| word.split('=').next() == Some(option))?;
+        let value = found.split_once('=').map(|(_, value)| value);
+        value.or_else(|| words.next().filter(|word| !word.starts_with('-')))
+    }
+
+    fn text(&self, kind: ContextKind) -> &str {
+        match self.error.get(kind) {
+            Some(ContextValue::String(text)) => text,
+            _ => "",
+        }
+    }
+
+    fn texts(&self, kind: ContextKind) -> Vec<String> {
+        match self.error.get(kind) {
+            Some(ContextValue::String(text)) => vec![text.clone()],
+            Some(ContextValue::Strings(texts)) => texts.clone(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// An option without the name of its value.
+fn bare(option: &str) -> &str {
+    option.split(' ').next().unwrap_or(option)
+}
