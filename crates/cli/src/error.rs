@@ -33,9 +33,12 @@ pub(crate) enum CliError {
     FieldsWithoutScenario(String),
     #[error("`{0}` is no field but an option: write {1}")]
     OptionAsField(String, String),
-    #[error("--trace is for scenario trace, not for {0}")]
+    #[error("--trace is for scenario trace, not for {0}: expected `trace` as the scenario")]
     TraceNotUsed(String),
-    #[error("--sizes is for scenarios of files: a trace's are known once it has been played")]
+    #[error(
+        "--sizes: expected a scenario of files, such as reclaim-file; what a trace takes is known \
+         once it has been played"
+    )]
     SizesOfTrace,
     #[error(transparent)]
     LruGen(#[from] Refused),
@@ -62,7 +65,10 @@ pub(crate) enum CliError {
     PlatformName { file: String },
     #[error("folded stacks are of one run, found {0}: give one value for each field")]
     FoldedRuns(usize),
-    #[error("{variant} is compared with itself: give --base or --new another choice on some axis")]
+    #[error(
+        "variant {variant} is compared with itself: give --base or --new another choice on some \
+         axis"
+    )]
     SameVariant { variant: String },
     #[error(transparent)]
     Field(#[from] FieldError),
@@ -99,7 +105,10 @@ pub(crate) enum CliError {
     NotRead { kind: &'static str, path: PathBuf, names: String, error: io::Error },
     #[error("{}", path.display())]
     NotRecords { path: PathBuf, source: ReadError },
-    #[error("{}: found {found}, not a record file; {}", path.display(), found.advice())]
+    #[error(
+        "{}: found {found}, not a record file; accepted: what a command writes with --json",
+        path.display()
+    )]
     OtherFile { path: PathBuf, found: Seeming },
     #[error("{}", path.display())]
     NotConverted { path: PathBuf, source: ConvertError },

@@ -16,6 +16,6 @@ pub(crate) fn other_file(path: &Path) -> Option<CliError> {
     }
     let mut start = Vec::new();
     file.take(START).read_to_end(&mut start).ok()?;
-    let found = pageout_trace::named(&start).filter(|seeming| !seeming.is_json())?;
+    let found = pageout_trace::named(&start).filter(|seeming| !seeming.is_text_of_records())?;
     Some(CliError::OtherFile { path: path.to_owned(), found })
 }

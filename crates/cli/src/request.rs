@@ -102,7 +102,9 @@ pub(crate) fn distinct(variants: &[Variant], axes: Axes) -> Result<(), CliError>
     for (k, variant) in variants.iter().enumerate() {
         let same = |other: &Variant| other.labels(axes) == variant.labels(axes);
         if variants[..k].iter().any(same) {
-            return Err(CliError::SameVariant { variant: variant.to_string() });
+            let all = variant.labels(axes).into_iter();
+            let all = all.map(|(axis, choice)| format!("{axis}={choice}")).collect::<Vec<_>>();
+            return Err(CliError::SameVariant { variant: all.join(", ") });
         }
     }
     Ok(())

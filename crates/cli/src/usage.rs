@@ -158,7 +158,11 @@ impl Mistake<'_> {
             Some((_, value)) => {
                 format!("`{found}` is no field but an option: write {option} {value}")
             }
-            None => format!("`{found}` is one word too many for {} (`{}`)", at.name, at.help()),
+            None => format!(
+                "`{found}` is one word too many for {}; accepted: the words that `{}` shows",
+                at.name,
+                at.help()
+            ),
         }
     }
 

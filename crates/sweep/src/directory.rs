@@ -64,7 +64,7 @@ pub enum DirectoryError {
         source: io::Error,
     },
     /// No plan is in it.
-    #[error("{} is no sweep's directory: `pageout sweep plan` makes one", named(.0))]
+    #[error("{} is no sweep's directory: expected one that `pageout sweep plan` made", named(.0))]
     NotPlanned(PathBuf),
     /// The plan is not accepted.
     #[error("{}", named(path))]

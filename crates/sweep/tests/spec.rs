@@ -84,7 +84,7 @@ fn what_is_wrong_is_said_with_its_place() {
     refused("scenario = ", &["line 1"]);
     refused("ground = \"host\"", &["missing field `scenario`"]);
     refused("scenario = \"trace\"\n\ngird = 3\n", &["line 3", "key `gird`", "mean `grid`?"]);
-    let other = ["line 3", "`limits`", "scenario", "random", "and 4 more"];
+    let other = ["line 3", "`limits`", "scenario", "trace", "and 4 more"];
     refused("scenario = \"trace\"\n\nlimits = 3\n", &other);
     refused("scenario = \"trac\"", &["`scenario`", "`trac`", "did you mean `trace`"]);
     let on =

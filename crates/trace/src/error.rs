@@ -40,7 +40,10 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The file does not begin as a trace does.
-    #[error("not a page trace: {found}")]
+    #[error(
+        "not a page trace: {found}; accepted: what `pageout trace record` and `pageout trace \
+         import` write"
+    )]
     NotATrace {
         /// Its first bytes in hexadecimal, or what it seems to be and the next step with it.
         found: String,

@@ -309,7 +309,7 @@ fn only_regular_files_are_written() {
     assert!(matches!(create(directory.path()), Some(WriteError::NotAFile { .. })));
     assert!(matches!(create("/dev/null".as_ref()), Some(WriteError::NotAFile { .. })));
     let missing = directory.path().join("missing/a.pgt");
-    assert!(matches!(create(&missing), Some(WriteError::Create { .. })));
+    assert!(matches!(create(&missing), Some(WriteError::NoDirectory { .. })));
 }
 
 #[test]

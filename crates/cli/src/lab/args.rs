@@ -203,7 +203,7 @@ pub(crate) struct Patched {
     /// Patch for a kernel of yours; may be repeated
     ///
     /// Patches of one NAME make one kernel; those without a name make the kernel `patched`. Any
-    /// patch of `git format-patch`, or that `patch -p1` takes, will do.
+    /// patch of `git format-patch`, or that `git apply` takes, will do, and a file of mails.
     #[arg(long = "patch", value_name = "[NAME=]FILE")]
     pub patches: Vec<PathBuf>,
     #[command(flatten)]

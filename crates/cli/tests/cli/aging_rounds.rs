@@ -29,7 +29,7 @@ fn it_is_about_generations_and_the_same_every_time() {
     assert!(first.contains("lru=mglru") && first.contains("contiguous=yes"), "{first}");
     assert!(first.contains("format=x86-64") && first.contains("contiguous=no"), "{first}");
     assert_eq!(first, stdout(&words));
-    let found = "found `classic`, but the scenario is on mglru";
+    let found = "found `classic`, accepted: mglru";
     refused("compare aging-rounds --base lru=classic", &["`lru`", found]);
 }
 

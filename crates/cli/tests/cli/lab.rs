@@ -530,7 +530,7 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab build --kernel 5.4", &["`5.4`", "7.3 or 6.12"]);
     refused("lab build --kernel 6.12 --tree x", &["--kernel", "--tree"]);
     refused("lab build --config-option LRU_GEN", &["`LRU_GEN`", "NAME=VALUE"]);
-    refused("lab build --patch stock=x.patch", &["`stock` is a kernel already"]);
+    refused("lab build --patch stock=Cargo.toml", &["`stock` is a kernel already"]);
     refused("lab build reclaim-file", &["`reclaim-file`", "unknown kernel"]);
     refused("lab build stock stock", &["`stock`", "twice"]);
     refused("lab build patched", &["--patch FILE"]);

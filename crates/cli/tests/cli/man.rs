@@ -55,7 +55,10 @@ fn every_command_has_a_page_with_its_usage_options_and_notes() {
         }
         // Texts of options, notes and examples; a page fills its lines anew.
         let (_, below) = help.split_once("\nOptions:\n").expect("every command has --help");
-        let is_text = |line: &&str| !line.trim().starts_with(['-', '[', '<']);
+        // Values that an option takes end with a bracket, maybe on a line of their own.
+        let is_text = |line: &&str| {
+            !line.trim().starts_with(['-', '[', '<']) && !line.trim().ends_with(']')
+        };
         let filled = filled(&page);
         for line in below.lines().filter(is_text).filter(|line| !line.ends_with(':')) {
             let line = line.split_whitespace().collect::<Vec<_>>().join(" ");

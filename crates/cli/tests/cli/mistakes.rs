@@ -132,7 +132,7 @@ const VALUES: &[Mistake] = &[
     ("run reclaim-file map=pmd-leaf order=4", &["map=pmd-leaf needs order=pmd, align=aligned"]),
     (
         "run age-file order=0 size=8GiB processes=1024",
-        &["1024 processes mapping 8GiB need 16384 MiB", "more than 4096 MiB"],
+        &["1024 processes mapping 8GiB need 16384 MiB", "at most 4096 MiB"],
     ),
     (
         "run age-file order=0,1,2,3,4,5,6,7,8,9 size=1TiB processes=2",
@@ -227,7 +227,7 @@ const VARIANTS: &[Mistake] = &[
         &["young=line,", "compared with itself", "--base"],
     ),
     ("compare age-file --base young=line --new young=line,unmap=per-entry", &["with itself"]),
-    ("run aging-rounds --variant lru=classic", &["found `classic`, but the scenario is on mglru"]),
+    ("run aging-rounds --variant lru=classic", &["found `classic`, accepted: mglru"]),
 ];
 
 const COMMANDS: &[Mistake] = &[

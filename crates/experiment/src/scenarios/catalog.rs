@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(
             lacks(Scenario::ForkHeavy, model, &["lru", "map"]),
             "field `map`: fork-heavy has none, it is one of reclaim-file or age-file; accepted: \
-             format, size, processes, reclaim, out or lru"
+             format, size, loops, reclaim or lru"
         );
         let misspelt = lacks(Scenario::ReclaimFile, host, &["yuong"]);
         assert!(misspelt.contains("did you mean `young`?"), "{misspelt}");

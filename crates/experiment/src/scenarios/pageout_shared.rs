@@ -50,8 +50,8 @@ impl Checked for PageoutShared {
 impl PageoutShared {
     fn check(&self) -> Result<(), FieldError> {
         if self.out == Out::Madvise && self.processes > 1 {
-            let problem = "MADV_PAGEOUT leaves alone what other processes map, so that with \
-                processes=2 or more out=memory.reclaim is needed";
+            let problem = "MADV_PAGEOUT leaves alone what other processes map: with processes=2 \
+                or more, give out=memory.reclaim";
             return Err(FieldError::together(Self::NAME, problem));
         }
         check_size(self.bytes, 1 << self.format.page_shift(), "page", MAX_BYTES)

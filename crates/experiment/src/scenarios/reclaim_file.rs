@@ -294,7 +294,7 @@ pub(super) fn too_many_tables(
     let tables = u128::from(entries) * 8 * u128::from(processes);
     (tables > u128::from(MAX_TABLE_BYTES)).then(|| {
         format!(
-            "{processes} processes mapping {} need {} MiB of page tables, more than {} MiB",
+            "{processes} processes mapping {} need {} MiB of page tables; accepted: at most {} MiB",
             display_size(bytes),
             tables >> 20,
             MAX_TABLE_BYTES >> 20,

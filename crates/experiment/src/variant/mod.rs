@@ -65,7 +65,7 @@ pub enum VariantError {
     #[error("variant axis `{0}` is given twice: expected one choice")]
     Twice(String),
     /// Other lists than those of the scenario or of its fields.
-    #[error("variant axis `lru`: found `{found}`, but the scenario is on {named}")]
+    #[error("variant axis `lru`: found `{found}`, accepted: {named}, which the scenario is on")]
     OtherLists {
         /// What was given.
         found: &'static str,
@@ -379,6 +379,6 @@ mod tests {
         assert_eq!(on("young=per-entry"), Ok(Variant::MGLRU_BEFORE));
         assert_eq!(on("young=per-entry,lru=mglru"), Ok(Variant::MGLRU_BEFORE));
         let message = on("lru=classic").unwrap_err().to_string();
-        assert_eq!(message, "variant axis `lru`: found `classic`, but the scenario is on mglru");
+        assert_eq!(message, "variant axis `lru`: found `classic`, accepted: mglru, which the scenario is on");
     }
 }

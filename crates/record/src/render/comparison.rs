@@ -10,7 +10,7 @@ use super::number::{change_of, grown, signed};
 use super::summaries::row_summaries;
 use super::text::{lines, width as width_of};
 use super::{legend, verdict};
-use crate::compare::{Change, Comparison, Row, Summary, Verdict};
+use crate::compare::{Change, Comparison, Role, Row, Summary, Verdict};
 use crate::schema::Basis;
 use crate::stats::Interval;
 
@@ -45,7 +45,10 @@ pub fn comparison(of: &Comparison, options: Options<'_>) -> String {
     let heads = heads(of, TITLE, str::to_owned);
     let mut text = match full {
         true => lines(&legend::above(of, &labels.constant), width),
-        false => lines(&legend::title(of), width),
+        false => {
+            let title = lines(&legend::title(of), width).into_iter();
+            title.chain(lines(&legend::fields(&labels.constant), width)).collect()
+        }
     };
     text.extend(legend::titles(of, &heads).iter().flat_map(|line| lines(line, width)));
     text.extend(said(of, width));
@@ -184,6 +187,7 @@ type Pieces = [String; 2];
 fn cell(row: &Row, summary: Option<&Summary>, change: Option<&Change>, part: Part) -> Pieces {
     let Some(summary) = summary else { return ["-".to_owned(), String::new()] };
     let figures = Figures::of(row.basis, row_summaries(row).map(|summary| summary.median));
+    let figures = if row.role == Role::Part { figures.of_part() } else { figures };
     let told = change.filter(|change| change.verdict != Verdict::NotJudged);
     let told = told.filter(|change| !row.has_too_few(change));
     match part {

@@ -8,6 +8,9 @@ const DIGITS: i32 = 3;
 /// Significant digits of the largest one, where figures lie far apart.
 const MOST: i32 = 5;
 
+/// Decimals of a part of a whole, at most.
+const PART: usize = 2;
+
 /// How the figures of one row are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figures {
@@ -36,6 +39,15 @@ impl Figures {
         }
         let decimals = (DIGITS - 1 - low).min(MOST - 1 - high).max(0);
         Self::Decimals(usize::try_from(decimals).unwrap_or(0))
+    }
+
+    /// The same of a part of a whole, of which hundredths are enough.
+    pub(super) fn of_part(self) -> Self {
+        match self {
+            Self::Decimals(decimals) => Self::Decimals(decimals.min(PART)),
+            Self::Apart => Self::Decimals(PART),
+            Self::Whole => Self::Whole,
+        }
     }
 
     /// One of the figures.
@@ -67,6 +79,16 @@ mod tests {
         assert_eq!(measured(&[0.0, 0.0]), ["0", "0"]);
         assert_eq!(measured(&[1e-7, 2.0]), ["1.000e-7", "2.000"], "each by itself");
         assert_eq!(measured(&[-0.001_234]), ["-0.00123"]);
+    }
+
+    #[test]
+    fn a_part_of_a_whole_has_hundredths_at_most() {
+        let part = |values: &[f64]| -> Vec<String> {
+            let figures = Figures::of(Basis::Measured, values.iter().copied()).of_part();
+            values.iter().map(|value| figures.text(*value)).collect()
+        };
+        assert_eq!(part(&[0.000_342_5, 0.007_054, 5.94]), ["0.00", "0.01", "5.94"]);
+        assert_eq!(part(&[124.9, 32.3]), ["124.9", "32.3"]);
     }
 
     #[test]

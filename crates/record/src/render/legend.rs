@@ -71,6 +71,13 @@ pub(super) fn title(of: &Comparison) -> String {
     format!("{scenarios} on {grounds}, {machines}")
 }
 
+/// The fields that are the same in all rows.
+pub(super) fn fields(constant: &[(String, String)]) -> String {
+    let is_field = |name: &str| !["scenario", "ground", "seed"].contains(&name);
+    let fields = constant.iter().filter(|(name, _)| is_field(name));
+    pairs(fields.map(|(name, value)| (name, value)))
+}
+
 /// What titles of variants stand for, a line each.
 pub(super) fn titles(of: &Comparison, heads: &[Head]) -> Vec<String> {
     let lettered = heads.iter().filter(|head| head.title != head.above);

@@ -50,9 +50,10 @@ pub enum Foreign {
 }
 
 impl Seeming {
-    /// Returns true for JSON, of whatever program.
-    pub const fn is_json(self) -> bool {
-        matches!(self, Self::Foreign(Foreign::Json))
+    /// Returns true for JSON and for comma-separated values, of whatever program: records are
+    /// written as both.
+    pub const fn is_text_of_records(self) -> bool {
+        matches!(self, Self::Foreign(Foreign::Json | Foreign::Csv))
     }
 
     /// The next step for a user who has such a file.
