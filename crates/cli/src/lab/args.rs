@@ -102,8 +102,8 @@ pub(crate) struct SeriesArgs {
     /// Fail if a patch is worse by more, such as 1%
     ///
     /// N% ends with status 1 if a patch, with those before it, is shown to be worse than the base
-    /// by more than N%, in the metric that judges the scenario. 'METRIC>N%' judges by another
-    /// metric. May be repeated.
+    /// by more than N%. It is about the metric that judges the scenario; 'METRIC>N%' names another.
+    /// May be repeated.
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<FailOn>,
     #[command(flatten)]
