@@ -151,7 +151,7 @@ pub(crate) enum CliError {
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("{input}")]
-    Import { input: String, source: ImportError },
+    Import { input: String, source: Box<ImportError> },
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error("cannot open {}", path.display())]

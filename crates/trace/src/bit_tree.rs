@@ -92,7 +92,8 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_set(steps in prop::collection::vec(step(), 0..300)) {
-            let (mut tree, mut set) = (BitTree::new(BOUND).expect("there is room"), BTreeSet::new());
+            let mut tree = BitTree::new(BOUND).expect("there is room");
+            let mut set = BTreeSet::new();
             for step in steps {
                 match step {
                     Step::Insert(number) => {

@@ -1,5 +1,5 @@
-//! Memory that is taken for what traces of a few kilobytes hold, which are decompressed into millions
-//! of records: by what they have, and as is said.
+//! Memory for what traces of a few kilobytes hold, which unpack into millions of records: it is
+//! taken by what they have, and as is said.
 #![forbid(unsafe_code)]
 
 use cap::Cap;

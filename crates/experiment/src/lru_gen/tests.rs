@@ -59,7 +59,7 @@ fn a_bad_line_is_named_with_what_is_accepted() {
         (
             "mem b",
             "unknown directive `mem`: did you mean `memcg`? Accepted: memcg, process, file, fill, \
-            read, map, anon, touch, sleep, show or write",
+            read, map, anon, touch, sleep, show and 1 more (all: `pageout lab lru-gen --help`)",
         ),
         ("memcg b c", "found `memcg b c`, expected `memcg NAME`"),
         ("memcg", "found `memcg`, expected `memcg NAME`"),

@@ -50,8 +50,8 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     for (at, c) in line.char_indices() {
         is_quoted ^= c == '`';
         let next = &line[at + c.len_utf8()..];
-        if c == ' ' && !next.is_empty() && !next.starts_with(' ') && !(is_quoted && at < last_quote)
-        {
+        let is_end = c == ' ' && !next.is_empty() && !next.starts_with(' ');
+        if is_end && (!is_quoted || at >= last_quote) {
             ends.push(at + 1);
         }
     }
