@@ -74,7 +74,8 @@ pub(crate) struct Measuring {
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub runs: Option<u16>,
     /// Seed of all random choices
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX), hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true,
+        value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
 }
 

@@ -438,7 +438,8 @@ mod tests {
         }
         assert_eq!(
             check(Scenario::HelperCalls, Some(5)).unwrap_err(),
-            "scenario helper-calls: --runs 5: it takes no samples; give calls=N for how much it does"
+            "scenario helper-calls: --runs 5: it takes no samples; give calls=N for how much it \
+             does"
         );
         assert_eq!(
             check(Scenario::Selftest, Some(5)).unwrap_err(),

@@ -25,8 +25,14 @@ const SYNONYMS: [(&str, &str); 9] = [
 
 /// A name that a closed set lacks. Its text has the name that was probably meant, and at most ten
 /// of those accepted.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub struct UnknownName {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownName(Box<Parts>);
+
+impl std::error::Error for UnknownName {}
+
+/// The parts of the text. They are boxed, since errors are passed through many hands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Parts {
     kind: String,
     found: String,
     place: Option<String>,
@@ -54,7 +60,7 @@ impl UnknownName {
             }
         };
         let (kind, found) = (kind.into(), found.to_owned());
-        Self { kind, found, place: None, meant, accepted, all: None }
+        Self(Box::new(Parts { kind, found, place: None, meant, accepted, all: None }))
     }
 
     /// The unknown name that serde's message has, if it is about a field or a variant.
@@ -66,32 +72,39 @@ impl UnknownName {
     }
 
     /// Adds what the name was looked up in, such as ``scenario age-file``.
-    pub fn of(self, place: impl Into<String>) -> Self {
-        Self { place: Some(place.into()), ..self }
+    #[must_use]
+    pub fn of(mut self, place: impl Into<String>) -> Self {
+        self.0.place = Some(place.into());
+        self
     }
 
     /// Says in these words what is accepted, where more than names are.
-    pub fn accepting(self, accepted: impl Into<String>) -> Self {
-        Self { accepted: accepted.into(), ..self }
+    #[must_use]
+    pub fn accepting(mut self, accepted: impl Into<String>) -> Self {
+        self.0.accepted = accepted.into();
+        self
     }
 
     /// Adds the command that lists all names.
-    pub fn listed_by(self, command: impl Into<String>) -> Self {
-        Self { all: Some(command.into()), ..self }
+    #[must_use]
+    pub fn listed_by(mut self, command: impl Into<String>) -> Self {
+        self.0.all = Some(command.into());
+        self
     }
 }
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown {} `{}`", self.kind, self.found)?;
-        if let Some(place) = &self.place {
+        let Parts { kind, found, place, meant, accepted, all } = &*self.0;
+        write!(f, "unknown {kind} `{found}`")?;
+        if let Some(place) = place {
             write!(f, " of {place}")?;
         }
-        match &self.meant {
-            Some(meant) => write!(f, ": did you mean `{meant}`? Accepted: {}", self.accepted)?,
-            None => write!(f, "; accepted: {}", self.accepted)?,
+        match meant {
+            Some(meant) => write!(f, ": did you mean `{meant}`? Accepted: {accepted}")?,
+            None => write!(f, "; accepted: {accepted}")?,
         }
-        self.all.iter().try_for_each(|command| write!(f, " (all: `{command}`)"))
+        all.iter().try_for_each(|command| write!(f, " (all: `{command}`)"))
     }
 }
 

@@ -244,7 +244,7 @@ mod tests {
                 let page = *ids.entry(at).or_insert(next);
                 string.push(page, &mut room).expect("there is room");
                 decoding.note(PageStep::Access { page, at, store }).expect("there is room");
-                expected.push((1, u64::from(at.number() * 2 + u64::from(store))));
+                expected.push((1, at.number() * 2 + u64::from(store)));
                 for _ in 0..ends {
                     decoding.note(PageStep::EpochEnds(1)).expect("there is room");
                 }

@@ -125,8 +125,7 @@ fn written(output: &Path, totals: &Totals) -> String {
 fn import(input: &Path, output: &Path, options: &ImportOptions) -> Result<ExitCode, CliError> {
     let is_file = (input.as_os_str() != "-").then_some(input);
     let name = is_file.map_or("standard input".to_owned(), named);
-    let failed =
-        |source| CliError::Import { input: name.clone(), source: Box::new(source) };
+    let failed = |source| CliError::Import { input: name.clone(), source: Box::new(source) };
     options.check().map_err(failed)?;
     let bytes: Box<dyn Read> = if let Some(path) = is_file {
         let open = |source| CliError::Open { path: path.to_owned(), source };

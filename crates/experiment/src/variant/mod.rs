@@ -379,6 +379,9 @@ mod tests {
         assert_eq!(on("young=per-entry"), Ok(Variant::MGLRU_BEFORE));
         assert_eq!(on("young=per-entry,lru=mglru"), Ok(Variant::MGLRU_BEFORE));
         let message = on("lru=classic").unwrap_err().to_string();
-        assert_eq!(message, "variant axis `lru`: found `classic`, accepted: mglru, which the scenario is on");
+        assert_eq!(
+            message,
+            "variant axis `lru`: found `classic`, accepted: mglru, which the scenario is on"
+        );
     }
 }
