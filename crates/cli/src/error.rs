@@ -106,8 +106,8 @@ pub(crate) enum CliError {
     #[error("{}", path.display())]
     NotRecords { path: PathBuf, source: ReadError },
     #[error(
-        "{}: found {found}, not a record file; accepted: what a command writes with --json",
-        path.display()
+        "{}: found {found}, not a record file; {}; accepted: what a command writes with --json",
+        path.display(), found.advice()
     )]
     OtherFile { path: PathBuf, found: Seeming },
     #[error("{}", path.display())]

@@ -177,7 +177,7 @@ fn nothing_is_worse_where_the_whole_is_better() {
     let table = Table::of(&set, &labels(&[("young", "per-entry")]), None, &declared()).unwrap();
     let page = page_of(&set, &[table]).unwrap();
     let (_, verdict) = page.split_once(r#"id="verdict""#).expect("a verdict");
-    assert!(verdict.contains("better than per-entry by 33."), "{}", &verdict[..500]);
+    assert!(verdict.contains("better than per-entry by 32."), "{}", &verdict[..500]);
     for mark in ["class=\"worse", "verdict worse", "worse than", "worse by"] {
         assert!(!page.contains(mark), "{mark}");
     }

@@ -211,7 +211,7 @@ const VARIANTS: &[Mistake] = &[
     ("compare age-file --new young=line,young=line", &["`young` is given twice"]),
     ("run age-file --variant lru=clock", &["`clock` of variant axis `lru`", "classic or mglru"]),
     ("compare age-file --base young=line --new young=line", &["compared with itself", "--base"]),
-    ("compare reclaim-file lru=mglru --new lru=classic", &["`classic`", "is on mglru"]),
+    ("compare reclaim-file lru=mglru --new lru=classic", &["`classic`", "accepted: mglru"]),
     (
         "compare age-file --fail-on speed>3%",
         &["unknown metric `speed`", "pageout scenarios age-file"],
@@ -221,10 +221,10 @@ const VARIANTS: &[Mistake] = &[
     ("run age-file --variant flush=maybe", &["`maybe` of variant axis `flush`", "or none"]),
     ("compare age-file --base unmap=line", &["`line` of variant axis `unmap`", "or batched"]),
     ("compare age-file --new shootdown=late", &["`late` of variant axis `shootdown`"]),
-    ("run reclaim-file lru=mglru --variant lru=classic", &["`lru`", "is on mglru"]),
+    ("run reclaim-file lru=mglru --variant lru=classic", &["`lru`", "accepted: mglru"]),
     (
         "compare age-file --new young=line --new flush=architecture,young=line",
-        &["young=line,", "compared with itself", "--base"],
+        &["young=line is compared", "compared with itself", "--base"],
     ),
     ("compare age-file --base young=line --new young=line,unmap=per-entry", &["with itself"]),
     ("run aging-rounds --variant lru=classic", &["found `classic`, accepted: mglru"]),
@@ -253,7 +253,7 @@ const COMMANDS: &[Mistake] = &[
     ("run reclaim-file --ground model --sizes", &["--sizes is for this CPU", "--ground host"]),
     ("run reclaim-file --ground model --folded DIR/x", &["one run, found 6", "one value for each"]),
     ("run reclaim-file --folded DIR/x", &["--folded is for a modelled machine"]),
-    ("run trace --sizes", &["--sizes is for scenarios of files"]),
+    ("run trace --sizes", &["--sizes: expected a scenario of files"]),
     ("check lost-write --exhibit folded-edges", &["--exhibit", "one of them"]),
     ("check --list --bound 1", &["--list", "one of them"]),
 ];
