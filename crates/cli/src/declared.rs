@@ -3,7 +3,7 @@
 use pageout_record::compare::Declarations;
 use std::sync::LazyLock;
 
-/// What every comparison is judged by.
+/// The declarations that every comparison is judged by.
 pub(crate) static DECLARED: LazyLock<Declarations> = LazyLock::new(|| {
     let mut all = Declarations::default();
     pageout_experiment::scenarios::declare(&mut all);

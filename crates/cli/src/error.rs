@@ -237,7 +237,7 @@ pub(crate) enum CliError {
     Stdout(#[source] io::Error),
 }
 
-/// How another ground is asked for: this one was named, or is the default.
+/// The verb that asks for another ground: this one was named, or is the default.
 const fn add(ground: Ground) -> &'static str {
     match ground {
         Ground::Host => "add",

@@ -135,7 +135,7 @@ pub(crate) fn merged(named: &[Named], pool: bool) -> Result<Merged, CliError> {
     Ok(Merged { file: RecordFile::merge(all, pooling)?, by_file })
 }
 
-/// Whether every file has records of the same variants, without labels, and of no other.
+/// Returns true if every file has records of the same variants, without labels, and no others.
 fn have_same_variants(files: &[RecordFile]) -> bool {
     let variants = |file: &RecordFile| {
         let ran = file.records().filter(|record| record.ground != Ground::Published);

@@ -152,12 +152,12 @@ impl Plan {
     }
 }
 
-/// Whether a comparison has intervals.
+/// Returns true for a comparison that has intervals.
 fn has_intervals(shown: Shown) -> bool {
     shown.rows.full || shown.format == Form::List
 }
 
-/// What tables on this ground need said of intervals, if they have any.
+/// The sentences on intervals below tables of this ground, if they have any.
 fn about(model: &Model, intervals: bool) -> Vec<String> {
     let drawn = format!(
         "[low, high] of computed times: the 5th and 95th percentile over {} draws of all prices \

@@ -46,7 +46,7 @@ pub(crate) fn message(error: &clap::Error) -> String {
 /// The command that words call.
 struct At {
     command: Command,
-    /// Its name with those above it: `pageout lab run`.
+    /// The name with those above it: `pageout lab run`.
     name: String,
 }
 

@@ -20,7 +20,7 @@ pub struct MetricSpec {
     pub basis: Basis,
     /// Which direction is an improvement.
     pub better: Better,
-    /// Its role in the verdict on its scenario.
+    /// The role in the verdict on its scenario.
     pub role: Role,
     /// What it says.
     pub about: &'static str,

@@ -23,7 +23,7 @@ pub const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
 pub struct Arena {
     tables: Vec<AtomicU64>,
     locks: Vec<Lock>,
-    /// Its spare capacity is the engine's.
+    /// The spare capacity is the engine's.
     engine: Vec<u8>,
     limits: Limits,
     supply: HostFrames,

@@ -18,7 +18,7 @@ use super::target::Config;
 const CPU_SECONDS: u64 = 500;
 /// The file of the cache with the seconds that its last first build took, of one CPU.
 const TOOK: &str = "first-build-took";
-/// What a fetched source takes as a package.
+/// The bytes of a fetched source as a package.
 const PACKAGE: u64 = 160 * MIB;
 
 /// An estimate.

@@ -45,7 +45,7 @@ pub enum KernelError {
     Release {
         /// The kernel as given.
         kernel: String,
-        /// What stands before the colon, and what is accepted.
+        /// The text before the colon, and what is accepted.
         unknown: UnknownName,
     },
     /// `patched` without a patch.

@@ -30,7 +30,7 @@ pub enum MailError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// An archive of mails.
@@ -45,7 +45,7 @@ pub enum MailError {
     NoPatch {
         /// The file.
         path: PathBuf,
-        /// How many mails it has.
+        /// The number of its mails.
         found: usize,
     },
     /// A numbered mail without a diff.
@@ -53,7 +53,7 @@ pub enum MailError {
     NoDiff {
         /// The file.
         path: PathBuf,
-        /// Its subject.
+        /// The subject.
         subject: String,
     },
     /// Patches that are not there.
@@ -65,7 +65,7 @@ pub enum MailError {
         version: u32,
         /// Their numbers: `patches 2, 4 to 6`.
         missing: String,
-        /// How many there are to be.
+        /// The number of patches that the series is to have.
         of: u32,
     },
     /// Patches of different series, or different patches in one place.
@@ -86,7 +86,7 @@ pub enum MailError {
     TooMany {
         /// The file.
         path: PathBuf,
-        /// How many it has.
+        /// The number of patches that it has.
         found: usize,
     },
     /// Git refused.
@@ -125,7 +125,7 @@ impl Mail {
         Self { subject: Subject::parse(&line), line, has_diff, base, raw }
     }
 
-    /// Its number in a series.
+    /// The number in a series.
     fn number(&self) -> Option<u32> {
         self.subject.place.map(|(number, _)| number)
     }
@@ -139,7 +139,7 @@ fn texts<'m>(message: &'m Message<'_>) -> impl Iterator<Item = &'m str> {
     })
 }
 
-/// Whether a text has a diff.
+/// Returns true for a text that has a diff.
 pub(super) fn has_diff(text: &str) -> bool {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -161,7 +161,7 @@ fn base_commit(line: &str) -> Option<&str> {
     is_hash.then_some(hash)
 }
 
-/// Whether a text is mails: it begins with the line that separates them, or with headers.
+/// Returns true for mails: the text begins with the line that separates them, or with headers.
 pub(super) fn are_mails(text: &[u8]) -> bool {
     let head = text.split(|byte| *byte == b'\n').take_while(|line| !line.trim_ascii().is_empty());
     let is_subject =

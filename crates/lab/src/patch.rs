@@ -14,7 +14,7 @@ use super::subject::Subject;
 /// A patch to the kernel's source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Patch {
-    /// Its file, or its place in a file of mails, for messages.
+    /// The file, or the place in a file of mails, for messages.
     pub name: String,
     /// The subject without its tags, or else the name.
     pub subject: String,
@@ -29,7 +29,7 @@ pub struct Patch {
 pub struct PatchSet {
     /// The kernel's name.
     pub name: String,
-    /// Its patches.
+    /// The patches.
     pub patches: Vec<Patch>,
     /// Lines that say which mails of those files were taken.
     pub notes: Vec<String>,
@@ -51,7 +51,7 @@ pub(super) struct Given {
 }
 
 impl Patch {
-    /// One of the lab's own, as `git format-patch` writes it.
+    /// A patch of the lab's own, as `git format-patch` writes it.
     pub(super) fn shipped(name: &str, text: &str) -> Self {
         let mail = MessageParser::new().parse_headers(text);
         let subject = mail.as_ref().and_then(|mail| mail.subject()).unwrap_or(name);

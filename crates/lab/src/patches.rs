@@ -19,7 +19,7 @@ use super::patch::Patch;
 /// Why a patch was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum PatchError {
-    /// It changes no file.
+    /// The patch changes no file.
     #[error("patch {patch}: not a patch: it has no diff")]
     NotAPatch {
         /// Which patch.
@@ -30,10 +30,10 @@ pub enum PatchError {
     Malformed {
         /// Which patch.
         patch: String,
-        /// What git says of it.
+        /// The message of git.
         said: String,
     },
-    /// It changes a file that is no text.
+    /// The patch changes a file that is no text.
     #[error("patch {patch}: `{file}` is a binary file: expected changes of text alone")]
     Binary {
         /// Which patch.
@@ -63,7 +63,7 @@ pub enum PatchError {
     Failed {
         /// Which patch.
         patch: String,
-        /// What does not fit, by file: `mm/rmap.c (hunks 1 and 3 of 4)`.
+        /// The hunks that do not fit, by file: `mm/rmap.c (hunks 1 and 3 of 4)`.
         failed: Vec<String>,
         /// The directory with `patch.log` and the rejects.
         rejects: PathBuf,
@@ -77,7 +77,7 @@ pub enum PatchError {
 }
 
 impl PatchError {
-    /// Whether the patch is at fault, and not the lab.
+    /// Returns true if the patch is at fault, and not the lab.
     pub(super) const fn is_of_the_patch(&self) -> bool {
         !matches!(self, Self::Git(_) | Self::Cache(_))
     }

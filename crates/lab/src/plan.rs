@@ -230,7 +230,7 @@ impl Field {
         }
     }
 
-    /// Its values that are names.
+    /// The values that are names.
     const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Lru => &["classic", "mglru", "mglru-no-walks"],

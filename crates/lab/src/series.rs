@@ -18,7 +18,7 @@ pub const BASE: &str = "base";
 pub struct Series {
     /// What the first patch is a patch of.
     pub base: Source,
-    /// One or more.
+    /// The patches, one or more.
     pub patches: Vec<Patch>,
     /// Lines that say which mails were taken.
     pub notes: Vec<String>,

@@ -20,11 +20,11 @@ pub struct Generation {
     pub path: Arc<str>,
     /// The node.
     pub node: u32,
-    /// Its number; the youngest of a node has the highest.
+    /// The number; the youngest of a node has the highest.
     pub number: u64,
     /// Milliseconds since it was made.
     pub age_ms: u64,
-    /// Its anonymous pages and its file pages.
+    /// The anonymous pages and the file pages.
     pub pages: [Pages; 2],
 }
 
@@ -34,11 +34,11 @@ pub struct Pages {
     /// The number printed. Linux 7.3 prints no negative one; kernels that print their counters as
     /// they are do.
     pub count: i64,
-    /// Whether the mark `x` stands behind it: the generation no longer exists for this type.
+    /// True behind the mark `x`: the generation no longer exists for this type.
     pub is_gone: bool,
 }
 
-/// What a text has.
+/// The cgroups of a text.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Shown {
     /// In the order of the text.
@@ -55,11 +55,11 @@ pub struct ShownError {
     pub origin: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The fault of it.
     pub problem: Misread,
 }
 
-/// What is wrong with a text.
+/// The fault of a text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Misread {
     /// A line of no form that the kernel prints.
@@ -71,7 +71,7 @@ pub enum Misread {
     /// A line that belongs below another.
     #[error("a {what} before any `{above}` line: expected the text of lru_gen from its beginning")]
     Orphan {
-        /// What it is: a node or a generation.
+        /// The kind of thing: a node or a generation.
         what: &'static str,
         /// The line above it.
         above: &'static str,
@@ -86,7 +86,7 @@ pub enum Misread {
     Empty,
 }
 
-/// How many characters of a line that was refused are shown.
+/// The most characters that are shown of a refused line.
 const EXCERPT: usize = 40;
 
 impl Shown {
@@ -199,7 +199,7 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word is a number with a letter behind it, as in `12r` or `0x`.
+/// Returns true for a number with a letter behind it, as in `12r` or `0x`.
 fn is_marked(word: &str) -> bool {
     let number = word.strip_suffix(|mark: char| mark.is_ascii_alphabetic());
     number.is_some_and(is_number)

@@ -3,7 +3,7 @@
 /// A subject's parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Subject {
-    /// Whether it answers another mail.
+    /// True for an answer to another mail.
     pub(super) is_reply: bool,
     /// The version of the series: 1 where none is given.
     pub(super) version: u32,
@@ -52,7 +52,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// What follows a mark such as `Re:`, in any language's abbreviation before a tag.
+/// The text after a mark such as `Re:`, in any language's abbreviation before a tag.
 fn after_reply_mark(text: &str) -> Option<&str> {
     let (mark, after) = text.split_once(':')?;
     let is_word = (2..=4).contains(&mark.len()) && mark.bytes().all(|b| b.is_ascii_alphabetic());

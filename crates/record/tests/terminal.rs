@@ -108,7 +108,7 @@ fn take(all: &mut Vec<f64>, wanted: f64, off: f64) -> bool {
     nearest.map(|place| all.swap_remove(place)).is_some()
 }
 
-/// One decimal, none from a thousand on, or one digit where there are many.
+/// A tolerance of one decimal, none from a thousand on, or one digit where there are many.
 fn off_of_change(percent: f64) -> f64 {
     match percent.abs() {
         size if size < 999.9 => 0.051,

@@ -161,7 +161,7 @@ enum Way {
     Same,
 }
 
-/// How near a name is to what is given.
+/// The nearness of a name to what is given.
 #[derive(Clone, Copy, Debug)]
 struct Nearness {
     way: Way,

@@ -33,7 +33,7 @@ pub struct Page<'a> {
     /// The comparisons of them that were asked for. Records that none of these has get tables of
     /// their own.
     pub tables: &'a [Table],
-    /// What the scenarios declare of their metrics.
+    /// The declarations of the scenarios' metrics.
     pub declared: &'a Declarations,
     /// What the command printed of them, if that is more than these tables.
     pub printed: Option<&'a str>,

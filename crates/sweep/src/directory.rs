@@ -39,7 +39,7 @@ pub struct Status {
     pub cells: usize,
     /// Those with results.
     pub done: usize,
-    /// Those that failed when they last ran and those whose results are damaged, in the order of
+    /// Cells that failed when they last ran or whose results are damaged, in the order of
     /// the plan.
     pub failed: Vec<Failed>,
 }
@@ -137,7 +137,7 @@ impl Directory {
         Plan::from_json(&text).map_err(|source| DirectoryError::Plan { path, source })
     }
 
-    /// What a cell came to, if it is done.
+    /// The result of a cell, if it is done.
     ///
     /// # Errors
     /// [`ReadError`] of a result that is damaged; [`DirectoryError::Read`].
@@ -153,7 +153,7 @@ impl Directory {
         }
     }
 
-    /// Whether a cell is done, and its result is not damaged.
+    /// Returns true for a cell that is done, and whose result is not damaged.
     ///
     /// # Errors
     /// [`DirectoryError::Read`].
@@ -209,7 +209,7 @@ impl Directory {
         Ok(Status { cells: plan.cells().len(), done, failed })
     }
 
-    /// What a cell said that failed when it last ran.
+    /// The error of a cell that failed when it last ran.
     fn why_failed(&self, id: &CellId) -> Result<Option<String>, DirectoryError> {
         let path = self.error(id);
         match input::read_text(&path, input::MAX_TEXT) {
@@ -257,7 +257,7 @@ impl Status {
     }
 }
 
-/// Whether there is no such file.
+/// Returns true if there is no such file.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

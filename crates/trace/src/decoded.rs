@@ -22,7 +22,7 @@ const CHANGE: u32 = u32::MAX - 2;
 /// More places than this would make numbers that stand for other steps.
 const MOST_PLACES: usize = (CHANGE / 2) as usize;
 
-/// What a trace says, in memory: eight bytes an access, and four for each end of an epoch that is
+/// A trace in memory: eight bytes an access, and four for each end of an epoch that is
 /// not empty.
 #[derive(Debug)]
 pub struct Decoded {

@@ -28,7 +28,7 @@ pub enum TraceError {
          rename it, or name a link to it"
     )]
     Name,
-    /// Its pages are more than memory holds.
+    /// The pages are more than memory holds.
     #[error("it has more pages than there is memory for{}", memory_limit_note())]
     NoRoom,
     /// Reading failed.
@@ -45,7 +45,7 @@ pub enum TraceError {
          import` write"
     )]
     NotATrace {
-        /// Its first bytes in hexadecimal, or what it seems to be and the next step with it.
+        /// The first bytes in hexadecimal, or the kind of file it seems to be and the next step.
         found: String,
     },
     /// The file is a trace of another format version.
@@ -254,7 +254,7 @@ pub enum WriteError {
     NoDirectory {
         /// Which file.
         path: PathBuf,
-        /// Its directory.
+        /// The directory.
         directory: PathBuf,
     },
     /// The path names a directory, a device or the like.

@@ -1,4 +1,4 @@
-//! What is known of the pages that a trace used lately, until its mappings change.
+//! A memory of the pages that a trace used lately, until its mappings change.
 
 use crate::Page;
 
@@ -37,7 +37,7 @@ impl<T: Copy> Recent<T> {
 }
 
 impl Recent<bool> {
-    /// Whether an access may be the first to its page, or the first that stores to it, since the
+    /// Returns true if an access may be the first to its page, or the first store to it, since the
     /// last change; it is not for most that are not.
     pub fn may_be_first(&mut self, page: Page, store: bool) -> bool {
         let first = self.get(page).is_none_or(|stored| store && !stored);

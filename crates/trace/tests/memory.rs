@@ -13,10 +13,10 @@ use std::path::Path;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// What reading takes, whatever is read: a window, pages by place, and those known lately.
+/// Bytes that reading takes of any trace: a window, pages by place, and those known lately.
 const READER: usize = 20 << 20;
 
-/// What is taken for a page while it is read, as the library has it.
+/// Bytes that are taken for a page while it is read, as the library has it.
 const OF_A_PAGE: usize = 96;
 
 /// A trace whose epochs have a reference each, made of such epochs.

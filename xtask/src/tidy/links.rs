@@ -13,7 +13,7 @@ const INDEX: &str = "docs/README.md";
 /// Folders of the root. A word in backticks that begins with one of them is a path.
 const FOLDERS: [&str; 5] = ["crates/", "docs/", "python/", "samples/", "xtask/"];
 
-/// One page as a reader of Markdown sees it.
+/// A page as a reader of Markdown sees it.
 #[derive(Default)]
 struct Page {
     /// Names that `#` may lead to.
@@ -85,7 +85,7 @@ fn resolve(page: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Whether a word in backticks is a path of the tree; one with a capital NAME stands for many.
+/// Returns true for a path of the tree in backticks; one with a capital NAME stands for many.
 fn is_path(code: &str) -> bool {
     let stands_for_many = |part: &str| {
         let stem = part.split('.').next().unwrap_or_default();
@@ -170,7 +170,7 @@ impl Page {
     }
 }
 
-/// Whether a link leads to a file or a heading. The web and Rust's items are others' to check.
+/// Returns true for a link to a file or a heading. Others check the web and Rust's items.
 fn is_in_the_tree(target: &str) -> bool {
     !target.contains(':')
 }

@@ -204,7 +204,7 @@ fn no_sentence_is_long() {
     }
 }
 
-/// Whether a line is a list of fields.
+/// Returns true for a line that is a list of fields.
 fn starts_with_a_field(line: &str) -> bool {
     line.split_whitespace().next().is_some_and(|word| word.contains('='))
 }

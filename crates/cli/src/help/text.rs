@@ -1,4 +1,4 @@
-//! What help is made of.
+//! The parts of help.
 
 /// Text below the options of one command.
 #[derive(Default)]

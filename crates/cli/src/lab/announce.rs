@@ -2,7 +2,7 @@
 
 use pageout_lab::{Config, FirstBuild, Kernel, Lab};
 
-/// How many kernels are named; of more, the first and the last are.
+/// The most kernels that are all named; of more, the first and the last are.
 const NAMED: usize = 6;
 
 /// The lines. `is_asked_for` says that the user named the configurations.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the cell may run. The plan does not wait for more.
+/// The longest that the cell may run. The plan does not wait for more.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs the cell in the middle of these, and says what its time makes of all of them: on how many

@@ -19,7 +19,7 @@ struct Documented {
     is_in_a_block: bool,
 }
 
-/// What came of all commands.
+/// The outcome of all commands.
 #[derive(Default)]
 struct Tally {
     commands: BTreeMap<Way, usize>,

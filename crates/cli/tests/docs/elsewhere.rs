@@ -1,6 +1,6 @@
 //! Commands that this test does not carry out, each with the reason.
 
-/// What becomes of a command.
+/// The treatment of a command.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Way {
     /// As it is printed.

@@ -77,7 +77,7 @@ fn compare(kind: &str) {
     assert!(updates || differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// What a command prints, without blanks at the ends of lines.
+/// The text that a command prints, without blanks at the ends of lines.
 fn printed(world: &World, command: &str, page: &Page, block: &Block) -> String {
     let output = world.run(command);
     let place = format!("{}:{}: {command}", page.path, block.line);

@@ -17,7 +17,7 @@ pub struct SessionError {
 /// What is wrong with a line.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
-    /// Its first word is no directive, or a name is none that a line above gave to such a thing.
+    /// The first word is no directive, or a name is none that a line above gave to such a thing.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
     /// Its words are too few or too many.

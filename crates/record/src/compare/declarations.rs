@@ -21,7 +21,7 @@ pub struct Name {
     pub name: String,
     /// The variant, with the choice on every axis that it has.
     pub variant: Labels,
-    /// What it stands for besides its choices; may be empty.
+    /// A description besides its choices; may be empty.
     pub about: String,
 }
 
@@ -49,7 +49,7 @@ impl Declarations {
         self.names.extend(names);
     }
 
-    /// Whether a scenario is declared on a ground.
+    /// Returns true for a scenario that is declared on a ground.
     pub fn has(&self, scenario: &str, ground: Ground) -> bool {
         self.scenarios.contains_key(&(scenario.to_owned(), ground))
     }
@@ -68,7 +68,7 @@ impl Declarations {
         self.names.iter().find(|name| name.variant.iter().eq(axes()))
     }
 
-    /// Whether named variants differ in these axes and in no others.
+    /// Returns true if named variants differ in these axes and in no others.
     pub(super) fn tells_apart(&self, axes: &[String]) -> bool {
         let differ = |axis: &String| {
             let mut choices = self.names.iter().filter_map(|name| name.variant.get(axis));

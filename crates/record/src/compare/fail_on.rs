@@ -84,7 +84,7 @@ impl fmt::Display for FailOn {
 }
 
 impl FailOn {
-    /// Whether it speaks of a metric of a role.
+    /// Returns true for a metric and a role that the condition speaks of.
     pub fn speaks_of(&self, metric: &Metric, role: Role) -> bool {
         match &self.metric {
             Some(name) => metric.name == *name,

@@ -9,13 +9,13 @@ use crate::schema::Labels;
 /// A column whose variant has a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Named {
-    /// Its title: the name.
+    /// The title: the name.
     pub name: String,
-    /// Its choices on the compared axes, as they would be its title without a name.
+    /// The choices on the compared axes, as they would be the title without a name.
     pub choices: String,
     /// The same choices with their axes.
     pub axes: Labels,
-    /// What the name stands for besides; may be empty.
+    /// A description besides; may be empty.
     pub about: String,
 }
 

@@ -10,7 +10,7 @@ use super::verdict::Verdict;
 pub struct Overall {
     /// Title of the variant.
     pub variant: String,
-    /// What the wholes of all cells come to.
+    /// The sum of the wholes of all cells.
     pub standing: Standing,
     /// Wholes that are better.
     pub better: Wholes,
@@ -22,7 +22,7 @@ pub struct Overall {
     pub undecided: Wholes,
 }
 
-/// What several wholes come to.
+/// The sum of several wholes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {

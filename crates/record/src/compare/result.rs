@@ -44,7 +44,7 @@ pub struct Comparison {
     pub verdicts: Vec<Overall>,
     /// The scenarios without declared roles: their metrics are all wholes.
     pub undeclared: BTreeSet<String>,
-    /// One a group and metric: groups in record order, each by role, then in record order.
+    /// A row for each group and metric: groups in record order, each by role, then in record order.
     pub rows: Vec<Row>,
     /// Measured samples that rise or fall over the rounds.
     pub drift: Drift,
@@ -71,7 +71,7 @@ pub struct Row {
     pub basis: Basis,
     /// Which direction is an improvement.
     pub better: Better,
-    /// Its role in the verdict on its scenario.
+    /// The role in the verdict on its scenario.
     pub role: Role,
     /// The sources its variants name, each once.
     pub sources: Vec<String>,
@@ -147,12 +147,12 @@ impl Comparison {
 }
 
 impl Row {
-    /// Whether the verdict rests on it: a whole of which one direction is better.
+    /// Returns true if the verdict rests on it: a whole of which one direction is better.
     pub fn is_judged(&self) -> bool {
         self.role == Role::Whole && self.better != Better::Neither
     }
 
-    /// Whether samples are too few on either side to say by how much they differ: too few for an
+    /// Returns true if samples are too few on a side to say by how much they differ: too few for an
     /// interval of the median, or pairs too few for one of their change. Counted and computed
     /// figures need no samples.
     pub fn has_too_few(&self, change: &Change) -> bool {

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct Family {
     /// Their number.
     pub tests: usize,
-    /// Those of them that have too few samples to be significant, whatever the values.
+    /// The tests of them that have too few samples to be significant, whatever the values.
     pub out_of_reach: usize,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum Tested {
 }
 
 impl Tested {
-    /// Whether rows of a role are tested.
+    /// Returns true for a role whose rows are tested.
     pub(super) const fn has(self, role: Role) -> bool {
         match self {
             Self::All => true,

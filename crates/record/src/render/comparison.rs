@@ -19,7 +19,7 @@ const TITLE: usize = 20;
 /// Columns that names of rows have at least.
 const NAME: usize = 12;
 
-/// What a table shows.
+/// The contents of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options<'a> {
     /// Columns of text that it may use.
@@ -27,7 +27,7 @@ pub struct Options<'a> {
     /// Print every row, with intervals, samples, tests and what was run. Otherwise rows that are
     /// the same under every variant, or are about the measurement, are counted below the table.
     pub full: bool,
-    /// What else is known of what was compared, a sentence each.
+    /// Notes on what was compared, a sentence each.
     pub about: &'a [String],
 }
 
@@ -89,7 +89,7 @@ pub(super) fn said(of: &Comparison, width: usize) -> Vec<String> {
     text
 }
 
-/// What the cells of a variant hold.
+/// The contents of a variant's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// The median and its change.

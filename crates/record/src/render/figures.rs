@@ -11,7 +11,7 @@ const MOST: i32 = 5;
 /// Decimals of a part of a whole, at most.
 const PART: usize = 2;
 
-/// How the figures of one row are written.
+/// The notation of the figures of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figures {
     /// As counted: whole numbers.
@@ -50,7 +50,7 @@ impl Figures {
         }
     }
 
-    /// One of the figures.
+    /// Writes one of the figures.
     pub(super) fn text(self, value: f64) -> String {
         match self {
             Self::Whole => exact(value),

@@ -8,9 +8,9 @@ use crate::compare::{Comparison, Role, Row};
 /// Rows left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Folded {
-    /// Those that are the same under every variant.
+    /// Rows that are the same under every variant.
     same: usize,
-    /// Those about the measurement.
+    /// Rows about the measurement.
     diagnostics: usize,
 }
 

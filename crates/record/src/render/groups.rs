@@ -14,7 +14,7 @@ pub(super) struct Group<'a> {
     pub(super) lines: Vec<(String, &'a Row)>,
 }
 
-/// What one metric is in every row.
+/// The properties that a metric has in every row.
 type Metric<'a> = (&'a str, &'a str, Basis, Better);
 
 /// Rows by metric, or by cell and unit, whichever needs fewer headings. `name` is what a row's
@@ -67,7 +67,7 @@ pub(super) fn groups<'a>(
     groups
 }
 
-/// What a row's metric is called: it says so where more is better.
+/// The name of a row's metric, which says so where more is better.
 pub(super) fn metric_name(row: &Row) -> String {
     match row.better {
         Better::Higher => format!("{} (more is better)", row.metric),

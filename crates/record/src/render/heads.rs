@@ -10,7 +10,7 @@ pub(super) struct Head {
     pub(super) above: String,
 }
 
-/// Those of all variants, the base first. Where a title is longer than `most`, all are letters.
+/// Heads of all variants, the base first. Where a title is longer than `most`, all are letters.
 pub(super) fn heads(of: &Comparison, most: usize, plain: impl Fn(&str) -> String) -> Vec<Head> {
     let titles: Vec<String> = of.columns().iter().map(|title| plain(title)).collect();
     let letters = titles.iter().any(|title| width(title) > most);

@@ -39,7 +39,7 @@ impl Label {
         }
     }
 
-    /// What a row has under it; empty where it has nothing.
+    /// The value of a row under it; empty where the row has none.
     pub fn of<'a>(&self, row: &'a Row) -> Cow<'a, str> {
         match self {
             Self::Scenario => row.scenario.as_str().into(),
@@ -54,9 +54,9 @@ impl Label {
 /// Which names tell the rows apart, and which are the same in all of them.
 #[derive(Debug, Clone)]
 pub struct Labelling {
-    /// Those that tell them apart.
+    /// Labels that tell the rows apart.
     pub varying: Vec<Label>,
-    /// Those that are the same in all, with what they are.
+    /// Labels that are the same in all rows, with their values.
     pub constant: Vec<(String, String)>,
 }
 
@@ -75,7 +75,7 @@ impl Labelling {
         Self { varying, constant }
     }
 
-    /// What tells a row's group from others: `order=4 young=100%`.
+    /// The labels that tell a row's group from others: `order=4 young=100%`.
     pub fn group(&self, row: &Row) -> String {
         let told = self.varying.iter().map(|label| (label.name(), label.of(row)));
         let told = told.filter(|(_, value)| !value.is_empty());

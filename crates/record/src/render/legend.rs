@@ -71,14 +71,14 @@ pub(super) fn title(of: &Comparison) -> String {
     format!("{scenarios} on {grounds}, {machines}")
 }
 
-/// The fields that are the same in all rows.
+/// The fields that are the same in all rows. The hash of a trace is for `--full`: its name is here.
 pub(super) fn fields(constant: &[(String, String)]) -> String {
-    let is_field = |name: &str| !["scenario", "ground", "seed"].contains(&name);
+    let is_field = |name: &str| !["scenario", "ground", "seed", "sha256"].contains(&name);
     let fields = constant.iter().filter(|(name, _)| is_field(name));
     pairs(fields.map(|(name, value)| (name, value)))
 }
 
-/// What titles of variants stand for, a line each.
+/// The meanings of the variants' titles, a line each.
 pub(super) fn titles(of: &Comparison, heads: &[Head]) -> Vec<String> {
     let lettered = heads.iter().filter(|head| head.title != head.above);
     let line = |head: &Head| {
@@ -99,7 +99,7 @@ pub(super) fn samples(row: &Row) -> String {
     range(&row_summaries(row).map(|summary| summary.n).collect())
 }
 
-/// How to read a table, in a few lines.
+/// The way to read a table, in a few lines.
 pub(super) fn in_short(of: &Comparison, folded: Option<Folded>) -> String {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(changes(of));
@@ -120,13 +120,13 @@ pub(super) fn in_short(of: &Comparison, folded: Option<Folded>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Whether a change of the row is left out for want of samples.
+/// Returns true if a change of the row is left out for want of samples.
 fn lacks_change(row: &Row) -> bool {
     let is_told = |change: &&Change| change.verdict != Verdict::NotJudged;
     row.others.iter().flatten().filter(is_told).any(|change| row.has_too_few(change))
 }
 
-/// What changes are against, which way is better, and the marks.
+/// The base of changes, the better direction, and the marks.
 fn changes(of: &Comparison) -> Vec<String> {
     let mut line = Vec::new();
     if !of.others.is_empty() {
@@ -145,7 +145,7 @@ fn changes(of: &Comparison) -> Vec<String> {
     if line.is_empty() { line } else { vec![line.join(". ") + "."] }
 }
 
-/// How the runs lie that variants come of, if that may mislead.
+/// A note on the order of the variants' runs, if it may mislead.
 fn runs_in_short(of: &Comparison) -> Vec<String> {
     let any = |runs: Runs| measured(of).any(|change| change.runs == Some(runs));
     let mut lines = Vec::new();
@@ -158,7 +158,7 @@ fn runs_in_short(of: &Comparison) -> Vec<String> {
     lines.into_iter().map(str::to_owned).collect()
 }
 
-/// How to read a comparison with intervals and every row: samples, tests, bases, grounds, sources.
+/// The way to read a full comparison: samples, tests, bases, grounds, sources.
 pub fn how_to_read(of: &Comparison) -> String {
     let mut lines: Vec<String> = Vec::new();
     let bases: BTreeSet<Basis> = of.rows.iter().map(|row| row.basis).collect();

@@ -11,7 +11,7 @@ use crate::compare::{Change, Comparison, Overall, Row, Standing, Summary, Verdic
 pub struct Said {
     /// Title of the variant.
     pub variant: String,
-    /// What its wholes come to.
+    /// The sum of its wholes.
     pub standing: Standing,
     /// The verdict: `better than before by 12.6%`.
     pub finding: String,
@@ -145,7 +145,7 @@ fn of_several(of: &Comparison, verdict: &Overall, judged: &[&Row]) -> (String, S
     (finding, detail)
 }
 
-/// One size of a change, or the smallest and the largest: `12.6%`, `3.1% to 9.9%`.
+/// The size of a change, or the smallest and the largest: `12.6%`, `3.1% to 9.9%`.
 fn range(percent: [f64; 2]) -> String {
     let [low, high] = percent.map(f64::abs);
     let [low, high] = [low.min(high), low.max(high)].map(size);

@@ -1,4 +1,4 @@
-//! One access as an importer reads it, before the rule decides whether it is a reference.
+//! An access as an importer reads it, before the rule decides whether it is a reference.
 
 use crate::reference::Reference;
 

@@ -25,7 +25,7 @@ pub enum ImportError {
     Line {
         /// The line's number, from 1.
         number: u64,
-        /// Its first characters.
+        /// The first characters.
         found: String,
         /// The format.
         format: Format,
@@ -92,7 +92,7 @@ pub enum ImportError {
     /// An input of another format.
     #[error("found {found}, not {}: {}", expected.name(), found.advice())]
     Other {
-        /// Its format, as its first bytes show.
+        /// The format, as the first bytes show.
         found: Seeming,
         /// The format that was asked for.
         expected: Format,
@@ -100,7 +100,7 @@ pub enum ImportError {
     /// An input that is not importable.
     #[error("found {found}, which is not imported: {}", found.advice())]
     NotImported {
-        /// Its format, as its first bytes show.
+        /// The format, as the first bytes show.
         found: Seeming,
     },
     /// An input without a byte.
@@ -200,7 +200,7 @@ pub enum Refusal {
     Context {
         /// The numbers of kdamond, context and scheme of this record; 0 where there is none.
         found: [u64; 3],
-        /// Those of the records before.
+        /// The values of the records before.
         before: [u64; 3],
     },
     /// A region that belongs to another snapshot than it should.
@@ -251,7 +251,7 @@ pub enum NextUse {
         /// The next use that it states.
         next: i64,
     },
-    /// It is the distance to the record, not its number.
+    /// The value is the distance to the record, not its number.
     #[error(
         "its next use {next} is the distance to record {asks}; accepted is that record's number \
          (libCacheSim's traceConv writes it)"
@@ -262,7 +262,7 @@ pub enum NextUse {
         /// The record that asks for the object next, from 0.
         asks: u32,
     },
-    /// It is the number of a record of a shorter file: this is a later one of several.
+    /// The value is the number of a record of a shorter file: this is a later one of several.
     #[error(
         "its next use {next} is counted from record {start}, where another trace begins: import \
          one trace at a time"

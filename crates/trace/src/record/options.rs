@@ -143,7 +143,7 @@ pub enum RecordError {
     Script {
         /// The file.
         program: PathBuf,
-        /// Its first line's interpreter, with arguments.
+        /// The interpreter of the first line, with arguments.
         interpreter: String,
     },
     /// The recorder follows one process.

@@ -37,7 +37,7 @@ pub enum ReplacementPolicy {
 }
 
 impl ReplacementPolicy {
-    /// Its faults with so many frames. Takes up to [`BYTES_A_PAGE`] for each different page, and a
+    /// Faults with so many frames. Takes up to [`BYTES_A_PAGE`] for each different page, and a
     /// step or a few for each access.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use pageout_trace::{Cause, Format, ImportError, ImportOptions, Imported, import}
 
 /// An input, and what becomes of it.
 struct Case {
-    /// What the input is, for a message.
+    /// The name of the input, for a message.
     name: &'static str,
     input: Vec<u8>,
     expected: Expected,

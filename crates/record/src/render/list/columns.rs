@@ -44,7 +44,7 @@ impl Column {
     }
 }
 
-/// What stands above the columns, in ASCII.
+/// The heads of the columns, in ASCII.
 pub(super) fn heads(of: &Comparison) -> Vec<Head> {
     heads::heads(of, TITLE, super::ascii)
 }

@@ -91,7 +91,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What a record says of itself, around its snapshots.
+/// The parts of a record around its snapshots.
 #[derive(Default)]
 struct Head {
     target: u64,
@@ -242,7 +242,7 @@ struct JsonRegion {
     nr_accesses: Accesses,
 }
 
-/// How often a region was found accessed, in samples or per cent.
+/// The number of times that a region was found accessed, in samples or per cent.
 #[derive(Deserialize)]
 struct Accesses {
     samples: Number,

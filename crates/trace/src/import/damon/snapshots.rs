@@ -13,7 +13,7 @@ pub(super) struct Region {
     pub(super) start: u64,
     /// The address after the last byte.
     pub(super) end: u64,
-    /// How often it was found accessed; `None` in the snapshot that damo adds at the end, which
+    /// The times it was found accessed; `None` in the snapshot that damo adds at the end, which
     /// has -1 there.
     pub(super) accesses: Option<u64>,
 }
