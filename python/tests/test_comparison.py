@@ -41,7 +41,7 @@ def test_changes_and_verdicts_are_a_frame(comparison: pageout.Comparison) -> Non
 
 def test_a_condition_is_judged(comparison: pageout.Comparison) -> None:
     assert comparison.is_worse("whole reclaim>0%") is False
-    with pytest.raises(pageout.Error, match="has a metric `nonsense`"):
+    with pytest.raises(pageout.Error, match="unknown metric `nonsense`"):
         comparison.is_worse("nonsense>0%")
 
 

@@ -119,7 +119,7 @@ def test_a_bad_file_is_refused_with_the_programs_message(tmp_path: Path) -> None
 
 
 def test_a_bad_call_is_refused_with_the_programs_message() -> None:
-    with pytest.raises(pageout.Error, match=r"^scenario field `size`: found `much`, expected a"):
+    with pytest.raises(pageout.Error, match=r"^field `size`: `much` is not a size; accepted"):
         pageout.run("age-file", size="much")
     unknown = r"^unknown scenario `nonsense`; accepted: reclaim-file"
     with pytest.raises(pageout.Error, match=unknown):

@@ -54,7 +54,7 @@ def test_points_that_cannot_be_had_are_told() -> None:
     assert len(records) == 3
     with pytest.raises(pageout.Error, match="cannot be reclaimed"):
         trace.curve(limit="4K", policy="classic")
-    with pytest.raises(pageout.Error, match="expected"):
+    with pytest.raises(pageout.Error, match="`much` is not a size; accepted"):
         trace.curve(limit="much")
     with pytest.raises(TypeError, match=r"^limit: found 0\.5, expected text such as '50%'"):
         trace.curve(limit=0.5)  # type: ignore[arg-type]

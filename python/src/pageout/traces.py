@@ -109,14 +109,14 @@ class Trace:
         """The reference string, a row for each access that the trace has.
 
         `epoch` is the number of epochs before it. `page` is the page's number in the order of first
-        uses. `next` is the row of the access that asks for the page next, if one does.
+        uses, from 0. `next` is the row of the access that asks for the page next, if one does.
         """
         with scratch() as folder:
             path = Path(folder, "string.oracleGeneral")
             program.call(["trace", "export", self.name, "--output", path])
-            # oracleGeneral: docs/traces.md.
+            # oracleGeneral, which counts pages and records from 1: docs/traces.md.
             layout = [("epoch", "<u4"), ("page", "<u8"), ("size", "<u4"), ("next", "<i8")]
             records = np.fromfile(path, dtype=np.dtype(layout))
         columns = {name: np.ascontiguousarray(records[name]) for name in ("epoch", "page", "next")}
-        nothing = pl.when(pl.col("next") >= 0).then(pl.col("next"))
-        return pl.DataFrame(columns).with_columns(nothing)
+        row = pl.when(pl.col("next") > 0).then(pl.col("next") - 1)
+        return pl.DataFrame(columns).with_columns(pl.col("page") - 1, row.alias("next"))
