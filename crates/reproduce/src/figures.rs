@@ -20,6 +20,8 @@ use theirs::{costs, faster, saved, saved_or_more, seconds, slower, throughput, v
 const PAGES: f64 = 2_097_152.0;
 /// 4K pages of the 256 MB that are paged out as anonymous folios.
 const ANON_PAGES: f64 = 65_536.0;
+/// 4K pages that S4's program pages out: 1 MiB, 10,000 times.
+const SHARED_PAGES: f64 = 2_560_000.0;
 
 const OF_TIME: &str = "% of time";
 const OF_CPU: &str = "% of CPU";
@@ -261,6 +263,22 @@ const SHOOTDOWN: &[Figure] = &[
         value(16.99, OF_CPU),
         Claimed,
         FLUSH_SHARE,
+    ),
+    figure(
+        (S4, "s4-time-phone"),
+        PHONE,
+        "the program's time in commit 43b3dfdd0455: 14.69 to 13.80 s",
+        seconds(14.69, 13.80, SHARED_PAGES),
+        Claimed,
+        &[Shootdowns(Asked::Time)],
+    ),
+    figure(
+        (S4, "s4-time-kunpeng"),
+        KUNPENG_920,
+        "the program's time in commit 43b3dfdd0455: 13.460 to 11.771 s",
+        seconds(13.460, 11.771, SHARED_PAGES),
+        Claimed,
+        &[Shootdowns(Asked::Time)],
     ),
     figure(
         (S4, "s4-shell1"),

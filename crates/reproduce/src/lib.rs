@@ -19,6 +19,7 @@ mod records;
 mod rows;
 mod score;
 mod shootdowns;
+mod split;
 mod step;
 mod table;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::figure::Thread;
 use super::fit;
 use super::rows::{Line, Row, rows};
 use super::score::Score;
+use super::split;
 use pageout_record::render::{Align, Grid, rounded};
 use pageout_record::schema::{Bound, Claim, RecordSet};
 use pageout_record::stats::Interval;
@@ -54,6 +55,7 @@ pub fn table(set: &RecordSet) -> String {
     text += &fit::table(set);
     let score = Score::of(&rows);
     write!(text, "score\n\n{score}\n").expect("text grows");
+    text += &format!("split of the figures\n\n{}\n", split::text());
     text + "figures\n\n" + &whats(&rows).to_string() + "\n" + LEGEND
 }
 

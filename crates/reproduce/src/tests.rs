@@ -4,6 +4,7 @@ use super::fit::FITTED_ON;
 use super::material::{Material, Needs};
 use super::method::Method;
 use super::platforms::ARM;
+use super::split::{self, Class, FROZEN, split};
 use super::{Effort, Figure, Said, records, table};
 use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
@@ -13,10 +14,11 @@ use pageout_model::reclaim_file::ReclaimFile;
 use pageout_model::{Model, Scenario as _};
 use pageout_record::schema::{Basis, Ground, Machine, Record, RecordSet, Run};
 use pageout_record::stats::{Interval, Kind};
+use sha2::{Digest as _, Sha256};
 use std::num::NonZeroUsize;
 
 /// The threads' numbers, as facts about them were noted: a row for each.
-const ROWS: usize = 70;
+const ROWS: usize = 72;
 
 fn figure(id: &str) -> &'static Figure {
     all().find(|figure| figure.id == id).unwrap_or_else(|| panic!("no figure {id}"))
@@ -42,6 +44,29 @@ fn every_figure_is_there_once_and_has_a_method() {
         let tells = figure.theirs.side() != super::Side::Neither;
         assert!(tells || figure.said != Said::Tested, "{}: a test of what?", figure.id);
     }
+}
+
+/// Its hash stands in a decision, so that no figure changes its class after its price was seen.
+#[test]
+fn the_split_is_the_frozen_one() {
+    let hash = Sha256::digest(FROZEN);
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let decision = include_str!("../../../docs/decisions/0031-split-figures-before-pricing.md");
+    assert!(decision.contains(&hash), "the decision lacks {hash}");
+}
+
+#[test]
+fn every_figure_has_one_class() {
+    let figures: std::collections::BTreeSet<_> = all().map(|figure| figure.id).collect();
+    let classed: Vec<_> = split().map(|one| one.figure).collect();
+    assert_eq!(figures, classed.iter().copied().collect());
+    assert_eq!(classed.len(), ROWS, "a figure has two classes");
+    let counts = Class::ALL.map(|class| split().filter(|one| one.class == class).count());
+    assert_eq!(counts, [11, 8, 17, 36], "in the order of Class::ALL");
+    assert_eq!(counts.iter().sum::<usize>(), ROWS);
+    assert!(counts[0] <= 20, "more identified than the threads say enough for");
+    assert!(split().all(|one| !one.why.is_empty()));
+    assert!(split::text().lines().all(|line| line.len() <= 80));
 }
 
 #[test]
