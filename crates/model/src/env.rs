@@ -110,11 +110,22 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         (nr as u64) << (F::PAGE_SHIFT - 12)
     }
 
+    /// The time of one 4 KiB page of swap in memory. Reading a page is priced as copying it, which
+    /// reads as much.
+    fn swap_price(&self, write: bool) -> Time {
+        let prices = self.task.machine().prices();
+        match (self.kernel.swap == Swap::SameFilled, write) {
+            (true, true) => prices.copy_page,
+            (true, false) => prices.zero_page,
+            (false, true) => prices.compress_page,
+            (false, false) => prices.decompress_page,
+        }
+    }
+
     fn transfer(&self, io: Io, write: bool) -> Submitted {
         if let Some(journal) = self.kernel.journal {
             journal.note_transfer(io, write);
         }
-        let prices = self.task.machine().prices();
         let to_device = self.kernel.swap == Swap::Device || !matches!(io.place, Place::Swap(_));
         if let Some(plug) = self.plug.borrow_mut().as_mut().filter(|_| to_device) {
             plug.push((io, write));
@@ -123,7 +134,7 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         self.within(activity::STORAGE, || {
             self.does(KernelOp::Submit, 1);
             if !to_device {
-                let price = if write { prices.compress_page } else { prices.decompress_page };
+                let price = self.swap_price(write);
                 self.task.spend(price * Self::small_pages(io.nr));
                 return Submitted::Done;
             }

@@ -20,6 +20,9 @@ pub enum Swap {
     Device,
     /// Memory, compressed on the core that swaps (zram): done at once, for its CPU time.
     Compressed,
+    /// The same for pages that repeat one word, of which zram keeps the word (Linux 7.3.4,
+    /// zram_drv.c, write_same_filled_page): read on the way out, and filled on the way in.
+    SameFilled,
 }
 
 /// A transfer of the storage device that the engine is to be told the end of.

@@ -9,7 +9,7 @@ use pageout_experiment::scenarios::metrics::machine::{BARRIERS, BROADCASTS, INTE
 use pageout_experiment::scenarios::metrics::pageout_shared::{CPU_SHARE, REPETITION};
 use pageout_experiment::scenarios::metrics::reclaim_file::{FLUSHING, STOLEN, WHOLE};
 use pageout_experiment::scenarios::{
-    Compared, Orders, Out, PageoutSharedLists, Process, ProcessesLists, ReclaimFileLists,
+    Compared, Content, Orders, Out, PageoutSharedLists, Process, ProcessesLists, ReclaimFileLists,
 };
 use pageout_machine::platform::Platform;
 use pageout_record::schema::Record;
@@ -143,6 +143,7 @@ impl FlushSweep {
             processes: vec![processes],
             times: vec![3],
             out: vec![Out::MemoryReclaim],
+            content: vec![Content::Mixed],
         };
         PageoutShared::all(&lists, model)
     }

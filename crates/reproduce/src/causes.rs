@@ -157,23 +157,6 @@ pub(super) const CAUSES: &[Cause] = &[
              with prices drawn anew for each run 23 to 44 %, for all policies alike within 9 %",
         ),
     },
-    Cause {
-        figures: &["s4-micro-phone"],
-        cause: "what is saved is a barrier a page: one dearer than priced, beside a quicker \
-                compressor, would do",
-        tested_by: Some(
-            "tested: of single prices at their ends dsb_base gives most, 1.030; with dsb_per_core \
-             1.039, with compress_page too 1.051",
-        ),
-    },
-    Cause {
-        figures: &["s4-flush-share-kunpeng"],
-        cause: "a dearer barrier than priced would do, by the core or as a whole",
-        tested_by: Some(
-            "tested: dsb_per_core at its high end gives 16.3 %, dsb_base 13.2 %, both 21.3 %; the \
-             compressor's 9.2 %",
-        ),
-    },
 ];
 
 /// Of how much runs vary.

@@ -2,10 +2,11 @@
 
 use super::answer::{Answer, Quantity, drawn, ratio_of};
 use super::effort::Effort;
-use super::figure::Figure;
+use super::figure::{Figure, Theirs};
 use super::method::Asked;
 use super::platforms::{KUNPENG, SNAPDRAGON};
 use pageout_experiment::fields::FieldError;
+use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_experiment::scenarios::{Compared, ForkHeavyLists, PageoutSharedLists};
 use pageout_experiment::spread::{host_threads, spread};
 use pageout_machine::platform::Platform;
@@ -33,6 +34,8 @@ struct Micro {
 
 /// Draws of prices: a run is quick.
 const MICRO_DRAWS: u32 = 40;
+/// 4K pages of a repetition.
+const PAGES: f64 = 256.0;
 /// Repetitions are alike.
 const TIMES: u32 = 3;
 /// Shells on all cores take long to model: less memory, so that there can be more loops.
@@ -82,7 +85,7 @@ impl Runs {
                 (HOW, drawn("value", "%", *nominal, draws))
             }
             Asked::Gone => (HOW, ratio(&micro()?.flushing)),
-            Asked::Time => (HOW, ratio(&micro()?.time)),
+            Asked::Time => return Ok(Answer::modelled(HOW, times(&micro()?.time, figure))),
             Asked::Shells => (SHELLS_HOW, ratio(self.shells.as_ref().ok_or_else(not_run)?)),
         };
         Ok(Answer::modelled(how, vec![quantity]))
@@ -130,6 +133,17 @@ fn outcomes<S: Scenario>(
 
 fn values<O>(outcomes: &[O], of: fn(&O) -> f64) -> Values {
     (of(&outcomes[0]), outcomes[1..].iter().map(of).collect())
+}
+
+/// Costs of a page before and after, where the thread gives them, and their ratio.
+fn times([before, after]: &[Values; 2], figure: &Figure) -> Vec<Quantity> {
+    let a_page = |name, (nominal, draws): &Values| {
+        let draws: Vec<_> = draws.iter().map(|repetition| repetition * 1e3 / PAGES).collect();
+        drawn(name, NS_PER_PAGE, nominal * 1e3 / PAGES, &draws)
+    };
+    let costs = matches!(figure.theirs, Theirs::Costs { .. });
+    let costs = costs.then(|| [a_page("before", before), a_page("after", after)]);
+    costs.into_iter().flatten().chain([ratio_of(before, after)]).collect()
 }
 
 fn ratio([before, after]: &[Values; 2]) -> Quantity {

@@ -26,7 +26,7 @@ pub use compared::Compared;
 pub use declared::declare;
 pub use fork_heavy::{ForkHeavy, ForkHeavyLists, Reclaim};
 pub use madv_free::{MadvFree, MadvFreeLists};
-pub use pageout_shared::{Out, PageoutShared, PageoutSharedLists};
+pub use pageout_shared::{Content, Out, PageoutShared, PageoutSharedLists};
 pub use reclaim_file::{
     Align, Chosen, ListOrder, Mapped, Orders, Process, Processes, ProcessesLists, ReclaimFile,
     ReclaimFileLists, Secondary,

@@ -23,6 +23,19 @@ impl Choice for Out {
         &[("madvise", Self::Madvise), ("memory.reclaim", Self::MemoryReclaim)];
 }
 
+/// What the pages hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// One word over and over: zram keeps the word, and compresses nothing.
+    Same,
+    /// Anything else: zram compresses it.
+    Mixed,
+}
+
+impl Choice for Content {
+    const NAMES: &'static [(&'static str, Self)] = &[("same", Self::Same), ("mixed", Self::Mixed)];
+}
+
 scenario! {
     /// Anonymous memory is read in from compressed swap and paged out, by turns.
     pub struct PageoutShared, PageoutSharedLists: "pageout-shared" {
@@ -36,6 +49,8 @@ scenario! {
         times: u32, "times" as Number<1, 1_000_000> = 100;
         /// how it is paged out: madvise (MADV_PAGEOUT) with one process alone
         out: Out, "out" as Out = Out::Madvise;
+        /// what pages hold: one word over and over, which zram keeps uncompressed, or anything else
+        content: Content, "content" as Content = Content::Same;
     }
 }
 

@@ -4,10 +4,10 @@
 use super::PageoutShared;
 use crate::{Between, Kernel, Model, One, Program, Reported, Swap, activity, reported};
 use pageout_experiment::formats::Arch;
-use pageout_experiment::scenarios::Out;
 use pageout_experiment::scenarios::metrics::pageout_shared::{
     BATCH_SHARE, CPU_SHARE, EACH, FLUSHING, REPETITION, STOLEN, UNMAP_SHARE, WRITTEN, YOUNG_SHARE,
 };
+use pageout_experiment::scenarios::{Content, Out};
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::{Arena, Ground, MAP_START};
 use pageout_machine::{CoreId, Machine, Task, TaskId, TaskSpec, Time};
@@ -227,7 +227,11 @@ pub(super) fn run<F: Arch>(
     let tuning = variant.tuning(F::FLUSH);
     let memory = Memory::fill(of, &ground, tuning);
     let machine = Machine::new(model.setup(&of.platform, one), ground.env.tables());
-    let kernel = Kernel::new::<F>(ground.supply, Swap::Compressed);
+    let swap = match of.content {
+        Content::Same => Swap::SameFilled,
+        Content::Mixed => Swap::Compressed,
+    };
+    let kernel = Kernel::new::<F>(ground.supply, swap);
     let cores = machine.shape().cores;
     let readers = of.processes as usize - 1;
     let (first, rest) = (Meeting::of(readers), Meeting::of(readers));

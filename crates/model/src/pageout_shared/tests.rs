@@ -5,7 +5,7 @@ use crate::{Model, Scenario as _};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios::Compared;
 use pageout_experiment::scenarios::metrics::pageout_shared::{CPU_SHARE, REPETITION};
-use pageout_machine::platform::Platform;
+use pageout_machine::platform::{Draw, Platform};
 use pageout_record::schema::{Record, RecordSet};
 use std::num::NonZeroUsize;
 
@@ -86,6 +86,20 @@ fn interrupts_go_to_those_who_map_the_memory() {
     assert!(value(immediate, "interrupts") + value(immediate, "cores spared as lazy") > 0.0);
 }
 
+/// Pages that repeat a word cost a copy and a fill, whatever compressing costs.
+#[test]
+fn pages_of_one_word_are_not_compressed() {
+    let machine = model("snapdragon-888-class", 8);
+    let prices = machine.platform.as_ref().expect("given above").prices(Draw::Nominal);
+    let of =
+        |content| value(&records(&format!("times=3 content={content}"), &machine)[0], "repetition");
+    let less = prices.compress_page.ns() + prices.decompress_page.ns()
+        - prices.copy_page.ns()
+        - prices.zero_page.ns();
+    let seen = of("mixed") - of("same");
+    assert!((seen / (256.0 * less / 1e3) - 1.0).abs() < 0.01, "{seen} us a repetition");
+}
+
 #[test]
 fn records_are_the_same_bytes_on_any_number_of_host_threads() {
     let mut machine = model("snapdragon-888-class", 4);
@@ -112,6 +126,6 @@ fn bad_fields_are_refused() {
     assert!(refused("times=0").contains("from 1 to"));
     assert!(refused("out=kswapd").contains("madvise or memory.reclaim"));
     assert!(refused("size=5000").contains("multiple of the page size"));
-    assert!(refused("order=4").contains("format, size, processes, times or out"));
+    assert!(refused("order=4").contains("format, size, processes, times, out or content"));
     assert!(refused("format=x86-64").contains("a format of arm64"));
 }
