@@ -4,7 +4,7 @@ use crate::args::{BenchArgs, Benchmark};
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::this_run::this_run;
-use crate::{output, progress, tables, terminal};
+use crate::{help, output, progress, tables};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::Rounds;
 use pageout_experiment::scenarios::ReclaimFile;
@@ -41,16 +41,17 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     };
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
-    let options =
-        Options { width: terminal::columns(), full: args.rows.full, ..Options::default() };
-    output::emit(&args.output, &set, &[], |set| match args.what {
-        Benchmark::Young => young_text(set, options),
-        Benchmark::Reclaim => reclaim_text(set, options),
-        Benchmark::Mglru => mglru_text(set, options),
-        Benchmark::Aging => Ok(aging_text(set)),
-        Benchmark::Machine => Ok(machine_text(set)),
-        Benchmark::FlushReach => Ok(flush_reach_text(set)),
-        Benchmark::Scale => Ok(scale_text(set)),
+    output::emit(&args.output, &set, &[], |set, width| {
+        let options = Options { width, full: args.rows.full, ..Options::default() };
+        match args.what {
+            Benchmark::Young => young_text(set, options),
+            Benchmark::Reclaim => reclaim_text(set, options),
+            Benchmark::Mglru => mglru_text(set, options),
+            Benchmark::Aging => Ok(aging_text(set, width)),
+            Benchmark::Machine => Ok(machine_text(set, width)),
+            Benchmark::FlushReach => Ok(flush_reach_text(set, width)),
+            Benchmark::Scale => Ok(scale_text(set, width)),
+        }
     })
 }
 
@@ -58,65 +59,76 @@ fn young_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliError>
     let sweeps = tables::only(set, |record| record.scenario == bench::SWEEPS);
     let base = [("young".to_owned(), "per-entry".to_owned())].into();
     let table = render::comparison(&compare(&sweeps, &base, &DECLARED)?, options);
-    Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
+    Ok(format!(
+        "{table}\n{}\n{}",
+        tables::floors(set, options.width),
+        tables::goals(set, options.width)
+    ))
 }
 
 fn reclaim_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliError> {
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let table = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim), &DECLARED)?;
-    let fixed = tables::fixed(&table, WHOLE.name, &bench::FIXED.map(|stage| stage.name()));
+    let fixed =
+        tables::fixed(&table, WHOLE.name, &bench::FIXED.map(|stage| stage.name()), options.width);
     let table = render::comparison(&table, options);
-    Ok(format!("{table}\n{fixed}\n{}", tables::goals(set)))
+    Ok(format!("{table}\n{fixed}\n{}", tables::goals(set, options.width)))
 }
 
 fn mglru_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliError> {
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
     let table = compare(&runs, &Variant::MGLRU_BEFORE.labels(Axes::Reclaim), &DECLARED)?;
     let table = render::comparison(&table, options);
-    Ok(format!("{table}\n{}\n{}", tables::floors(set), tables::goals(set)))
+    Ok(format!(
+        "{table}\n{}\n{}",
+        tables::floors(set, options.width),
+        tables::goals(set, options.width)
+    ))
 }
 
-fn aging_text(set: &RecordSet) -> String {
+fn aging_text(set: &RecordSet, columns: usize) -> String {
     let powers = bench::GROWS_WITH.map(|with| format!("power of {with}"));
-    let columns = [bench::WALK, "entries visited", "leaf entries seen", "tables entered"];
-    let walks = tables::figures(set, bench::WALKS, &columns);
-    let powers = tables::figures(set, bench::WALKS, &powers.each_ref().map(String::as_str));
-    let goals = tables::goals(set);
+    let metrics = [bench::WALK, "entries visited", "leaf entries seen", "tables entered"];
+    let walks = tables::figures(set, bench::WALKS, &metrics, columns);
+    let powers = powers.each_ref().map(String::as_str);
+    let powers = tables::figures(set, bench::WALKS, &powers, columns);
+    let goals = tables::goals(set, columns);
     format!(
         "one aging walk, us, and what it counted\n\n{walks}\npowers of size by which its time \
          grows\n\n{powers}\n{goals}"
     )
 }
 
-fn machine_text(set: &RecordSet) -> String {
-    let accesses = tables::figures(set, model::ACCESSES, &model::ACCESS_COLUMNS);
-    let programs = tables::figures(set, model::PROGRAMS, &model::PROGRAM_COLUMNS);
-    let goals = tables::goals(set);
+fn machine_text(set: &RecordSet, columns: usize) -> String {
+    let accesses = tables::figures(set, model::ACCESSES, &model::ACCESS_COLUMNS, columns);
+    let programs = tables::figures(set, model::PROGRAMS, &model::PROGRAM_COLUMNS, columns);
+    let goals = tables::goals(set, columns);
+    let about = "\
+        real programs in half of their memory, faults and reclaim included; rates are of this \
+        CPU, by the accesses that the program made, and by those that were simulated: the trace \
+        leaves out what hits";
     format!(
-        "one access on one modelled core, ns of this CPU\n\n{accesses}\n\
-         real programs in half of their memory, faults and reclaim included; rates are of this \
-         CPU, by the\naccesses that the program made, and by those that were simulated: the trace \
-         leaves out what hits\n\n{programs}\n{goals}"
+        "one access on one modelled core, ns of this CPU\n\n{accesses}\n{}\n{programs}\n{goals}",
+        help::wrapped(about, "", columns)
     )
 }
 
-fn flush_reach_text(set: &RecordSet) -> String {
-    let table = tables::figures(set, model::FLUSH_REACH, &model::FLUSH_REACH_COLUMNS);
-    format!(
-        "a run of four entries, one of them young, is checked and flushed (arm64), while programs \
-         on other\ncores access it before each TLBI: what the TLBIs evict, at most, over all \
-         schedules; valid entries\nare those whose page was accessed since it was made old\n\n\
-         {table}"
-    )
+fn flush_reach_text(set: &RecordSet, columns: usize) -> String {
+    let table = tables::figures(set, model::FLUSH_REACH, &model::FLUSH_REACH_COLUMNS, columns);
+    let about = "\
+        a run of four entries, one of them young, is checked and flushed (arm64), while programs \
+        on other cores access it before each TLBI: what the TLBIs evict, at most, over all \
+        schedules; valid entries are those whose page was accessed since it was made old";
+    format!("{}\n{table}", help::wrapped(about, "", columns))
 }
 
-fn scale_text(set: &RecordSet) -> String {
+fn scale_text(set: &RecordSet, columns: usize) -> String {
     let memory = |fields: &Labels| {
         let scenarios = bench::scale_scenarios();
         let found = scenarios.iter().find(|one| one.labels() == *fields);
         found.map(|one| one.footprint().bytes())
     };
     let runs = tables::only(set, |record| record.scenario == ReclaimFile::NAME);
-    let sizes = tables::sizes(&runs, WHOLE.name, memory);
-    format!("{sizes}\n{}", tables::goals(set))
+    let sizes = tables::sizes(&runs, WHOLE.name, memory, columns);
+    format!("{sizes}\n{}", tables::goals(set, columns))
 }

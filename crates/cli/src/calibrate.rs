@@ -3,11 +3,11 @@
 use crate::args::CalibrateArgs;
 use crate::error::CliError;
 use crate::model::platform_with_text;
-use crate::{output, paths, progress};
+use crate::{output, paths, progress, terminal};
 use pageout_calibrate as prices;
 use pageout_calibrate::{Calibration, Effort, Figure, Like};
 use pageout_machine::platform::{Architecture, Platform, Price};
-use pageout_record::render::{Align, Grid};
+use pageout_record::render::{Align, Grid, estimate, exact};
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
         let file = prices::file(&name(path), &calibration, &like);
         output::to(Some(path), file.as_bytes())?;
     }
-    output::print_text(&text(&calibration, &like))
+    output::print_text(&text(&calibration, &like, terminal::columns()))
 }
 
 /// The platform whose figures are taken where nothing was measured.
@@ -57,14 +57,14 @@ fn name(path: &Path) -> String {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(UNNAMED).to_owned()
 }
 
-fn text(calibration: &Calibration, like: &Like) -> String {
+fn text(calibration: &Calibration, like: &Like, columns: usize) -> String {
     let Calibration { cpu, cores, .. } = calibration;
     let cores = if *cores == 1 { "one core".to_owned() } else { format!("{cores} cores") };
     format!(
         "Prices of {cpu}, measured on {cores}; median, and 5th to 95th percentile\n\n{}\n\
          What else was seen, no price of the model\n\n{}",
-        prices(calibration, like),
-        seen(calibration),
+        prices(calibration, like).text(columns),
+        seen(calibration).text(columns),
     )
 }
 
@@ -76,9 +76,9 @@ fn prices(calibration: &Calibration, like: &Like) -> Grid {
         let measured = calibration.prices.iter().find(|price| price.name == quote.name);
         match measured {
             Some(price) => {
-                let (figure, how) = (price.figure, price.how.clone());
-                let name = price.name.to_owned();
-                grid.row([name, ns(figure.median), range(figure), figure.n.to_string(), how]);
+                let [value, range] = in_ns(price.figure);
+                let (name, n) = (price.name.to_owned(), price.figure.n.to_string());
+                grid.row([name, value, range, n, price.how.clone()]);
             }
             None => {
                 let reason = calibration.left_out.iter().find(|(name, _)| *name == quote.name);
@@ -97,39 +97,29 @@ fn prices(calibration: &Calibration, like: &Like) -> Grid {
 fn given(quote: &Price) -> (String, String) {
     let unit = quote.unit.name();
     let of = |base: u64| base as f64 / quote.unit.in_base() as f64;
-    let range = format!("{} to {}", of(quote.low), of(quote.high));
-    (format!("{} {unit}", of(quote.value)), range)
+    let range = format!("{} to {}", exact(of(quote.low)), exact(of(quote.high)));
+    (format!("{} {unit}", exact(of(quote.value))), range)
 }
 
 fn seen(calibration: &Calibration) -> Grid {
     let columns = [("what", Align::Left), ("median", Align::Right), ("range", Align::Left)];
     let mut grid = Grid::new(columns);
     for seen in &calibration.seen {
-        grid.row([seen.what.clone(), ns(seen.figure.median), range(seen.figure)]);
+        let [median, range] = in_ns(seen.figure);
+        grid.row([seen.what.clone(), median, range]);
     }
     for (level, pages) in ["first", "second"].iter().zip(calibration.reach) {
-        let pages = pages.map_or_else(|| "does not show".to_owned(), |n| format!("{n} pages"));
+        let pages = pages
+            .map_or_else(|| "does not show".to_owned(), |n| format!("{} pages", exact(n as f64)));
         grid.row([format!("reach of the {level} TLB level, about"), pages, String::new()]);
     }
     grid
 }
 
-fn range(figure: Figure) -> String {
-    format!("{} to {}", digits(figure.low), digits(figure.high))
-}
-
-fn ns(value: f64) -> String {
-    format!("{} ns", digits(value))
-}
-
-/// Three digits, or as many as stand before the point.
-fn digits(value: f64) -> String {
-    let places = match value.abs() {
-        size if size >= 99.95 => 0,
-        size if size >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{value:.places$}")
+/// The median and the range of what was measured.
+fn in_ns(figure: Figure) -> [String; 2] {
+    let [median, low, high] = estimate(figure.median, [figure.low, figure.high]);
+    [format!("{median} ns"), format!("{low} to {high}")]
 }
 
 #[cfg(test)]
@@ -137,9 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_have_three_digits_and_platforms_are_named_after_their_files() {
-        let shown = [0.314, 9.994, 9.996, 42.31, 99.96, 12_345.6, -3.0].map(digits);
-        assert_eq!(shown, ["0.31", "9.99", "10.0", "42.3", "100", "12346", "-3.00"]);
+    fn platforms_are_named_after_their_files() {
         assert_eq!(name(Path::new("a/mine.toml")), "mine");
     }
 }

@@ -8,7 +8,7 @@ use crate::request::{Request, distinct};
 use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::trace::{failed, source_of};
-use crate::{fail_on, files, model, output, paths, progress, tables};
+use crate::{fail_on, files, help, model, output, paths, progress, tables};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::metrics::reclaim_file::{SAMPLING_ERROR, WHILE_SAMPLED, WHOLE};
@@ -55,11 +55,11 @@ pub(crate) struct Variants {
 const FLOOR_TABLES: usize = 20 << 20;
 
 const CAUTION: &str = "\
-All young means every entry. With contiguous TLB entries hardware may set one entry of a block for
-all of them: that leaves per-entry and batched as they are on arm64-4k and spares line its atomics.
-Compare nanoseconds saved per page, not percentages: around what is batched, Linux's reclaim has
-more fixed cost than ours, so the percentages above are larger by nature. Rows called arm64-4k or
-x86-64 are that entry format and its algorithm on this CPU, whatever it is. Stages are the time
+All young means every entry. With contiguous TLB entries hardware may set one entry of a block \
+for all of them: that leaves per-entry and batched as they are on arm64-4k and spares line its atomics. \
+Compare nanoseconds saved per page, not percentages: around what is batched, Linux's reclaim has \
+more fixed cost than ours, so the percentages above are larger by nature. Rows called arm64-4k or \
+x86-64 are that entry format and its algorithm on this CPU, whatever it is. Stages are the time \
 measured with nobody looking, shared out as a sampler on another CPU saw them in runs of their own.
 ";
 
@@ -93,9 +93,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     if !plan.main {
         compared.push((&set, &base));
     }
-    let told = output::emit(&common.output, &set, &compared, |set| match plan.main {
-        true => main_table(set, &parts, &variants, common.shown),
-        false => comparison(set, &base, common.shown, &[]),
+    let told = output::emit(&common.output, &set, &compared, |set, columns| match plan.main {
+        true => main_table(set, &parts, &variants, common.shown, columns),
+        false => comparison(set, &base, common.shown, &[], columns),
     });
     fail_on::judge(args, &set.into(), &base, None, told)
 }
@@ -207,10 +207,10 @@ impl Plan {
     }
 
     /// What each scenario takes of memory, as text.
-    pub(crate) fn sizes(&self) -> Result<String, CliError> {
+    pub(crate) fn sizes(&self, columns: usize) -> Result<String, CliError> {
         let size = |one: &Planned| {
             let footprint = one.scenario.footprint().ok_or(CliError::SizesOfTrace)?;
-            Ok(tables::footprint(&one.scenario.labels(), &footprint))
+            Ok(tables::footprint(&one.scenario.labels(), &footprint, columns))
         };
         self.all.iter().map(size).collect()
     }
@@ -324,6 +324,7 @@ fn main_table(
     parts: &[MainPart],
     variants: &Variants,
     shown: Shown,
+    columns: usize,
 ) -> Result<String, CliError> {
     let classic = reclaims_on(set, Lru::Classic);
     let mglru = reclaims_on(set, Lru::Mglru);
@@ -331,22 +332,22 @@ fn main_table(
     let mglru_base = Variant::MGLRU_BEFORE.labels(Axes::Reclaim);
     let mut text = String::new();
     for MainPart { title, times, base } in parts {
-        text += &format!("{title}\n\n{}\n", comparison(times, base, shown, &[])?);
+        text += &format!("{title}\n\n{}\n", comparison(times, base, shown, &[], columns)?);
     }
     if shown.format != Form::Table {
         return Ok(text);
     }
     for (records, base) in [(&classic, &base), (&mglru, &mglru_base)] {
         let compared = compare_records(records, base, &DECLARED)?;
-        text += &format!("{}\n", tables::saved(&compared, WHOLE.name));
+        text += &format!("{}\n", tables::saved(&compared, WHOLE.name, columns));
     }
-    text += &format!("{}\n", tables::floors(set));
+    text += &format!("{}\n", tables::floors(set, columns));
     for base in [&base, &mglru_base] {
         let base = published::compared(base);
         let same = |record: &Record| record.variant.get("lru") == base.get("lru");
         let figures = tables::only(set, same);
-        text += &render::published(&figures, &base).unwrap_or_default();
+        text += &render::published(&figures, &base, columns).unwrap_or_default();
         text += "\n";
     }
-    Ok(text + CAUTION)
+    Ok(text + &help::wrapped(CAUTION.trim_end(), "", columns))
 }

@@ -81,8 +81,8 @@ pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, C
     let along = along(&base);
     let shown = args.common.shown;
     let tables = || Ok(vec![Table::of(file, &base, along, &DECLARED)?]);
-    let text = || {
-        let compared = comparison_of_runs(file, &base, along, shown)?;
+    let text = |columns| {
+        let compared = comparison_of_runs(file, &base, along, shown, columns)?;
         Ok(said.clone().unwrap_or_default() + &compared)
     };
     let told = output::emit_file(&args.common.output, file, tables, text);

@@ -70,7 +70,8 @@ pub(crate) fn show(args: &AloneArgs) -> Result<(), CliError> {
     let set = RecordSet::new(this_run(), records);
     let to = &args.output;
     if to.json || to.csv || to.output.is_some() || to.html.is_some() {
-        let plain = |set: &RecordSet| Ok(anstream::adapter::strip_str(&screen(set)?).to_string());
+        let plain =
+            |set: &RecordSet, _| Ok(anstream::adapter::strip_str(&screen(set)?).to_string());
         let runs = runs(&set);
         let base = Variant::BEFORE.labels(Axes::Reclaim);
         return output::emit(to, &set, &[(&runs, &base)], plain);

@@ -34,11 +34,14 @@ pub(crate) fn compare(
     let set = RecordSet::new(this_run(), plan.records(variants, &model)?);
     let base = variants[0].labels(Axes::Reclaim);
     let compared = [(&set, &base)];
-    let told = output::emit(&common.output, &set, &compared, |set| {
+    let told = output::emit(&common.output, &set, &compared, |set, columns| {
         match (plan.scenario, common.shown.format) {
-            (Scenario::AccessPatterns, Form::Table) => Ok(access_patterns::table(set)),
-            (Scenario::Thpscale, Form::Table) => Ok(table_of_thpscale::table(set, &base)),
-            _ => comparison(set, &base, common.shown, &about(&model, has_intervals(common.shown))),
+            (Scenario::AccessPatterns, Form::Table) => Ok(access_patterns::table(set, columns)),
+            (Scenario::Thpscale, Form::Table) => Ok(table_of_thpscale::table(set, &base, columns)),
+            _ => {
+                let about = about(&model, has_intervals(common.shown));
+                comparison(set, &base, common.shown, &about, columns)
+            }
         }
     });
     fail_on::judge(args, &set.into(), &base, None, told)
@@ -58,14 +61,15 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
         output::to(Some(path), plan.folded(&model, variant)?.as_bytes())?;
     }
     let set = RecordSet::new(this_run(), plan.records(&[variant], &model)?);
-    output::emit(&common.output, &set, &[], |set| {
+    output::emit(&common.output, &set, &[], |set, columns| {
         let own = match (plan.scenario, common.shown.format) {
             (Scenario::Thpscale, Form::Table) => {
-                table_of_thpscale::table(set, &variant.labels(Axes::Reclaim)) + "\n"
+                let base = variant.labels(Axes::Reclaim);
+                table_of_thpscale::table(set, &base, columns) + "\n"
             }
             _ => String::new(),
         };
-        Ok(own + &tables::figures_of(set, common.shown, &about(&model, true))?)
+        Ok(own + &tables::figures_of(set, common.shown, &about(&model, true), columns)?)
     })
 }
 

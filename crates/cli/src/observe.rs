@@ -3,7 +3,7 @@
 use crate::args::ObserveArgs;
 use crate::error::CliError;
 use crate::this_run::this_run;
-use crate::{output, progress};
+use crate::{help, output, progress};
 use pageout_calibrate as here;
 use pageout_calibrate::{Between, Flush, Observation, PAGES};
 use pageout_record::render::{Align, Grid, bar};
@@ -21,13 +21,15 @@ pub(crate) fn observe(args: &ObserveArgs) -> Result<(), CliError> {
     progress_bar.finish_and_clear();
     let set = RecordSet::new(this_run(), seen.iter().map(Observation::record).collect());
     let base = Flush::None.labels();
-    output::emit(&args.output, &set, &[(&set, &base)], |set| Ok(text(&set.run.machine, &seen)))
+    output::emit(&args.output, &set, &[(&set, &base)], |set, columns| {
+        Ok(text(&set.run.machine, &seen, columns))
+    })
 }
 
-fn text(machine: &Machine, seen: &[Observation]) -> String {
-    let columns = ["between clear and question", "without a flush", "", "with a flush"];
+fn text(machine: &Machine, seen: &[Observation], columns: usize) -> String {
+    let heads = ["between clear and question", "no flush", "", "flush"];
     let align = [Align::Left, Align::Right, Align::Left, Align::Right];
-    let mut grid = Grid::new(columns.into_iter().zip(align));
+    let mut grid = Grid::new(heads.into_iter().zip(align));
     for between in Between::ALL {
         let Some(share) = share(seen, between, Flush::None) else { continue };
         let flushed = share_text(self::share(seen, between, Flush::Mprotect));
@@ -36,15 +38,25 @@ fn text(machine: &Machine, seen: &[Observation]) -> String {
     let rounds = seen.iter().map(|one| one.hidden.len()).max().unwrap_or(0);
     format!(
         "Accessed bits that a stale TLB hides, on {} ({})\n\n\
-         A program loads from {PAGES} pages. Their young (accessed) bits are cleared through\n\
-         /proc/self/clear_refs, which flushes nothing. Then something else goes on, and the program\n\
-         loads from the pages again. At last it asks /proc/self/smaps which pages are Referenced.\n\n\
-         {grid}\n\
+         {}\n\
+         {}\n\
          Share of {PAGES} loads that the kernel does not see: the median of {rounds} repetitions.\n\
          The flush is mprotect of the pages, to read-only and back, right after the clear.\n\n{}",
         machine.cpu,
         machine.os,
+        help::wrapped(&method(), "", columns),
+        grid.text(columns),
         conclusions(seen).join("\n") + "\n",
+    )
+}
+
+/// What is done.
+fn method() -> String {
+    format!(
+        "A program loads from {PAGES} pages. Their young (accessed) bits are cleared through \
+         /proc/self/clear_refs, which flushes nothing. Then something else goes on, and the \
+         program loads from the pages again. At last it asks /proc/self/smaps which pages are \
+         Referenced."
     )
 }
 
@@ -136,7 +148,7 @@ mod tests {
             (Between::OtherPages(n), _) => 16 - (n / 256).min(16) as u64,
             _ => 12,
         };
-        insta::assert_snapshot!(text(&machine(), &seen(of)));
+        insta::assert_snapshot!(text(&machine(), &seen(of), 80));
     }
 
     #[test]

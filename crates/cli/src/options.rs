@@ -1,6 +1,7 @@
 //! Options that several commands have.
 
 use crate::numbers::whole;
+use crate::terminal;
 use clap::{Parser, ValueEnum};
 use pageout_experiment::rounds::Rounds;
 use pageout_record::schema::Ground;
@@ -140,6 +141,11 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    /// Columns of characters that lines of text may take.
+    pub(crate) fn columns(&self) -> usize {
+        if self.output.is_some() { terminal::COLUMNS } else { terminal::columns() }
+    }
+
     /// The files that are written.
     pub(crate) fn paths(&self) -> [Option<&Path>; 2] {
         [self.output.as_deref(), self.html.as_deref()]

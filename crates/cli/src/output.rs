@@ -3,7 +3,8 @@
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Output;
-use crate::{report, terminal};
+use crate::report;
+use crate::terminal::{COLUMNS, columns};
 use pageout_record::render::wrapped;
 use pageout_record::schema::{Labels, RecordFile, RecordSet, acts_on_display, shown};
 use pageout_report::{ReportError, Table};
@@ -39,29 +40,30 @@ fn place(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| new())
 }
 
-/// Writes the records of a run as asked, or what `text` makes of them; and a page, if asked for. It
-/// has the comparisons that the text has: of these records with these bases.
+/// Writes the records of a run as asked, or what `text` makes of them in so many columns; and a
+/// page, if asked for. It has the comparisons that the text has: of these records with these bases.
 pub(crate) fn emit(
     output: &Output,
     records: &RecordSet,
     compared: &[(&RecordSet, &Labels)],
-    text: impl Fn(&RecordSet) -> Result<String, CliError>,
+    text: impl Fn(&RecordSet, usize) -> Result<String, CliError>,
 ) -> Result<(), CliError> {
     let table = |(set, base): &(&RecordSet, &Labels)| Table::of_set(set, base, &DECLARED);
     let tables = || compared.iter().map(table).collect();
-    emit_file(output, &records.clone().into(), tables, || text(records))
+    emit_file(output, &records.clone().into(), tables, |columns| text(records, columns))
 }
 
-/// Writes the records of several runs as asked, or the text that is made of them; and a page of
-/// these tables, if asked for.
+/// Writes the records of several runs as asked, or the text that is made of them in so many
+/// columns; and a page of these tables, if asked for.
 pub(crate) fn emit_file(
     output: &Output,
     records: &RecordFile,
     tables: impl FnOnce() -> Result<Vec<Table>, ReportError>,
-    text: impl Fn() -> Result<String, CliError>,
+    text: impl Fn(usize) -> Result<String, CliError>,
 ) -> Result<(), CliError> {
     if let Some(path) = &output.html {
-        report::write(path, records, &tables()?, Some(&text()?))?;
+        let text = wrapped(&text(COLUMNS)?, COLUMNS);
+        report::write(path, records, &tables()?, Some(&text))?;
     }
     let content = if output.json {
         records.to_json()?.into_bytes()
@@ -70,7 +72,8 @@ pub(crate) fn emit_file(
         records.to_csv(&mut csv)?;
         csv
     } else {
-        printable(&text()?).into_owned().into_bytes()
+        let columns = output.columns();
+        wrapped(&printable(&text(columns)?), columns).into_bytes()
     };
     to(output.output.as_deref(), &content)
 }
@@ -83,15 +86,14 @@ pub(crate) fn to(path: Option<&Path>, content: &[u8]) -> Result<(), CliError> {
     }
 }
 
-/// Writes a text to standard output.
+/// Writes a text to standard output, with lines that are too long for it broken at words.
 pub(crate) fn print_text(text: &str) -> Result<(), CliError> {
-    print(printable(text).as_bytes())
+    print(wrapped(&printable(text), columns()).as_bytes())
 }
 
-/// Says something on standard error, with lines that are too long for it broken at words. Errors
-/// there are ignored.
+/// Says something on standard error, likewise. Errors there are ignored.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", wrapped(&printable(text), terminal::columns()));
+    let _ = writeln!(io::stderr(), "{}", wrapped(&printable(text), columns()));
 }
 
 /// Lines of text without what a terminal would obey but the ends of lines and tabs. Names in them

@@ -16,5 +16,5 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), CliError> {
     let records = threads::reproduce(args.thread, effort, &mut progress::steps(&bar));
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.output, &set, &[], |set| Ok(threads::table(set)))
+    output::emit(&args.output, &set, &[], |set, columns| Ok(threads::table(set, columns)))
 }

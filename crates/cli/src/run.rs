@@ -7,6 +7,7 @@ use crate::request::Request;
 use crate::this_run::this_run;
 use crate::{model, output, paths, tables};
 use pageout_experiment::variant::Variant;
+use pageout_record::render::wrapped;
 use pageout_record::schema::{Ground, RecordSet};
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
@@ -21,13 +22,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     let plan = Plan::new(&request, &args.common, &Variants::one(variant))?;
     if args.sizes {
-        let sizes = plan.sizes()?;
+        let columns = args.common.output.columns();
+        let sizes = wrapped(&plan.sizes(columns)?, columns);
         return output::to(args.common.output.output.as_deref(), sizes.as_bytes());
     }
     let generations = plan.generations(variant, args)?;
     let records = plan.measure(&args.common)?;
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.common.output, &set, &[], |set| {
-        Ok(tables::figures_of(set, args.common.shown, &[])? + &generations)
+    output::emit(&args.common.output, &set, &[], |set, columns| {
+        Ok(tables::figures_of(set, args.common.shown, &[], columns)? + &generations)
     })
 }

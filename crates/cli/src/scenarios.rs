@@ -17,7 +17,8 @@ pub(crate) fn scenarios(args: &ScenariosArgs) -> Result<(), CliError> {
         (None, true) => reference(),
         (None, false) => return output::print_coloured(&list()),
     };
-    output::to(None, text.as_bytes())
+    // The page is written for lines of its own width.
+    if args.markdown { output::to(None, text.as_bytes()) } else { output::print_text(&text) }
 }
 
 /// Every scenario with its fields.

@@ -1,18 +1,25 @@
 //! Tables that only the command line needs, from records alone.
 
+mod run;
+
+pub(crate) use run::metrics;
+
 use crate::command_line;
 use crate::declared::DECLARED;
 use crate::error::CliError;
-use crate::options::{Form, Rows, Shown};
-use crate::terminal;
+use crate::options::{Form, Shown};
+use pageout_experiment::declare::Declared;
 use pageout_experiment::footprint::{Footprint, PER_FOLIO, PER_PAGE};
+use pageout_experiment::scenarios::TraceAged;
 use pageout_experiment::scenarios::metrics::{ATOMICS, ENTRIES_VISITED, INVALIDATIONS};
 use pageout_experiment::variant::architecture_flush;
 use pageout_host::bench::{Bound, GOAL_RATIOS};
 use pageout_host::floor::FLOORS;
 use pageout_record::compare::{Comparison, LEVEL, Row, compare as compare_records, compare_runs};
-use pageout_record::render::{self, Align, Grid, List, Options, exact, rounded};
-use pageout_record::schema::{Basis, Labels, Metric, Record, RecordFile, RecordSet};
+use pageout_record::render::{
+    self, Align, Grid, List, Options, estimate, exact, figure, pairs, rounded,
+};
+use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordFile, RecordSet};
 use pageout_record::stats::{Interval, median, median_interval};
 use pageout_report::Table;
 
@@ -24,16 +31,13 @@ pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet
 
 /// What each variant saves of `metric` against the base, in what compares across grounds:
 /// nanoseconds, atomics, entries visited and invalidations a page.
-pub(crate) fn saved(of: &Comparison, metric: &str) -> String {
+pub(crate) fn saved(of: &Comparison, metric: &str, columns: usize) -> String {
     let counts = [ATOMICS, ENTRIES_VISITED, INVALIDATIONS].map(|metric| metric.name);
     let saves = of.others.iter().map(|other| format!("{other} saves, ns"));
-    let columns = ["format", "order"].map(str::to_owned).into_iter().chain(saves);
-    let columns = columns.chain(counts.map(str::to_owned));
-    let mut grid = Grid::new(
-        columns
-            .enumerate()
-            .map(|(k, column)| (column, if k < 2 { Align::Left } else { Align::Right })),
-    );
+    let heads = ["format", "order"].map(str::to_owned).into_iter().chain(saves);
+    let heads = heads.chain(counts.map(str::to_owned));
+    let align = |k| if k < 2 { Align::Left } else { Align::Right };
+    let mut grid = Grid::new(heads.enumerate().map(|(k, head)| (head, align(k))));
     // A PMD leaf is one entry: there is nothing to save.
     let by_ptes = |row: &&Row| row.fields.get("map").is_none_or(|map| map == "ptes");
     let times = of.rows.iter().filter(|row| row.metric == metric);
@@ -56,52 +60,56 @@ pub(crate) fn saved(of: &Comparison, metric: &str) -> String {
     }
     let all = std::iter::once(&of.base).chain(&of.others).cloned().collect::<Vec<_>>();
     format!(
-        "saved of {metric} per 4K page against {}; counted per 4K page as {}\n\n{grid}",
+        "saved of {metric} per 4K page against {}; counted per 4K page as {}\n\n{}",
         of.base,
-        all.join(" / ")
+        all.join(" / "),
+        grid.text(columns)
     )
 }
 
 /// The floors of a set, measured in the same rounds as the rest.
-pub(crate) fn floors(set: &RecordSet) -> String {
-    let columns = [("floor", Align::Left), ("median", Align::Right), ("95% interval", Align::Left)];
-    let mut grid = Grid::new(columns.into_iter().chain([("unit", Align::Left)]));
+pub(crate) fn floors(set: &RecordSet, columns: usize) -> String {
+    let heads = ["floor", "median", "unit", "95% interval"];
+    let align = [Align::Left, Align::Right, Align::Left, Align::Right];
+    let mut grid = Grid::new(heads.into_iter().zip(align));
     for record in set.records.iter().filter(|record| record.scenario == FLOORS) {
         for metric in &record.metrics {
             let floor = record.fields.get("floor").map_or("", String::as_str);
-            grid.row([floor.to_owned(), value(metric), interval(metric), metric.unit.clone()]);
+            let [value, interval] = estimated(metric);
+            grid.row([floor.to_owned(), value, metric.unit.clone(), interval]);
         }
     }
-    format!("floors, measured in the same rounds\n\n{grid}")
+    format!("floors, measured in the same rounds\n\n{}", grid.text(columns))
 }
 
 /// The generations that a scenario leaves.
 pub(crate) fn generations(fields: &Labels, left: &str) -> String {
     format!(
         "lru_gen after the run: cgroup, node; a line a generation with its number, age in ms, \
-         pages of\nanonymous memory and of files\n{}\n\n{left}\n",
+         pages of anonymous memory and of files\n{}\n\n{left}\n",
         pairs(fields)
     )
 }
 
 /// What a scenario takes of memory, and what of it counts by the folio and by the page.
-pub(crate) fn footprint(fields: &Labels, of: &Footprint) -> String {
-    let columns = ["", "entries", "bytes each", "bytes"];
-    let align = |column: &str| if column.is_empty() { Align::Left } else { Align::Right };
-    let mut grid = Grid::new(columns.map(|column| (column, align(column))));
+pub(crate) fn footprint(fields: &Labels, of: &Footprint, columns: usize) -> String {
+    let heads = ["", "entries", "bytes each", "bytes"];
+    let align = |head: &str| if head.is_empty() { Align::Left } else { Align::Right };
+    let mut grid = Grid::new(heads.map(|head| (head, align(head))));
     for row in of.rows.iter().filter(|row| row.entries > 0) {
         let bytes = row.entries * row.each;
-        let numbers = [row.entries, row.each, bytes].map(|number| number.to_string());
+        let numbers = [row.entries, row.each, bytes].map(|number| exact(number as f64));
         grid.row([row.what.to_owned()].into_iter().chain(numbers));
     }
     grid.rule();
-    let all = of.bytes().to_string();
+    let all = exact(of.bytes() as f64);
     grid.row([String::from("all"), String::new(), String::new(), all]);
     format!(
-        "{}\n\n{grid}\nmetadata: {} bytes a folio with the file index (goal <= {PER_FOLIO}), {} \
-         bytes a page (goal <= {PER_PAGE});\nshadows, page tables and their locks come on top; \
+        "{}\n\n{}\nmetadata: {} bytes a folio with the file index (goal <= {PER_FOLIO}), {} \
+         bytes a page (goal <= {PER_PAGE}); shadows, page tables and their locks come on top; \
          all of it is {} MiB\n\n",
         pairs(fields),
+        grid.text(columns),
         rounded(of.per_folio()),
         rounded(of.per_page()),
         of.bytes() >> 20,
@@ -113,16 +121,18 @@ pub(crate) fn sizes(
     set: &RecordSet,
     whole: &str,
     memory: impl Fn(&Labels) -> Option<u64>,
+    columns: usize,
 ) -> String {
-    let columns = ["size", whole, "95% interval", "unit", "memory, MiB"];
-    let align = [Align::Right, Align::Right, Align::Left, Align::Left, Align::Right];
-    let mut grid = Grid::new(columns.into_iter().zip(align));
+    let heads = ["size", whole, "unit", "95% interval", "memory, MiB"];
+    let align = [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right];
+    let mut grid = Grid::new(heads.into_iter().zip(align));
     for record in &set.records {
         let size = record.fields.get("size").cloned().unwrap_or_default();
         let mib = memory(&record.fields).map(|bytes| (bytes >> 20).to_string());
         for metric in record.metrics.iter().filter(|metric| metric.name == whole) {
             let mib = mib.clone().unwrap_or_default();
-            grid.row([size.clone(), value(metric), interval(metric), metric.unit.clone(), mib]);
+            let [value, interval] = estimated(metric);
+            grid.row([size.clone(), value, metric.unit.clone(), interval, mib]);
         }
     }
     let fields = set.records.first().map(|record| {
@@ -130,36 +140,51 @@ pub(crate) fn sizes(
         fields.retain(|name, _| name != "size");
         pairs(&fields)
     });
-    format!("{}\n\n{grid}", fields.unwrap_or_default())
+    format!("{}\n\n{}", fields.unwrap_or_default(), grid.text(columns))
 }
 
-/// The records of a scenario that have these metrics, a line each: fields, variant, medians.
-pub(crate) fn figures(set: &RecordSet, scenario: &str, metrics: &[&str]) -> String {
+/// The records of a scenario that have these metrics, a line each: fields, variant, medians. What
+/// changes least from line to line stands in headings, as far as there is no room for it.
+pub(crate) fn figures(set: &RecordSet, scenario: &str, metrics: &[&str], columns: usize) -> String {
     let find = |record: &Record, name: &str| {
-        record.metrics.iter().find(|metric| metric.name == name).map(value)
+        record.metrics.iter().find(|metric| metric.name == name).map(|of| estimated(of)[0].clone())
     };
     let has = |record: &&Record| record.scenario == scenario && find(record, metrics[0]).is_some();
     let records: Vec<_> = set.records.iter().filter(has).collect();
     let labels = |record: &Record| record.fields.clone().into_iter().chain(record.variant.clone());
-    let names = records.first().map(|record| labels(record).map(|(name, _)| name));
-    let names: Vec<String> = names.into_iter().flatten().collect();
-    let numbers = metrics.iter().map(|metric| ((*metric).to_owned(), Align::Right));
-    let names = names.into_iter().map(|name| (name, Align::Left));
-    let mut grid = Grid::new(names.chain(numbers));
-    for record in records {
-        let values = metrics.iter().map(|name| find(record, name).unwrap_or_default());
-        grid.row(labels(record).map(|(_, choice)| choice).chain(values));
-    }
-    grid.to_string()
+    let rows: Vec<Vec<(String, String)>> =
+        records.iter().map(|record| labels(record).collect()).collect();
+    let mut names: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).collect();
+    let changes = |at: &usize| rows.windows(2).filter(|two| two[0][*at] != two[1][*at]).count();
+    names.sort_by_key(changes);
+    let grid = |lifted: &[usize]| {
+        let own: Vec<usize> = (0..names.len()).filter(|at| !lifted.contains(at)).collect();
+        let heads = own.iter().map(|&at| (rows[0][at].0.clone(), Align::Left));
+        let numbers = metrics.iter().map(|metric| ((*metric).to_owned(), Align::Right));
+        let mut grid = Grid::new(heads.chain(numbers));
+        let mut above = String::new();
+        for (record, row) in records.iter().zip(&rows) {
+            let heading = pairs(lifted.iter().map(|&at| (&row[at].0, &row[at].1)));
+            if heading != above {
+                grid.heading(heading.clone());
+                above = heading;
+            }
+            let values = metrics.iter().map(|name| find(record, name).unwrap_or_default());
+            grid.row(own.iter().map(|&at| row[at].1.clone()).chain(values));
+        }
+        grid
+    };
+    let mut grids = (0..=names.len()).map(|lifted| grid(&names[..lifted]));
+    let fitting = grids.find(|grid| grid.fits(columns));
+    fitting.unwrap_or_else(|| grid(&[])).text(columns)
 }
 
 /// How much of each whole is fixed, whatever the variant, and the ratio of the wholes and of what
 /// is not fixed: where the fixed cost is larger, as in a kernel, the first ratio is smaller.
-pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str]) -> String {
-    let columns = ["format", "order", "variant", "whole", "fixed", "ratio", "ratio without fixed"];
+pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str], columns: usize) -> String {
+    let heads = ["format", "order", "variant", "whole", "fixed", "ratio", "ratio without fixed"];
     let align = |k| if k < 3 { Align::Left } else { Align::Right };
-    let columns = columns.into_iter().enumerate().map(|(k, column)| (column, align(k)));
-    let mut grid = Grid::new(columns);
+    let mut grid = Grid::new(heads.into_iter().enumerate().map(|(k, head)| (head, align(k))));
     let median_of = |fields: &Labels, metric: &str, column: usize| {
         let row = of.rows.iter().find(|row| row.fields == *fields && row.metric == metric)?;
         let summary = match column.checked_sub(1) {
@@ -183,24 +208,18 @@ pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str]) -> String {
         }
     }
     format!(
-        "{whole}, ns per 4K page, and how much of it is fixed ({}); ratios to {}\n\n{grid}",
+        "{whole}, ns per 4K page, and how much of it is fixed ({}); ratios to {}\n\n{}",
         stages.join(", "),
-        of.base
+        of.base,
+        grid.text(columns)
     )
 }
 
-/// Labels as text.
-fn pairs(labels: &Labels) -> String {
-    let pairs = labels.iter().map(|(name, value)| format!("{name}={value}"));
-    pairs.collect::<Vec<_>>().join(" ")
-}
-
 /// The goals of a set, with what was measured.
-pub(crate) fn goals(set: &RecordSet) -> String {
-    let columns = ["goal", "held", "measured", "95% interval", "unit", "verdict"];
-    let align = [Align::Left, Align::Left, Align::Right].into_iter();
-    let align = align.chain([Align::Left; 3]);
-    let mut grid = Grid::new(columns.into_iter().zip(align));
+pub(crate) fn goals(set: &RecordSet, columns: usize) -> String {
+    let heads = ["goal", "held", "measured", "unit", "95% interval", "verdict"];
+    let align = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Right, Align::Left];
+    let mut grid = Grid::new(heads.into_iter().zip(align));
     let mut missed = 0;
     let mut all = 0;
     for record in set.records.iter().filter(|record| record.scenario == GOAL_RATIOS) {
@@ -221,75 +240,39 @@ pub(crate) fn goals(set: &RecordSet) -> String {
                 (false, false) => "MISSED, not beyond doubt",
                 (false, true) => "MISSED",
             };
-            let cells = [field("goal"), field("held"), value(metric), interval(metric)];
-            let cells = cells.into_iter().chain([metric.unit.clone()]);
-            grid.row(cells.chain([verdict.to_owned()]));
+            let [value, interval] = estimated(metric);
+            let cells = [field("goal"), field("held"), value, metric.unit.clone(), interval];
+            grid.row(cells.into_iter().chain([verdict.to_owned()]));
         }
     }
     format!(
-        "goals: from figures of the same round, medians\n\n{grid}\n\
+        "goals: from figures of the same round, medians\n\n{}\n\
          {} of {all} goals met; beyond doubt where the whole interval is on one side\n",
+        grid.text(columns),
         all - missed
     )
 }
 
-/// Every metric of every record, for a run of one variant; those that are zero throughout if asked
-/// for.
-pub(crate) fn metrics(set: &RecordSet, rows: Rows) -> String {
-    let mut text = String::new();
-    let mut left_out = 0;
-    for record in &set.records {
-        text += &format!(
-            "{} {}\nvariant {}, ground {}, seed {}\n\n",
-            record.scenario,
-            pairs(&record.fields),
-            pairs(&record.variant),
-            record.ground,
-            record.seed
-        );
-        let columns = ["metric", "value", "interval", "unit", "basis", "n"];
-        let align = |column| match column {
-            "value" | "n" => Align::Right,
-            _ => Align::Left,
-        };
-        let mut grid = Grid::new(columns.map(|column| (column, align(column))));
-        let is_zero = |metric: &Metric| metric.values.iter().all(|value| *value == 0.0);
-        for metric in record.metrics.iter().filter(|metric| metric.is_sampled()) {
-            if !rows.full && is_zero(metric) {
-                left_out += 1;
-                continue;
-            }
-            grid.row([
-                metric.name.clone(),
-                value(metric),
-                interval(metric),
-                metric.unit.clone(),
-                metric.basis.to_string(),
-                metric.values.len().to_string(),
-            ]);
-        }
-        text += &format!("{grid}\n");
-    }
-    match left_out {
-        0 => {}
-        1 => text += "1 metric is zero and not shown: --full shows all\n\n",
-        n => text += &format!("{n} metrics are zero and not shown: --full shows all\n\n"),
-    }
-    text
-}
-
-fn value(metric: &Metric) -> String {
-    let show = if metric.basis == Basis::Measured { rounded } else { exact };
-    median(&metric.values).map_or_else(String::new, show)
-}
-
-/// The interval that the record states, or else of the median of what was measured.
-fn interval(metric: &Metric) -> String {
-    let of = |Interval { low, high, .. }| format!("[{}, {}]", rounded(low), rounded(high));
+/// A metric's value, and the interval that the record states, or else that of the median of what
+/// was measured.
+fn estimated(metric: &Metric) -> [String; 2] {
+    let Some(value) = median(&metric.values) else { return Default::default() };
     let measured = metric.basis == Basis::Measured;
     let of_median = || measured.then(|| median_interval(&metric.values, LEVEL)).flatten();
-    metric.interval.or_else(of_median).map_or_else(String::new, of)
+    match metric.interval.or_else(of_median) {
+        Some(Interval { low, high, .. }) => {
+            let [value, low, high] = estimate(value, [low, high]);
+            [value, format!("{low} to {high}")]
+        }
+        None => [figure(metric.basis, value), String::new()],
+    }
 }
+
+/// The field of a trace that runs in so much memory.
+const LIMIT: &str = "limit";
+/// What a trace without it is.
+const AGED: &str = "trace without limit=: nothing is reclaimed, all of the program's memory is \
+                    aged; limit=50% runs it in half of its memory";
 
 /// One comparison with everything counted and measured, and what else is to be said of it.
 pub(crate) fn comparison(
@@ -297,9 +280,16 @@ pub(crate) fn comparison(
     base: &Labels,
     shown: Shown,
     about: &[String],
+    columns: usize,
 ) -> Result<String, CliError> {
-    let text = whole(&compare_records(set, base, &DECLARED)?, set.records.iter(), shown, about);
-    Ok(text + &pictures(set.records.iter(), shown))
+    let is_aged =
+        |record: &Record| record.scenario == TraceAged::NAME && !record.fields.contains_key(LIMIT);
+    let host = |record: &&Record| record.ground == Ground::Host;
+    let aged = set.records.iter().filter(host).any(is_aged).then(|| AGED.to_owned());
+    let about: Vec<String> = about.iter().cloned().chain(aged).collect();
+    let compared = compare_records(set, base, &DECLARED)?;
+    let text = whole(&compared, set.records.iter(), shown, &about, columns);
+    Ok(text + &pictures(set.records.iter(), shown, columns))
 }
 
 /// The same, of several runs; if `along` names an axis, by that alone.
@@ -308,9 +298,11 @@ pub(crate) fn comparison_of_runs(
     base: &Labels,
     along: Option<&str>,
     shown: Shown,
+    columns: usize,
 ) -> Result<String, CliError> {
-    let text = whole(&compare_runs(file, base, along, &DECLARED)?, file.records(), shown, &[]);
-    Ok(text + &pictures(file.records(), shown))
+    let compared = compare_runs(file, base, along, &DECLARED)?;
+    let text = whole(&compared, file.records(), shown, &[], columns);
+    Ok(text + &pictures(file.records(), shown, columns))
 }
 
 /// All figures of a set of which nobody said what is to be compared: as [`metrics`], or each
@@ -319,22 +311,24 @@ pub(crate) fn figures_of(
     set: &RecordSet,
     shown: Shown,
     about: &[String],
+    columns: usize,
 ) -> Result<String, CliError> {
     if shown.format == Form::Table {
-        return Ok(metrics(set, shown.rows) + &lines(about));
+        return Ok(metrics(set, shown.rows, columns) + &lines(about));
     }
     let tables = Table::of_each_scenario(&set.clone().into(), &DECLARED)?;
     if tables.is_empty() {
         return Err(CliError::NoFigures);
     }
-    let texts = tables.iter().map(|of| whole(&of.comparison, set.records.iter(), shown, about));
-    Ok(texts.collect::<Vec<_>>().join("\n") + &pictures(set.records.iter(), shown))
+    let text = |of: &Table| whole(&of.comparison, set.records.iter(), shown, about, columns);
+    let texts: Vec<String> = tables.iter().map(text).collect();
+    Ok(texts.join("\n") + &pictures(set.records.iter(), shown, columns))
 }
 
 /// Maps and series of records, where pictures are asked for.
-fn pictures<'a>(records: impl Iterator<Item = &'a Record>, shown: Shown) -> String {
+fn pictures<'a>(records: impl Iterator<Item = &'a Record>, shown: Shown, columns: usize) -> String {
     match shown.format {
-        Form::Picture => render::pictures(records, terminal::columns()),
+        Form::Picture => render::pictures(records, columns),
         Form::Table | Form::List => String::new(),
     }
 }
@@ -344,6 +338,7 @@ fn whole<'a>(
     mut records: impl Iterator<Item = &'a Record>,
     shown: Shown,
     about: &[String],
+    columns: usize,
 ) -> String {
     let full = shown.rows.full;
     let flush = |record: &Record| record.variant.get("flush").is_some_and(|f| f == "architecture");
@@ -352,13 +347,13 @@ fn whole<'a>(
     let about: Vec<String> = flush.into_iter().chain(about.iter().cloned()).collect();
     match shown.format {
         Form::Table => {
-            let options = Options { width: terminal::columns(), full, about: &about };
+            let options = Options { width: columns, full, about: &about };
             render::comparison(of, options)
         }
         Form::List => {
             render::list(of, &List { command: &command_line::words(), about: &about, full })
         }
-        Form::Picture => render::picture(of, terminal::columns(), &about),
+        Form::Picture => render::picture(of, columns, &about),
     }
 }
 

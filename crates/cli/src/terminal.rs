@@ -1,10 +1,14 @@
-//! The terminal, if there is one.
+//! The width of text that is printed.
 
 use terminal_size::terminal_size;
 
-/// Columns of the terminal: as COLUMNS says, or as it is; 80 where there is none.
+/// Columns of text that goes where there is no terminal, such as a file.
+pub(crate) const COLUMNS: usize = 80;
+
+/// Columns of the terminal: as the variable COLUMNS has it, or as the terminal is; [`COLUMNS`]
+/// where there is neither.
 pub(crate) fn columns() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let variable = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let of_terminal = || terminal_size().map(|(width, _)| usize::from(width.0));
-    told.or_else(of_terminal).unwrap_or(80)
+    variable.filter(|columns| *columns > 0).or_else(of_terminal).unwrap_or(COLUMNS)
 }

@@ -6,7 +6,7 @@ use pageout_experiment::scenarios::metrics::thpscale::{
     AMEAN, BOTH, ELAPSED, HUGE_SHARE, SYSTEM, USER, WAITING,
 };
 use pageout_model::interval;
-use pageout_record::render::{Align, Grid, exact, rounded};
+use pageout_record::render::{Align, Grid, estimate, exact, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use pageout_record::stats::{Interval, Mean};
 
@@ -27,24 +27,28 @@ const COUNTS: [&str; 9] = [
 ];
 
 const LEGEND: &str = "\
-Amean: the mean of all slots' times (fault-both); gain against the base, negative is slower; *
-where the two 95% intervals of the means do not meet. sd: standard deviation. huge: slots whose
-first store got 2 MiB. Slots of one run depend on one another: intervals tell how much slots vary,
-not machines. user, system, waiting: of the threads, all together. Modelled; docs/model.md has what
-a small memory distorts.
+Amean: the mean of all slots' times (fault-both).
+gain: against the base; negative is slower; * where the two 95% intervals do not meet.
+sd: standard deviation. huge: slots whose first store got 2 MiB.
+user, system, waiting: of the threads, all together.
+Slots of one run depend on one another: intervals tell how much slots vary, not machines.
+Modelled; docs/model.md has what a small memory distorts.
 ";
 
 /// All of it; `base` is the variant that others are compared with.
-pub(crate) fn table(set: &RecordSet, base: &Labels) -> String {
+pub(crate) fn table(set: &RecordSet, base: &Labels, columns: usize) -> String {
     let title = Titles::of(set);
     let drawn = set.records.iter().any(|record| values(record, &AMEAN.drawn_name()).is_some());
     let mut text = format!(
         "{}, {}\n\n{}\n",
         pairs(&common(set, |record| &record.fields)),
         pairs(&common(set, |record| &record.variant)),
-        times(set, base, &title, drawn)
+        times(set, base, &title, drawn).text(columns)
     );
-    text += &format!("{}\n{}\n{LEGEND}", durations(set, base, &title), counts(set, &title));
+    for grid in [durations(set, base, &title), counts(set, &title)] {
+        text += &format!("{}\n", grid.text(columns));
+    }
+    text += LEGEND;
     if drawn {
         text += "drawn: the gain's 5th and 95th percentile over draws of all prices\n";
     }
@@ -53,9 +57,12 @@ pub(crate) fn table(set: &RecordSet, base: &Labels) -> String {
 
 fn times(set: &RecordSet, base: &Labels, title: &Titles, drawn: bool) -> Grid {
     let columns =
-        ["threads", "slots", "variant", "Amean, us", "gain", "95% interval", "sd", "huge"];
+        ["threads", "variant", "slots", "Amean, us", "gain", "95% interval", "sd, us", "huge"];
     let columns = columns.into_iter().chain(drawn.then_some("gain, drawn"));
-    let align = |column| if column == "variant" { Align::Left } else { Align::Right };
+    let align = |column| match column {
+        "threads" | "variant" => Align::Left,
+        _ => Align::Right,
+    };
     let mut grid = Grid::new(columns.map(|column| (column, align(column))));
     for record in &set.records {
         let Some((of, interval)) = mean(record) else { continue };
@@ -65,14 +72,16 @@ fn times(set: &RecordSet, base: &Labels, title: &Titles, drawn: bool) -> Grid {
             let apart = interval.zip(other).is_some_and(|(a, b)| a.high < b.low || b.high < a.low);
             format!("{}{}", percent(before.mean, of.mean), if apart { "*" } else { " " })
         });
+        let ends = interval.map_or([of.mean; 2], |of| [of.low, of.high]);
+        let [mean, low, high] = estimate(of.mean, ends);
         let mut cells = vec![
             field(record, "threads"),
-            of.n.to_string(),
             title.of_variant(&record.variant),
-            format!("{:.2}", of.mean),
+            exact(of.n as f64),
+            mean,
             gain.unwrap_or_default(),
-            interval.map_or_else(String::new, |of| format!("{:.2} to {:.2}", of.low, of.high)),
-            format!("{:.2}", of.deviation),
+            interval.map_or_else(String::new, |_| format!("{low} to {high}")),
+            rounded(of.deviation),
             format!("{:.1}%", values(record, HUGE_SHARE.name).map_or(f64::NAN, |share| share[0])),
         ];
         if drawn {
@@ -135,9 +144,9 @@ fn counts(set: &RecordSet, title: &Titles) -> Grid {
         set.records.iter().any(|record| values(record, name).is_some_and(nonzero))
     };
     let counts: Vec<_> = COUNTS.iter().filter(told).copied().collect();
-    let columns = ["threads", "variant"].into_iter().chain(counts.iter().copied());
-    let align = |column| if column == "variant" { Align::Left } else { Align::Right };
-    let mut grid = Grid::new(columns.map(|column| (column, align(column))));
+    let labels = ["threads", "variant"].map(|head| (head, Align::Left));
+    let counted = counts.iter().map(|head| (*head, Align::Right));
+    let mut grid = Grid::new(labels.into_iter().chain(counted));
     for record in &set.records {
         let cells = [field(record, "threads"), title.of_variant(&record.variant)];
         let count = |name: &&str| values(record, name).map_or_else(String::new, |v| shown(v[0]));

@@ -225,9 +225,9 @@ impl Profile {
         self.functions().into_iter().map(record).collect()
     }
 
-    /// The `top` functions that have the most instructions of their own, beneath a line of
-    /// everything; all counts a page of so many `pages`.
-    pub fn table(&self, top: usize, pages: u64) -> String {
+    /// A table in lines of at most so many `columns`: the `top` functions that have the most
+    /// instructions of their own, above a line of everything; all counts a page of so many `pages`.
+    pub fn table(&self, top: usize, pages: u64, columns: usize) -> String {
         let total = self.total();
         let per_page =
             |count: u64, decimals: usize| format!("{:.decimals$}", count as f64 / pages as f64);
@@ -249,8 +249,8 @@ impl Profile {
             ]
         };
         let headers = ["own", "", "with callees", "", "calls", "CAS", "atomics", "TLBI", "DSB"];
-        let columns = headers.map(|header| (header, Align::Right));
-        let mut grid = Grid::new([("function", Align::Left)].into_iter().chain(columns));
+        let heads = headers.map(|header| (header, Align::Right));
+        let mut grid = Grid::new([("function", Align::Left)].into_iter().chain(heads));
         let functions = self.functions();
         let shown = &functions[..top.min(functions.len())];
         for Function { name, calls, exclusive, inclusive } in shown {
@@ -266,10 +266,10 @@ impl Profile {
         let calls = self.paths[0].calls;
         let root = self.root();
         grid.row(row(&format!("all of {root}"), calls, total.instructions, &total));
-        let mut text = grid.to_string();
+        let mut text = grid.text(columns);
         text += &format!(
-            "\nper 4K page of {pages}: instructions with their share of {root}, calls, and with \
-             callees\nCAS, other atomics, TLBI and DSB\n"
+            "\nper 4K page of {pages}: instructions with their share of {root}, calls; \
+             with callees: CAS, other atomics, TLBI and DSB\n"
         );
         if self.lost_returns > 0 {
             let lost = self.lost_returns;

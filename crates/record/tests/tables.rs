@@ -215,8 +215,8 @@ fn quoted_figures() {
         ),
     ];
     records.iter_mut().for_each(|record| record.ground = Ground::Published);
-    insta::assert_snapshot!(published(&set(records), &per_entry()).unwrap());
-    assert_eq!(published(&sweep(1), &per_entry()), None);
+    insta::assert_snapshot!(published(&set(records), &per_entry(), 80).unwrap());
+    assert_eq!(published(&sweep(1), &per_entry(), 80), None);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn no_quoted_figure_is_dropped() {
     }
     for _ in 0..records.len() {
         records.rotate_left(1);
-        let text = published(&set(records.clone()), &per_entry()).unwrap();
+        let text = published(&set(records.clone()), &per_entry(), 80).unwrap();
         assert!(["100", "101", "102", "103"].iter().all(|value| text.contains(value)), "{text}");
     }
 }

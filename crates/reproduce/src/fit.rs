@@ -158,7 +158,7 @@ fn theirs(points: &[Point]) -> Record {
 }
 
 /// The fits of a record set, or nothing.
-pub(super) fn table(set: &RecordSet) -> String {
+pub(super) fn table(set: &RecordSet, columns: usize) -> String {
     let on = |wanted: Ground| {
         let these = move |record: &&Record| record.scenario == NAME && record.ground == wanted;
         set.records.iter().filter(these)
@@ -168,9 +168,9 @@ pub(super) fn table(set: &RecordSet) -> String {
         return String::new();
     }
     let right = |header: &str| (header.to_owned(), Align::Right);
-    let columns = fits().map(|fit| right(&fit.fields["fitted on"]));
+    let fitted = fits().map(|fit| right(&fit.fields["fitted on"]));
     let head = ["constant or figure", "unit"].map(|header| (header.to_owned(), Align::Left));
-    let mut grid = Grid::new(head.into_iter().chain([right("theirs")]).chain(columns));
+    let mut grid = Grid::new(head.into_iter().chain([right("theirs")]).chain(fitted));
     let names = fits().flat_map(|fit| &fit.metrics).map(|metric| &metric.name);
     let mut seen: Vec<&String> = Vec::new();
     for name in names {
@@ -189,8 +189,9 @@ pub(super) fn table(set: &RecordSet) -> String {
     }
     format!(
         "fitted: two constants of the arm64 platform on the times of S0 and S1 ({} of the numbers; \
-         no other thread's)\n\n{grid}*: not fitted on\n\n",
-        FITTED_ON.len()
+         no other thread's)\n\n{}*: not fitted on\n\n",
+        FITTED_ON.len(),
+        grid.text(columns)
     )
 }
 

@@ -6,38 +6,39 @@ use super::fit;
 use super::rows::{Line, Row, rows};
 use super::score::Score;
 use super::split;
-use pageout_record::render::{Align, Grid, rounded};
+use pageout_record::render::{Align, Grid, estimate, rounded, with_unit, wrapped};
 use pageout_record::schema::{Bound, Claim, RecordSet};
 use pageout_record::stats::Interval;
 use std::fmt::Write;
 
-const COLUMNS: [(&str, Align); 11] = [
-    ("figure", Align::Left),
+const COLUMNS: [(&str, Align); 7] = [
     ("quantity", Align::Left),
-    ("unit", Align::Left),
     ("theirs", Align::Right),
     ("ours", Align::Right),
-    ("5 % to 95 %", Align::Right),
-    ("width", Align::Right),
+    ("5–95 %", Align::Right),
     ("in it", Align::Left),
     ("sign", Align::Left),
-    ("ground", Align::Left),
     ("label", Align::Left),
 ];
 
 const LEGEND: &str = "\
-ratio: cost before over cost after, above 1 is better after. ours: the median of samples; at nominal
-prices, where there is an interval, which is over draws of the platform's prices from their ranges.
-width: its upper end over its lower. in it: whether the thread's figure may lie there.
-measured: here, which is not the thread's machine. counted: instructions of a real kernel.
-predicted: counts times prices that no benchmark was fitted on. direction only: which side, not how
-much. fitted: with constants chosen to meet figures; in the table of fits alone.
+ratio: cost before over cost after; above 1, after is better.
+ours: the median of samples. Where there is an interval, it is over draws of the platform's prices \
+from their ranges, and ours is at nominal prices.
+in it: whether the thread's figure may lie in the interval.
+sign: whether the difference goes the thread's way; open where interval or samples have both.
+measured: here, which is not the thread's machine.
+counted: instructions of a real kernel.
+predicted: counts times prices that no benchmark was fitted on.
+direction only: which side, not how much.
+fitted: with constants chosen to meet figures; only in the table of fits.
 ";
 
-/// Every row, thread by thread; what fails and why; the fits; the score; what each figure is.
-pub fn table(set: &RecordSet) -> String {
+/// Every row, thread by thread; what fails and why; the fits; the score; all in lines of at most so
+/// many columns.
+pub fn table(set: &RecordSet, columns: usize) -> String {
     let rows = rows(&set.records);
-    let mut missed = Vec::new();
+    let mut notes = Notes::default();
     let mut text = String::new();
     for thread in Thread::ALL {
         let of_thread: Vec<_> = rows.iter().filter(|row| row.thread == thread.name()).collect();
@@ -46,74 +47,72 @@ pub fn table(set: &RecordSet) -> String {
         }
         let mut grid = Grid::new(COLUMNS);
         for row in of_thread {
-            add(&mut grid, row, &mut missed);
+            add(&mut grid, row, &mut notes);
         }
         let (name, about) = (thread.name(), thread.about());
-        write!(text, "{name}: {about}\n\n{grid}\n").expect("text grows");
+        write!(text, "{name}: {about}\n\n{}\n", grid.text(columns)).expect("text grows");
     }
-    text += &misses(&missed);
-    text += &fit::table(set);
+    text += &notes.text();
+    text += &fit::table(set, columns);
     let score = Score::of(&rows);
     write!(text, "score\n\n{score}\n").expect("text grows");
-    text += &format!("split of the figures\n\n{}\n", split::text());
-    text + "figures\n\n" + &whats(&rows).to_string() + "\n" + LEGEND
+    write!(text, "split of the figures\n\n{}\n{LEGEND}", split::text()).expect("text grows");
+    wrapped(&text, columns)
 }
 
-fn add<'a>(grid: &mut Grid, row: &Row<'a>, missed: &mut Vec<&'a str>) {
+fn add<'a>(grid: &mut Grid, row: &Row<'a>, notes: &mut Notes<'a>) {
+    let said = if row.said == "no" { String::new() } else { format!(", {}", row.said) };
+    grid.heading(format!("{} ({}{said}): {}", row.figure, row.system, row.what));
     if row.lines.is_empty() {
-        let [quantity, unit, theirs] = published(row);
-        let why = format!("not reproduced: {}", row.why_not.unwrap_or("no method"));
-        let cells = [row.figure, &quantity, &unit, &theirs, "-", "-", "-", "-", "-", "-", &why];
-        return grid.row(cells);
+        let [quantity, theirs] = published(row);
+        let why = notes.add(row.figure, Note::NotReproduced(row.why_not.unwrap_or("no method")));
+        return grid.row([&quantity, &theirs, "-", "-", &why, "-", "-"]);
     }
-    for (place, line) in row.lines.iter().enumerate() {
+    for line in &row.lines {
         let holds = match row.holds(line) {
             None => "-".to_owned(),
             Some(true) => "yes".to_owned(),
-            Some(false) => format!("no [{}]", number(missed, row.figure)),
+            Some(false) => format!("no {}", notes.add(row.figure, Note::Missed)),
         };
-        let (interval, width) = match line.interval {
-            None => ("-".to_owned(), "-".to_owned()),
+        let [ours, interval] = match line.interval {
+            None => [rounded(line.middle()), "-".to_owned()],
             Some(Interval { low, high, .. }) => {
-                (format!("{} to {}", rounded(low), rounded(high)), rounded(high / low))
+                let [ours, low, high] = estimate(line.middle(), [low, high]);
+                [ours, format!("{low}–{high}")]
             }
         };
         grid.row([
-            if place == 0 { row.figure.to_owned() } else { String::new() },
-            line.quantity.to_owned(),
-            line.unit.to_owned(),
+            with_unit(line.quantity.trim_end_matches(", instructions"), line.unit),
             row.bound(line.quantity).map_or_else(|| "-".to_owned(), text),
-            rounded(line.middle()),
+            ours,
             interval,
-            width,
             holds,
             sign(row, line).to_owned(),
-            line.ground.name().to_owned(),
             line.label.to_owned(),
         ]);
     }
     if let Some(why) = row.why_not {
-        let why = format!("not reproduced: {why}");
-        grid.row(["", "", "", "", "-", "-", "-", "-", "-", "-", &why]);
+        let why = notes.add(row.figure, Note::NotReproduced(why));
+        grid.row(["other quantities", "-", "-", "-", &why, "-", "-"]);
     }
 }
 
-/// The thread's figure in one line: quantity, unit, number.
-fn published(row: &Row<'_>) -> [String; 3] {
+/// The thread's figure in one line: quantity with its unit, number.
+fn published(row: &Row<'_>) -> [String; 2] {
     let exactly = |name: &str| row.theirs.iter().find(|(quantity, ..)| *quantity == name);
     if let (Some((_, unit, before)), Some((.., after))) = (exactly("before"), exactly("after")) {
-        let theirs = format!("{} to {}", text(*before), text(*after));
-        return ["before, after".to_owned(), (*unit).to_owned(), theirs];
+        let theirs = format!("{}, {}", text(*before), text(*after));
+        return [format!("before and after, {unit}"), theirs];
     }
     match row.theirs.first() {
-        Some((name, unit, bound)) => [(*name).to_owned(), (*unit).to_owned(), text(*bound)],
+        Some((name, unit, bound)) => [with_unit(name, unit), text(*bound)],
         None => {
             let side = match row.side {
                 Claim::Better => "better",
                 Claim::Worse => "worse",
                 Claim::NoDifference => "no difference",
             };
-            ["sign".to_owned(), String::new(), side.to_owned()]
+            ["sign".to_owned(), side.to_owned()]
         }
     }
 }
@@ -129,47 +128,56 @@ fn sign(row: &Row<'_>, line: &Line<'_>) -> &'static str {
     }
 }
 
-/// The number of a figure that was missed, from 1.
-fn number<'a>(missed: &mut Vec<&'a str>, figure: &'a str) -> usize {
-    let known = missed.iter().position(|known| *known == figure);
-    1 + known.unwrap_or_else(|| {
-        missed.push(figure);
-        missed.len() - 1
-    })
+/// What rows say in notes, with the figures that they are of.
+#[derive(Default)]
+struct Notes<'a>(Vec<(&'a str, Note<'a>)>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Note<'a> {
+    /// The thread's figure is outside of an interval.
+    Missed,
+    /// Nothing here can say it, for this reason.
+    NotReproduced(&'a str),
 }
 
-fn misses(missed: &[&str]) -> String {
-    if missed.is_empty() {
-        return String::new();
+impl<'a> Notes<'a> {
+    /// Adds a note, once, and returns its mark.
+    fn add(&mut self, figure: &'a str, note: Note<'a>) -> String {
+        let known = self.0.iter().position(|known| *known == (figure, note));
+        let place = known.unwrap_or_else(|| {
+            self.0.push((figure, note));
+            self.0.len() - 1
+        });
+        format!("[{}]", place + 1)
     }
-    let mut text = "missed\n\n".to_owned();
-    for (place, figure) in missed.iter().enumerate() {
-        let cause = Cause::of(figure);
-        let told = missed[..place].iter().position(|other| cause.is_some_and(|c| c.has(other)));
-        let why = match (told, cause) {
-            (Some(told), _) => format!("as [{}]", told + 1),
-            (None, Some(cause)) => cause.to_string(),
-            (None, None) => "cause not tested".to_owned(),
+
+    fn text(&self) -> String {
+        let line = |(place, (figure, note)): (usize, &(&str, Note<'_>))| {
+            let why = match note {
+                Note::NotReproduced(why) => format!("not reproduced: {why}"),
+                Note::Missed => format!("missed: {}", self.cause(place, figure)),
+            };
+            format!("[{}] {figure} {why}\n", place + 1)
         };
-        writeln!(text, "[{}] {figure}: {why}", place + 1).expect("text grows");
+        let lines: String = self.0.iter().enumerate().map(line).collect();
+        if lines.is_empty() { lines } else { lines + "\n" }
     }
-    text + "\n"
-}
 
-fn whats(rows: &[Row<'_>]) -> Grid {
-    let columns = ["figure", "system", "said", "what"].map(|header| (header, Align::Left));
-    let mut grid = Grid::new(columns);
-    for row in rows {
-        let said = if row.said == "no" { "-" } else { row.said };
-        grid.row([row.figure, row.system, said, row.what]);
+    /// Why a figure was missed; an earlier one's note, where that has the same cause.
+    fn cause(&self, place: usize, figure: &str) -> String {
+        let Some(cause) = Cause::of(figure) else { return "cause not tested".to_owned() };
+        let is_same = |(other, note): &(&str, Note<'_>)| *note == Note::Missed && cause.has(other);
+        match self.0[..place].iter().position(is_same) {
+            Some(same) => format!("as [{}]", same + 1),
+            None => cause.to_string(),
+        }
     }
-    grid
 }
 
 fn text(of: Bound) -> String {
     match (of.at_least, of.at_most) {
         (Some(least), Some(most)) if least == most => rounded(most),
-        (Some(least), Some(most)) => format!("{} to {}", rounded(least), rounded(most)),
+        (Some(least), Some(most)) => format!("{}–{}", rounded(least), rounded(most)),
         (Some(least), None) => format!(">= {}", rounded(least)),
         (None, most) => most.map_or_else(String::new, |most| format!("<= {}", rounded(most))),
     }

@@ -89,9 +89,10 @@ fn every_figure_is_a_record_and_every_answer_too() {
     }
     let set = set(kept);
     let text = set.to_json().expect("a valid set");
-    let table = table(&RecordSet::from_json(&text).expect("it reads back"));
+    let table = table(&RecordSet::from_json(&text).expect("it reads back"), 80);
     for figure in all() {
-        assert!(table.lines().filter(|line| line.starts_with(figure.id)).count() >= 2);
+        let heading = format!("{} (", figure.id);
+        assert!(table.lines().any(|line| line.starts_with(&heading)), "{heading}\n{table}");
     }
 }
 
@@ -202,7 +203,7 @@ fn the_table_s_layout() {
     ];
     let why = || vec!["no such scenario".to_owned()];
     all.extend(unanswered.map(|id| records::theirs(figure(id), why())));
-    let shown = table(&set(all));
+    let shown = table(&set(all), 80);
     if std::env::var_os("UPDATE_LAYOUT").is_some() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/layout.txt");
         std::fs::write(path, &shown).expect("the layout is written");

@@ -58,6 +58,9 @@ pub(super) fn beside() -> Result<()> {
     referenced(&reclaimed)
 }
 
+/// Of lines of tables.
+const COLUMNS: usize = 100;
+
 /// What each order and each kind of lists came to.
 fn decisions(reclaimed: &RecordSet) -> Result<()> {
     let columns = ["kernel", "lru", "order", "count", "kernel", "engine"];
@@ -91,7 +94,7 @@ fn decisions(reclaimed: &RecordSet) -> Result<()> {
             }
         }
     }
-    println!("{grid}");
+    println!("{}", grid.text(COLUMNS));
     none(&otherwise, "the engine decides otherwise than the kernel")
 }
 
@@ -131,7 +134,8 @@ fn referenced(reclaimed: &RecordSet) -> Result<()> {
         let values = counts.iter().map(|counts| format!("{:.3}", counts[k]));
         grid.row([name.to_owned()].into_iter().chain(values));
     }
-    println!("{grid}\nchecks of a page for each page reclaimed: {}", checks.join("; "));
+    println!("{}", grid.text(COLUMNS));
+    println!("checks of a page for each page reclaimed: {}", checks.join("; "));
     println!("docs/kernel-map.md names every difference");
     Ok(())
 }

@@ -5,7 +5,7 @@ mod tables;
 use crate::args::CheckArgs;
 use crate::error::CliError;
 use crate::this_run::this_run;
-use crate::{output, progress};
+use crate::{output, progress, terminal};
 use indicatif::ProgressBar;
 use pageout_catalog::EXHIBITS;
 use pageout_check::check::{Report, Task};
@@ -30,7 +30,7 @@ type Done = (Task, Report);
 
 pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
     if args.list {
-        output::print_text(&tables::list())?;
+        output::print_text(&tables::list(terminal::columns()))?;
         return Ok(ExitCode::SUCCESS);
     }
     output::check(&args.output.paths(), &[])?;
@@ -68,7 +68,9 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
     bar.finish_and_clear();
     let of_engine = engine.iter().map(|(task, report)| records::search(task, None, report));
     let of_exhibits = shown.iter().flat_map(|(exhibit, done)| found(exhibit, done));
-    emit(args, of_engine.chain(of_exhibits).collect(), || tables::all(&engine, &shown))?;
+    emit(args, of_engine.chain(of_exhibits).collect(), |columns| {
+        tables::all(&engine, &shown, columns)
+    })?;
     let holds = engine.iter().all(|(_, report)| report.failure.is_none());
     let are_found = |(_, done): &(_, Vec<Done>)| done.iter().all(|(_, r)| r.failure.is_some());
     Ok(status(holds && shown.iter().all(are_found)))
@@ -90,7 +92,7 @@ fn show(
         return replay(args, Some(exhibit), &tasks, choices);
     }
     let done = run(tasks, bounds, &ProgressBar::hidden());
-    emit(args, found(exhibit, &done).collect(), || tables::exhibit(exhibit, &done))?;
+    emit(args, found(exhibit, &done).collect(), |_| tables::exhibit(exhibit, &done))?;
     Ok(status(done.iter().all(|(_, report)| report.failure.is_some())))
 }
 
@@ -109,7 +111,7 @@ fn replay(
         return Err(CliError::CheckReplays(0));
     }
     let found = task.replay(&choices)?;
-    let text = || match &found {
+    let text = |_| match &found {
         Some(failure) => failure.to_string(),
         None => {
             format!("{} ({}): every property holds in that execution\n", task.what, task.format)
@@ -125,8 +127,13 @@ fn found<'a>(exhibit: &'a Exhibit, done: &'a [Done]) -> impl Iterator<Item = Rec
 }
 
 /// Writes the records as asked, or the text.
-fn emit(args: &CheckArgs, records: Vec<Record>, text: impl Fn() -> String) -> Result<(), CliError> {
-    output::emit(&args.output, &RecordSet::new(this_run(), records), &[], |_| Ok(text()))
+fn emit(
+    args: &CheckArgs,
+    records: Vec<Record>,
+    text: impl Fn(usize) -> String,
+) -> Result<(), CliError> {
+    let set = RecordSet::new(this_run(), records);
+    output::emit(&args.output, &set, &[], |_, columns| Ok(text(columns)))
 }
 
 fn status(good: bool) -> ExitCode {

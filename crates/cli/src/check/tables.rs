@@ -7,22 +7,24 @@ use pageout_check::exhibit::Exhibit;
 use pageout_check::property::Property;
 use pageout_check::scenarios::SCENARIOS;
 use pageout_check::search::Searched;
-use pageout_record::render::{Align, Grid};
+use pageout_record::render::{Align, Grid, exact, fixed};
 use std::fmt::Write;
 use std::time::Duration;
 
 const LEGEND: &str = "\
-executions  complete runs of a scenario, each with other choices of who goes on, or cases compared
-states      points at which there was a choice, each counted once
-bound       every execution with at most so many choices against the default, by which whoever runs
-            goes on, was seen; all: there are no others
-Every property is checked in every execution; a scenario is listed under the one it was made for.
+runs: complete executions of a scenario, each with other choices of which CPU goes on, or cases \
+compared.
+states: points at which there was a choice, each counted once.
+bound: every execution was seen that has at most so many choices against the default, which is \
+that the same CPU goes on; all: there are no others.
+s: seconds of search.
+Every property is checked in every execution; a scenario stands under the one it was made for.
 Memory is sequentially consistent. docs/assurance.md says what is explored and what is not.
 ";
 
 /// The engine's searches, the catalog, counterexamples of what went wrong, and the sum of it.
-pub(super) fn all(engine: &[Done], catalog: &[(&Exhibit, Vec<Done>)]) -> String {
-    let mut text = format!("{}\n", searches(engine));
+pub(super) fn all(engine: &[Done], catalog: &[(&Exhibit, Vec<Done>)], columns: usize) -> String {
+    let mut text = format!("{}\n", searches(engine).text(columns));
     for (task, report) in engine {
         if let Some(failure) = &report.failure {
             let _ = writeln!(text, "{} FAILS: {failure}", task.property);
@@ -30,7 +32,7 @@ pub(super) fn all(engine: &[Done], catalog: &[(&Exhibit, Vec<Done>)]) -> String 
     }
     if !catalog.is_empty() {
         let title = "Bugs that must be found:";
-        let _ = writeln!(text, "{title}\n\n{}", exhibits(catalog));
+        let _ = writeln!(text, "{title}\n\n{}", exhibits(catalog).text(columns));
     }
     text.push_str(LEGEND);
     let failures = engine.iter().filter(|(_, report)| report.failure.is_some()).count();
@@ -50,45 +52,46 @@ pub(super) fn all(engine: &[Done], catalog: &[(&Exhibit, Vec<Done>)]) -> String 
 }
 
 fn searches(done: &[Done]) -> Grid {
-    let left = ["property", "scenario", "format"].map(|name| (name, Align::Left));
-    let right = ["executions", "states", "bound", "seconds"].map(|name| (name, Align::Right));
+    let left = ["scenario", "format"].map(|name| (name, Align::Left));
+    let right = ["runs", "states", "bound", "s"].map(|name| (name, Align::Right));
     let columns = left.into_iter().chain(right).chain([("result", Align::Left)]);
     let mut grid = Grid::new(columns);
-    for (task, report) in done {
-        let searched = &report.searched;
-        grid.row([
-            task.property.name().to_owned(),
-            task.what.to_owned(),
-            task.format.to_owned(),
-            searched.executions.to_string(),
-            states(task, searched),
-            bound(searched),
-            seconds(report.elapsed),
-            if report.failure.is_some() { "FAILS" } else { "holds" }.to_owned(),
-        ]);
+    for of_property in done.chunk_by(|(one, _), (other, _)| one.property == other.property) {
+        grid.heading(of_property[0].0.property.name());
+        for (task, report) in of_property {
+            let searched = &report.searched;
+            grid.row([
+                task.what.to_owned(),
+                task.format.to_owned(),
+                exact(searched.executions as f64),
+                states(task, searched),
+                bound(searched),
+                seconds(report.elapsed),
+                if report.failure.is_some() { "FAILS" } else { "holds" }.to_owned(),
+            ]);
+        }
     }
     grid
 }
 
 fn exhibits(catalog: &[(&Exhibit, Vec<Done>)]) -> Grid {
-    let left = ["exhibit", "origin", "breaks", "format"].map(|name| (name, Align::Left));
-    let right = ["executions", "steps", "seconds"].map(|name| (name, Align::Right));
+    let left = ["breaks", "format"].map(|name| (name, Align::Left));
+    let right = ["runs", "steps", "s"].map(|name| (name, Align::Right));
     let columns = left.into_iter().chain(right).chain([("result", Align::Left)]);
     let mut grid = Grid::new(columns);
     for (exhibit, done) in catalog {
+        grid.heading(format!("{} ({})", exhibit.name, exhibit.origin.name()));
         for (task, report) in done {
             let failure = report.failure.as_ref();
             let broken = failure.map_or("nothing", |failure| failure.property);
-            let executions = match report.searched.executions {
+            let runs = match report.searched.executions {
                 0 => String::new(),
-                executions => executions.to_string(),
+                runs => exact(runs as f64),
             };
             grid.row([
-                exhibit.name.to_owned(),
-                exhibit.origin.name().to_owned(),
                 broken.to_owned(),
                 task.format.to_owned(),
-                executions,
+                runs,
                 failure
                     .map_or_else(String::new, |failure| failure.happened.steps.len().to_string()),
                 seconds(report.elapsed),
@@ -100,7 +103,7 @@ fn exhibits(catalog: &[(&Exhibit, Vec<Done>)]) -> Grid {
 }
 
 fn states(task: &Task, searched: &Searched) -> String {
-    if task.has_schedules() { searched.states.to_string() } else { String::new() }
+    if task.has_schedules() { exact(searched.states as f64) } else { String::new() }
 }
 
 fn bound(searched: &Searched) -> String {
@@ -112,7 +115,7 @@ fn bound(searched: &Searched) -> String {
 }
 
 fn seconds(elapsed: Duration) -> String {
-    format!("{:.2}", elapsed.as_secs_f64())
+    fixed(elapsed.as_secs_f64(), 2)
 }
 
 /// One exhibit: what it is, and how it fails.
@@ -128,20 +131,20 @@ pub(super) fn exhibit(exhibit: &Exhibit, done: &[Done]) -> String {
 }
 
 /// What there is to check.
-pub(super) fn list() -> String {
-    let columns = |first| [(first, Align::Left), ("what", Align::Left)];
-    let mut properties = Grid::new(columns("property"));
+pub(super) fn list(columns: usize) -> String {
+    let heads = |first| [(first, Align::Left), ("what", Align::Left)];
+    let mut properties = Grid::new(heads("property"));
     for property in Property::ALL {
         properties.row([property.name(), property.says()]);
     }
-    let mut scenarios = Grid::new(columns("scenario"));
+    let mut scenarios = Grid::new(heads("scenario"));
     for scenario in SCENARIOS {
         scenarios.row([scenario.name, scenario.about]);
     }
-    let mut exhibits = Grid::new(columns("exhibit"));
+    let mut exhibits = Grid::new(heads("exhibit"));
     for exhibit in EXHIBITS {
         let what = format!("{}: {}", exhibit.origin.name(), exhibit.what);
         exhibits.row([exhibit.name.to_owned(), what]);
     }
-    format!("{properties}\n{scenarios}\n{exhibits}")
+    [properties, scenarios, exhibits].map(|grid| grid.text(columns)).join("\n")
 }

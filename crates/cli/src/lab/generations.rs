@@ -68,7 +68,8 @@ fn of_cgroup(generations: &[Generation]) -> String {
         );
         grid.row([node.to_string(), number.to_string(), age, anon, file]);
     }
-    format!("{}\n\n{grid}\n", broken(&format!("cgroup {memcg} {}", shown(path))))
+    let path = broken(&format!("cgroup {memcg} {}", shown(path)));
+    format!("{path}\n\n{}\n", grid.text(WIDTH))
 }
 
 /// A text in lines of [`WIDTH`]: a path may be longer, and has no blanks to break it at.

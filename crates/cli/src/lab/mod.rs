@@ -15,7 +15,7 @@ pub(crate) use request::scenarios;
 
 use crate::error::CliError;
 use crate::this_run::this_run;
-use crate::{output, paths};
+use crate::{output, paths, terminal};
 use args::{
     BuildArgs, Building, CompareArgs, LabArgs, LabCommand, Patched, ProfileArgs, RunArgs, Running,
     SourceArgs,
@@ -63,7 +63,7 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
     let (lab, configs) = building.open(&told, &kernels, false, None)?;
     let built = lab.build(&kernels, &configs)?;
     output::say(&format!("built in {}", elapsed(since)));
-    output::print_text(&tables::built(&built))
+    output::print_text(&tables::built(&built, terminal::columns()))
 }
 
 fn run(args: &RunArgs) -> Result<(), CliError> {
@@ -76,7 +76,9 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
     let runs = args.running.runs(plan)?;
     let measured = measure(&kernels, &runs, &args.patched.building)?;
     let set = RecordSet::new(this_run(), measured.records);
-    output::emit(&args.output, &set, &[], |set| crate::tables::figures_of(set, args.shown, &[]))
+    output::emit(&args.output, &set, &[], |set, columns| {
+        crate::tables::figures_of(set, args.shown, &[], columns)
+    })
 }
 
 fn compare(args: &CompareArgs) -> Result<(), CliError> {
@@ -93,9 +95,9 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let measured = measure(&kernels, &runs, &args.patched.building)?;
     let base = of_kernel(&kernels[0].name);
     let set = RecordSet::new(this_run(), measured.records.clone());
-    output::emit(&args.output, &set, &[(&set, &base)], |set| {
+    output::emit(&args.output, &set, &[(&set, &base)], |set, columns| {
         let parts = tables::parts(&kernels, &measured);
-        tables::compared(set, &base, args.shown, &parts)
+        tables::compared(set, &base, args.shown, &parts, columns)
     })?;
     output::say(&format!("built and compared in {}", elapsed(since)));
     Ok(())
@@ -120,7 +122,9 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
         record.flat_map(|record| profiled.profile.records(record, profiled.pages))
     });
     let set = RecordSet::new(this_run(), records.collect());
-    output::emit(&args.output, &set, &[], |_| Ok(tables::profiles(&measured.profiles, FUNCTIONS)))
+    output::emit(&args.output, &set, &[], |_, columns| {
+        Ok(tables::profiles(&measured.profiles, FUNCTIONS, columns))
+    })
 }
 
 fn source(args: &SourceArgs) -> Result<(), CliError> {

@@ -189,13 +189,14 @@ impl Done<'_> {
         let shown = RecordSet::new(set.run.clone(), rows.clone());
         let all = RecordSet::new(set.run.clone(), [rows, of_checks].concat());
         let parts = tables::parts_of_series(kernels, &attempted.measured);
-        output::emit(&args.output, &all, &[(&shown, base)], |_| {
+        output::emit(&args.output, &all, &[(&shown, base)], |_, columns| {
             let wide = args.shown.format == Form::Table && kernels.len() > 1 + COLUMNS;
             let text = match wide.then(|| self.first_and_last(set)) {
-                Some(ends) => tables::compared(&ends, base, args.shown, &parts)?,
-                None => tables::compared(set, base, args.shown, &parts)?,
+                Some(ends) => tables::compared(&ends, base, args.shown, &parts, columns)?,
+                None => tables::compared(set, base, args.shown, &parts, columns)?,
             };
-            let steps = tables::steps(&compare(set, base, &DECLARED)?, &parts, args.shown.format);
+            let compared = compare(set, base, &DECLARED)?;
+            let steps = tables::steps(&compared, &parts, args.shown.format, columns);
             Ok(format!("{text}\n{steps}").trim_end().to_owned() + "\n")
         })
     }

@@ -3,15 +3,11 @@
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Form, Shown};
-use crate::terminal;
 use pageout_lab::{Built, Fetched, Kernel, Measured, Profiled};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
 use pageout_record::schema::{Better, Labels, Metric, RecordSet};
 use std::collections::BTreeSet;
-
-/// Columns of a wide table.
-const WIDTH: usize = 120;
 
 const CAUTION: &str = "\
 Times are instructions under QEMU, one nanosecond each: no cache misses, no cost of TLBI or DSB.
@@ -58,7 +54,7 @@ fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
 }
 
 /// What each kernel saves, in instructions a page; nothing where no row has a time.
-fn saved(of: &Comparison) -> String {
+fn saved(of: &Comparison, columns: usize) -> String {
     let times = times(of);
     let Some(names) = telling(&times) else { return String::new() };
     let labels = names.iter().map(|name| ((*name).clone(), Align::Left));
@@ -69,14 +65,14 @@ fn saved(of: &Comparison) -> String {
         let saved = row.others.iter().map(|other| difference(row.base, other.map(summary)));
         grid.row(label(row, &names).into_iter().chain([row.metric.clone()]).chain(saved));
     }
-    format!("instructions saved per 4K page against {}\n\n{grid}\n", of.base)
+    format!("instructions saved per 4K page against {}\n\n{}\n", of.base, grid.text(columns))
 }
 
 /// The figure of each patch with those before it, and what it saves against the one before it: a
 /// row a patch, in tables that are as wide as the form asked for. None with a picture.
-pub(super) fn steps(of: &Comparison, parts: &Parts, form: Form) -> String {
+pub(super) fn steps(of: &Comparison, parts: &Parts, form: Form, columns: usize) -> String {
     let (width, subjects) = match form {
-        Form::Table => (WIDTH, parts.as_slice()),
+        Form::Table => (columns, parts.as_slice()),
         Form::List => (LIST_WIDTH, &[][..]),
         Form::Picture => return String::new(),
     };
@@ -85,10 +81,9 @@ pub(super) fn steps(of: &Comparison, parts: &Parts, form: Form) -> String {
     let mut text = "instructions per 4K page, and what each patch saves\n".to_owned();
     let mut from = 0;
     while from < times.len() {
-        let fits =
-            |to: &usize| of_patches(of, &times[from..*to], &names, subjects).width() <= width;
+        let fits = |to: &usize| of_patches(of, &times[from..*to], &names, subjects).fits(width);
         let to = (from + 2..=times.len()).take_while(fits).last().unwrap_or(from + 1);
-        text += &format!("\n{}", of_patches(of, &times[from..to], &names, subjects));
+        text += &format!("\n{}", of_patches(of, &times[from..to], &names, subjects).text(width));
         from = to;
     }
     text
@@ -205,31 +200,30 @@ pub(super) fn compared(
     base: &Labels,
     as_shown: Shown,
     parts: &Parts,
+    columns: usize,
 ) -> Result<String, CliError> {
     let full = as_shown.rows.full;
     let shown = if full { set.clone() } else { differing(set) };
     let alike = if full { None } else { alike(set) };
     if as_shown.format != Form::Table {
         let about = [origin(parts), alike.into_iter().collect(), vec![caution()]].concat();
-        return crate::tables::comparison(&shown, base, as_shown, &about);
+        return crate::tables::comparison(&shown, base, as_shown, &about, columns);
     }
     let comparison = compare_records(&shown, base, &DECLARED)?;
-    let table = render::comparison(
-        &comparison,
-        Options { width: terminal::columns(), full, ..Options::default() },
-    );
+    let options = Options { width: columns, full, ..Options::default() };
+    let table = render::comparison(&comparison, options);
     let alike = alike.map_or_else(String::new, |line| line + "\n\n");
-    Ok(format!("{table}\n{alike}{}{}", saved(&comparison), provenance(parts)))
+    Ok(format!("{table}\n{alike}{}{}", saved(&comparison, columns), provenance(parts, columns)))
 }
 
 /// The same as a table, with what to be careful of.
-fn provenance(parts: &Parts) -> String {
+fn provenance(parts: &Parts, columns: usize) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
     for (name, parts) in parts {
         let names = std::iter::once(name.as_str()).chain(std::iter::repeat(""));
         names.zip(parts).for_each(|(name, part)| grid.row([name, part]));
     }
-    format!("{grid}\n{CAUTION}")
+    format!("{}\n{CAUTION}", grid.text(columns))
 }
 
 /// The same as a line each.
@@ -251,25 +245,26 @@ pub(super) fn compilers(all: &[Built]) -> Vec<String> {
 }
 
 /// Where kernels are.
-pub(super) fn built(all: &[Built]) -> String {
-    let columns = ["kernel", "config", "source", "image"].map(|column| (column, Align::Left));
-    let mut grid = Grid::new(columns);
+pub(super) fn built(all: &[Built], columns: usize) -> String {
+    let mut grid = Grid::new(["kernel", "config", "source"].map(|head| (head, Align::Left)));
+    let mut images = String::new();
     for built in all {
-        let image = built.image().display().to_string();
-        let (name, config) = (built.kernel.name.clone(), built.config.to_string());
-        grid.row([name, config, built.source.clone(), image]);
+        let (name, config) = (&built.kernel.name, built.config.to_string());
+        // A path is not broken, so that it can be copied.
+        images += &format!("{name}, {config}:\n  {}\n", built.image().display());
+        grid.row([name, &config, &built.source]);
     }
-    format!("{}\n\n{grid}", compilers(all).join("; "))
+    format!("{}\n\n{}\n{images}", compilers(all).join("; "), grid.text(columns))
 }
 
 /// What was fetched, from where, and what was checked.
 pub(super) fn fetched(of: &Fetched) -> String {
-    let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
-    grid.row(["fetched", &of.package]);
-    grid.row(["from", &of.from]);
-    grid.row(["signature", &format!("checked by apt with {}", of.keyring.display())]);
-    grid.row(["kept as", &of.tarball.display().to_string()]);
-    format!("{grid}\nNothing outside of that directory was changed.\n")
+    let (keyring, tarball) = (of.keyring.display(), of.tarball.display());
+    format!(
+        "fetched {}\nfrom {}\nsignature checked by apt with {keyring}\nkept as {tarball}\n\n\
+         Nothing outside of that directory was changed.\n",
+        of.package, of.from
+    )
 }
 
 /// A machine and what it ran, without what the machine's name says already.
@@ -282,9 +277,9 @@ fn title(of: &Profiled) -> String {
 }
 
 /// The functions of each machine that cost most.
-pub(super) fn profiles(all: &[Profiled], functions: usize) -> String {
+pub(super) fn profiles(all: &[Profiled], functions: usize, columns: usize) -> String {
     let table = |of: &Profiled| {
-        let table = of.profile.table(functions, of.pages);
+        let table = of.profile.table(functions, of.pages, columns);
         format!("{}\n\n{table}\n", title(of))
     };
     all.iter().map(table).collect::<String>() + CAUTION

@@ -56,5 +56,7 @@ fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
     let set = RecordSet::new(this_run(), records);
     let base = Compared::SHOOTDOWN[0].labels(Axes::Reclaim);
     let compared = [(&set, &base)];
-    output::emit(&args.output, &set, &compared, |set| comparison(set, &base, args.shown, &[]))
+    output::emit(&args.output, &set, &compared, |set, columns| {
+        comparison(set, &base, args.shown, &[], columns)
+    })
 }

@@ -13,7 +13,7 @@ use pageout_experiment::scenarios::MemoryLimit;
 use pageout_experiment::scenarios::metrics::trace::{IN_TRACE, LIMIT as PAGES, MISS_RATIO};
 use pageout_experiment::spread::host_threads;
 use pageout_host::curve::{AXIS, Curve, LIMIT, Missing, Policy};
-use pageout_record::render::{Align, Grid, exact, rounded};
+use pageout_record::render::{Align, Grid, exact, fixed};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,7 +21,8 @@ use std::process::ExitCode;
 /// What policies are, below a table.
 const ABOUT: &str = "\
 Of the accesses that the trace has, those whose page was not in memory; less is better.
-classic, mglru: the engine on these lists. lru, arc, s3fifo, sieve: the algorithms of their papers.
+classic, mglru: the engine on these lists.
+lru, arc, s3fifo, sieve: the algorithms of their papers.
 min: Belady's MIN, which knows the future; no policy that brings in single pages has fewer misses.
 ";
 
@@ -44,9 +45,16 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
         let first = missing.into_iter().next().expect("a point is drawn or missing");
         return Err(failed(first.error, path));
     };
-    let text = |set: &RecordSet| match args.shown.format {
-        Form::Table => Ok(table(set, &args.policy.0) + &more(set, &base, args.shown)?),
-        Form::List | Form::Picture => comparison(set, &base, args.shown, &[]),
+    let text = |set: &RecordSet, columns| match args.shown.format {
+        Form::Table => {
+            Ok(table(set, &args.policy.0, columns) + &more(set, &base, args.shown, columns)?)
+        }
+        Form::List | Form::Picture if args.shown.rows.full => {
+            comparison(set, &base, args.shown, &[], columns)
+        }
+        Form::List | Form::Picture => {
+            comparison(&miss_ratios(set), &base, args.shown, &[], columns)
+        }
     };
     output::emit(&args.output, &set, &[(&set, &base)], text)?;
     for line in lacking(&missing, path) {
@@ -77,16 +85,25 @@ fn lacking(missing: &[Missing], path: Option<&Path>) -> Vec<String> {
     causes.into_iter().map(line).collect()
 }
 
+/// The records with nothing but miss ratios.
+fn miss_ratios(set: &RecordSet) -> RecordSet {
+    let mut set = set.clone();
+    for record in &mut set.records {
+        record.metrics.retain(|metric| metric.name == MISS_RATIO.name);
+    }
+    set
+}
+
 /// With --full, every figure of every point.
-fn more(set: &RecordSet, base: &Labels, shown: Shown) -> Result<String, CliError> {
+fn more(set: &RecordSet, base: &Labels, shown: Shown, columns: usize) -> Result<String, CliError> {
     if !shown.rows.full {
         return Ok(String::new());
     }
-    Ok(format!("\n{}", comparison(set, base, shown, &[])?))
+    Ok(format!("\n{}", comparison(set, base, shown, &[], columns)?))
 }
 
 /// Miss ratios, with limits as rows and these policies as columns.
-fn table(set: &RecordSet, policies: &[Policy]) -> String {
+fn table(set: &RecordSet, policies: &[Policy], columns: usize) -> String {
     let mut limits: Vec<&str> = Vec::new();
     for record in &set.records {
         let (limit, _) = place(record);
@@ -95,23 +112,28 @@ fn table(set: &RecordSet, policies: &[Policy]) -> String {
         }
     }
     let policies: Vec<String> = policies.iter().map(Policy::text).collect();
-    let columns = ["limit", "4K pages"].into_iter().chain(policies.iter().map(String::as_str));
-    let mut grid = Grid::new(columns.map(|column| (column, Align::Right)));
+    let heads = ["limit", "4K pages"].into_iter().chain(policies.iter().map(String::as_str));
+    let mut grid = Grid::new(heads.map(|head| (head, Align::Right)));
+    // Of small ratios, three digits.
+    let ratios = set.records.iter().filter_map(|record| value(record, MISS_RATIO));
+    let largest = ratios.fold(0.0, f64::max);
+    let decimals = if largest < 0.01 { 3 } else { 2 };
     for limit in limits {
         let of_limit: Vec<&Record> =
             set.records.iter().filter(|record| place(record).0 == limit).collect();
-        let pages = of_limit.first().map_or_else(String::new, |first| figure(first, PAGES, exact));
+        let pages = of_limit.first().map_or_else(String::new, |first| figure(first, PAGES));
         let ratios = policies.iter().map(|policy| {
             let point = of_limit.iter().find(|record| place(record).1 == *policy);
-            point.map_or_else(|| "-".to_owned(), |point| figure(point, MISS_RATIO, rounded))
+            let ratio = point.and_then(|point| value(point, MISS_RATIO));
+            ratio.map_or_else(|| "-".to_owned(), |ratio| fixed(100.0 * ratio, decimals))
         });
         grid.row([limit.to_owned(), pages].into_iter().chain(ratios));
     }
     let about = set.records.first().map_or_else(String::new, |first| {
         let trace = choice(&first.fields, "trace");
-        format!("miss ratio of {trace}, of {} accesses", figure(first, IN_TRACE, exact))
+        format!("miss ratio of {trace}, % of {} accesses", figure(first, IN_TRACE))
     });
-    format!("{about}\n\n{grid}\n{ABOUT}")
+    format!("{about}\n\n{}\n{ABOUT}", grid.text(columns))
 }
 
 /// A record's limit and policy.
@@ -124,7 +146,12 @@ fn choice<'l>(labels: &'l Labels, name: &str) -> &'l str {
 }
 
 /// A figure of a record, counted once.
-fn figure(record: &Record, of: MetricSpec, show: fn(f64) -> String) -> String {
+fn value(record: &Record, of: MetricSpec) -> Option<f64> {
     let metric = record.metrics.iter().find(|metric| metric.name == of.name);
-    metric.and_then(|metric| metric.values.first()).map_or_else(String::new, |value| show(*value))
+    metric.and_then(|metric| metric.values.first().copied())
+}
+
+/// The same as text.
+fn figure(record: &Record, of: MetricSpec) -> String {
+    value(record, of).map_or_else(String::new, exact)
 }

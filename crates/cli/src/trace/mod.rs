@@ -5,10 +5,11 @@ mod curve;
 mod record;
 
 use crate::error::{CliError, unread};
-use crate::{output, progress};
+use crate::{output, progress, terminal};
 use args::{ImportFrom, TraceArgs, TraceCommand};
 use pageout_experiment::{named, this_machine};
 use pageout_host::residency::ReplayError;
+use pageout_record::render::{Align, Grid, exact};
 use pageout_trace::decoded::Decoded;
 use pageout_trace::oracle_general;
 use pageout_trace::source::TraceSource;
@@ -36,7 +37,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
         TraceCommand::Curve(args) => curve::curve(args),
         TraceCommand::Info { trace, json } => {
             let Some(path) = trace else {
-                output::print_text(&samples()?)?;
+                output::print_text(&samples(terminal::columns())?)?;
                 return Ok(ExitCode::SUCCESS);
             };
             let source = source_of(Some(path))?;
@@ -88,16 +89,20 @@ fn info(source: &TraceSource, path: &Path) -> Result<Info, CliError> {
 }
 
 /// The samples, a line each.
-fn samples() -> Result<String, CliError> {
-    let mut text =
-        format!("{:<16}{:>10}{:>10}{:>10}  command\n", "sample", "pages", "epochs", "accesses");
+fn samples(columns: usize) -> Result<String, CliError> {
+    let heads = ["sample", "4K pages", "epochs", "accesses", "program"];
+    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+    let mut grid = Grid::new(heads.into_iter().zip(align));
     for (name, sample) in TraceSource::sample_names().iter().zip(TraceSource::samples()) {
         let Info { header, totals, .. } = info(&sample, Path::new(name))?;
         let Totals { distinct_pages, epochs, accesses, .. } = totals;
-        let command = header.command.join(" ");
-        text += &format!("{name:<16}{distinct_pages:>10}{epochs:>10}{accesses:>10}  {command}\n");
+        let numbers = [distinct_pages, epochs, accesses].map(|number| exact(number as f64));
+        let program = header.command.first().map(Path::new).and_then(Path::file_name);
+        let program = program.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        grid.row([(*name).to_owned()].into_iter().chain(numbers).chain([program]));
     }
-    Ok(text)
+    let more = "`pageout trace info NAME` has a trace's command, mappings and use of memory.";
+    Ok(format!("{}\n{more}\n", grid.text(columns)))
 }
 
 fn export(trace: &Path, output: &Path) -> Result<ExitCode, CliError> {

@@ -24,7 +24,7 @@ pub(crate) const QUICK_TRACE: &str = "trace order=4 format=arm64-4k every=500";
 /// The binary with words of arguments, and no terminal anywhere.
 pub(crate) fn command(words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pageout"));
-    // Wide enough for every message; help is written for less.
+    // Wide enough for every line of tables and messages; help is written for less.
     let columns = if words.contains("--help") { "100" } else { "500" };
     command.args(words.split_whitespace()).stdin(Stdio::null()).env("COLUMNS", columns);
     command

@@ -35,3 +35,4 @@ mod sweep;
 mod thpscale;
 mod trace_formats;
 mod trace_model;
+mod width;

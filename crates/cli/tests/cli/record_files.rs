@@ -56,7 +56,7 @@ fn two_kernels_are_compared_in_the_pairs_in_which_they_ran() {
     let (directory, files) = twelve();
     let table = stdout(&format!("compare {files}"));
     let better = "6.12.0-mine: better than 6.12.0 by 33.2%";
-    for part in [better, "723.5", "483.5", "6 pairs", "-33.2%*"] {
+    for part in [better, "484 [480, 488] against 724 [720, 728]", "6 pairs", "-33.2%*"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
     }
     let json = stdout(&format!("compare {files} --json"));

@@ -15,7 +15,7 @@ fn values<'a>(record: &'a Record, name: &str) -> &'a [f64] {
 fn rows_have_a_base_and_a_patched_variant_and_durations_follow() {
     let table = stdout(&format!("compare {SMALL} threads=1,2 --draws 2"));
     for part in [
-        "threads  slots  variant             Amean, us",
+        "threads  variant             slots  Amean, us",
         "flush=architecture",
         "flush=none",
         "gain, drawn",

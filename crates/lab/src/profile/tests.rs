@@ -47,7 +47,8 @@ fn recursion_counts_once() {
     let f = function(&profile, "f");
     assert_eq!((f.calls, f.exclusive), (6, 1010));
     assert_eq!((f.inclusive.instructions, f.inclusive.compare_and_swaps), (1110, 5));
-    assert!(profile.table(9, 1).contains("\n2 returns went astray"), "{}", profile.table(9, 1));
+    let table = profile.table(9, 1, 80);
+    assert!(table.contains("\n2 returns went astray"), "{table}");
 }
 
 #[test]
@@ -125,10 +126,12 @@ contpte_ptep_get          984.9   56.2%         984.9   56.2%  4.245   0.00     
 19 more functions         767.2   43.8%
 all of folio_referenced  1752.1  100.0%        1752.1  100.0%  0.135  34.24     0.28  0.08  0.08
 
-per 4K page of 3264: instructions with their share of folio_referenced, calls, and with callees
-CAS, other atomics, TLBI and DSB
+per 4K page of 3264: instructions with their share of folio_referenced, calls; with callees: CAS, \
+                 other atomics, TLBI and DSB
 ";
-    assert_eq!(recorded().table(1, PAGES), table);
+    assert_eq!(recorded().table(1, PAGES, 100), table);
+    let narrow = recorded().table(1, PAGES, 80);
+    assert!(narrow.lines().take(11).all(|line| line.len() <= 80), "{narrow}");
 }
 
 #[test]

@@ -13,7 +13,6 @@ use pageout_record::render::{Align, Grid, rounded};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use pageout_record::stats::{Mean, f_test, holm, variation, welch};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// What was significant in 2018.
 const ALPHA: f64 = 0.01;
@@ -34,18 +33,18 @@ struct Pair<'t, 'r> {
     p: [f64; 2],
 }
 
-/// The table of all records of the scenario in a set.
-pub fn table(set: &RecordSet) -> String {
+/// The table of all records of the scenario in a set, in lines of at most so many columns.
+pub fn table(set: &RecordSet, columns: usize) -> String {
     let records: Vec<_> =
         set.records.iter().filter(|record| record.scenario == AccessPatterns::NAME).collect();
     let tests = tests(&records);
     let pairs: Vec<_> = tests.iter().flat_map(pairs).collect();
-    let mut text = of_policies(&tests);
+    let mut text = of_policies(&tests, columns);
     if !pairs.is_empty() {
         text += "\n";
-        text += &of_pairs(&pairs);
+        text += &of_pairs(&pairs, columns);
     }
-    text + "\n" + &of_means(&tests)
+    text + "\n" + &of_means(&tests, columns)
 }
 
 /// Records by test, in the order they come.
@@ -106,15 +105,15 @@ fn pairs<'t, 'r>(test: &'t Test<'r>) -> Vec<Pair<'t, 'r>> {
     each.filter_map(pair).collect()
 }
 
-fn of_policies(tests: &[Test<'_>]) -> String {
-    let columns = [
+fn of_policies(tests: &[Test<'_>], columns: usize) -> String {
+    let heads = [
         ("test", Align::Left),
         ("policy", Align::Left),
         ("mean, ns/use", Align::Right),
         ("variation, %", Align::Right),
         ("runs", Align::Right),
     ];
-    let mut grid = Grid::new(columns);
+    let mut grid = Grid::new(heads);
     for test in tests {
         for (k, (policy, _, values)) in test.policies.iter().enumerate() {
             let name = if k == 0 { &*test.name } else { "" };
@@ -123,53 +122,46 @@ fn of_policies(tests: &[Test<'_>]) -> String {
             grid.row([name.to_owned(), policy.clone(), mean, varies, values.len().to_string()]);
         }
     }
-    format!("time of a use of a page, and the standard deviation of runs over their mean\n\n{grid}")
+    format!(
+        "time of a use of a page, and the standard deviation of runs over their mean\n\n{}",
+        grid.text(columns)
+    )
 }
 
-fn of_pairs(pairs: &[Pair<'_, '_>]) -> String {
+fn of_pairs(pairs: &[Pair<'_, '_>], columns: usize) -> String {
     let family: Vec<f64> = pairs.iter().flat_map(|pair| pair.p).collect();
     let adjusted = holm(&family);
-    let columns = [
-        ("test", Align::Left),
-        ("policies", Align::Left),
-        ("means", Align::Right),
-        ("p", Align::Right),
-        ("2018", Align::Left),
-        ("Holm", Align::Left),
-        ("variances", Align::Right),
-        ("p", Align::Right),
-        ("2018", Align::Left),
-        ("Holm", Align::Left),
-    ];
-    let mut grid = Grid::new(columns);
-    for (pair, adjusted) in pairs.iter().zip(adjusted.chunks(2)) {
-        let [before, after] = pair.values.map(|values| mean(values).unwrap_or(f64::NAN));
-        let [first, second] = pair.values.map(|values| variation(values).unwrap_or(f64::NAN));
-        let differ = |p: f64| if p < ALPHA { "differ" } else { "-" }.to_owned();
-        grid.row([
-            pair.test.name.clone(),
-            pair.names.join(" / "),
-            ratio(before, after),
-            shown(pair.p[0]),
-            differ(pair.p[0]),
-            differ(adjusted[0]),
-            ratio(first, second),
-            shown(pair.p[1]),
-            differ(pair.p[1]),
-            differ(adjusted[1]),
-        ]);
-    }
-    let mut text = String::from(
+    let means = |pair: &Pair<'_, '_>| pair.values.map(|values| mean(values).unwrap_or(f64::NAN));
+    let variations =
+        |pair: &Pair<'_, '_>| pair.values.map(|values| variation(values).unwrap_or(f64::NAN));
+    let tested = |test: usize, name: &str, of: &dyn Fn(&Pair<'_, '_>) -> [f64; 2]| {
+        let left = ["test", "policies"].map(|head| (head, Align::Left));
+        let right = [name, "p"].map(|head| (head, Align::Right));
+        let judged = ["2018", "Holm"].map(|head| (head, Align::Left));
+        let mut grid = Grid::new(left.into_iter().chain(right).chain(judged));
+        for (pair, adjusted) in pairs.iter().zip(adjusted.chunks(2)) {
+            let [first, second] = of(pair);
+            let differ = |p: f64| if p < ALPHA { "differ" } else { "-" }.to_owned();
+            grid.row([
+                pair.test.name.clone(),
+                pair.names.join(" / "),
+                ratio(first, second),
+                shown(pair.p[test]),
+                differ(pair.p[test]),
+                differ(adjusted[test]),
+            ]);
+        }
+        grid.text(columns)
+    };
+    format!(
         "means: the first policy's over the second's, above 1 the second is faster; p by Welch's \
-         t-test\nvariances: the first's variation over the second's; p by an F-test\n",
-    );
-    let _ = writeln!(
-        text,
-        "2018: p < {ALPHA}, as the thread judged; Holm: so that any of the {} comparisons errs \
-         with that chance\n",
-        family.len()
-    );
-    text + &grid.to_string()
+         t-test\n2018: p < {ALPHA}, as the thread judged\n\
+         Holm: so that any of the {} comparisons errs with that chance\n\n{}\n\
+         variances: the first's variation over the second's; p by an F-test\n\n{}",
+        family.len(),
+        tested(0, "means", &means),
+        tested(1, "variances", &variations),
+    )
 }
 
 /// One over the other; 1 where both are nothing.
@@ -196,10 +188,10 @@ const SHOWN: [(MetricSpec, &str); 11] = [
     (of::PUSHED_OUT, "pushed out/use"),
 ];
 
-fn of_means(tests: &[Test<'_>]) -> String {
+fn of_means(tests: &[Test<'_>], columns: usize) -> String {
     let numbers = SHOWN.map(|(_, column)| (column, Align::Right));
-    let columns = [("test", Align::Left), ("policy", Align::Left)];
-    let mut grid = Grid::new(columns.into_iter().chain(numbers));
+    let heads = [("test", Align::Left), ("policy", Align::Left)];
+    let mut grid = Grid::new(heads.into_iter().chain(numbers));
     for test in tests {
         for (k, (policy, record, _)) in test.policies.iter().enumerate() {
             let name = if k == 0 { test.name.clone() } else { String::new() };
@@ -212,9 +204,11 @@ fn of_means(tests: &[Test<'_>]) -> String {
         }
     }
     format!(
-        "means of runs. reclaim: background reclaim's time; mistakes: pages reclaimed whose last \
-         use went through\na stale entry, and that came back; pushed out: by later ones, of the \
-         buffers of all cores\n\n{grid}"
+        "means of runs\n\n{}\n\
+         reclaim: background reclaim's time.\n\
+         mistakes: pages reclaimed whose last use went through a stale entry, and that came back.\n\
+         pushed out: by later ones, of the buffers of all cores.\n",
+        grid.text(columns)
     )
 }
 

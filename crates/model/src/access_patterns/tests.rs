@@ -87,7 +87,7 @@ fn the_table_s_layout() {
             metric.values = if metric.name == TIME.name { values.to_vec() } else { vec![1.25] };
         }
     }
-    let shown = table(&RecordSet::new(this_run(), records));
+    let shown = table(&RecordSet::new(this_run(), records), 80);
     if std::env::var_os("UPDATE_LAYOUT").is_some() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/access_patterns/layout.txt");
         std::fs::write(path, &shown).expect("the layout is written");
@@ -138,6 +138,6 @@ fn show() {
     let begun = std::time::Instant::now();
     let records = records(&fields, &Compared::POLICIES, &model(runs));
     let runs = records.len() as u32 * runs;
-    println!("{}", table(&RecordSet::new(this_run(), records)));
+    println!("{}", table(&RecordSet::new(this_run(), records), 80));
     println!("{:?} a run", begun.elapsed() / runs);
 }

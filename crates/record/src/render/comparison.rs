@@ -44,7 +44,7 @@ pub fn comparison(of: &Comparison, options: Options<'_>) -> String {
     let labels = Labelling::of(&shown.rows);
     let heads = heads(of, TITLE, str::to_owned);
     let mut text = match full {
-        true => lines(&legend::above(of, &labels.constant), width),
+        true => lines(&legend::above(of, &labels.constant, width), width),
         false => {
             let title = lines(&legend::title(of), width).into_iter();
             title.chain(lines(&legend::fields(&labels.constant), width)).collect()
@@ -121,7 +121,7 @@ impl Table<'_> {
         loop {
             let fits = |to: &usize| self.grid(from..*to, width).width() <= width;
             let to = (from + 1..=all).take_while(fits).last().unwrap_or((from + 1).min(all));
-            let grid = self.grid(from..to, width).to_string();
+            let grid = self.grid(from..to, width).text(width);
             text.push(String::new());
             text.extend(grid.lines().map(str::to_owned));
             if to >= all {
@@ -173,7 +173,7 @@ impl Table<'_> {
                     _ => legend::samples(row),
                 });
                 let figures = columns.iter().map(|cells| cells[at].clone());
-                grid.row([format!("  {last}")].into_iter().chain(about).chain(figures));
+                grid.row([last].into_iter().chain(about).chain(figures));
                 at += 1;
             }
         }

@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(measured(&[121.3125, 8.491, 0.0]), ["121.31", "8.49", "0.00"]);
         assert_eq!(measured(&[12_345.6, 1.2345]), ["12346", "1"], "five digits of the largest");
         assert_eq!(measured(&[0.0, 0.0]), ["0", "0"]);
-        assert_eq!(measured(&[1e-7, 2.0]), ["1.000e-7", "2.000"], "each by itself");
+        assert_eq!(measured(&[1e-7, 2.0]), ["1.00e-7", "2.00"], "each by itself");
         assert_eq!(measured(&[-0.001_234]), ["-0.00123"]);
     }
 

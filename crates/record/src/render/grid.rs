@@ -1,29 +1,33 @@
-//! A text table with aligned columns.
+//! A text table with aligned columns, within a width.
 
+use super::wrap::wrapped;
 use crate::schema::shown;
-use std::fmt;
-
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use unicode_width::UnicodeWidthStr;
 
 /// Which side of its column a cell keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// Text. A cell that is too wide goes on in lines below.
     Left,
-    /// Numbers.
+    /// Numbers. A cell is never broken.
     Right,
 }
 
 /// A text table: headers, a rule, rows; two spaces between columns, none at line ends.
 ///
+/// The columns of text that it begins with name its rows. Where not all columns fit, the others
+/// follow in tables below, each behind these names. A column without any cell is left out. Rows
+/// are indented where headings stand between them.
+///
 /// ```
 /// use pageout_record::render::{Align, Grid};
 ///
 /// let mut grid = Grid::new([("order", Align::Left), ("ns/page", Align::Right)]);
-/// grid.row(["0", "2.890"]);
+/// grid.row(["0", "2.89"]);
 /// grid.row(["4", "0.280"]);
-/// let text = grid.to_string();
-/// assert_eq!(text, "order  ns/page\n--------------\n0        2.890\n4        0.280\n");
+/// let text = grid.text(80);
+/// assert_eq!(text, "order  ns/page\n--------------\n0         2.89\n4        0.280\n");
 /// ```
 #[derive(Debug, Clone)]
 pub struct Grid {
@@ -35,8 +39,12 @@ pub struct Grid {
 struct Column {
     header: String,
     align: Align,
-    /// Columns of text of the widest cell.
-    width: usize,
+    /// Columns of characters that its widest cell takes.
+    widest: usize,
+    /// Columns of characters that it takes if its cells are broken at words.
+    least: usize,
+    /// Whether a cell has something.
+    is_used: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -46,14 +54,26 @@ enum Line {
     Rule,
 }
 
-const GAP: &str = "  ";
+/// Columns of characters between two columns.
+const GAP: usize = 2;
+/// Text is not broken into less than this.
+const RIBBON: usize = 16;
+/// Before rows below headings.
+const INDENT: usize = 2;
+/// Stands for a line across all columns while a table is laid out. No cell has it: it is a control
+/// character.
+const ACROSS: &str = "\u{1e}";
+/// Stands for a last blank of a number while a table is laid out, which takes other blanks off.
+const KEPT: &str = "\u{a0}";
 
 impl Grid {
     /// A table without rows. A grid whose headers are all empty prints none.
     pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, Align)>) -> Self {
         let column = |(header, align): (H, Align)| {
-            let header = header.into();
-            Column { width: width(&header), header, align }
+            let header = header.into().trim_end().to_owned();
+            // No column is laid out in less than one.
+            let (widest, least) = (header.width().max(1), longest_word(&header).max(1));
+            Column { header, align, widest, least, is_used: false }
         };
         Self { columns: columns.into_iter().map(column).collect(), lines: Vec::new() }
     }
@@ -63,18 +83,21 @@ impl Grid {
     /// # Panics
     /// When the number of cells is not the number of columns.
     pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        let cells = cells.into_iter().map(|cell| shown(&cell.into()).into_owned());
-        let cells: Vec<String> = cells.collect();
+        let cells: Vec<C> = cells.into_iter().collect();
         assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
+        let cell = |(column, cell): (&Column, C)| kept(&shown(&cell.into()), column.align);
+        let cells: Vec<String> = self.columns.iter().zip(cells).map(cell).collect();
         for (column, cell) in self.columns.iter_mut().zip(&cells) {
-            column.width = column.width.max(width(cell));
+            let width = cell.width();
+            let least = match column.align {
+                Align::Left => longest_word(cell).max(width.min(RIBBON)),
+                Align::Right => width,
+            };
+            column.widest = column.widest.max(width);
+            column.least = column.least.max(least);
+            column.is_used |= !cell.trim().is_empty();
         }
         self.lines.push(Line::Cells(cells));
-    }
-
-    /// Adds a line of text across all columns, which makes none of them wider.
-    pub fn heading(&mut self, text: impl Into<String>) {
-        self.lines.push(Line::Heading(text.into()));
     }
 
     /// Adds a horizontal rule.
@@ -82,52 +105,136 @@ impl Grid {
         self.lines.push(Line::Rule);
     }
 
-    /// Columns of text of the longest possible line.
+    /// Adds a line across all columns, for the rows below it.
+    pub fn heading(&mut self, text: impl Into<String>) {
+        self.lines.push(Line::Heading(text.into()));
+    }
+
+    /// Columns of characters that it takes where nothing is broken.
     pub fn width(&self) -> usize {
-        let gaps = GAP.len() * self.columns.len().saturating_sub(1);
-        self.columns.iter().map(|column| column.width).sum::<usize>() + gaps
+        let widths = self.used().into_iter().map(|at| self.columns[at].widest + GAP);
+        self.indent() + widths.sum::<usize>().saturating_sub(GAP)
     }
 
-    fn line<'a>(&self, cells: impl Iterator<Item = &'a str>) -> String {
-        let pad = |(column, cell): (&Column, &str)| {
-            let blank = " ".repeat(column.width.saturating_sub(width(cell)));
-            match column.align {
-                Align::Left => format!("{cell}{blank}"),
-                Align::Right => format!("{blank}{cell}"),
-            }
-        };
-        let cells: Vec<String> = self.columns.iter().zip(cells).map(pad).collect();
-        cells.join(GAP).trim_end().to_owned()
+    /// Whether no table has to follow, nor a word or a number to be broken, in so many columns of
+    /// characters.
+    pub fn fits(&self, columns: usize) -> bool {
+        self.least(&self.used()) <= columns
     }
-}
 
-impl fmt::Display for Grid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rule = "-".repeat(self.width());
-        if self.columns.iter().any(|column| !column.header.is_empty()) {
-            let headers = self.columns.iter().map(|column| column.header.as_str());
-            writeln!(f, "{}\n{rule}", self.line(headers))?;
+    /// The table in lines of at most `columns` columns of characters; of 40, where that is less.
+    pub fn text(&self, columns: usize) -> String {
+        let columns = columns.max(super::LEAST_WIDTH);
+        let tables = self.tables(columns).into_iter().map(|part| self.part(&part, columns));
+        tables.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Places of the columns that have something in a row.
+    fn used(&self) -> Vec<usize> {
+        let is_used = |at: &usize| self.columns[*at].is_used || self.lines.is_empty();
+        (0..self.columns.len()).filter(is_used).collect()
+    }
+
+    /// Columns of characters that these columns take if cells are broken at words.
+    fn least(&self, part: &[usize]) -> usize {
+        let widths = part.iter().map(|&at| self.columns[at].least + GAP);
+        self.indent() + widths.sum::<usize>().saturating_sub(GAP)
+    }
+
+    fn indent(&self) -> usize {
+        let is_heading = |line: &Line| matches!(line, Line::Heading(_));
+        if self.lines.iter().any(is_heading) { INDENT } else { 0 }
+    }
+
+    /// The columns of each table: all, or the names of rows with as many others as fit.
+    fn tables(&self, columns: usize) -> Vec<Vec<usize>> {
+        let used = self.used();
+        let is_name = |at: &&usize| self.columns[**at].align == Align::Left;
+        let (names, mut rest) = used.split_at(used.iter().take_while(is_name).count());
+        if rest.is_empty() || self.least(&used) <= columns {
+            return vec![used];
+        }
+        let mut tables = Vec::new();
+        while !rest.is_empty() {
+            let with = |most: usize| [names, &rest[..most]].concat();
+            let fits = |most: &usize| self.least(&with(*most)) <= columns;
+            let most = (1..=rest.len()).take_while(fits).last().unwrap_or(1);
+            tables.push(with(most));
+            rest = &rest[most..];
+        }
+        tables
+    }
+
+    /// A table of these columns.
+    fn part(&self, part: &[usize], columns: usize) -> String {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(to_u16(columns));
+        let has_header = part.iter().any(|&at| !self.columns[at].header.is_empty());
+        if has_header {
+            table.add_row(part.iter().map(|&at| &self.columns[at].header));
+            table.add_row([ACROSS]);
         }
         for line in &self.lines {
             match line {
-                Line::Cells(cells) => {
-                    writeln!(f, "{}", self.line(cells.iter().map(String::as_str)))?;
-                }
-                Line::Heading(text) => writeln!(f, "{}", text.trim_end())?,
-                Line::Rule => writeln!(f, "{rule}")?,
+                Line::Cells(cells) => table.add_row(part.iter().map(|&at| &cells[at])),
+                Line::Heading(_) | Line::Rule => table.add_row([ACROSS]),
+            };
+        }
+        // Where there is too little room, words and numbers are broken.
+        let fits = self.least(part) <= columns;
+        for (place, &at) in part.iter().enumerate() {
+            let Some(column) = table.column_mut(place) else { continue };
+            let of = &self.columns[at];
+            let gap = if place + 1 == part.len() { 0 } else { GAP };
+            let indent = if place == 0 { self.indent() } else { 0 };
+            column.set_padding((to_u16(indent), to_u16(gap)));
+            column.set_cell_alignment(match of.align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
+            });
+            if fits {
+                let least = Width::Fixed(to_u16(indent + of.least + gap));
+                column.set_constraint(ColumnConstraint::LowerBoundary(least));
             }
         }
-        Ok(())
+        let lines: Vec<String> = table.lines().collect();
+        let rule = "-".repeat(lines.iter().map(|line| line.width()).max().unwrap_or(0));
+        let of_rows = self.lines.iter().filter_map(|line| match line {
+            Line::Cells(_) => None,
+            Line::Heading(text) => Some(wrapped(text, columns)),
+            Line::Rule => Some(rule.clone()),
+        });
+        let mut across = has_header.then(|| rule.clone()).into_iter().chain(of_rows);
+        let line = |line: &String| match line.trim() {
+            ACROSS => across.next().expect("a text for each line across") + "\n",
+            _ => format!("{}\n", line.replace(KEPT, " ").trim_end()),
+        };
+        lines.iter().map(line).collect()
     }
 }
 
-fn width(text: &str) -> usize {
-    text.width()
+/// A cell. The last blanks of a number count: they leave room for a mark that others have.
+fn kept(cell: &str, align: Align) -> String {
+    let text = cell.trim_end();
+    match align {
+        Align::Left => text.to_owned(),
+        Align::Right => text.to_owned() + &KEPT.repeat(cell.len() - text.len()),
+    }
+}
+
+fn to_u16(width: usize) -> u16 {
+    u16::try_from(width).unwrap_or(u16::MAX)
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn grows_with_its_cells_and_trims_line_ends() {
@@ -135,7 +242,7 @@ mod tests {
         grid.row(["µs", ""]);
         grid.rule();
         grid.row(["", "long"]);
-        assert_eq!(grid.to_string(), " a  b\n--------\nµs\n--------\n    long\n");
+        assert_eq!(grid.text(80), " a  b\n--------\nµs\n--------\n    long\n");
         assert_eq!(grid.width(), 8);
     }
 
@@ -143,6 +250,78 @@ mod tests {
     fn without_headers_there_is_no_rule() {
         let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
         grid.row(["cpu", "Example"]);
-        assert_eq!(grid.to_string(), "cpu  Example\n");
+        assert_eq!(grid.text(80), "cpu  Example\n");
+    }
+
+    #[test]
+    fn a_column_that_no_row_uses_is_left_out() {
+        let mut grid = Grid::new([("a", Align::Left), ("none", Align::Left), ("b", Align::Right)]);
+        grid.row(["x", "", "1"]);
+        assert_eq!(grid.text(80), "a  b\n----\nx  1\n");
+    }
+
+    #[test]
+    fn numbers_stand_below_each_other_where_some_have_a_mark() {
+        let mut grid = Grid::new([("a", Align::Left), ("change", Align::Right)]);
+        grid.row(["x", "-9.5%*"]);
+        grid.row(["y", "-0.1% "]);
+        assert_eq!(grid.text(80), "a  change\n---------\nx  -9.5%*\ny  -0.1%\n");
+    }
+
+    #[test]
+    fn text_goes_on_below_and_numbers_are_whole() {
+        let mut grid = Grid::new([("n", Align::Right), ("what it says", Align::Left)]);
+        grid.row(["1 234", "a sentence that is longer than the width that there is"]);
+        let text = "    n  what it says\n-------------------------------------\n\
+                    1 234  a sentence that is longer than\n       the width that there is\n";
+        assert_eq!(grid.text(40), text);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_follow_behind_the_names_of_rows() {
+        let names = [("system", Align::Left), ("order", Align::Left)];
+        let numbers = ["instructions", "atomics", "invalidations"].map(|name| (name, Align::Right));
+        let mut grid = Grid::new(names.into_iter().chain(numbers));
+        grid.row(["arm64", "4", "1061", "17", "1"]);
+        let text = "system  order  instructions  atomics\n\
+                    ------------------------------------\n\
+                    arm64   4              1061       17\n\n\
+                    system  order  invalidations\n\
+                    ----------------------------\n\
+                    arm64   4                  1\n";
+        assert_eq!(grid.text(40), text);
+    }
+
+    #[test]
+    fn headings_stand_across_the_columns_of_the_rows_below() {
+        let mut grid = Grid::new([("quantity", Align::Left), ("ns", Align::Right)]);
+        grid.heading("a figure of which there is more to say than the table is wide");
+        grid.row(["before", "12.3"]);
+        let text = "  quantity    ns\n----------------\n\
+                    a figure of which there is more to say\n  than the table is wide\n\
+                    \u{20} before    12.3\n";
+        assert_eq!(grid.text(40), text);
+        assert!(grid.fits(16) && !grid.fits(15));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_longer_than_asked_for(
+            columns in prop::collection::vec(("[a-z漢 ]{0,30}", any::<bool>()), 1..9),
+            cells in prop::collection::vec("[a-z漢é\u{200b} ]{0,60}", 1..40),
+            width in 0..200usize,
+        ) {
+            let align = |right| if right { Align::Right } else { Align::Left };
+            let headers = columns.iter().map(|(header, right)| (header.clone(), align(*right)));
+            let mut grid = Grid::new(headers);
+            for row in cells.chunks_exact(columns.len()) {
+                grid.heading("heading");
+                grid.row(row.to_vec());
+            }
+            let text = grid.text(width);
+            let widest = text.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
+            let most = width.max(crate::render::LEAST_WIDTH);
+            prop_assert!(widest <= most, "{widest} of {most}\n{text}");
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::stats::Kind;
 const TOO_FEW: &str = "without a change: fewer than 6 samples say nothing of how much";
 
 /// The run, the machine, and everything that is the same in all rows.
-pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
+pub(super) fn above(of: &Comparison, constant: &[(String, String)], columns: usize) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
     for (name, told) in [("tool", tool as fn(&Run) -> String), ("machine", machine)] {
         let mut lines: Vec<String> = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn above(of: &Comparison, constant: &[(String, String)]) -> String {
     if !of.compared.is_empty() {
         grid.row(["compared".to_owned(), of.compared.join(",")]);
     }
-    grid.to_string()
+    grid.text(columns)
 }
 
 fn tool(run: &Run) -> String {
@@ -71,10 +71,10 @@ pub(super) fn title(of: &Comparison) -> String {
     format!("{scenarios} on {grounds}, {machines}")
 }
 
-/// The fields that are the same in all rows. The hash of a trace is for `--full`: its name is here.
+/// The fields with one value in all rows. The hash of a trace is for `--full`: its name is here.
 pub(super) fn fields(constant: &[(String, String)]) -> String {
     let is_field = |name: &str| !["scenario", "ground", "seed", "sha256"].contains(&name);
-    let fields = constant.iter().filter(|(name, _)| is_field(name));
+    let fields = constant.iter().filter(|(name, value)| is_field(name) && !value.is_empty());
     pairs(fields.map(|(name, value)| (name, value)))
 }
 

@@ -26,10 +26,13 @@ pub use grid::{Align, Grid};
 pub use labelling::{Label, Labelling};
 pub use legend::how_to_read;
 pub use list::{LIST_WIDTH, List, list};
-pub use number::{exact, figure, grown, p_value, rounded};
+pub use number::{column, estimate, exact, figure, fixed, grown, p_value, rounded};
 pub use picture::{PICTURE_WIDTH, picture, pictures};
 pub use published::{published, said};
 pub use summaries::row_summaries;
 pub use verdict::{Said, undeclared, verdicts};
 pub use words::{pairs, with_unit};
 pub use wrap::wrapped;
+
+/// Tables and pictures take at least so many columns of characters.
+pub const LEAST_WIDTH: usize = 40;

@@ -2,6 +2,7 @@
 
 use super::grid::{Align, Grid};
 use super::number::exact;
+use super::wrap::wrapped;
 use crate::schema::{Claim, Ground, Labels, Metric, Record, RecordSet};
 
 /// What a quoted figure is about, with its value on either side.
@@ -14,12 +15,12 @@ struct Quote<'a> {
     after: Option<(String, &'a Metric)>,
 }
 
-/// The published records as a block, or `None` when there are none.
+/// The published records as a block in lines of at most `columns`, or `None` when there are none.
 ///
 /// A value stands under *before* if its variant has the base's choice on every axis it names, and
 /// under *after* otherwise. A before and an after are one line if they agree in scenario, fields,
 /// metric, unit and all axes that are not the base's.
-pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
+pub fn published(set: &RecordSet, base: &Labels, columns: usize) -> Option<String> {
     let mut quotes: Vec<Quote<'_>> = Vec::new();
     for record in set.records.iter().filter(|record| record.ground == Ground::Published) {
         for metric in &record.metrics {
@@ -50,7 +51,7 @@ pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
         let variant = after.map(|(title, _)| title.clone()).into_iter().chain(rest);
         grid.row([
             quote.what(),
-            variant.collect::<Vec<_>>().join(","),
+            variant.collect::<Vec<_>>().join(", "),
             quote.before.map_or_else(|| "-".to_owned(), said),
             after.map_or_else(|| "-".to_owned(), |(_, metric)| said(metric)),
             quote.unit.to_owned(),
@@ -60,13 +61,13 @@ pub fn published(set: &RecordSet, base: &Labels) -> Option<String> {
     let base: Vec<String> = base.iter().map(|(axis, choice)| format!("{axis}={choice}")).collect();
     let mut text = "figures of real kernels, quoted; not of this run\n".to_owned();
     if !base.is_empty() {
-        text += &format!("before: {}\n", base.join(","));
+        text += &format!("before: {}\n", base.join(", "));
     }
-    text += &format!("\n{grid}");
+    text += &format!("\n{}", grid.text(columns));
     for (index, source) in sources.iter().enumerate() {
         text += &format!("[{}] {source}\n", index + 1);
     }
-    Some(text)
+    Some(wrapped(&text, columns))
 }
 
 /// Adds a value to the line of its other side, or to a new one.
@@ -93,7 +94,8 @@ fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric
         }
         return;
     }
-    let after = Some((title(shared), metric));
+    let is_other = |(axis, choice): &(String, String)| base.get(axis) != Some(choice);
+    let after = Some((title(shared.into_iter().filter(is_other).collect()), metric));
     match quotes.iter_mut().find(same) {
         Some(line) if line.after.is_none() => line.after = after,
         Some(line) => {
@@ -110,7 +112,7 @@ fn title(choices: Labels) -> String {
     let named = |(axis, choice): (String, String)| {
         if several { format!("{axis}={choice}") } else { choice }
     };
-    choices.into_iter().map(named).collect::<Vec<_>>().join(",")
+    choices.into_iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
 impl Quote<'_> {

@@ -12,19 +12,21 @@ use super::number::short;
 use super::text::{cut, lines};
 use super::words::{pairs, with_unit};
 use crate::chart::{Curve, Naming, curves, medians};
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Row};
 use crate::schema::{Ground, Metric, Record, Series, Told};
 use plot::Plot;
+use std::collections::HashSet;
+use std::ptr;
 
 /// Pictures of a kind that are drawn; a page has more.
 const DRAWN: usize = 12;
 
 /// How wide pictures may be.
-pub const PICTURE_WIDTH: std::ops::RangeInclusive<usize> = 40..=120;
+pub const PICTURE_WIDTH: std::ops::RangeInclusive<usize> = super::LEAST_WIDTH..=120;
 
-/// The medians of a comparison as bars, and curves along fields with three or more values that are
-/// numbers. No line is longer than `width`, which is taken into [`PICTURE_WIDTH`]; `about` is what
-/// else is known of it, a sentence each.
+/// Curves along fields with three or more values that are numbers, then the medians of all other
+/// rows as bars, then what was compared. No line is longer than `width`, which is taken into
+/// [`PICTURE_WIDTH`]; `about` is what else is known of it, a sentence each.
 pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     let columns = width.clamp(*PICTURE_WIDTH.start(), *PICTURE_WIDTH.end());
     let labelling = Labelling::of(&of.rows);
@@ -33,19 +35,19 @@ pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     let heads = heads(of, usize::MAX, str::to_owned);
     text.extend(legend::titles(of, &heads).iter().flat_map(|line| lines(line, columns)));
     text.extend(said(of, columns));
-    let all = medians(of);
-    for rows in all.iter().take(DRAWN) {
-        text.push(String::new());
-        text.extend(bars::bars(rows, &titles, &labelling, columns));
-    }
-    text.extend(left_out("bars", all.len(), columns));
-    let all = curves(of, &labelling);
-    for curve in all.iter().take(DRAWN) {
-        text.push(String::new());
-        text.extend(plot_of(curve, &titles).draw(columns));
-    }
-    text.extend(left_out("curves", all.len(), columns));
     text.push(String::new());
+    let curves = curves(of, &labelling);
+    for curve in curves.iter().take(DRAWN) {
+        text.extend(plot_of(curve, &titles).draw(columns));
+        text.push(String::new());
+    }
+    text.extend(left_out("curves", curves.len(), columns));
+    let bars = without(medians(of), &curves);
+    for rows in bars.iter().take(DRAWN) {
+        text.extend(bars::bars(rows, &titles, &labelling, columns));
+        text.push(String::new());
+    }
+    text.extend(left_out("bars", bars.len(), columns));
     text.extend(lines(
         "├─┼─┤: the interval around a median, where it is wider than a character",
         columns,
@@ -53,6 +55,17 @@ pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     text.extend(lines(&legend::in_short(of, None), columns));
     text.extend(about.iter().flat_map(|line| lines(line, columns)));
     whole(&text)
+}
+
+/// Pictures of bars without the rows that a curve shows.
+fn without<'a>(bars: Vec<Vec<&'a Row>>, curves: &[Curve<'_>]) -> Vec<Vec<&'a Row>> {
+    let drawn = curves.iter().flat_map(|curve| curve.rows.iter().map(|(_, row)| *row));
+    let drawn: HashSet<*const Row> = drawn.map(ptr::from_ref).collect();
+    let rest = bars.into_iter().map(|mut rows| {
+        rows.retain(|row| !drawn.contains(&ptr::from_ref(*row)));
+        rows
+    });
+    rest.filter(|rows| !rows.is_empty()).collect()
 }
 
 /// Maps, and lines along an axis, that records tell besides samples. Nothing where they have none.
@@ -85,7 +98,7 @@ fn whole(lines: &[String]) -> String {
 fn left_out(what: &str, all: usize, columns: usize) -> Vec<String> {
     match all.saturating_sub(DRAWN) {
         0 => Vec::new(),
-        _ => lines(&format!("\n{DRAWN} of {all} {what} are drawn: --html draws more"), columns),
+        _ => lines(&format!("{DRAWN} of {all} {what} are drawn: --html draws more\n\n"), columns),
     }
 }
 
