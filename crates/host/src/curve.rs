@@ -4,7 +4,7 @@
 //! A *miss* is an access whose page was not in memory: the first use of each page and each refault.
 //! Every policy is asked for the same accesses, those that the trace has.
 
-use crate::memcg_trace::Limited;
+use crate::memcg_trace::Surveyed;
 use crate::residency::ReplayError;
 use pageout_experiment::kinds::{Choice, Kind};
 use pageout_experiment::metrics::labels;
@@ -18,6 +18,7 @@ use pageout_paging::pte::X86_64;
 use pageout_paging::young::Family;
 use pageout_record::schema::{Ground, Metric, Record};
 use pageout_trace::demand_min::DemandMin;
+use pageout_trace::reference_string::ReferenceString;
 use pageout_trace::replacement::{self, ReplacementPolicy};
 use pageout_trace::room::NoRoom;
 use pageout_trace::source::TraceSource;
@@ -68,14 +69,12 @@ pub struct Curve {
     pub threads: NonZeroUsize,
 }
 
-/// A point that there is none of.
+/// Points that there are none of, for one cause.
 #[derive(Debug)]
 pub struct Missing {
-    /// The limit.
-    pub limit: MemoryLimit,
-    /// The policy.
-    pub policy: Policy,
-    /// Why.
+    /// The limit and the policy of each, one at least.
+    pub points: Vec<(MemoryLimit, Policy)>,
+    /// The cause.
     pub error: ReplayError,
 }
 
@@ -99,45 +98,56 @@ impl Curve {
         &self,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<(Vec<Record>, Vec<Missing>), ReplayError> {
-        let trace = Limited::plan::<X86_64>(&self.source, self.limits[0], 0)?;
+        assert!(!self.limits.is_empty(), "a curve has a limit");
+        let trace = Surveyed::read::<X86_64>(&self.source, 0)?;
         if trace.string().pages().is_empty() {
             return Err(ReplayError::NoAccess);
         }
-        let under = self.limits.iter().map(|limit| trace.under::<X86_64>(*limit));
-        let under: Vec<Limited<'_>> = under.collect::<Result<_, _>>()?;
         let min = self.policies.contains(&Policy::Min).then(|| trace.min()).transpose()?;
-        let threads = self.threads_that_fit(&under)?;
+        let threads = self.threads_that_fit(&trace)?;
         let policies = self.policies.len();
-        let mut cells: Vec<usize> = (0..under.len() * policies).collect();
+        let mut cells: Vec<usize> = (0..self.limits.len() * policies).collect();
         // What takes longest comes first, so that no thread is left alone with it at the end.
         cells.sort_by_key(|cell| !matches!(self.policies[cell % policies], Policy::Engine(_)));
         let points = spread(cells.len(), threads, progress, |k| {
             let cell = cells[k];
-            point(&under[cell / policies], self.policies[cell % policies], min.as_ref())
+            point(
+                &trace,
+                self.limits[cell / policies],
+                self.policies[cell % policies],
+                min.as_ref(),
+            )
         });
         let mut points: Vec<_> = cells.into_iter().zip(points).collect();
         points.sort_by_key(|(cell, _)| *cell);
-        let (mut records, mut missing) = (Vec::new(), Vec::new());
+        let (mut records, mut missing, mut not_run) = (Vec::new(), Vec::new(), Vec::new());
         for (cell, point) in points {
             let (limit, policy) = (self.limits[cell / policies], self.policies[cell % policies]);
             match point {
-                Ok(point) => {
-                    let metrics = metrics(&under[cell / policies], point);
+                Ok(Some(point)) => {
+                    let metrics = metrics(trace.string(), trace.frames(limit), point);
                     records.push(self.record(limit, policy, metrics));
                 }
-                Err(error) => missing.push(Missing { limit, policy, error }),
+                Ok(None) => not_run.push((limit, policy)),
+                Err(error) => missing.push(Missing { points: vec![(limit, policy)], error }),
             }
+        }
+        if !not_run.is_empty() {
+            let error = trace.refused().expect("it is refused where it was not run");
+            missing.push(Missing { points: not_run, error });
         }
         Ok((records, missing))
     }
 
     /// As many threads as memory is there for, with a point each.
-    fn threads_that_fit(&self, under: &[Limited<'_>]) -> Result<NonZeroUsize, ReplayError> {
+    fn threads_that_fit(&self, trace: &Surveyed<'_>) -> Result<NonZeroUsize, ReplayError> {
         let Some(available) = this_machine::available_memory() else {
             return Ok(self.threads);
         };
-        let points = under.iter().flat_map(|of| self.policies.iter().map(|one| bytes(of, *one)));
-        let needed = points.max().unwrap_or(0).max(1);
+        let of_limit = |limit| self.policies.iter().map(move |policy| bytes(trace, limit, *policy));
+        let points = self.limits.iter().flat_map(|limit| of_limit(*limit));
+        let points: Vec<u64> = points.collect::<Result<_, _>>()?;
+        let needed = points.into_iter().max().unwrap_or(0).max(1);
         ReplayError::check_memory(needed, Some(available))?;
         let fit = usize::try_from(available / needed).unwrap_or(usize::MAX);
         Ok(NonZeroUsize::new(fit).map_or(NonZeroUsize::MIN, |fit| fit.min(self.threads)))
@@ -160,41 +170,56 @@ impl Curve {
 }
 
 /// Bytes of memory that a point takes.
-fn bytes(trace: &Limited<'_>, policy: Policy) -> u64 {
-    let string = trace.string();
+fn bytes(trace: &Surveyed<'_>, limit: MemoryLimit, policy: Policy) -> Result<u64, ReplayError> {
+    let engine = || Ok(trace.under::<X86_64>(limit)?.map_or(0, |run| run.bytes::<X86_64>()));
     match policy {
-        Policy::Engine(_) => trace.bytes::<X86_64>(),
-        Policy::OnDemand(_) => string.nr_pages() as u64 * replacement::BYTES_A_PAGE,
-        // A bit for each access, and those that sum up the bits.
-        Policy::Min => string.pages().len() as u64 / 7,
+        Policy::Engine(_) => engine(),
+        Policy::OnDemand(_) => Ok(on_demand_bytes(trace.string())),
+        Policy::Min => Ok(min_bytes(trace.string())),
     }
 }
 
-fn point(
-    trace: &Limited<'_>,
-    policy: Policy,
-    min: Option<&DemandMin<'_>>,
-) -> Result<Point, ReplayError> {
-    let on_demand = match policy {
-        Policy::Engine(lru) => {
-            let (decisions, _) = trace.run::<X86_64>(Variant::of(Family::Line).on(lru))?;
-            let major_faults = Some(decisions.major_faults);
-            return Ok(Point { refaults: decisions.refaults(), major_faults });
-        }
-        Policy::OnDemand(policy) => policy.faults(trace.string(), trace.frames()),
-        Policy::Min => min.expect("it is made where it is asked for").faults(trace.frames()),
-    };
-    let on_demand = on_demand.map_err(|NoRoom| ReplayError::no_room(bytes(trace, policy)))?;
-    Ok(Point { refaults: on_demand.refaults as u64, major_faults: None })
+fn on_demand_bytes(string: &ReferenceString) -> u64 {
+    string.nr_pages() as u64 * replacement::BYTES_A_PAGE
 }
 
-fn metrics(trace: &Limited<'_>, point: Point) -> Vec<Metric> {
-    let (pages, accesses) = (trace.string().nr_pages() as u64, trace.string().pages().len() as f64);
+/// A bit for each access, and those that sum up the bits.
+fn min_bytes(string: &ReferenceString) -> u64 {
+    string.pages().len() as u64 / 7
+}
+
+/// A point; nothing where the engine cannot run the trace.
+fn point(
+    trace: &Surveyed<'_>,
+    limit: MemoryLimit,
+    policy: Policy,
+    min: Option<&DemandMin<'_>>,
+) -> Result<Option<Point>, ReplayError> {
+    let (string, frames) = (trace.string(), trace.frames(limit));
+    let (on_demand, needed) = match policy {
+        Policy::Engine(lru) => {
+            let Some(run) = trace.under::<X86_64>(limit)? else { return Ok(None) };
+            let (decisions, _) = run.run::<X86_64>(Variant::of(Family::Line).on(lru))?;
+            let major_faults = Some(decisions.major_faults);
+            return Ok(Some(Point { refaults: decisions.refaults(), major_faults }));
+        }
+        Policy::OnDemand(policy) => (policy.faults(string, frames), on_demand_bytes(string)),
+        Policy::Min => {
+            let min = min.expect("it is made where it is asked for");
+            (min.faults(frames), min_bytes(string))
+        }
+    };
+    let on_demand = on_demand.map_err(|NoRoom| ReplayError::no_room(needed))?;
+    Ok(Some(Point { refaults: on_demand.refaults as u64, major_faults: None }))
+}
+
+fn metrics(string: &ReferenceString, frames: NonZeroUsize, point: Point) -> Vec<Metric> {
+    let (pages, accesses) = (string.nr_pages() as u64, string.pages().len() as f64);
     let misses = pages + point.refaults;
     let counts = [
         (of::PAGE_MISSES, misses),
         (REFAULTS, point.refaults),
-        (of::LIMIT, trace.frames().get() as u64),
+        (of::LIMIT, frames.get() as u64),
         (of::PAGES, pages),
     ];
     let ratio = of::MISS_RATIO.one(misses as f64 / accesses);

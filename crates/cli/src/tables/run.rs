@@ -32,7 +32,7 @@ pub(crate) fn metrics(set: &RecordSet, rows: Rows, columns: usize) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the records can stand beside each other.
+/// Returns true if the records can stand beside each other.
 fn is_comparable(one: &&Record, other: &&Record) -> bool {
     (&one.scenario, one.ground) == (&other.scenario, other.ground)
 }

@@ -66,9 +66,12 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
 /// A line for each policy and cause of missing points.
 fn lacking(missing: &[Missing], path: Option<&Path>) -> Vec<String> {
     let mut causes: Vec<(String, String, Vec<String>)> = Vec::new();
-    for Missing { limit, policy, error } in missing {
-        let (policy, cause) = (Policy::text(policy), error.to_string());
-        let limit = MemoryLimit::text(limit);
+    let points = |of: &'_ Missing| {
+        let cause = of.error.to_string();
+        of.points.clone().into_iter().map(move |(limit, policy)| (limit, policy, cause.clone()))
+    };
+    for (limit, policy, cause) in missing.iter().flat_map(points) {
+        let (policy, limit) = (Policy::text(&policy), MemoryLimit::text(&limit));
         match causes.iter_mut().find(|found| (&found.0, &found.1) == (&policy, &cause)) {
             Some((.., limits)) => limits.push(limit),
             None => causes.push((policy, cause, vec![limit])),

@@ -85,6 +85,29 @@ fn a_point_that_the_engine_has_no_room_for_is_told_and_loses_no_other() {
 }
 
 #[test]
+fn addresses_that_only_the_engine_cannot_place_leave_the_other_policies() {
+    let directory = tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    // Half of the canonical addresses, and a page beyond them.
+    let (log, trace) = (path("log"), path("trace.pgt"));
+    std::fs::write(&log, " L 1000,8\n S 800000000000,8\n L 2000,8\n L 1008,8\n").expect("a log");
+    let import = format!("trace import {log} --output {trace} --filter 1x1,1");
+    assert_eq!(run(&import).status.code(), Some(0));
+    let words = format!("trace curve {trace} --limit 50%,100%");
+    let output = run(&format!("{words} --policy lru,classic,mglru,min --csv"));
+    assert_eq!(output.status.code(), Some(1));
+    let message = stderr(&output);
+    assert_eq!(message.matches("error: ").count(), 2, "a line for each policy: {message}");
+    for part in ["classic", "mglru", "50% and 1 more", "0x800000000", "canonical"] {
+        assert!(message.contains(part), "no `{part}` in {message}");
+    }
+    let csv = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(csv.lines().filter(|line| line.contains(",miss ratio,")).count(), 4, "{csv}");
+    assert_eq!(run(&format!("{words} --policy lru,min")).status.code(), Some(0));
+    refused(&format!("{words} --policy classic"), &["0x800000000", "canonical"]);
+}
+
+#[test]
 fn limits_and_policies_that_are_none() {
     for (limit, part) in [
         ("0%", "`0%`"),

@@ -151,14 +151,6 @@ impl<'t> Plan<'t> {
         Ok(Self { source, survey, order, limit })
     }
 
-    /// The same trace under another limit.
-    ///
-    /// # Errors
-    /// [`ReplayError::TooLarge`].
-    fn under<F: Arch>(&self, limit: MemoryLimit) -> Result<Self, ReplayError> {
-        Self::limited::<F>(self.source, Arc::clone(&self.survey), self.order, limit)
-    }
-
     /// Bytes of memory for a run: page tables, the engine, and what is known of the program.
     pub fn bytes<F: Arch>(&self) -> u64 {
         self.survey.needs.bytes::<F>(self.limit, self.order)
@@ -221,6 +213,80 @@ impl<'t> Plan<'t> {
     }
 }
 
+/// A trace in memory, and what the engine needs to run it.
+#[derive(Debug)]
+pub(crate) struct Surveyed<'t> {
+    source: &'t TraceSource,
+    decoded: Arc<Decoded>,
+    survey: Result<Arc<Survey>, ReplayError>,
+    order: Order,
+}
+
+impl<'t> Surveyed<'t> {
+    /// Reads the trace, once. A reason why the engine cannot run it is kept: others need its page
+    /// reference string alone.
+    pub(crate) fn read<F: Arch>(source: &'t TraceSource, order: u8) -> Result<Self, ReplayError> {
+        let available = this_machine::available_memory();
+        let mut survey = SurveySoFar::new(source, order, available)?;
+        let mut refused = None;
+        let each = |step: PageStep<'_>, areas: &Areas| -> Result<(), ReplayError> {
+            if refused.is_none() {
+                refused = survey.note::<F>(step, areas).err();
+            }
+            Ok(())
+        };
+        let decoded = Arc::new(Decoded::of_trace(source, available, each)?);
+        let survey = refused.map_or_else(|| Ok(Arc::new(survey.all())), Err);
+        let order = Order::new(order).expect("parsed orders are small");
+        Ok(Self { source, decoded, survey, order })
+    }
+
+    /// The trace under a limit, or nothing if the engine cannot run it under any.
+    ///
+    /// # Errors
+    /// [`ReplayError::TooLarge`].
+    pub(crate) fn under<F: Arch>(
+        &self,
+        limit: MemoryLimit,
+    ) -> Result<Option<Limited<'t>>, ReplayError> {
+        let Ok(survey) = &self.survey else { return Ok(None) };
+        let plan = Plan::limited::<F>(self.source, Arc::clone(survey), self.order, limit)?;
+        Ok(Some(Limited { plan, decoded: Arc::clone(&self.decoded) }))
+    }
+
+    /// The reason why the engine cannot run it, if there is one.
+    pub(crate) fn refused(self) -> Option<ReplayError> {
+        self.survey.err()
+    }
+
+    /// Its page reference string.
+    pub(crate) fn string(&self) -> &ReferenceString {
+        self.decoded.string()
+    }
+
+    /// As many frames as the program may use pages under a limit.
+    pub(crate) fn frames(&self, limit: MemoryLimit) -> NonZeroUsize {
+        let frames = usize::try_from(limit.pages(self.string().nr_pages())).unwrap_or(usize::MAX);
+        NonZeroUsize::new(frames).expect("a limit is at least a page")
+    }
+
+    /// Demand MIN on its page reference string.
+    pub(crate) fn min(&self) -> Result<DemandMin<'_>, ReplayError> {
+        min_of(self.string())
+    }
+}
+
+/// Bytes of memory that demand MIN takes, for its numbers of all accesses and pages.
+fn bytes_by_access(string: &ReferenceString) -> u64 {
+    ((string.pages().len() + string.nr_pages()) * size_of::<u32>()) as u64
+}
+
+fn min_of(string: &ReferenceString) -> Result<DemandMin<'_>, ReplayError> {
+    let needed = bytes_by_access(string);
+    ReplayError::check_memory(needed, this_machine::available_memory())?;
+    DemandMin::of(string).map_err(|NoRoom| ReplayError::no_room(needed))
+}
+
 /// A trace in memory, ready to be run under a limit.
 #[derive(Debug)]
 pub(crate) struct Limited<'t> {
@@ -242,27 +308,19 @@ impl<'t> Limited<'t> {
         Ok(Self { plan: Plan::of::<F>(source, survey, limit)?, decoded })
     }
 
-    /// The same trace under another limit.
-    pub(crate) fn under<F: Arch>(&self, limit: MemoryLimit) -> Result<Self, ReplayError> {
-        Ok(Self { plan: self.plan.under::<F>(limit)?, decoded: Arc::clone(&self.decoded) })
-    }
-
     /// Bytes of memory that a run takes.
     pub(crate) fn bytes<F: Arch>(&self) -> u64 {
         self.plan.bytes::<F>()
     }
 
-    /// Bytes of memory that demand MIN takes, for its numbers of all accesses and pages.
+    /// Bytes of memory that demand MIN takes.
     pub(crate) fn bytes_by_access(&self) -> u64 {
-        let string = self.string();
-        ((string.pages().len() + string.nr_pages()) * size_of::<u32>()) as u64
+        bytes_by_access(self.string())
     }
 
     /// Demand MIN on its page reference string.
     pub(crate) fn min(&self) -> Result<DemandMin<'_>, ReplayError> {
-        let needed = self.bytes_by_access();
-        ReplayError::check_memory(needed, this_machine::available_memory())?;
-        DemandMin::of(self.string()).map_err(|NoRoom| ReplayError::no_room(needed))
+        min_of(self.string())
     }
 
     /// Its page reference string.
