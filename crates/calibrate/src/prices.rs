@@ -109,7 +109,6 @@ impl Raw {
         let loads = &self.loads;
         let (walk, most) = (loads.over(PAGES[PAGES.len() - 1]), PAGES[PAGES.len() - 1]);
         let of_near = Figure::of(&loads.near).map(|near| near.high);
-        let of_second = Figure::of(&loads.second_cache).map(|second| second.high);
         let far = self.effort.far_bytes >> 20;
         let lines = (self.effort.sparse_entries * 64) >> 20;
         vec![
@@ -136,14 +135,6 @@ impl Raw {
                 &pairs(&loads.far_leaf, walk, |far, near| far - 2.0 * near),
                 format!("the same, leaf entries on {lines} MiB of lines; less two walk_level"),
             ),
-            Candidate {
-                high: of_second,
-                ..Candidate::new(
-                    "entry_near",
-                    &loads.near,
-                    "dependent loads in the first cache; high: in the second",
-                )
-            },
             Candidate::new("line_far", &loads.far, format!("dependent loads over {far} MiB")),
         ]
     }

@@ -46,6 +46,10 @@ pub(crate) struct Core<'a, F: Format> {
     pub(crate) in_flight: RefCell<VecDeque<Time>>,
     /// It has issued invalidations since its last barrier.
     pub(crate) issued: Cell<bool>,
+    /// When it issued the last of them.
+    pub(crate) last_issued: Cell<Time>,
+    /// Whether the next DSB ISHST may still have to wait for them.
+    pub(crate) dense: Cell<bool>,
     /// When its barrier is done, if no other core has to be waited for.
     pub(crate) barrier_done: Cell<Time>,
     /// When the last of its device accesses is done.
@@ -76,6 +80,8 @@ impl<'a, F: Format> Core<'a, F> {
             held: RefCell::default(),
             in_flight: RefCell::default(),
             issued: Cell::new(false),
+            last_issued: Cell::default(),
+            dense: Cell::new(false),
             barrier_done: Cell::default(),
             devices_done: Cell::default(),
             tally: Tally::default(),

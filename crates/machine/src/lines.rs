@@ -20,17 +20,14 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// What software's read takes.
-    pub(crate) fn read(self, prices: &Prices) -> Time {
-        match self {
-            Self::Near => prices.entry_near,
-            Self::Far => prices.line_far,
-            Self::Transfer => prices.line_transfer,
-        }
+    /// The time of a software access beyond its instruction, which is paid with the other
+    /// instructions: nothing where the line is near.
+    pub(crate) fn software(self, prices: &Prices) -> Time {
+        self.beyond(prices.line_far, prices)
     }
 
-    /// What an atomic read-modify-write takes.
-    pub(crate) fn write(self, prices: &Prices) -> Time {
+    /// The time of an atomic change by the walker, which executes no instructions.
+    pub(crate) fn walker_write(self, prices: &Prices) -> Time {
         prices.rmw + self.beyond(prices.line_far, prices)
     }
 

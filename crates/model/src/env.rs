@@ -240,6 +240,11 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
 impl<F: Arch> Observer for ModelEnv<'_, '_, F> {
     fn enter(&self, stage: Stage) {
         self.task.instructions(self.meter.leave(stage));
+        if stage == Stage::Unmap {
+            // Linux is through with a folio before it unmaps the next, which takes longer than an
+            // invalidation (7.3.4, shrink_folio_list); the engine unmaps 31 and then goes on.
+            self.task.outlast_invalidations();
+        }
         self.show(stage);
         self.task.instructions(self.meter.enter(stage));
     }

@@ -65,6 +65,12 @@ impl<'m> Kernel<'m> {
         Self { patience: turns, ..self }
     }
 
+    /// The same, whose code takes these instructions.
+    #[must_use]
+    pub fn with_software(self, software: Software) -> Self {
+        Self { software, ..self }
+    }
+
     /// The same, of whose frames and transfers a journal is kept.
     #[must_use]
     pub fn with_journal(self, journal: &'m Journal) -> Self {

@@ -1,6 +1,7 @@
 //! The scenario on a modelled machine: `memory.reclaim` runs on its first core, while the processes
 //! that map the file sleep, or use it on all other cores.
 
+use crate::software::Software;
 use crate::{Guest, Kernel, Model, One, Program, Scenario, Swap, Vm, VmCount, activity, interval};
 use pageout_experiment::declare::{Checked, Declared, Lists, read_both};
 use pageout_experiment::fields::{self, FieldError, bad};
@@ -175,7 +176,8 @@ impl ReclaimFile {
         let caps = self.platform.shape().caps::<F>();
         let setup = Setup::<F>::build_for(&mut arena, &self.scenario, variant.lru, one.seed, caps);
         let machine = Machine::new(model.setup(&self.platform, one), setup.ground.env.tables());
-        let kernel = Kernel::new::<F>(setup.ground.supply, Swap::Device);
+        let software = Software::of::<F>().counted(&self.scenario, variant);
+        let kernel = Kernel::new::<F>(setup.ground.supply, Swap::Device).with_software(software);
         let kernel = kernel.with_vms(self.vms(&setup));
         let run = Run { of: self, seed: one.seed, setup: &setup, kernel: &kernel, variant };
         let before = machine.run(run.touching(machine.shape().cores));

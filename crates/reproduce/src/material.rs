@@ -23,9 +23,9 @@ use pageout_paging::Stage;
 use pageout_record::schema::{Record, RecordFile};
 use std::cell::OnceCell;
 
-/// What the lab counted of Linux 6.12 with our series: the prices of kernel code that predictions
-/// use (`model::software`) are fitted to the same records.
-const LAB_RECORDS: &str = pageout_lab::records::LINUX_6_12;
+/// The lab's counts of Linux 7.3 with batches and with each taken out, which the predictions
+/// take too (`model::software::counted`).
+const LAB_RECORDS: &str = pageout_lab::records::LINUX_7_3;
 
 fn lab_records() -> RecordFile {
     RecordFile::from_json(LAB_RECORDS).expect("the stored records are a record set")

@@ -64,7 +64,7 @@ fn counted(figure: &Figure, steps: Steps, material: &Material) -> Result<Answer,
         ground: Ground::Linux,
         label: Label::Counted,
         basis: Basis::Counted,
-        how: "instructions of Linux 6.12.117, order 4, process asleep",
+        how: "instructions of Linux 7.3.4, order 4, process asleep",
         quantities: vec![
             one("before, instructions", INSTRUCTIONS, before),
             one("after, instructions", INSTRUCTIONS, after),

@@ -34,10 +34,11 @@ impl Step {
     /// The lab's kernel.
     pub(super) const fn kernel(self) -> &'static str {
         match self {
-            Self::Stock => "stock",
-            Self::Young => "s1",
-            Self::Unmap | Self::MglruUnmap => "s2",
-            Self::Mglru => "s3",
+            Self::Stock => "no-batch",
+            // Unmapping was batched after young bits.
+            Self::Young => "no-unmap",
+            Self::MglruUnmap => "no-mglru",
+            Self::Unmap | Self::Mglru => "stock",
         }
     }
 

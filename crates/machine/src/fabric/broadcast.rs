@@ -6,7 +6,7 @@ use crate::Time;
 use crate::account::count;
 use crate::core::{Core, Doing};
 use crate::core_set::CoreId;
-use crate::platform::{Broadcast, BroadcastPrices};
+use crate::platform::{Broadcast, BroadcastPrices, Publish};
 use crate::sched::Event;
 use pageout_paging::Format;
 use pageout_paging::mmu::Invalidate;
@@ -25,8 +25,10 @@ impl<F: Format> Machine<'_, F> {
             in_flight.pop_front();
         }
         core.issued.set(true);
+        core.dense.set(true);
         for what in operations::<F>(what, shape.range_operations) {
             core.spend(prices.tlbi_issue);
+            core.last_issued.set(core.clock.get());
             let arrival = core.clock.get() + prices.propagation;
             in_flight.push_back(arrival);
             count(&core.tally.broadcasts);
@@ -67,9 +69,31 @@ impl<F: Format> Machine<'_, F> {
         self.apply(core, message.what, now);
     }
 
+    /// A DSB ISHST, which orders stores to tables before the TLBI that follows. Nobody is told of
+    /// it, and what it waits for is still outstanding for a DSB ISH.
+    pub(crate) fn publish(&self, core: &Core<'_, F>, prices: &BroadcastPrices) {
+        let now = core.clock.get();
+        let done = match prices.publish {
+            Publish::RoundTrip => now + prices.dsb_base,
+            Publish::Outstanding if core.dense.get() => {
+                let latency = self.latency(prices, 1);
+                (now + prices.dsb_idle).max(core.last_issued.get() + latency)
+            }
+            Publish::Outstanding => now + prices.dsb_idle,
+        };
+        core.clock.set(done);
+    }
+
+    /// The time from a TLBI to its end everywhere, with so many outstanding.
+    fn latency(&self, prices: &BroadcastPrices, outstanding: u64) -> Time {
+        let others = u64::from(self.setup.shape.cores - 1);
+        prices.dsb_base + prices.dsb_per_core * others + prices.dsb_per_outstanding * outstanding
+    }
+
     /// A DSB ISH: it ends when every core has applied what this core issued; what other cores
-    /// issued may be outstanding still. The interconnect begins one after the other. The core is
-    /// stalled if that has to be waited for and `wait` asks for it.
+    /// issued may be outstanding still. The last invalidation has been under way since it was
+    /// issued. The interconnect begins one after the other. The core is stalled if that has to be
+    /// waited for and `wait` asks for it.
     pub(crate) fn dsb(
         &self,
         core: &Core<'_, F>,
@@ -78,10 +102,11 @@ impl<F: Format> Machine<'_, F> {
         wait: bool,
     ) {
         let now = core.clock.get();
+        core.dense.set(false);
         let devices = if shape.waits_for_devices { core.devices_done.get() } else { Time::ZERO };
         if !core.issued.replace(false) {
             count(&core.tally.idle_barriers);
-            core.clock.set(devices.max(now + prices.dsb_base));
+            core.clock.set(devices.max(now + prices.dsb_idle));
             return;
         }
         count(&core.tally.barriers);
@@ -89,18 +114,15 @@ impl<F: Format> Machine<'_, F> {
         let last = in_flight.back().copied().unwrap_or_default();
         let under_way = in_flight.drain(..).filter(|arrival| *arrival > now).count();
         let outstanding = under_way + self.held_at_most(core.id);
-        let others = u64::from(self.setup.shape.cores - 1);
-        let price = prices.dsb_base
-            + prices.dsb_per_core * others
-            + prices.dsb_per_outstanding * outstanding as u64;
-        let begun = now.max(self.barrier_free.get());
-        self.sends(begun, Traffic::Wait);
-        self.barrier_free.set(begun + prices.dsb_serial.min(price));
-        core.barrier_done.set(devices.max(begun + price));
+        let latency = self.latency(prices, outstanding as u64);
+        let begun = core.last_issued.get().max(self.barrier_free.get());
+        self.sends(begun.max(now), Traffic::Wait);
+        self.barrier_free.set(begun + prices.dsb_serial.min(latency));
+        core.barrier_done.set(devices.max(now + prices.dsb_idle).max(begun + latency));
         if wait {
             core.doing.set(Doing::Stalled);
         }
-        let arrival = last.max(begun + prices.propagation);
+        let arrival = last.max(begun + prices.propagation).max(now);
         self.tell(arrival, Event::Sync(core.id, wait));
     }
 

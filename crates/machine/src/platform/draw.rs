@@ -1,6 +1,7 @@
 //! Drawing prices from their ranges.
 
 use super::price::Price;
+use super::prices::Publish;
 
 /// Which prices a machine has, of those that its platform leaves open.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -14,6 +15,15 @@ pub enum Draw {
 }
 
 impl Draw {
+    /// What a DSB ISHST waits for: TLBIs that are outstanding, and in one draw of four a round trip
+    /// whatever is.
+    pub(super) fn publish(self) -> Publish {
+        match self {
+            Self::Seeded(seed) if bits(seed, "publish") >> 62 == 0 => Publish::RoundTrip,
+            _ => Publish::Outstanding,
+        }
+    }
+
     /// The price in its base unit.
     pub(super) fn of(self, price: &Price) -> u64 {
         match self {

@@ -17,7 +17,7 @@ pub use architecture::Architecture;
 pub use draw::Draw;
 pub use error::{PlatformError, Problem};
 pub use price::{Kind, Price, Unit};
-pub use prices::{Bandwidth, BroadcastPrices, InvalidationPrices, IpiPrices, Prices};
+pub use prices::{Bandwidth, BroadcastPrices, InvalidationPrices, IpiPrices, Prices, Publish};
 pub use provenance::{Basis, Provenance, SectionOrigin};
 pub use shape::{Broadcast, Hardware, Invalidation, Ipi, Shape, Storage};
 
@@ -94,7 +94,7 @@ impl Platform {
     /// What everything takes: as the file says, or drawn from its ranges.
     pub fn prices(&self, draw: Draw) -> Prices {
         let quotes = &self.prices;
-        Prices::resolve(self.shape.architecture, |name| {
+        Prices::resolve(self.shape.architecture, draw.publish(), |name| {
             let quote = quotes.iter().find(|quote| quote.name == name);
             draw.of(quote.unwrap_or_else(|| panic!("platform {} has no price {name}", self.name)))
         })

@@ -89,8 +89,6 @@ prices! {
         pub walk_far: Time,
         /// A trap into the kernel and the return from it, without software.
         pub fault: Time,
-        /// Software's read of an entry whose line its core has.
-        pub entry_near: Time,
         /// A line of page tables fetched from memory or the last cache.
         pub line_far: Time,
         /// A line of page tables fetched from another core that changed it.
@@ -134,6 +132,17 @@ pub enum InvalidationPrices {
     Ipi(IpiPrices),
 }
 
+/// What a DSB ISHST waits for, which orders stores to tables before a TLBI. The architecture does
+/// not ask it to wait for TLBIs; whether implementations do is a hypothesis, so draws have both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Publish {
+    /// The TLBIs of its own core that are outstanding, so that dense TLBIs take the greater of
+    /// their latency and the work between them.
+    Outstanding,
+    /// A round trip every time, whatever is outstanding.
+    RoundTrip,
+}
+
 prices! {
     /// What invalidations by broadcast take.
     pub struct BroadcastPrices {
@@ -143,7 +152,9 @@ prices! {
         pub propagation: Time,
         /// What a TLBI takes of another core, when that applies it.
         pub snoop: Time,
-        /// A DSB ISH after which nothing is outstanding, on a machine of one core.
+        /// A DSB of any kind when nothing of its core is outstanding.
+        pub dsb_idle: Time,
+        /// From a TLBI to the end of a DSB that waits for it, on a machine of one core.
         pub dsb_base: Time,
         /// What each other core adds to a DSB ISH that follows a TLBI.
         pub dsb_per_core: Time,
@@ -156,6 +167,9 @@ prices! {
         pub dsb_serial: Time,
         /// How long a device access of the own core is outstanding.
         pub device_access: Time,
+        ;
+        /// What a DSB ISHST waits for.
+        pub publish: Publish,
     }
 }
 
@@ -190,10 +204,13 @@ impl Prices {
     /// Fills in each price that the architecture has, in base units, by its name.
     pub(super) fn resolve(
         architecture: Architecture,
+        publish: Publish,
         mut price: impl FnMut(&'static str) -> u64,
     ) -> Self {
         let invalidation = match architecture {
-            Architecture::Arm64 => InvalidationPrices::Broadcast(BroadcastPrices::of(&mut price)),
+            Architecture::Arm64 => {
+                InvalidationPrices::Broadcast(BroadcastPrices::of(&mut price, publish))
+            }
             Architecture::X86 | Architecture::Riscv => {
                 InvalidationPrices::Ipi(IpiPrices::of(&mut price))
             }

@@ -57,9 +57,8 @@ impl<F: Format> Mmu for Task<'_, '_, F> {
         self.sync();
         match (barrier, &self.machine.setup.prices.invalidation) {
             (Barrier::Complete, _) => self.timed(MachineActivity::Wait, || self.complete()),
-            // DSB ISHST waits for no invalidation: as a DSB ISH with nothing outstanding.
             (Barrier::Publish, InvalidationPrices::Broadcast(prices)) => {
-                self.timed(MachineActivity::Wait, || self.spend(prices.dsb_base));
+                self.timed(MachineActivity::Wait, || self.machine.publish(self.core(), prices));
             }
             (Barrier::Publish, InvalidationPrices::Ipi(_)) => {}
         }
@@ -74,7 +73,7 @@ impl<F: Format> Mmu for Task<'_, '_, F> {
         };
         let cost = match &self.machine.setup.prices.invalidation {
             // TLBI between DSB NSHST and DSB NSH.
-            InvalidationPrices::Broadcast(prices) => prices.tlbi_issue * nr + prices.dsb_base * 2,
+            InvalidationPrices::Broadcast(prices) => prices.tlbi_issue * nr + prices.dsb_idle * 2,
             InvalidationPrices::Ipi(prices) => match what {
                 Invalidate::Range { .. } => prices.flush_entry * nr,
                 _ => prices.flush_full,

@@ -187,7 +187,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         let mut lines = self.machine.lines.borrow_mut();
         let read = lines.read(core, walk.last).walk(prices);
         let changed = walk.changed.then_some(walk.last).into_iter().chain(walk.made_table_young);
-        changed.fold(read, |time, slot| time + lines.write(core, slot).write(prices))
+        changed.fold(read, |time, slot| time + lines.write(core, slot).walker_write(prices))
     }
 
     /// Accesses that stale entries of its core's TLB hid so far, of whichever task.
@@ -289,6 +289,12 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
             let begun = core.devices_done.get().max(core.clock.get());
             core.devices_done.set(begun + prices.device_access);
         }
+    }
+
+    /// Lets no DSB ISHST wait for invalidations issued so far: for callers whose work between two
+    /// invalidations lasts longer than one, and is spent elsewhere.
+    pub fn outlast_invalidations(&self) {
+        self.core().dense.set(false);
     }
 
     /// It is at its end.

@@ -55,12 +55,12 @@ impl<F: Format> TaskTable<'_, '_, F> {
 
     #[inline]
     fn read(self, i: usize) {
-        self.turn(|lines, core, prices| lines.read(core, self.slot(i)).read(prices));
+        self.turn(|lines, core, prices| lines.read(core, self.slot(i)).software(prices));
     }
 
     #[inline]
     fn write(self, i: usize) {
-        self.turn(|lines, core, prices| lines.write(core, self.slot(i)).write(prices));
+        self.turn(|lines, core, prices| lines.write(core, self.slot(i)).software(prices));
     }
 
     #[inline]
@@ -108,7 +108,7 @@ impl<F: Format> Table for TaskTable<'_, '_, F> {
 
     #[inline]
     fn set(self, i: usize, pte: Pte) {
-        self.turn(|lines, core, prices| lines.write(core, self.slot(i)).read(prices));
+        self.write(i);
         self.table.set(i, pte);
     }
 

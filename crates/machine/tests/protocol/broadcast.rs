@@ -146,8 +146,8 @@ fn a_barrier_takes_longer_with_cores_and_with_what_is_outstanding() {
     };
     let ground = Ground::<F>::new(1);
     let p = prices(&ground.machine(holding(1, 0)));
-    assert_eq!(cost(1, 0), p.dsb_base);
-    assert_eq!(cost(100, 0), p.dsb_base, "nothing was issued");
+    assert_eq!(cost(1, 0), p.dsb_idle);
+    assert_eq!(cost(100, 0), p.dsb_idle, "nothing was issued");
     for cores in [1, 2, 32, 256] {
         for issued in [1, 2, 16] {
             let under_way = p.propagation.ps() / p.tlbi_issue.ps().max(1) + 1;
@@ -171,7 +171,7 @@ fn a_barrier_waits_for_device_accesses_of_its_own_core_where_told() {
         ground.load(&here, 0);
         elsewhere.io(Transfer { bytes: 4096, write: true });
         let free = takes(&here, || here.barrier(Barrier::Complete));
-        assert_eq!(free, prices(&machine).dsb_base, "another core's access");
+        assert_eq!(free, prices(&machine).dsb_idle, "another core's access");
         for issue in [false, true] {
             here.device_access();
             let done = here.now() + prices(&machine).device_access;
@@ -270,6 +270,30 @@ fn barriers_at_once_wait_for_the_interconnect_and_one_core_s_own_do_not() {
             let waited = alone[0] + p.dsb_serial * before;
             assert!((waited..=waited + taken).contains(end), "{before} of {cores}: {end}");
         }
+    }
+}
+
+/// A DSB ISHST costs what is left of the own core's last TLBI; alone it costs little. Work between
+/// dense TLBIs is hidden behind their latency.
+#[test]
+fn a_barrier_before_a_tlbi_waits_for_the_one_before() {
+    let ground = Ground::<F>::new(1);
+    let machine = ground.machine(holding(32, 0));
+    let p = prices(&machine);
+    let latency = p.dsb_base + p.dsb_per_core * 31 + p.dsb_per_outstanding;
+    let task = machine.alone(CoreId(0));
+    ground.load(&task, 0);
+    assert_eq!(takes(&task, || task.barrier(Barrier::Publish)), p.dsb_idle);
+    for work in [Time::ZERO, NS * 100, latency * 2] {
+        task.barrier(Barrier::Complete);
+        task.invalidate(page(0, 1));
+        task.spend(work);
+        let left = latency.since(work.min(latency)).max(p.dsb_idle);
+        assert_eq!(takes(&task, || task.barrier(Barrier::Publish)), left, "{work}");
+        task.outlast_invalidations();
+        assert_eq!(takes(&task, || task.barrier(Barrier::Publish)), p.dsb_idle);
+        // All of it is over then, for a DSB ISH too.
+        assert_eq!(takes(&task, || task.barrier(Barrier::Complete)), p.dsb_idle);
     }
 }
 

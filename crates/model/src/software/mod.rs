@@ -5,6 +5,7 @@
 //! it issues, the frames it frees. No effort knows the variant.
 
 mod costs;
+mod counted;
 #[cfg(test)]
 mod tests;
 
@@ -12,9 +13,14 @@ pub use costs::{COSTS, Cost};
 
 use crate::architecture_of;
 use pageout_experiment::formats::Arch;
+use pageout_experiment::scenarios::ReclaimFile;
+use pageout_experiment::variant::Variant;
 use pageout_machine::platform::Architecture;
 use pageout_paging::{Order, Stage};
 use std::cell::Cell;
+
+/// One instruction, in the parts that [`Software`] counts in.
+const ONE: u64 = 1 << 20;
 
 /// Declares efforts with their names.
 macro_rules! efforts {
@@ -102,20 +108,34 @@ efforts! {
 
 /// Instructions by effort, on one architecture.
 #[derive(Clone, Copy, Debug)]
-pub struct Software([u32; KernelOp::ALL.len()]);
+pub struct Software {
+    costs: [u32; KernelOp::ALL.len()],
+    /// Factor of all costs, by 2^20: what a real kernel's count of the whole is over that of the
+    /// efforts.
+    factor: u64,
+}
 
 impl Software {
     /// Of kernels of a format's architecture.
     pub fn of<F: Arch>() -> Self {
-        Self(COSTS.map(|cost| match architecture_of::<F>() {
+        let costs = COSTS.map(|cost| match architecture_of::<F>() {
             Architecture::Arm64 => cost.arm64,
             Architecture::X86 | Architecture::Riscv => cost.x86,
-        }))
+        });
+        Self { costs, factor: ONE }
     }
 
-    /// What one of it costs.
-    pub const fn cost(&self, effort: KernelOp) -> u64 {
-        self.0[effort as usize] as u64
+    /// The same, where all efforts of a request together are what was counted of Linux 7.3, if the
+    /// lab has a row of the scenario and the variant; else as fitted.
+    #[must_use]
+    pub fn counted(self, scenario: &ReclaimFile, variant: Variant) -> Self {
+        let factor = counted::factor(scenario, variant).map(|factor| (factor * ONE as f64) as u64);
+        Self { factor: factor.unwrap_or(self.factor), ..self }
+    }
+
+    /// 2^-20 instructions of one of it.
+    const fn parts(&self, effort: KernelOp) -> u64 {
+        self.costs[effort as usize] as u64 * self.factor
     }
 }
 
@@ -123,7 +143,8 @@ impl Software {
 #[derive(Debug, Default)]
 pub struct Done {
     times: [Cell<u64>; KernelOp::ALL.len()],
-    instructions: Cell<u64>,
+    /// By 2^20.
+    parts: Cell<u64>,
 }
 
 impl Done {
@@ -134,7 +155,7 @@ impl Done {
 
     /// Instructions in all.
     pub fn instructions(&self) -> u64 {
-        self.instructions.get()
+        self.parts.get() / ONE
     }
 }
 
@@ -179,11 +200,11 @@ impl<'k> Meter<'k> {
     /// So much of something.
     #[inline]
     pub fn does(&self, effort: KernelOp, times: u64) -> u64 {
-        let instructions = self.software.cost(effort) * times;
+        let before = self.done.instructions();
         let count = &self.done.times[effort as usize];
         count.set(count.get() + times);
-        self.done.instructions.set(self.done.instructions.get() + instructions);
-        instructions
+        self.done.parts.set(self.done.parts.get() + self.software.parts(effort) * times);
+        self.done.instructions() - before
     }
 
     /// The engine leaves its stage for another: the folio asked last stays, if it is not unmapped
