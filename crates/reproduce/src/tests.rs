@@ -46,13 +46,27 @@ fn every_figure_is_there_once_and_has_a_method() {
     }
 }
 
+/// The SHA-256 of a text, in hexadecimal.
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Its hash stands in a decision, so that no figure changes its class after its price was seen.
 #[test]
 fn the_split_is_the_frozen_one() {
-    let hash = Sha256::digest(FROZEN);
-    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = sha256(FROZEN);
     let decision = include_str!("../../../docs/decisions/0031-split-figures-before-pricing.md");
     assert!(decision.contains(&hash), "the decision lacks {hash}");
+}
+
+/// As the split: no price changes after its score was seen without a word.
+#[test]
+fn prices_are_the_frozen_ones() {
+    let decision = include_str!("../../../docs/decisions/0032-freeze-prices-before-scoring.md");
+    for name in Platform::names() {
+        let hash = sha256(Platform::file(name).expect("a shipped platform"));
+        assert!(decision.contains(&hash), "the decision lacks {hash} of {name}");
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn a_scenario_is_compared_in_a_list() {
     for part in [
         "reclaim-file on model, ",
         "before: young=per-entry unmap=per-entry (Linux 7.3 without its batches)",
-        "of 2 cells against before, better in 1",
+        "better than before in all 2 cells",
         "order=0",
         "ns/4K page\n  whole reclaim",
         "modelled: computed from counts",

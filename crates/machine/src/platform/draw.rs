@@ -8,11 +8,31 @@ use super::prices::Publish;
 pub enum Draw {
     /// The values that the file gives.
     Nominal,
-    /// Each price by itself from its range, log-uniformly: half of the draws lie below the
-    /// geometric mean of the range's ends. The same seed gives the same prices on every host, and
-    /// a price's place in its range depends on the seed and its name alone.
+    /// Each price from a log-normal distribution on either side of its value, which is the median;
+    /// 5 % of the draws lie below the range's low end, and 5 % above its high end. Prices of the
+    /// core's clock share half of their variance. The same seed gives the same prices on every
+    /// host, and a price's place depends on the seed and its name.
     Seeded(u64),
 }
+
+/// Prices that a faster clock lowers together.
+const CLOCKED: [&str; 12] = [
+    "access",
+    "l2_hit",
+    "walk_level",
+    "fault",
+    "rmw",
+    "instruction",
+    "switch",
+    "relax",
+    "compress_page",
+    "decompress_page",
+    "tlbi_issue",
+    "dsb_idle",
+];
+
+/// The 95th percentile of [`deviation`], in its unit.
+const P95: f64 = 1.65;
 
 impl Draw {
     /// What a DSB ISHST waits for: TLBIs that are outstanding, and in one draw of four a round trip
@@ -26,28 +46,58 @@ impl Draw {
 
     /// The price in its base unit.
     pub(super) fn of(self, price: &Price) -> u64 {
-        match self {
-            Self::Nominal => price.value,
-            Self::Seeded(seed) => log_uniform(price.low, price.high, bits(seed, price.name)),
-        }
+        let Self::Seeded(seed) = self else { return price.value };
+        let own = deviation(seed, price.name);
+        let clocked = CLOCKED.contains(&price.name);
+        let deviation = if clocked {
+            (own + deviation(seed, "clock")) * std::f64::consts::FRAC_1_SQRT_2
+        } else {
+            own
+        };
+        log_normal([price.low, price.value, price.high], deviation)
     }
 }
 
-/// The whole number that lies `place / 2^64` of the way from `low` to `high`, by ratio.
-///
-/// Bisection by geometric means: multiplication and square root are exact to the last bit in
-/// IEEE 754, where a host's logarithm is not.
-pub(super) fn log_uniform(low: u64, high: u64, place: u64) -> u64 {
-    let (mut below, mut above) = (low as f64, high as f64);
-    for bit in (0..u64::BITS).rev() {
-        let middle = (below * above).sqrt();
-        if place >> bit & 1 == 1 {
-            below = middle;
-        } else {
-            above = middle;
+/// The price that lies `deviation` standard deviations from the middle of `range`, whose ends are
+/// the 5th and the 95th percentile.
+pub(super) fn log_normal([low, value, high]: [u64; 3], deviation: f64) -> u64 {
+    let (low, middle, high) = (low.max(1) as f64, value as f64, high as f64);
+    if value == 0 {
+        return 0;
+    }
+    let drawn = if deviation < 0.0 {
+        middle / power(middle / low, -deviation / P95)
+    } else {
+        middle * power(high / middle, deviation / P95)
+    };
+    drawn.round() as u64
+}
+
+/// `base` to the power of `exponent`, which is not negative. Only operations that IEEE 754 defines
+/// to the last bit are used: a host's logarithm is not.
+fn power(base: f64, exponent: f64) -> f64 {
+    let whole = exponent.floor();
+    let mut result = (0..whole as u32).fold(1.0, |product, _| product * base);
+    let (mut root, mut rest) = (base, exponent - whole);
+    for _ in 0..f64::MANTISSA_DIGITS {
+        root = root.sqrt();
+        rest *= 2.0;
+        if rest >= 1.0 {
+            rest -= 1.0;
+            result *= root;
         }
     }
-    ((below * above).sqrt().round() as u64).clamp(low, high)
+    result
+}
+
+/// A deviate of mean 0 and variance 1 that is nearly normal: the sum of twelve uniform ones.
+fn deviation(seed: u64, name: &str) -> f64 {
+    let mut state = bits(seed, name);
+    let sum = (0..12).fold(0, |sum, _| {
+        state = mix(state);
+        sum + (state >> 32)
+    });
+    sum as f64 / (1_u64 << 32) as f64 - 6.0
 }
 
 /// 64 uniform bits that depend on the seed and the price's name: its FNV-1a hash, mixed.

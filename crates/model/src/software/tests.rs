@@ -89,7 +89,7 @@ fn counts_are_the_lab_s() {
             ];
             let found = file.records().find(|record| {
                 let is = |(name, value): &(&str, &str)| {
-                    record.fields.get(*name).is_some_and(|field| field == value)
+                    record.fields.get(name).is_some_and(|field| field == value)
                 };
                 record.scenario == "reclaim-file"
                     && record.variant["kernel"] == kernel
