@@ -84,6 +84,18 @@ fn a_point_that_the_engine_has_no_room_for_is_told_and_loses_no_other() {
     refused("trace curve cc1plus-list --limit 4K --policy classic", &["cannot be reclaimed"]);
 }
 
+/// At 100 % all policies have the same misses: the curve has the point all the same.
+#[test]
+fn a_curve_is_drawn_to_its_end() {
+    let picture =
+        stdout("trace curve cc1plus-list --limit 25%..100% --policy lru,min --format picture");
+    let names = picture.lines().find(|line| line.trim_start().starts_with("25%"));
+    let names: Vec<_> = names.expect("the axis").split_whitespace().collect();
+    assert_eq!(names, ["25%", "50%", "75%", "100%"], "{picture}");
+    let first = picture.lines().nth(2).expect("a title");
+    assert_eq!(first, "miss ratio, by limit", "the curve comes first");
+}
+
 #[test]
 fn addresses_that_only_the_engine_cannot_place_leave_the_other_policies() {
     let directory = tempdir().expect("a directory");

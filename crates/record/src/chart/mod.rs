@@ -23,12 +23,19 @@ const BARS: usize = 24;
 /// Rows that say something: of which a direction is better, and which differ, or, where there is
 /// nothing to differ from, are not zero. Functions have pictures of their own.
 pub fn telling(of: &Comparison) -> impl Iterator<Item = &Row> {
-    let alone = of.others.is_empty();
+    judged(of).filter(|row| tells(of, row))
+}
+
+/// Rows of which a direction is better.
+fn judged(of: &Comparison) -> impl Iterator<Item = &Row> {
+    let is_judged = |row: &&Row| row.better != Better::Neither && row.role != Role::Diagnostic;
+    of.rows.iter().filter(is_judged).filter(|row| !row.fields.contains_key(FUNCTION))
+}
+
+/// Returns true if the row's figures differ, or, where there is one figure alone, if it is not zero.
+fn tells(of: &Comparison, row: &Row) -> bool {
     let zero = |row: &Row| row.base.is_none_or(|base| base.is_constant() && base.median == 0.0);
-    let says = move |row: &&Row| if alone { !zero(row) } else { !is_same(row) };
-    let is_told = |row: &&Row| row.better != Better::Neither && row.role != Role::Diagnostic;
-    let rows = of.rows.iter().filter(is_told);
-    rows.filter(says).filter(|row| !row.fields.contains_key(FUNCTION))
+    if of.others.is_empty() { !zero(row) } else { !is_same(row) }
 }
 
 /// The rows of each picture of bars: those of one group and unit.
@@ -91,7 +98,8 @@ impl Curve<'_> {
     }
 }
 
-/// The curve of each metric along each field that has three or more values that are numbers.
+/// The curve of each metric along each field that has three or more values that are numbers, if
+/// figures differ at any of them.
 pub fn curves<'a>(of: &'a Comparison, labelling: &'a Labelling) -> Vec<Curve<'a>> {
     let mut curves = Vec::new();
     for label in &labelling.varying {
@@ -107,7 +115,7 @@ fn along<'a>(of: &'a Comparison, labelling: &Labelling, field: &'a str) -> Vec<C
     let mut curve_of: HashMap<Key<'a>, usize> = HashMap::new();
     let varying = &labelling.varying;
     let varies = |name: &str| varying.iter().any(|of| matches!(of, Label::Field(f) if f == name));
-    for row in telling(of) {
+    for row in judged(of) {
         let Some(place) = row.fields.get(field).and_then(|value| quantity::of(value)) else {
             continue;
         };
@@ -123,6 +131,7 @@ fn along<'a>(of: &'a Comparison, labelling: &Labelling, field: &'a str) -> Vec<C
     for curve in &mut curves {
         curve.rows.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
-    curves.retain(|curve| curve.rows.len() >= PLACES);
+    let says = |curve: &Curve<'_>| curve.rows.iter().any(|(_, row)| tells(of, row));
+    curves.retain(|curve| curve.rows.len() >= PLACES && says(curve));
     curves
 }

@@ -64,10 +64,11 @@ pub fn exact(value: f64) -> String {
     if whole || shortest.len() <= 8 { shortest } else { rounded(value) }
 }
 
-/// A value as tables print it: [`exact`] where it was counted or is quoted, else [`rounded`].
+/// A value as tables print it: [`exact`] where it is quoted, or counted and whole, else [`rounded`].
 pub fn figure(basis: Basis, value: f64) -> String {
     match basis {
-        Basis::Published | Basis::Counted => exact(value),
+        Basis::Published => exact(value),
+        Basis::Counted if value.fract() == 0.0 => exact(value),
         _ => rounded(value),
     }
 }
@@ -184,8 +185,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_or_quoted_keeps_its_digits() {
-        assert_eq!(figure(Basis::Counted, 121.3125), "121.3125");
+    fn whole_counts_and_what_is_quoted_keep_their_digits() {
+        assert_eq!(figure(Basis::Counted, 1_234_567.0), "1234567");
+        assert_eq!(figure(Basis::Counted, 121.3125), "121");
         assert_eq!(figure(Basis::Published, 787.7), "787.7");
         assert_eq!(figure(Basis::Measured, 787.7), "788");
     }

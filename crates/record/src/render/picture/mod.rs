@@ -24,24 +24,24 @@ const DRAWN: usize = 12;
 /// How wide pictures may be.
 pub const PICTURE_WIDTH: std::ops::RangeInclusive<usize> = super::LEAST_WIDTH..=120;
 
-/// Curves along fields with three or more values that are numbers, then the medians of all other
-/// rows as bars, then what was compared. No line is longer than `width`, which is taken into
+/// Curves along fields with three or more values that are numbers, then the verdict, then the medians
+/// of all other rows as bars, then how to read them. No line is longer than `width`, which is taken into
 /// [`PICTURE_WIDTH`]; `about` is what else is known of it, a sentence each.
 pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     let columns = width.clamp(*PICTURE_WIDTH.start(), *PICTURE_WIDTH.end());
     let labelling = Labelling::of(&of.rows);
     let titles = of.columns();
     let mut text = lines(&legend::title(of), columns);
+    let curves = curves(of, &labelling);
+    for curve in curves.iter().take(DRAWN) {
+        text.push(String::new());
+        text.extend(plot_of(curve, &titles).draw(columns));
+    }
+    text.extend(left_out("curves", curves.len(), columns));
     let heads = heads(of, usize::MAX, str::to_owned);
     text.extend(legend::titles(of, &heads).iter().flat_map(|line| lines(line, columns)));
     text.extend(said(of, columns));
     text.push(String::new());
-    let curves = curves(of, &labelling);
-    for curve in curves.iter().take(DRAWN) {
-        text.extend(plot_of(curve, &titles).draw(columns));
-        text.push(String::new());
-    }
-    text.extend(left_out("curves", curves.len(), columns));
     let bars = without(medians(of), &curves);
     for rows in bars.iter().take(DRAWN) {
         text.extend(bars::bars(rows, &titles, &labelling, columns));
