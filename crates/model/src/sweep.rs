@@ -195,8 +195,10 @@ mod tests {
         }
     }
 
+    /// How much it saves hardly depends on how many share: what each adds to flushes, it adds to
+    /// instructions too.
     #[test]
-    fn the_more_share_memory_the_more_deferring_saves() {
+    fn deferring_saves_whether_memory_is_shared_or_not() {
         let sweep = FlushSweep {
             swept: Swept::Anon,
             platforms: vec![Platform::named("kunpeng-920-class").expect("a shipped platform")],
@@ -215,7 +217,6 @@ mod tests {
             found.expect("repetitions are told").values[0]
         };
         let saved: Vec<_> = records.chunks(2).map(|pair| time(&pair[0]) / time(&pair[1])).collect();
-        let [.., alone, _, shared] = saved[..] else { panic!("four machines") };
-        assert!(shared > alone && alone > 1.0, "{saved:?}");
+        assert!(saved.iter().all(|times| *times > 1.0), "{saved:?}");
     }
 }
