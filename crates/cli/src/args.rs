@@ -99,7 +99,7 @@ pub(crate) struct CompareArgs {
     /// Variant to compare, repeatable [default: by scenario]
     ///
     /// The default is the steps from before on: batched young, + batched unmap, line. The default
-    /// for thpscale is flush=none.
+    /// for pageout-shared is shootdown=deferred.
     #[arg(long = "new", value_name = "VARIANT", help_heading = SCENARIO)]
     pub new: Vec<String>,
     /// Fail if a variant is worse by more, such as 3%
@@ -269,8 +269,6 @@ pub(crate) enum Benchmark {
 #[derive(Debug, Parser)]
 pub(crate) struct ReproduceArgs {
     /// Thread: S0, S1, S2, S3, S4 or lists [default: all]
-    ///
-    /// Only the table of all threads has the fits.
     #[arg(long, value_name = "THREAD", value_parser = thread)]
     pub thread: Option<Thread>,
     /// Draws of prices for S0 and S1 [default: 200]

@@ -35,7 +35,6 @@ mod sweep;
 mod tables;
 mod terminal;
 mod this_run;
-mod thpscale;
 mod trace;
 mod usage;
 

@@ -8,13 +8,12 @@ use crate::request::distinct;
 use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::trace::{failed, source_of};
-use crate::{fail_on, output, progress, tables, thpscale as table_of_thpscale};
-use pageout_experiment::scenarios::Scenario;
+use crate::{fail_on, output, progress, tables};
 use pageout_experiment::spread::host_threads;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_experiment::{input, shown};
 use pageout_machine::platform::Platform;
-use pageout_model::{Model, Scenarios, access_patterns, scenarios};
+use pageout_model::{Model, Scenarios, scenarios};
 use pageout_record::schema::{Record, RecordSet};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -35,14 +34,8 @@ pub(crate) fn compare(
     let base = variants[0].labels(Axes::Reclaim);
     let compared = [(&set, &base)];
     let told = output::emit(&common.output, &set, &compared, |set, columns| {
-        match (plan.scenario, common.shown.format) {
-            (Scenario::AccessPatterns, Form::Table) => Ok(access_patterns::table(set, columns)),
-            (Scenario::Thpscale, Form::Table) => Ok(table_of_thpscale::table(set, &base, columns)),
-            _ => {
-                let about = about(&model, has_intervals(common.shown));
-                comparison(set, &base, common.shown, &about, columns)
-            }
-        }
+        let about = about(&model, has_intervals(common.shown));
+        comparison(set, &base, common.shown, &about, columns)
     });
     fail_on::judge(args, &set.into(), &base, None, told)
 }
@@ -62,14 +55,7 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
     }
     let set = RecordSet::new(this_run(), plan.records(&[variant], &model)?);
     output::emit(&common.output, &set, &[], |set, columns| {
-        let own = match (plan.scenario, common.shown.format) {
-            (Scenario::Thpscale, Form::Table) => {
-                let base = variant.labels(Axes::Reclaim);
-                table_of_thpscale::table(set, &base, columns) + "\n"
-            }
-            _ => String::new(),
-        };
-        Ok(own + &tables::figures_of(set, common.shown, &about(&model, true), columns)?)
+        tables::figures_of(set, common.shown, &about(&model, true), columns)
     })
 }
 
@@ -126,12 +112,11 @@ fn plan(request: &Request, common: &Common, model: &Model) -> Result<Plan, CliEr
     let trace = common.trace.clone();
     let source = source_of(trace.as_deref())?;
     let all = scenarios(scenario, &request.fields, &source, model)?;
-    Ok(Plan { scenario, all, trace })
+    Ok(Plan { all, trace })
 }
 
 /// A scenario with several values of its fields.
 struct Plan {
-    scenario: Scenario,
     all: Box<dyn Scenarios>,
     /// What the trace is called.
     trace: Option<PathBuf>,

@@ -4,7 +4,6 @@ use crate::fields::{OrderName, display_size, number, parse_size};
 use crate::formats::FormatName;
 use pageout_reclaim::MapAs;
 use pageout_refusal::{one_of, whole_number};
-use std::marker::PhantomData;
 
 /// What a field of a scenario holds.
 pub trait Kind {
@@ -63,62 +62,6 @@ impl Kind for Size {
 
     fn text(value: &u64) -> String {
         display_size(*value)
-    }
-}
-
-/// Bytes from `LEAST` to `MOST`, a multiple of `UNIT`.
-#[derive(Debug)]
-pub enum SizeIn<const UNIT: u64, const LEAST: u64, const MOST: u64> {}
-
-impl<const UNIT: u64, const LEAST: u64, const MOST: u64> Kind for SizeIn<UNIT, LEAST, MOST> {
-    type Value = u64;
-
-    fn accepted() -> String {
-        let [unit, least, most] = [UNIT, LEAST, MOST].map(display_size);
-        format!("a multiple of {unit} from {least} to {most}")
-    }
-
-    fn read(text: &str) -> Option<u64> {
-        let fits = |bytes: &u64| bytes.is_multiple_of(UNIT) && (LEAST..=MOST).contains(bytes);
-        Size::read(text).filter(fits)
-    }
-
-    fn problem(text: &str) -> Option<String> {
-        let [unit, least, most] = [UNIT, LEAST, MOST].map(display_size);
-        Some(match parse_size(text) {
-            Err(problem) => problem,
-            Ok(bytes) if bytes < LEAST => format!("is less than {least}"),
-            Ok(bytes) if bytes > MOST => format!("is more than {most}"),
-            Ok(_) => format!("is not a multiple of {unit}"),
-        })
-    }
-
-    fn text(value: &u64) -> String {
-        Size::text(value)
-    }
-}
-
-/// What follows from other fields where nothing is given.
-#[derive(Debug)]
-pub struct Fitting<K>(PhantomData<K>);
-
-impl<K: Kind> Kind for Fitting<K> {
-    type Value = Option<K::Value>;
-
-    fn accepted() -> String {
-        K::accepted()
-    }
-
-    fn read(text: &str) -> Option<Option<K::Value>> {
-        K::read(text).map(Some)
-    }
-
-    fn problem(text: &str) -> Option<String> {
-        K::problem(text)
-    }
-
-    fn text(value: &Option<K::Value>) -> String {
-        value.as_ref().map(K::text).unwrap_or_default()
     }
 }
 

@@ -79,7 +79,7 @@ pub fn scenarios(
         Of::MadvFree => MadvFree::parse(fields).map(boxed),
         Of::AgingRounds => AgingRounds::parse(fields).map(boxed),
         Of::Trace => Replay::parse(fields, trace).map(boxed),
-        Of::Thpscale | Of::PageoutShared | Of::ForkHeavy | Of::AccessPatterns => {
+        Of::PageoutShared => {
             unreachable!("{} is not declared for ground host", of.name())
         }
     }

@@ -19,14 +19,7 @@ pub const NAMES: &[&str] = &[
     "frames",
     "storage",
     "copy",
-    "kswapd",
-    "munmap",
-    "read-ahead",
-    "mincore",
     "madvise",
-    "fork",
-    "mprotect",
-    "exit",
     "guest exit",
     "notifier",
 ];
@@ -41,26 +34,12 @@ pub const FRAMES: Activity = Activity(11);
 pub const STORAGE: Activity = Activity(12);
 /// Copying frames: of a page that moves, or is written to after a fork.
 pub const COPY: Activity = Activity(13);
-/// Reclaim in the background.
-pub const KSWAPD: Activity = Activity(14);
-/// Unmapping a range of addresses.
-pub const MUNMAP: Activity = Activity(15);
-/// Reading ahead of a program into the page cache.
-pub const READ_AHEAD: Activity = Activity(16);
-/// Asking which pages are there.
-pub const MINCORE: Activity = Activity(17);
 /// What a process advises.
-pub const MADVISE: Activity = Activity(18);
-/// Forking.
-pub const FORK: Activity = Activity(19);
-/// Changing a mapping's protection.
-pub const MPROTECT: Activity = Activity(20);
-/// The end of a process.
-pub const EXIT: Activity = Activity(21);
+pub const MADVISE: Activity = Activity(14);
 /// What the host does for a guest that faults.
-pub const GUEST_EXIT: Activity = Activity(22);
+pub const GUEST_EXIT: Activity = Activity(15);
 /// What a secondary MMU is asked, and told.
-pub const NOTIFIER: Activity = Activity(23);
+pub const NOTIFIER: Activity = Activity(16);
 
 /// A stage of the engine.
 pub const fn of_stage(stage: Stage) -> Activity {
@@ -87,14 +66,7 @@ mod tests {
             (FRAMES, "frames"),
             (STORAGE, "storage"),
             (COPY, "copy"),
-            (KSWAPD, "kswapd"),
-            (MUNMAP, "munmap"),
-            (READ_AHEAD, "read-ahead"),
-            (MINCORE, "mincore"),
             (MADVISE, "madvise"),
-            (FORK, "fork"),
-            (MPROTECT, "mprotect"),
-            (EXIT, "exit"),
             (GUEST_EXIT, "guest exit"),
             (NOTIFIER, "notifier"),
         ] {

@@ -6,16 +6,12 @@ use super::kernel::{Kernel, Swap};
 use super::secondary::VmNotifier;
 use super::software::{KernelOp, Meter};
 use super::table::ModelTable;
-use super::zone::Zone;
 use pageout_experiment::formats::Arch;
 use pageout_machine::{Activity, ActivityGuard, LockGuard, LockId, Task, Time, Transfer};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::{Env, Notifier, Observer, Order, Pfn, Sound, Stage};
-use pageout_reclaim::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};
-use std::cell::{Cell, RefCell};
-
-/// The largest order that is not costly to allocate (PAGE_ALLOC_COSTLY_ORDER).
-const COSTLY_ORDER: u8 = 3;
+use pageout_reclaim::{Backing, Frames, Io, Place, Submitted, World};
+use std::cell::RefCell;
 
 /// What a task of a modelled machine does in the kernel. The engine runs unchanged: the machine
 /// prices what hardware does, and [`Software`](super::software::Software) the instructions around
@@ -26,10 +22,6 @@ pub struct ModelEnv<'e, 'a, F: Arch> {
     meter: &'e Meter<'e>,
     /// The stage's frame of the folded stack.
     frame: RefCell<Option<ActivityGuard<'e, 'a, F>>>,
-    /// When the last turn of waiting ended, and how long it was.
-    waited: Cell<(Time, u64)>,
-    /// Transfers that are put off, and whether they write.
-    plug: RefCell<Option<Vec<(Io, bool)>>>,
     /// Of virtual machines.
     notifiers: Vec<VmNotifier<'e, 'a, F>>,
 }
@@ -40,9 +32,9 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         task: &'e Task<'e, 'a, F>,
         meter: &'e Meter<'e>,
     ) -> Self {
-        let (frame, waited, plug) = (RefCell::default(), Cell::default(), RefCell::default());
+        let frame = RefCell::default();
         let notifiers = kernel.vms.iter().map(|vm| VmNotifier::new(vm, task, meter)).collect();
-        Self { task, kernel, meter, frame, waited, plug, notifiers }
+        Self { task, kernel, meter, frame, notifiers }
     }
 
     /// The task.
@@ -85,26 +77,6 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         }
     }
 
-    /// The zone.
-    ///
-    /// # Panics
-    /// If frames come from elsewhere.
-    pub(super) fn zone(&self) -> &'e Zone {
-        self.kernel.zone.as_ref().expect("frames that get fragmented are a zone's")
-    }
-
-    /// A run of the zone's. When memory gets low, who reclaims in the background is woken, but not
-    /// for huge pages: who asks for those reclaims alone (Linux 7.3.4, vma_thp_gfp_mask with
-    /// `defrag=madvise`).
-    fn alloc_in_zone(&self, order: Order) -> Option<Pfn> {
-        let zone = self.zone();
-        let found = zone.alloc(order);
-        if zone.is_low() && order.get() <= COSTLY_ORDER {
-            zone.take_sleeper().into_iter().for_each(|task| self.task.wake(task));
-        }
-        found
-    }
-
     /// Pages of 4 KiB in `nr` of the format's.
     const fn small_pages(nr: usize) -> u64 {
         (nr as u64) << (F::PAGE_SHIFT - 12)
@@ -127,10 +99,6 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
             journal.note_transfer(io, write);
         }
         let to_device = self.kernel.swap == Swap::Device || !matches!(io.place, Place::Swap(_));
-        if let Some(plug) = self.plug.borrow_mut().as_mut().filter(|_| to_device) {
-            plug.push((io, write));
-            return Submitted::Pending;
-        }
         self.within(activity::STORAGE, || {
             self.does(KernelOp::Submit, 1);
             if !to_device {
@@ -138,49 +106,16 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
                 self.task.spend(price * Self::small_pages(io.nr));
                 return Submitted::Done;
             }
-            self.request(&[(io, write)]);
+            self.request(io, write);
             Submitted::Pending
         })
     }
 
-    /// One request to the storage device, for transfers of one direction that follow one another.
-    fn request(&self, run: &[(Io, bool)]) {
-        let (_, write) = run[0];
-        let pages: usize = run.iter().map(|(io, _)| io.nr).sum();
-        let bytes = (pages as u64) << F::PAGE_SHIFT;
+    /// A request to the storage device.
+    fn request(&self, io: Io, write: bool) {
+        let bytes = (io.nr as u64) << F::PAGE_SHIFT;
         let ends = self.task.io(Transfer { bytes, write });
-        for (io, _) in run {
-            self.kernel.begin_transfer(ends, io.folio, write);
-        }
-    }
-
-    /// Does `work` and puts off the transfers that it starts to its end: then those that follow one
-    /// another in a file go to the storage device as one request (Linux: a plug).
-    ///
-    /// # Panics
-    /// If it is within another.
-    pub fn plugged<R>(&self, work: impl FnOnce() -> R) -> R {
-        let before = self.plug.replace(Some(Vec::new()));
-        assert!(before.is_none(), "plugs are not nested");
-        let result = work();
-        let all = self.plug.take().expect("it was set above");
-        for run in all.chunk_by(follows) {
-            self.within(activity::STORAGE, || {
-                self.does(KernelOp::Submit, 1);
-                self.request(run);
-            });
-        }
-        result
-    }
-}
-
-/// Whether a transfer goes on where another ends, in a file and in the same direction.
-fn follows((one, writes): &(Io, bool), (next, write): &(Io, bool)) -> bool {
-    match (one.place, next.place) {
-        (Place::File(file, index), Place::File(of, then)) => {
-            writes == write && file == of && then == index + one.nr as u64
-        }
-        _ => false,
+        self.kernel.begin_transfer(ends, io.folio, write);
     }
 }
 
@@ -225,11 +160,7 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
     }
 
     fn relax(&self) {
-        let (ended, turns) = self.waited.get();
-        let goes_on = ended == self.task.now();
-        let turns = if goes_on { (turns * 2).min(self.kernel.patience) } else { 1 };
-        self.task.relax_for(LockId::ANY, turns);
-        self.waited.set((self.task.now(), turns));
+        self.task.relax(LockId::ANY);
     }
 
     fn need_resched(&self) -> bool {
@@ -296,10 +227,7 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
         self.within(activity::FRAMES, || {
             self.does(KernelOp::Alloc, 1);
             self.does(KernelOp::AllocPage, order.nr_pages() as u64);
-            match &self.kernel.zone {
-                Some(_) => self.alloc_in_zone(order),
-                None => self.kernel.frames.alloc(order),
-            }
+            self.kernel.frames.alloc(order)
         })
     }
 
@@ -324,10 +252,7 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
         } else {
             free();
         }
-        match &self.kernel.zone {
-            Some(zone) => zone.free(pfn, order),
-            None => self.kernel.frames.free(pfn, order),
-        }
+        self.kernel.frames.free(pfn, order);
     }
 
     fn alloc_table(&self) -> Option<Pfn> {
@@ -354,11 +279,7 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
     }
 
     fn free_pages(&self) -> usize {
-        self.kernel.zone.as_ref().map_or_else(|| self.kernel.frames.free_pages(), Zone::free_pages)
-    }
-
-    fn blocks(&self) -> Option<&dyn FreeBlocks> {
-        self.kernel.zone.is_some().then_some(self as &dyn FreeBlocks)
+        self.kernel.frames.free_pages()
     }
 }
 

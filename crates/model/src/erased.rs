@@ -1,12 +1,9 @@
 //! What is asked for of a scenario on this ground, whatever its fields are.
 
-use crate::access_patterns::AccessPatterns;
-use crate::fork_heavy::ForkHeavy;
 use crate::memcg_trace::MemcgTrace;
 use crate::pageout_shared::PageoutShared;
 use crate::reclaim_file::ReclaimFile;
 use crate::reclaim_shmem::ReclaimShmem;
-use crate::thpscale::Thpscale;
 use crate::{Model, Scenario};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios;
@@ -64,10 +61,7 @@ pub fn scenarios(
         Of::ReclaimFile => Box::new(ReclaimFile::parse(fields, model)?),
         Of::ReclaimShmem => Box::new(ReclaimShmem::parse(fields, model)?),
         Of::Trace => Box::new(MemcgTrace::parse(fields, trace, model)?),
-        Of::Thpscale => Box::new(Thpscale::parse(fields, model)?),
         Of::PageoutShared => Box::new(PageoutShared::parse(fields, model)?),
-        Of::ForkHeavy => Box::new(ForkHeavy::parse(fields, model)?),
-        Of::AccessPatterns => Box::new(AccessPatterns::parse(fields, model)?),
         Of::AgeFile | Of::MadvFree | Of::AgingRounds => {
             unreachable!("{} is not declared for ground model", of.name())
         }

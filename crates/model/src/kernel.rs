@@ -4,7 +4,6 @@
 use super::env::ModelEnv;
 use super::secondary::Vm;
 use super::software::{Done, Meter, Software};
-use super::zone::Zone;
 use pageout_experiment::formats::Arch;
 use pageout_host::frames::HostFrames;
 use pageout_host::journal::Journal;
@@ -37,13 +36,10 @@ struct Transfer {
 #[derive(Debug)]
 pub struct Kernel<'m> {
     pub(super) frames: &'m HostFrames,
-    pub(super) zone: Option<Zone>,
     pub(super) vms: Vec<Vm>,
     pub(super) software: Software,
     pub(super) swap: Swap,
     pub(super) done: Done,
-    /// Turns for which whoever waits for a lock looks away, at most.
-    pub(super) patience: u64,
     pub(super) journal: Option<&'m Journal>,
     transfers: RefCell<Vec<Transfer>>,
 }
@@ -53,16 +49,8 @@ impl<'m> Kernel<'m> {
     pub fn new<F: Arch>(frames: &'m HostFrames, swap: Swap) -> Self {
         let software = Software::of::<F>();
         let (done, transfers) = (Done::default(), RefCell::default());
-        let (zone, vms, patience, journal) = (None, Vec::new(), 1, None);
-        Self { frames, zone, vms, software, swap, done, patience, journal, transfers }
-    }
-
-    /// The same, whose tasks look ever more seldom at a lock that they wait for: after 1, 2, 4
-    /// turns and so on, at most so many. Long waits of many tasks take less of this program's time,
-    /// and end late by that much.
-    #[must_use]
-    pub fn with_patience(self, turns: u64) -> Self {
-        Self { patience: turns, ..self }
+        let (vms, journal) = (Vec::new(), None);
+        Self { frames, vms, software, swap, done, journal, transfers }
     }
 
     /// The same, whose code takes these instructions.
@@ -75,12 +63,6 @@ impl<'m> Kernel<'m> {
     #[must_use]
     pub fn with_journal(self, journal: &'m Journal) -> Self {
         Self { journal: Some(journal), ..self }
-    }
-
-    /// The same, whose folios' frames come from a zone that gets fragmented.
-    #[must_use]
-    pub fn with_zone(self, zone: Zone) -> Self {
-        Self { zone: Some(zone), ..self }
     }
 
     /// The same, where these virtual machines use memory of address spaces.
@@ -97,11 +79,6 @@ impl<'m> Kernel<'m> {
     ) -> R {
         let meter = Meter::new(&self.software, &self.done);
         work(&ModelEnv::new(self, task, &meter))
-    }
-
-    /// Where folios' frames come from, if they may get fragmented.
-    pub fn zone(&self) -> Option<&Zone> {
-        self.zone.as_ref()
     }
 
     /// The virtual machines.
@@ -139,18 +116,6 @@ impl<'m> Kernel<'m> {
             env.task().wait_until(ends);
         }
         self.end_transfers(env, maps, cpu);
-    }
-
-    /// When the next transfer ends, if any is under way.
-    pub fn next_transfer(&self) -> Option<Time> {
-        self.transfers.borrow().iter().map(|transfer| transfer.ends).min()
-    }
-
-    /// When the last of the writes that are under way ends, if any is.
-    pub fn last_write(&self) -> Option<Time> {
-        let transfers = self.transfers.borrow();
-        let writes = transfers.iter().filter(|transfer| transfer.write);
-        writes.map(|transfer| transfer.ends).max()
     }
 
     /// Tells the engine of all transfers that have ended by now, in the order of their ends: what

@@ -6,17 +6,14 @@
 //! variants differ in what the engine does.
 #![forbid(unsafe_code)]
 
-pub mod access_patterns;
 pub mod activity;
 pub mod bench;
 mod between;
-pub mod buddy;
 #[cfg(test)]
 mod content;
 mod env;
 mod erased;
 mod first_run;
-pub mod fork_heavy;
 mod ground;
 mod interval;
 mod kernel;
@@ -30,8 +27,6 @@ mod secondary;
 pub mod software;
 pub mod sweep;
 mod table;
-pub mod thpscale;
-mod zone;
 
 pub use between::Between;
 pub use env::ModelEnv;
@@ -43,4 +38,3 @@ pub use program::{Guest, Program};
 pub use scenario::{Modelled, OnMachine, Scenario};
 pub use secondary::{Vm, VmCount};
 pub use table::ModelTable;
-pub use zone::Zone;

@@ -15,6 +15,8 @@ pub(super) enum Label {
     Predicted,
     /// It says which side, not how much.
     DirectionOnly,
+    /// It says what would be necessary, not what is.
+    Bounded,
 }
 
 impl Label {
@@ -25,6 +27,7 @@ impl Label {
             Self::Counted => "counted",
             Self::Predicted => "predicted",
             Self::DirectionOnly => "direction only",
+            Self::Bounded => "bounded",
         }
     }
 }
@@ -62,6 +65,11 @@ impl Answer {
     pub(super) const fn modelled(how: &'static str, quantities: Vec<Quantity>) -> Self {
         let (ground, basis) = (Ground::Model, Basis::Modelled);
         Self { ground, label: Label::Predicted, basis, how, quantities }
+    }
+
+    /// A limit, from prices of a platform.
+    pub(super) fn bounded(how: &'static str, quantities: Vec<Quantity>) -> Self {
+        Self { label: Label::Bounded, ..Self::modelled(how, quantities) }
     }
 }
 

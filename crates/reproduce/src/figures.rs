@@ -6,9 +6,10 @@ mod xavier;
 
 use super::figure::{Figure, Said, Side, Theirs, Thread, figure};
 use super::method::Method::{
-    Counted, CountedShare, Host, HostShare, Modelled, ModelledAfter, Not, Shootdowns, Thpscale,
+    Computed, Counted, CountedShare, Host, HostShare, Modelled, ModelledAfter, NeededInSlots, Not,
+    NotIdentified, Shootdowns,
 };
-use super::method::{Asked, Method, Steps, Told, Whose};
+use super::method::{Arithmetic, Asked, Method, Steps, Whose};
 use super::platforms::{ARM, KUNPENG, SNAPDRAGON, X86};
 use Said::Claimed;
 use Side::{Better, Worse};
@@ -139,7 +140,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 1",
         costs(1093.19, 1084.57, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(1))],
+        &[NotIdentified],
     ),
     figure(
         (S2, "s2-thpscale-3"),
@@ -147,7 +148,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 3",
         costs(2566.22, 2228.45, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(3))],
+        &[NotIdentified],
     ),
     figure(
         (S2, "s2-thpscale-5"),
@@ -155,7 +156,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 5",
         costs(3591.22, 3146.73, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(5))],
+        &[NotIdentified],
     ),
     figure(
         (S2, "s2-thpscale-7"),
@@ -163,7 +164,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 7",
         costs(4157.26, 4113.67, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(7))],
+        &[NotIdentified],
     ),
     figure(
         (S2, "s2-thpscale-12"),
@@ -171,7 +172,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 12",
         costs(6184.79, 5218.7, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(12))],
+        &[NeededInSlots(12)],
     ),
     figure(
         (S2, "s2-thpscale-18"),
@@ -179,7 +180,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 18",
         costs(9103.7, 7739.71, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(18))],
+        &[NeededInSlots(18)],
     ),
     figure(
         (S2, "s2-thpscale-24"),
@@ -187,7 +188,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 24",
         costs(12341.73, 10684.23, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(24))],
+        &[NeededInSlots(24)],
     ),
     figure(
         (S2, "s2-thpscale-30"),
@@ -195,7 +196,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 30",
         costs(15519.0, 13695.14, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(30))],
+        &[NeededInSlots(30)],
     ),
     figure(
         (S2, "s2-thpscale-32"),
@@ -203,7 +204,7 @@ const THP: &[Figure] = &[
         "thpscale, mean of fault-both, threads: 32",
         costs(16189.15, 14365.73, "us"),
         Claimed,
-        &[Thpscale(Told::Slots(32))],
+        &[NeededInSlots(32)],
     ),
     figure(
         (S2, "s2-thpscale-user"),
@@ -211,7 +212,7 @@ const THP: &[Figure] = &[
         "thpscale, duration: user",
         costs(167.78, 161.03, "s"),
         Claimed,
-        &[Thpscale(Told::User)],
+        &[Computed(Arithmetic::BusyCpus)],
     ),
     figure(
         (S2, "s2-thpscale-system"),
@@ -219,7 +220,7 @@ const THP: &[Figure] = &[
         "thpscale, duration: system",
         costs(1836.66, 1673.01, "s"),
         Claimed,
-        &[Thpscale(Told::System)],
+        &[Computed(Arithmetic::BusyCpus)],
     ),
     figure(
         (S2, "s2-thpscale-elapsed"),
@@ -227,7 +228,7 @@ const THP: &[Figure] = &[
         "thpscale, duration: elapsed",
         costs(2074.58, 2059.75, "s"),
         Claimed,
-        &[Thpscale(Told::Elapsed)],
+        &[Computed(Arithmetic::BusyCpus)],
     ),
 ];
 
@@ -286,7 +287,7 @@ const SHOOTDOWN: &[Figure] = &[
         "UnixBench shell1 regresses with the series",
         Theirs::Side(Worse),
         Claimed,
-        &[Shootdowns(Asked::Shells)],
+        &[NotIdentified],
     ),
     figure(
         (S4, "s4-shell1-barrier"),

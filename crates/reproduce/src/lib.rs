@@ -4,13 +4,12 @@
 
 mod answer;
 mod causes;
+mod condition;
 mod effort;
 mod figure;
 mod figures;
-mod fit;
 mod material;
 mod method;
-mod patterns;
 mod platforms;
 mod predict;
 pub mod published;
@@ -24,12 +23,10 @@ mod step;
 mod table;
 #[cfg(test)]
 mod tests;
-mod thpscale;
 
 pub use effort::Effort;
 pub use figure::{Figure, Said, Side, Theirs, Thread};
-pub use method::{Arithmetic, Ask, Asked, Method, Policy, Steps, Test, Told, Whose};
-pub use patterns::Runs;
+pub use method::{Arithmetic, Asked, Method, Policy, Steps, Test, Whose};
 pub use table::table;
 
 use figures::all;
@@ -37,8 +34,8 @@ use material::{Material, Needs};
 use pageout_record::schema::Record;
 
 /// Answers to the figures of a thread, or of all: a record for each figure as published, which says
-/// why where nothing here can answer, and one for each line of ours; then what a fit makes of them.
-/// Tells `progress` the steps done and the most there can be.
+/// why where nothing here can answer, and one for each line of ours. Calls `progress` with the
+/// steps done and the most there can be.
 pub fn reproduce(
     thread: Option<Thread>,
     effort: Effort,
@@ -50,7 +47,6 @@ pub fn reproduce(
     let needs = Needs {
         host: methods().any(|method| method.needs_host()),
         reclaim: methods().any(|method| method.needs_reclaim()),
-        thpscale: methods().any(|method| matches!(method, Method::Thpscale(_))),
         shootdowns: methods().any(|method| matches!(method, Method::Shootdowns(_))),
     };
     let material = Material::gather(effort, needs, progress);
@@ -61,9 +57,6 @@ pub fn reproduce(
         let whys = answers.iter().filter_map(|answer| answer.as_ref().err());
         records.push(records::theirs(figure, whys.cloned().collect::<Vec<_>>()));
         records.extend(answers.iter().flatten().map(|answer| records::ours(figure, answer)));
-    }
-    if thread.is_none() {
-        records.extend(fit::records(&material));
     }
     records
 }

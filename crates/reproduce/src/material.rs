@@ -3,12 +3,9 @@
 
 use super::effort::Effort;
 use super::figure::Figure;
-use super::patterns::{self, Patterns};
-use super::platforms::ARM;
 use super::reclaim;
 use super::shootdowns;
 use super::step::Step;
-use super::thpscale::Runs;
 use crate::published::lab_metric;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
@@ -21,7 +18,6 @@ use pageout_host::scenario::{How, OnHost};
 use pageout_machine::platform::{Architecture, Platform};
 use pageout_paging::Stage;
 use pageout_record::schema::{Record, RecordFile};
-use std::cell::OnceCell;
 
 /// The lab's counts of Linux 7.3 with batches and with each taken out, which the predictions
 /// take too (`model::software::counted`).
@@ -38,8 +34,6 @@ pub(super) struct Needs {
     pub(super) host: bool,
     /// Scenario `reclaim-file` on modelled machines.
     pub(super) reclaim: bool,
-    /// Scenario `thpscale` on the modelled machine.
-    pub(super) thpscale: bool,
     /// Those of [`shootdowns`].
     pub(super) shootdowns: bool,
 }
@@ -51,13 +45,10 @@ pub(super) struct Material {
     lab: RecordFile,
     /// What scenario `reclaim-file` on modelled machines said, if it ran.
     pub(super) reclaim: reclaim::Runs,
-    /// What scenario `thpscale` said, if it ran.
-    pub(super) thpscale: Runs,
     /// What scenarios about shootdowns said, if they ran.
     pub(super) shootdowns: shootdowns::Runs,
     bytes: u64,
-    runs: patterns::Runs,
-    patterns: OnceCell<Patterns>,
+    draws: u32,
 }
 
 impl Material {
@@ -73,31 +64,23 @@ impl Material {
             true => reclaim::Runs::gather(effort, progress).expect("fields it has"),
             false => reclaim::Runs::default(),
         };
-        let platform = || Platform::named(ARM).expect("a shipped platform");
-        let thpscale = match needs.thpscale {
-            true => Runs::gather(platform(), effort, progress).expect("it has pages of 2 MiB"),
-            false => Runs::default(),
-        };
         let shootdowns = match needs.shootdowns {
-            true => shootdowns::Runs::gather(effort, progress).expect("fields they have"),
+            true => shootdowns::Runs::gather(progress).expect("fields they have"),
             false => shootdowns::Runs::default(),
         };
-        let Effort { bytes, patterns: runs, .. } = effort;
-        let patterns = OnceCell::new();
-        let lab = lab_records();
-        Self { host, lab, reclaim, thpscale, shootdowns, bytes, runs, patterns }
+        let Effort { bytes, draws, .. } = effort;
+        Self { host, lab: lab_records(), reclaim, shootdowns, bytes, draws }
+    }
+
+    /// Draws of a platform's prices.
+    pub(super) fn draws(&self) -> u32 {
+        self.draws
     }
 
     /// The figure's platform.
     pub(super) fn platform(&self, figure: &Figure) -> Result<Platform, String> {
         let name = figure.platform.ok_or("no platform answers to the system")?;
         Platform::named(name).ok_or_else(|| format!("platform {name} is not there"))
-    }
-
-    /// S3's tests on the figure's platform, which is that of all of them; run when first asked for.
-    pub(super) fn patterns(&self, figure: &Figure) -> Result<&Patterns, String> {
-        let platform = self.platform(figure)?;
-        Ok(self.patterns.get_or_init(|| Patterns::run(self.runs, &platform)))
     }
 
     /// The lab's instructions a page.

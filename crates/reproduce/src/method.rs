@@ -19,12 +19,14 @@ pub enum Method {
     HostShare(Steps, Whose),
     /// Follows from the thread's own numbers.
     Computed(Arithmetic),
-    /// A row of scenario `thpscale` on the modelled machine.
-    Thpscale(Told),
-    /// Scenarios `pageout-shared` and `fork-heavy` there.
+    /// Scenario `pageout-shared` on the figure's modelled machine.
     Shootdowns(Asked),
-    /// S3's tests on the modelled machine.
-    Patterns(Ask),
+    /// What flushing would have to cost for the effect of leaving some out, in a test of S3.
+    Needed(Test, [Policy; 2]),
+    /// The same of S2's row of so many threads.
+    NeededInSlots(u32),
+    /// The thread leaves out what decides the figure; the split has the missing setting.
+    NotIdentified,
     /// Nothing here can say, and why.
     Not(&'static str),
 }
@@ -79,19 +81,8 @@ pub enum Arithmetic {
     FalsePositive,
     /// 4 KiB for each entry of the platform's second TLB level.
     Reach,
-}
-
-/// A row of the thread's tables.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Told {
-    /// The mean of `fault-both` of so many threads.
-    Slots(u32),
-    /// Duration of all rows: the threads' time outside of the kernel.
-    User,
-    /// Their time in it.
-    System,
-    /// From begin to end.
-    Elapsed,
+    /// User and system time over the time elapsed.
+    BusyCpus,
 }
 
 /// What a figure asks.
@@ -103,45 +94,23 @@ pub enum Asked {
     Gone,
     /// What it makes of the benchmark's time.
     Time,
-    /// And of shells that fork while their memory is reclaimed.
-    Shells,
 }
 
-/// What is asked of the runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ask {
-    /// The mean of one policy over that of another.
-    Means(Test, Policy, Policy),
-    /// The variation of one over that of another.
-    Variations(Test, Policy, Policy),
-    /// The variation of one.
-    Variation(Test, Policy),
-    /// The mean of the variations of all writes.
-    Writes,
-    /// The largest variation of a policy in any of the six tests.
-    Worst(Policy),
-}
-
-/// S3's tests, in the order of `AccessPatterns::six_tests`, and its extreme.
+/// How a test of S3 uses its file. A hot page among random ones is held in memory, so that only the
+/// random ones wait for the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Test {
-    /// Sequential read.
+    /// Reads in order.
     SeqRead,
-    /// Random read.
+    /// Reads at random.
     RandomRead,
-    /// Hot and random read.
-    HotRead,
-    /// Sequential write.
+    /// Writes in order.
     SeqWrite,
-    /// Random write.
+    /// Writes at random.
     RandomWrite,
-    /// Hot and random write.
-    HotWrite,
-    /// Half of the reads of the hot page.
-    HalfHotRead,
 }
 
-/// What follows a young bit, in the order of `Compared::POLICIES`.
+/// The flush that follows a young bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// The TLBI and a wait for it.

@@ -1,10 +1,13 @@
 //! What each method says of a figure.
 
 use super::answer::{Answer, Label, RATIO, TIMES, one, samples};
-use super::figure::Figure;
+use super::condition;
+use super::figure::{Figure, Theirs};
+use super::figures::all;
 use super::material::Material;
 use super::method::{Arithmetic, Method, Steps};
 use super::platforms::CARMEL;
+use super::split;
 use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_machine::platform::Platform;
 use pageout_record::schema::{Basis, Ground};
@@ -50,9 +53,10 @@ impl Method {
                 })
             }
             Self::Computed(arithmetic) => Ok(computed(figure, arithmetic)),
-            Self::Thpscale(told) => material.thpscale.answer(told),
             Self::Shootdowns(asked) => material.shootdowns.answer(asked, figure),
-            Self::Patterns(ask) => material.patterns(figure)?.answer(ask, figure),
+            Self::Needed(test, policies) => condition::of_test(test, policies, figure, material),
+            Self::NeededInSlots(threads) => condition::of_slots(threads, figure, material),
+            Self::NotIdentified => Err(split::why(figure.id).to_owned()),
             Self::Not(why) => Err(why.to_owned()),
         }
     }
@@ -90,23 +94,39 @@ fn host(figure: &Figure, steps: Steps, material: &Material) -> Result<Answer, St
 }
 
 fn computed(figure: &Figure, arithmetic: Arithmetic) -> Answer {
-    let (how, unit, value) = match arithmetic {
+    let value = |unit, value| vec![one("value", unit, value)];
+    let (how, quantities) = match arithmetic {
         Arithmetic::FalsePositive => {
-            ("1 - (35/36)^36", PERCENT, { 100.0 * (1.0 - (35.0_f64 / 36.0).powi(36)) })
+            ("1 - (35/36)^36", value(PERCENT, 100.0 * (1.0 - (35.0_f64 / 36.0).powi(36))))
         }
         Arithmetic::Reach => {
             let platform = Platform::named(figure.platform.unwrap_or(CARMEL));
             let tlb = platform.expect("a shipped platform").shape().tlb;
             let level = tlb.l2.unwrap_or(tlb.l1);
             let entries = f64::from(level.sets) * f64::from(level.ways);
-            ("4 KiB for each entry of the second level of the platform", "MiB", entries / 256.0)
+            let how = "4 KiB for each entry of the second level of the platform";
+            (how, value("MiB", entries / 256.0))
+        }
+        Arithmetic::BusyCpus => {
+            let [user, system, elapsed] =
+                ["user", "system", "elapsed"].map(|part| duration(&format!("s2-thpscale-{part}")));
+            let busy = |of: fn([f64; 2]) -> f64| (of(user) + of(system)) / of(elapsed);
+            let (before, after) = (busy(|[before, _]| before), busy(|[_, after]| after));
+            let quantities = vec![
+                one("before, CPUs busy", "CPUs", before),
+                one("after, CPUs busy", "CPUs", after),
+            ];
+            ("user and system time over the time elapsed", quantities)
         }
     };
-    Answer {
-        ground: Ground::Model,
-        label: Label::Counted,
-        basis: Basis::Counted,
-        how,
-        quantities: vec![one("value", unit, value)],
+    Answer { ground: Ground::Model, label: Label::Counted, basis: Basis::Counted, how, quantities }
+}
+
+/// The costs before and after of a figure.
+fn duration(id: &str) -> [f64; 2] {
+    let figure = all().find(|figure| figure.id == id).expect("a figure that there is");
+    match figure.theirs {
+        Theirs::Costs { before, after, .. } => [before, after],
+        _ => panic!("{id} has a cost before and after"),
     }
 }

@@ -1,16 +1,14 @@
-//! What scenarios `pageout-shared` and `fork-heavy` say of S4's figures.
+//! S4's figures, by scenario `pageout-shared`.
 
 use super::answer::{Answer, Quantity, drawn, ratio_of};
-use super::effort::Effort;
 use super::figure::{Figure, Theirs};
 use super::method::Asked;
 use super::platforms::{KUNPENG, SNAPDRAGON};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::NS_PER_PAGE;
-use pageout_experiment::scenarios::{Compared, ForkHeavyLists, PageoutSharedLists};
+use pageout_experiment::scenarios::{Compared, PageoutSharedLists};
 use pageout_experiment::spread::{host_threads, spread};
 use pageout_machine::platform::Platform;
-use pageout_model::fork_heavy::ForkHeavy;
 use pageout_model::pageout_shared::PageoutShared;
 use pageout_model::{Model, Scenario};
 
@@ -21,7 +19,6 @@ type Values = (f64, Vec<f64>);
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     micro: Vec<(&'static str, Micro)>,
-    shells: Option<[Values; 2]>,
 }
 
 /// Of the microbenchmark on a platform.
@@ -38,19 +35,13 @@ const MICRO_DRAWS: u32 = 40;
 const PAGES: f64 = 256.0;
 /// Repetitions are alike.
 const TIMES: u32 = 3;
-/// Shells on all cores take long to model: less memory, so that there can be more loops.
-const SHELL_BYTES: u64 = 128 << 10;
-const LOOPS: u32 = 4;
 
 impl Runs {
     /// Runs them all.
     ///
     /// # Errors
     /// [`FieldError`] if a platform has no such entries.
-    pub(super) fn gather(
-        effort: Effort,
-        progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Self, FieldError> {
+    pub(super) fn gather(progress: &mut dyn FnMut(usize, usize)) -> Result<Self, FieldError> {
         let mut runs = Self::default();
         for platform in [SNAPDRAGON, KUNPENG] {
             let model = model(platform, MICRO_DRAWS);
@@ -62,10 +53,6 @@ impl Runs {
             let flushing = of(pageout_model::pageout_shared::Outcome::flushing);
             runs.micro.push((platform, Micro { time, flushing, unmapping }));
         }
-        let model = model(KUNPENG, effort.modelled);
-        let all = ForkHeavy::all(&shells(&model), &model)?;
-        let ends = outcomes(&all[0], &model, progress);
-        runs.shells = Some(ends.map(|end| values(&end, pageout_model::fork_heavy::Outcome::mean)));
         Ok(runs)
     }
 
@@ -86,15 +73,12 @@ impl Runs {
             }
             Asked::Gone => (HOW, ratio(&micro()?.flushing)),
             Asked::Time => return Ok(Answer::modelled(HOW, times(&micro()?.time, figure))),
-            Asked::Shells => (SHELLS_HOW, ratio(self.shells.as_ref().ok_or_else(not_run)?)),
         };
         Ok(Answer::modelled(how, vec![quantity]))
     }
 }
 
 const HOW: &str = "scenario pageout-shared, shootdown immediate and deferred; few draws";
-const SHELLS_HOW: &str = "scenario fork-heavy, which is harder on deferring than shell1: its \
-    memory is reclaimed all the time";
 
 fn model(platform: &str, draws: u32) -> Model {
     let platform = Some(Platform::named(platform).expect("a shipped platform"));
@@ -104,15 +88,6 @@ fn model(platform: &str, draws: u32) -> Model {
 
 fn micro(model: &Model) -> PageoutSharedLists {
     PageoutSharedLists { format: model.formats(), times: vec![TIMES], ..Default::default() }
-}
-
-fn shells(model: &Model) -> ForkHeavyLists {
-    ForkHeavyLists {
-        format: model.formats(),
-        bytes: vec![SHELL_BYTES],
-        loops: vec![LOOPS],
-        ..Default::default()
-    }
 }
 
 /// Nominal prices first and then the draws, at once and deferred.

@@ -90,3 +90,11 @@ pub(super) fn text() -> String {
     }
     text
 }
+
+/// Returns the reason of a figure's class.
+///
+/// # Panics
+/// If the split has no such figure: tests hold that it has every one.
+pub(super) fn why(figure: &str) -> &'static str {
+    split().find(|one| one.figure == figure).expect("the split has every figure").why
+}

@@ -2,7 +2,6 @@
 
 use super::causes::Cause;
 use super::figure::Thread;
-use super::fit;
 use super::rows::{Line, Row, rows};
 use super::score::Score;
 use super::split;
@@ -31,10 +30,10 @@ measured: here, which is not the thread's machine.
 counted: instructions of a real kernel.
 predicted: counts times prices that no benchmark was fitted on.
 direction only: which side, not how much.
-fitted: with constants chosen to meet figures; only in the table of fits.
+bounded: needed is the flushing that the thread's effect takes; costs is what a flush costs.
 ";
 
-/// Every row, thread by thread; what fails and why; the fits; the score; all in lines of at most so
+/// Every row, thread by thread; what fails and why; the score; all in lines of at most so
 /// many columns.
 pub fn table(set: &RecordSet, columns: usize) -> String {
     let rows = rows(&set.records);
@@ -53,7 +52,6 @@ pub fn table(set: &RecordSet, columns: usize) -> String {
         write!(text, "{name}: {about}\n\n{}\n", grid.text(columns)).expect("text grows");
     }
     text += &notes.text();
-    text += &fit::table(set, columns);
     let score = Score::of(&rows);
     write!(text, "score\n\n{score}\n").expect("text grows");
     write!(text, "split of the figures\n\n{}\n{LEGEND}", split::text()).expect("text grows");

@@ -1,6 +1,5 @@
 use super::answer::{Answer, Label, Quantity};
 use super::figures::all;
-use super::fit::FITTED_ON;
 use super::material::{Material, Needs};
 use super::method::Method;
 use super::platforms::ARM;
@@ -81,12 +80,6 @@ fn every_figure_has_one_class() {
     assert!(counts[0] <= 20, "more identified than the threads say enough for");
     assert!(split().all(|one| !one.why.is_empty()));
     assert!(split::text().lines().all(|line| line.len() <= 80));
-}
-
-#[test]
-fn at_most_a_third_of_the_figures_is_fitted_on() {
-    let fitted = all().filter(|figure| FITTED_ON.iter().any(|(id, ..)| *id == figure.id)).count();
-    assert!(fitted > 0 && 3 * fitted <= ROWS, "{fitted} of {ROWS}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn what_is_wrong_is_said_with_its_place() {
     let on =
         |ground: &str, rest: &str| format!("scenario = \"trace\"\nground = \"{ground}\"\n{rest}");
     refused(&on("linux", ""), &["`ground`", "`linux` of trace", "host or model"]);
-    refused("scenario = \"thpscale\"", &["`ground`", "`host` of thpscale", "accepted: model"]);
+    refused("scenario = \"pageout-shared\"", &["`host` of pageout-shared", "accepted: model"]);
     let host = |rest: &str| on("host", rest);
     refused(&host(""), &["[grid], [[list]] and [random]", "found none"]);
     refused(&host("list = []\n[grid]\norder = 4"), &["found several"]);

@@ -36,8 +36,7 @@ pub(super) fn reproduce() -> Help {
                  says why.",
             ),
             Section::Prose(
-                "Below the rows: misses and their causes, fitted constants and how well they \
-                 predict each thread when fitted without it, and the score. See docs/reproduce.md.",
+                "Below the rows: misses and their causes, and the score. See docs/reproduce.md.",
             ),
         ],
         examples: &[

@@ -44,11 +44,8 @@ pub(super) fn compare() -> Help {
             "pageout compare aging-rounds access=all,1/16,10%",
             "pageout compare reclaim-file --ground model \\\n  \
                 --platform kunpeng-920-class --draws 200",
-            "pageout compare thpscale --ground model threads=1,12,32 --draws 20",
             "pageout compare pageout-shared --ground model \\\n  \
                 --platform snapdragon-888-class",
-            "pageout compare fork-heavy --ground model --cores 16",
-            "pageout compare access-patterns --ground model --runs 31",
             "pageout compare before.json after.json --base kernel=6.12.0 \\\n  \
                 --fail-on 3% --fail-on 'refaults>0%'",
             "pageout compare --label before=b1.json --label after=a1.json \\\n  \
@@ -71,8 +68,8 @@ pub(super) fn run() -> Help {
             "pageout run reclaim-file lru=mglru size=1GiB \\\n  \
                 --lru-gen '+ 1 0 3' --lru-gen '- 1 0 2'",
             "pageout run trace limit=50% lru=mglru --lru-gen '+ 1 0 0 max'",
-            "pageout run fork-heavy --ground model format=arm64-4k \\\n  \
-                --folded fork.folded",
+            "pageout run pageout-shared --ground model format=arm64-4k \\\n  \
+                --folded pageout.folded",
         ],
     }
 }

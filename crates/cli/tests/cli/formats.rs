@@ -45,8 +45,6 @@ fn record_files_and_runs_are_listed() {
     let text = listed(&format!("run {MODELLED} --variant young=line --format list"));
     assert!(text.contains("ns/4K page\n  whole reclaim"), "{text}");
     assert!(!text.contains("against"), "nothing is compared: {text}");
-    let text = listed("compare thpscale --ground model --format list threads=1 memory=64MiB");
-    assert!(text.contains("fault-both"), "{text}");
 }
 
 /// A picture within a width, in a terminal's place.

@@ -48,7 +48,7 @@ fn long_help_has_all_that_a_scenario_takes() {
 #[test]
 fn a_command_without_what_it_needs_lists_what_there_is() {
     for (words, parts) in [
-        ("run", &["reclaim-file ", "access-patterns ", "Examples:"][..]),
+        ("run", &["reclaim-file ", "pageout-shared ", "Examples:"][..]),
         ("bench", &["young ", "flush-reach ", "scale ", "Examples:"]),
         ("lab", &["compare ", "series ", "stock", "reclaim-file", "Examples:"]),
         ("trace", &["record ", "import ", "curve ", "Examples:"]),

@@ -1,7 +1,6 @@
 //! The command line end to end: every command through the binary that ships.
 #![forbid(unsafe_code)]
 
-mod access_patterns;
 mod aging_rounds;
 mod bad_input;
 mod calibrate;
@@ -32,7 +31,6 @@ mod reproduce;
 mod script;
 mod series;
 mod sweep;
-mod thpscale;
 mod trace_formats;
 mod trace_model;
 mod width;

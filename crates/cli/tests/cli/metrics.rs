@@ -52,8 +52,5 @@ fn records_of_modelled_machines_have_what_is_declared() {
     let shmem = "size=4MiB order=4 format=arm64-4k --cores 2 --draws 2";
     check(Scenario::ReclaimShmem, model, "size", shmem);
     check(Scenario::Trace, model, "limit", "order=4 format=arm64-4k --draws 2");
-    check(Scenario::Thpscale, model, "threads", "memory=64MiB threads=1 --draws 2");
     check(Scenario::PageoutShared, model, "times", "times=2 format=arm64-4k --draws 2");
-    check(Scenario::ForkHeavy, model, "loops", "loops=1 size=64KiB --cores 4 --draws 2");
-    check(Scenario::AccessPatterns, model, "hot", "memory=4MiB access=write --draws 2");
 }

@@ -138,18 +138,3 @@ fn what_deferring_saves_is_compared_and_gates_are_choices() {
         assert_eq!(few, as_variant.variant["shootdown"] == "deferred", "{cores} cores");
     }
 }
-
-#[test]
-fn shells_fork_while_they_are_reclaimed_from() {
-    let words = "compare fork-heavy size=64KiB loops=2 --cores 3";
-    let set = records(words);
-    assert_eq!(set.records.len(), 2 * 2, "two formats and two variants");
-    for record in &set.records {
-        let of = |name: &str| value(record, name);
-        assert!(of("loop") >= of("fork") + of("munmap") + of("mprotect") + of("exit"));
-        assert!(of("loop, P50") <= of("loop, longest"));
-    }
-    assert_eq!(set.records, records(words).records, "the same in every run");
-    let table = stdout("run fork-heavy size=64KiB loops=2 --cores 3 --ground model");
-    assert!(table.contains("of which forking"), "{table}");
-}

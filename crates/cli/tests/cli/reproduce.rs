@@ -9,7 +9,7 @@ fn every_thread_has_its_rows_and_none_is_left_out() {
     for thread in ["S0: ", "S1: ", "S2: ", "S3: ", "S4: ", "lists: "] {
         assert!(table.lines().any(|line| line.starts_with(thread)), "no {thread} in:\n{table}");
     }
-    for part in ["predicted", "counted", "measured", "direction only", "without S1", "score"] {
+    for part in ["predicted", "counted", "measured", "direction only", "bounded", "score"] {
         assert!(table.contains(part), "no {part} in:\n{table}");
     }
     for id in ["s0-young-arm64", "s1-mglru-x86", "s2-thpscale-32", "s3-reach", "s4-shell1"] {

@@ -153,7 +153,7 @@ fn any_scenario_and_ground() {
          [fields]\nformat = \"x86-64\"\n[grid]\nlimit = [\"60%\"]",
         "scenario = \"age-file\"\ntimes = false\n[[list]]\norder = 4\nsize = \"1MiB\"\n\
          format = \"arm64-4k\"",
-        "scenario = \"fork-heavy\"\nground = \"model\"\n[random]\ncells = 1\n[random.from]\n\
+        "scenario = \"pageout-shared\"\nground = \"model\"\n[random]\ncells = 1\n[random.from]\n\
          cores = [2, 4]\nplatform = [\"kunpeng-920-class\", \"x86-server-class\"]",
     ] {
         let sweep = Sweep::planned(spec);

@@ -1,9 +1,9 @@
 //! All scenarios, with what can be said of each before it runs.
 
 use super::{
-    AccessPatterns, AgeFile, AgingRounds, Compared, ForkHeavy, MadvFree, PageoutShared, Processes,
-    ReclaimFile, ReclaimFileLists, ReclaimShmem, ReclaimShmemLists, Thpscale, TraceAged,
-    TraceLimited, TraceModelled, metrics,
+    AgeFile, AgingRounds, Compared, MadvFree, PageoutShared, Processes, ReclaimFile,
+    ReclaimFileLists, ReclaimShmem, ReclaimShmemLists, TraceAged, TraceLimited, TraceModelled,
+    metrics,
 };
 use crate::declare::{self, Declared, FieldHelp, Lists, help};
 use crate::fields::FieldError;
@@ -27,14 +27,8 @@ pub enum Scenario {
     AgingRounds,
     /// [`TraceAged`], [`TraceLimited`] and [`TraceModelled`].
     Trace,
-    /// [`Thpscale`].
-    Thpscale,
     /// [`PageoutShared`].
     PageoutShared,
-    /// [`ForkHeavy`].
-    ForkHeavy,
-    /// [`AccessPatterns`].
-    AccessPatterns,
 }
 
 /// A scenario as one ground runs it.
@@ -58,17 +52,14 @@ pub struct OnGround {
 
 impl Scenario {
     /// Every scenario, those that run on ground `host` first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 7] = [
         Self::ReclaimFile,
         Self::AgeFile,
         Self::ReclaimShmem,
         Self::MadvFree,
         Self::AgingRounds,
         Self::Trace,
-        Self::Thpscale,
         Self::PageoutShared,
-        Self::ForkHeavy,
-        Self::AccessPatterns,
     ];
 
     /// The name.
@@ -80,10 +71,7 @@ impl Scenario {
             Self::MadvFree => MadvFree::NAME,
             Self::AgingRounds => AgingRounds::NAME,
             Self::Trace => TraceAged::NAME,
-            Self::Thpscale => Thpscale::NAME,
             Self::PageoutShared => PageoutShared::NAME,
-            Self::ForkHeavy => ForkHeavy::NAME,
-            Self::AccessPatterns => AccessPatterns::NAME,
         }
     }
 
@@ -112,10 +100,7 @@ impl Scenario {
             Self::MadvFree => MadvFree::ABOUT,
             Self::AgingRounds => AgingRounds::ABOUT,
             Self::Trace => TraceAged::ABOUT,
-            Self::Thpscale => Thpscale::ABOUT,
             Self::PageoutShared => PageoutShared::ABOUT,
-            Self::ForkHeavy => ForkHeavy::ABOUT,
-            Self::AccessPatterns => AccessPatterns::ABOUT,
         }
     }
 
@@ -157,22 +142,9 @@ impl Scenario {
                     modelled.comparing(Compared::Flushes).that(TraceModelled::ABOUT),
                 ]
             }
-            Self::Thpscale => {
-                let all = model(fields_of::<Thpscale>(), metrics::thpscale::on_model());
-                vec![all.comparing(Compared::YoungFlush)]
-            }
             Self::PageoutShared => {
                 let all = model(fields_of::<PageoutShared>(), metrics::pageout_shared::on_model());
                 vec![all.comparing(Compared::Shootdown)]
-            }
-            Self::ForkHeavy => {
-                let all = model(fields_of::<ForkHeavy>(), metrics::fork_heavy::on_model());
-                vec![all.comparing(Compared::Shootdown)]
-            }
-            Self::AccessPatterns => {
-                let all =
-                    model(fields_of::<AccessPatterns>(), metrics::access_patterns::on_model());
-                vec![OnGround { takes_lru: false, ..all.comparing(Compared::Policies) }]
             }
         }
     }
@@ -281,10 +253,7 @@ impl Scenario {
             Self::AgingRounds => vec![values_of::<AgingRounds>],
             Self::Trace if ground == Ground::Model => vec![values_of::<TraceModelled>],
             Self::Trace => vec![values_of::<TraceAged>, values_of::<TraceLimited>],
-            Self::Thpscale => vec![values_of::<Thpscale>],
             Self::PageoutShared => vec![values_of::<PageoutShared>],
-            Self::ForkHeavy => vec![values_of::<ForkHeavy>],
-            Self::AccessPatterns => vec![values_of::<AccessPatterns>],
         }
     }
 
@@ -392,10 +361,7 @@ mod tests {
         check::<TraceAged>();
         check::<TraceLimited>();
         check::<TraceModelled>();
-        check::<Thpscale>();
         check::<PageoutShared>();
-        check::<ForkHeavy>();
-        check::<AccessPatterns>();
     }
     #[test]
     fn values_are_told_one_by_one() {
@@ -421,9 +387,9 @@ mod tests {
             "field `process`: reclaim-file has it on ground model only: add --ground model"
         );
         assert_eq!(
-            lacks(Scenario::ForkHeavy, model, &["lru", "map"]),
-            "field `map`: fork-heavy has none, it is one of reclaim-file or age-file; accepted: \
-             format, size, loops, reclaim or lru"
+            lacks(Scenario::PageoutShared, model, &["lru", "map"]),
+            "field `map`: pageout-shared has none, it is one of reclaim-file or age-file; \
+             accepted: format, size, processes, times, out, content or lru"
         );
         let misspelt = lacks(Scenario::ReclaimFile, host, &["yuong"]);
         assert!(misspelt.contains("did you mean `young`?"), "{misspelt}");

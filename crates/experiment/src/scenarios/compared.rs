@@ -3,7 +3,7 @@
 use crate::variant::{Lru, Variant};
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::Family;
-use pageout_reclaim::{ShootdownWhen, UnmapBy};
+use pageout_reclaim::ShootdownWhen;
 
 /// Which variants are compared of a scenario where none are named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,27 +12,13 @@ pub enum Compared {
     Families,
     /// The steps that kernels took, and ours.
     Steps,
-    /// The architecture's flush after a young bit, against none.
-    YoungFlush,
     /// Shootdowns at once, against deferred ones.
     Shootdown,
     /// Every flush after a young bit, on the lists asked for or on both.
     Flushes,
-    /// The flushes after a young bit that were compared in 2018.
-    Policies,
 }
 
 impl Compared {
-    /// What kernels do, by the architecture's policy, against no invalidation after a young bit was
-    /// cleared.
-    pub const YOUNG_FLUSH: [Variant; 2] =
-        [Variant::BEFORE, Variant { flush: Some(YoungFlush::None), ..Variant::BEFORE }];
-
-    /// What kernels did in 2018, with each way to follow a young bit: every entry by itself, and
-    /// waited for when it is taken out.
-    pub const POLICIES: [Variant; 3] =
-        [policy(YoungFlush::Sync), policy(YoungFlush::Nosync), policy(YoungFlush::None)];
-
     /// The merged state: at once, against deferred.
     pub const SHOOTDOWN: [Variant; 2] =
         [merged(ShootdownWhen::Immediate), merged(ShootdownWhen::Deferred)];
@@ -47,10 +33,8 @@ impl Compared {
                 [&[Variant::MGLRU_BEFORE][..], &Variant::MGLRU_STEPS].concat()
             }
             Self::Steps => [&[Variant::BEFORE][..], &Variant::STEPS].concat(),
-            Self::YoungFlush => on(&Self::YOUNG_FLUSH),
             Self::Shootdown => on(&Self::SHOOTDOWN),
             Self::Flushes => flushes(lru),
-            Self::Policies => Self::POLICIES.to_vec(),
         }
     }
 }
@@ -64,14 +48,4 @@ fn flushes(lru: Option<Lru>) -> Vec<Variant> {
 
 const fn merged(shootdown: ShootdownWhen) -> Variant {
     Variant { shootdown, ..Variant::of(Family::Batched) }
-}
-
-const fn policy(flush: YoungFlush) -> Variant {
-    Variant {
-        young: Family::PerEntry,
-        unmap: UnmapBy::PerEntry,
-        shootdown: ShootdownWhen::Immediate,
-        flush: Some(flush),
-        lru: Lru::Classic,
-    }
 }

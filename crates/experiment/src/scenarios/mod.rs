@@ -1,30 +1,23 @@
 //! Every scenario, declared once: its name, its fields, the grounds it runs on and the axes its
 //! variants have. A ground's crate has what runs it there.
 
-mod access_patterns;
 mod age_file;
 mod aging_rounds;
 mod catalog;
 mod compared;
 mod declared;
-mod fork_heavy;
 mod madv_free;
 pub mod metrics;
 mod pageout_shared;
 mod reclaim_file;
 mod reclaim_shmem;
-mod thpscale;
 mod trace;
 
-pub use access_patterns::{
-    AccessPatterns, AccessPatternsLists, Pattern as AccessPattern, READ_AHEAD_BYTES, Use,
-};
 pub use age_file::{AgeFile, AgeFileLists};
 pub use aging_rounds::{AgingRounds, AgingRoundsLists, FAULT_AROUND, Pattern};
 pub use catalog::{OnGround, Scenario};
 pub use compared::Compared;
 pub use declared::declare;
-pub use fork_heavy::{ForkHeavy, ForkHeavyLists, Reclaim};
 pub use madv_free::{MadvFree, MadvFreeLists};
 pub use pageout_shared::{Content, Out, PageoutShared, PageoutSharedLists};
 pub use reclaim_file::{
@@ -32,7 +25,6 @@ pub use reclaim_file::{
     ReclaimFileLists, Secondary,
 };
 pub use reclaim_shmem::{ReclaimShmem, ReclaimShmemLists};
-pub use thpscale::{SLOT, Swap, Thpscale, ThpscaleLists};
 pub use trace::{
     MemoryLimit, PAGE_SHIFT, TraceAged, TraceAgedLists, TraceLimited, TraceLimitedLists,
     TraceModelled, TraceModelledLists,

@@ -3,7 +3,7 @@
 use super::Task;
 use super::locks::{Lock, LockId};
 use crate::Time;
-use crate::account::{MachineActivity, count_by};
+use crate::account::{MachineActivity, count};
 use crate::machine::Machine;
 use crate::sched::{Status, TaskId, TaskState};
 use pageout_paging::Format;
@@ -67,18 +67,10 @@ impl<'a, F: Format> Task<'_, 'a, F> {
     /// # Panics
     /// If nothing but waiting happens any more: then it names who waits for what.
     pub fn relax(&self, id: LockId) {
-        self.relax_for(id, 1);
-    }
-
-    /// The same, for so many turns before it looks again.
-    ///
-    /// # Panics
-    /// As [`relax`](Self::relax).
-    pub fn relax_for(&self, id: LockId, turns: u64) {
-        let price = self.machine.setup.prices.relax.max(Time::from_ps(1)) * turns;
+        let price = self.machine.setup.prices.relax.max(Time::from_ps(1));
         self.core().spend(price);
         self.of_which(MachineActivity::Spin, price);
-        count_by(&self.core().tally.spins, turns);
+        count(&self.core().tally.spins);
         self.state.spins_for.set(Some(id));
         let mut locks = self.machine.locks.borrow_mut();
         locks.spins += 1;

@@ -90,13 +90,6 @@ pub const COSTS: [Cost; KernelOp::ALL.len()] = [
     guessed(KernelOp::Alloc, 700, "a folio: allocation, charge, list; as much as freeing costs"),
     guessed(KernelOp::AllocPage, 15, "each page of it; as freeing"),
     guessed(KernelOp::Submit, 4000, "a request of a block device and its completion"),
-    guessed(KernelOp::ScanFrame, 30, "what it is of, and in which state"),
-    guessed(
-        KernelOp::Move,
-        1500,
-        "taking it off its list and back, its lock, the reverse map once more: as much as \
-         unmapping and freeing it",
-    ),
     guessed(
         KernelOp::Notify,
         150,

@@ -94,10 +94,6 @@ efforts! {
     AllocPage = "page allocated",
     /// Asking the storage device, and its interrupt.
     Submit = "request submitted",
-    /// A look at a frame, or a free block, by either scanner of compaction.
-    ScanFrame = "frame scanned",
-    /// Moving a folio, beside what unmapping it, its entries and its frames take.
-    Move = "folio moved",
     /// A call of a secondary MMU's notifier, without its entries.
     Notify = "notifier called",
     /// Looking at an entry of a secondary MMU.

@@ -5,12 +5,9 @@
 use super::theirs::{faster, throughput, value};
 use crate::figure::{Figure, Said, Side, Theirs, Thread, figure};
 use crate::method::Arithmetic;
-use crate::method::Ask::{Means, Variation, Variations, Worst, Writes};
-use crate::method::Method::{Computed, Patterns};
+use crate::method::Method::{Computed, Needed, NotIdentified};
 use crate::method::Policy::{None, Nosync, Sync};
-use crate::method::Test::{
-    HalfHotRead, HotRead, HotWrite, RandomRead, RandomWrite, SeqRead, SeqWrite,
-};
+use crate::method::Test::{RandomRead, RandomWrite, SeqRead, SeqWrite};
 use crate::platforms::CARMEL;
 use Said::{Claimed, No, Tested};
 use Side::{Better, Neither, Worse};
@@ -27,7 +24,7 @@ pub(super) const MEANS: &[Figure] = &[
         "NVMe reads, none against sync: 10 to 15 % more",
         throughput(10.0, 15.0),
         Claimed,
-        &[Patterns(Means(SeqRead, Sync, None))],
+        &[Needed(SeqRead, [Sync, None])],
     ),
     figure(
         (Thread::S3, "s3-nvme-write"),
@@ -35,7 +32,7 @@ pub(super) const MEANS: &[Figure] = &[
         "NVMe writes, none against sync: 20 to 40 % more",
         throughput(20.0, 40.0),
         Claimed,
-        &[Patterns(Means(SeqWrite, Sync, None))],
+        &[Needed(SeqWrite, [Sync, None])],
     ),
     figure(
         (Thread::S3, "s3-seq-read-none-sync"),
@@ -43,7 +40,7 @@ pub(super) const MEANS: &[Figure] = &[
         "sequential read, mean: none 8 % faster than sync",
         faster(8.0),
         Tested,
-        &[Patterns(Means(SeqRead, Sync, None))],
+        &[Needed(SeqRead, [Sync, None])],
     ),
     figure(
         (Thread::S3, "s3-seq-read-nosync"),
@@ -51,7 +48,7 @@ pub(super) const MEANS: &[Figure] = &[
         "sequential read, mean: nosync cannot be told from either",
         Theirs::Side(Neither),
         No,
-        &[Patterns(Means(SeqRead, Sync, Nosync)), Patterns(Means(SeqRead, None, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-rand-read-nosync-sync"),
@@ -59,7 +56,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random read, mean: nosync 8 % faster than sync",
         faster(8.0),
         Tested,
-        &[Patterns(Means(RandomRead, Sync, Nosync))],
+        &[Needed(RandomRead, [Sync, Nosync])],
     ),
     figure(
         (Thread::S3, "s3-rand-read-nosync-none"),
@@ -67,7 +64,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random read, mean: nosync 8 % faster than none",
         faster(8.0),
         Tested,
-        &[Patterns(Means(RandomRead, None, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-rand-read-none-sync"),
@@ -75,7 +72,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random read, mean: sync and none alike",
         Theirs::Side(Neither),
         No,
-        &[Patterns(Means(RandomRead, Sync, None))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-hot-read-nosync-sync"),
@@ -83,7 +80,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random read, mean: nosync 12 % faster than sync",
         faster(12.0),
         Tested,
-        &[Patterns(Means(HotRead, Sync, Nosync))],
+        &[Needed(RandomRead, [Sync, Nosync])],
     ),
     figure(
         (Thread::S3, "s3-hot-read-nosync-none"),
@@ -91,7 +88,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random read, mean: nosync 9 % faster than none",
         faster(9.0),
         Tested,
-        &[Patterns(Means(HotRead, None, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-hot-read-none-sync"),
@@ -99,7 +96,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random read, mean: none 4 % faster than sync",
         faster(4.0),
         Tested,
-        &[Patterns(Means(HotRead, Sync, None))],
+        &[Needed(RandomRead, [Sync, None])],
     ),
     figure(
         (Thread::S3, "s3-seq-write-sync"),
@@ -107,7 +104,7 @@ pub(super) const MEANS: &[Figure] = &[
         "sequential write, mean: sync 8 % faster, p = 0.014",
         faster(8.0),
         No,
-        &[Patterns(Means(SeqWrite, None, Sync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-rand-write-none-sync"),
@@ -115,7 +112,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random write, mean: none 51 % faster than sync",
         faster(51.0),
         Tested,
-        &[Patterns(Means(RandomWrite, Sync, None))],
+        &[Needed(RandomWrite, [Sync, None])],
     ),
     figure(
         (Thread::S3, "s3-rand-write-none-nosync"),
@@ -123,7 +120,7 @@ pub(super) const MEANS: &[Figure] = &[
         "random write, mean: none 38 % faster than nosync",
         faster(38.0),
         Tested,
-        &[Patterns(Means(RandomWrite, Nosync, None))],
+        &[Needed(RandomWrite, [Nosync, None])],
     ),
     figure(
         (Thread::S3, "s3-hot-write-none-sync"),
@@ -131,7 +128,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random write, mean: none 46 % faster than sync",
         faster(46.0),
         Tested,
-        &[Patterns(Means(HotWrite, Sync, None))],
+        &[Needed(RandomWrite, [Sync, None])],
     ),
     figure(
         (Thread::S3, "s3-hot-write-none-nosync"),
@@ -139,7 +136,7 @@ pub(super) const MEANS: &[Figure] = &[
         "hot and random write, mean: none 45 % faster than nosync",
         faster(45.0),
         Tested,
-        &[Patterns(Means(HotWrite, Nosync, None))],
+        &[Needed(RandomWrite, [Nosync, None])],
     ),
     figure(
         (Thread::S3, "s3-half-hot-nosync-sync"),
@@ -147,7 +144,7 @@ pub(super) const MEANS: &[Figure] = &[
         "half hot, reads: nosync about 10 % better than sync",
         faster(10.0),
         Claimed,
-        &[Patterns(Means(HalfHotRead, Sync, Nosync))],
+        &[Needed(RandomRead, [Sync, Nosync])],
     ),
     figure(
         (Thread::S3, "s3-half-hot-nosync-none"),
@@ -155,7 +152,7 @@ pub(super) const MEANS: &[Figure] = &[
         "half hot, reads: nosync about 10 % better than none",
         faster(10.0),
         Claimed,
-        &[Patterns(Means(HalfHotRead, None, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-false-positive"),
@@ -182,7 +179,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation: nosync against sync",
         Theirs::Value { value: 3.5, unit: TIMES, side: Worse },
         Tested,
-        &[Patterns(Variations(SeqRead, Sync, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-nosync-none"),
@@ -190,7 +187,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation: nosync against none",
         Theirs::Value { value: 12.3, unit: TIMES, side: Worse },
         Tested,
-        &[Patterns(Variations(SeqRead, None, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-none-sync"),
@@ -198,7 +195,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation: none that much less than sync",
         Theirs::Value { value: 3.5, unit: TIMES, side: Better },
         Tested,
-        &[Patterns(Variations(SeqRead, Sync, None))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-nosync"),
@@ -206,7 +203,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation of nosync",
         Theirs::Value { value: 38.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Variation(SeqRead, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-sync"),
@@ -214,7 +211,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation of sync, about",
         Theirs::Value { value: 12.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Variation(SeqRead, Sync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-seq-read-var-none"),
@@ -222,7 +219,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "sequential read, variation of none, about",
         Theirs::Value { value: 4.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Variation(SeqRead, None))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-rand-read-var-nosync"),
@@ -230,10 +227,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "random read, variation: nosync less than both, about",
         Theirs::Value { value: 3.0, unit: TIMES, side: Better },
         Tested,
-        &[
-            Patterns(Variations(RandomRead, Sync, Nosync)),
-            Patterns(Variations(RandomRead, None, Nosync)),
-        ],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-rand-read-var-nosync-own"),
@@ -241,7 +235,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "random read, variation of nosync",
         Theirs::Value { value: 1.5, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Variation(RandomRead, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-hot-read-var-sync"),
@@ -249,7 +243,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random read, variation of sync, the lowest",
         Theirs::Value { value: 1.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Variation(HotRead, Sync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-hot-read-var-sync-nosync"),
@@ -257,7 +251,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random read, variation: sync of nosync",
         Theirs::Value { value: 64.0, unit: PERCENT, side: Worse },
         Tested,
-        &[Patterns(Variations(HotRead, Sync, Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-hot-read-var-sync-none"),
@@ -265,7 +259,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random read, variation: sync of none",
         Theirs::Value { value: 22.0, unit: PERCENT, side: Worse },
         Tested,
-        &[Patterns(Variations(HotRead, Sync, None))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-hot-read-var-none"),
@@ -273,7 +267,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random read, variation of none",
         Theirs::Value { value: 5.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Variation(HotRead, None))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-write-var"),
@@ -281,7 +275,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "writes, variation, about",
         Theirs::Value { value: 10.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Writes)],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-rand-write-var"),
@@ -289,10 +283,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "random write, variation: no difference",
         Theirs::Side(Neither),
         No,
-        &[
-            Patterns(Variations(RandomWrite, Sync, Nosync)),
-            Patterns(Variations(RandomWrite, Sync, None)),
-        ],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-hot-write-var"),
@@ -300,7 +291,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "hot and random write, variation: no difference",
         Theirs::Side(Neither),
         No,
-        &[Patterns(Variations(HotWrite, Sync, Nosync)), Patterns(Variations(HotWrite, Sync, None))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-worst-var-none"),
@@ -308,7 +299,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "largest variation of any test, none",
         Theirs::Value { value: 5.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Worst(None))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-worst-var-nosync"),
@@ -316,7 +307,7 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "largest variation of any test, nosync",
         Theirs::Value { value: 38.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Worst(Nosync))],
+        &[NotIdentified],
     ),
     figure(
         (Thread::S3, "s3-worst-var-sync"),
@@ -324,6 +315,6 @@ pub(super) const VARIATION_OF_TESTS: &[Figure] = &[
         "largest variation of any test, sync",
         Theirs::Value { value: 12.0, unit: VARIATION, side: Neither },
         No,
-        &[Patterns(Worst(Sync))],
+        &[NotIdentified],
     ),
 ];

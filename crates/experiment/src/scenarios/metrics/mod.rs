@@ -1,14 +1,11 @@
 //! The metrics of each scenario's records, declared once: whoever makes one or looks for one takes
 //! it from here. A module has the metrics of a scenario; here are those that several have.
 
-pub mod access_patterns;
 pub mod age_file;
 pub mod aging_rounds;
-pub mod fork_heavy;
 pub mod machine;
 pub mod pageout_shared;
 pub mod reclaim_file;
-pub mod thpscale;
 pub mod trace;
 
 use crate::metrics::{MetricSpec, NS_PER_PAGE, PER_PAGE, metrics};
