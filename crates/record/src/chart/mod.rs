@@ -32,7 +32,7 @@ fn judged(of: &Comparison) -> impl Iterator<Item = &Row> {
     of.rows.iter().filter(is_judged).filter(|row| !row.fields.contains_key(FUNCTION))
 }
 
-/// Returns true if the row's figures differ, or, where there is one figure alone, if it is not zero.
+/// Returns true if the row's figures differ, or if its only figure is not zero.
 fn tells(of: &Comparison, row: &Row) -> bool {
     let zero = |row: &Row| row.base.is_none_or(|base| base.is_constant() && base.median == 0.0);
     if of.others.is_empty() { !zero(row) } else { !is_same(row) }

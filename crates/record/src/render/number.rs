@@ -64,7 +64,7 @@ pub fn exact(value: f64) -> String {
     if whole || shortest.len() <= 8 { shortest } else { rounded(value) }
 }
 
-/// A value as tables print it: [`exact`] where it is quoted, or counted and whole, else [`rounded`].
+/// A value as tables print it: [`exact`] if it is quoted, or counted and whole, else [`rounded`].
 pub fn figure(basis: Basis, value: f64) -> String {
     match basis {
         Basis::Published => exact(value),

@@ -24,9 +24,9 @@ const DRAWN: usize = 12;
 /// How wide pictures may be.
 pub const PICTURE_WIDTH: std::ops::RangeInclusive<usize> = super::LEAST_WIDTH..=120;
 
-/// Curves along fields with three or more values that are numbers, then the verdict, then the medians
-/// of all other rows as bars, then how to read them. No line is longer than `width`, which is taken into
-/// [`PICTURE_WIDTH`]; `about` is what else is known of it, a sentence each.
+/// Curves along fields with three or more values that are numbers, then the verdict, then the
+/// medians of all other rows as bars, then how to read them. No line is longer than `width`, which
+/// is taken into [`PICTURE_WIDTH`]; `about` is what else is known of it, a sentence each.
 pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     let columns = width.clamp(*PICTURE_WIDTH.start(), *PICTURE_WIDTH.end());
     let labelling = Labelling::of(&of.rows);
