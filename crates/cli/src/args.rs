@@ -271,7 +271,7 @@ pub(crate) struct ReproduceArgs {
     /// Thread: S0, S1, S2, S3, S4 or lists [default: all]
     #[arg(long, value_name = "THREAD", value_parser = thread)]
     pub thread: Option<Thread>,
-    /// Draws of prices for S0 and S1 [default: 200]
+    /// Draws of prices [default: 100]
     ///
     /// 20 to 1000000 are accepted.
     #[arg(long, value_name = "N", value_parser = whole::<u32>(20..=1_000_000))]

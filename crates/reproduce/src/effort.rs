@@ -15,7 +15,7 @@ pub struct Effort {
 
 impl Effort {
     /// What tables are shown of.
-    pub const FULL: Self = Self { bytes: 1 << 30, rounds: 9, draws: 200, memory: 256 << 20 };
+    pub const FULL: Self = Self { bytes: 1 << 30, rounds: 9, draws: 100, memory: 64 << 20 };
     /// Whether all of it works.
     pub const QUICK: Self = Self { bytes: 32 << 20, rounds: 2, draws: 20, memory: 48 << 20 };
 }

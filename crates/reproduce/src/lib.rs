@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod causes;
 mod condition;
 mod effort;
 mod figure;
@@ -32,10 +31,11 @@ pub use table::table;
 use figures::all;
 use material::{Material, Needs};
 use pageout_record::schema::Record;
+use split::Class;
 
 /// Answers to the figures of a thread, or of all: a record for each figure as published, which says
-/// why where nothing here can answer, and one for each line of ours. Calls `progress` with the
-/// steps done and the most there can be.
+/// why where nothing here can answer, and one for each line of ours. Of all threads, only
+/// identified figures get lines. Calls `progress` with the steps done and the most there can be.
 pub fn reproduce(
     thread: Option<Thread>,
     effort: Effort,
@@ -43,7 +43,11 @@ pub fn reproduce(
 ) -> Vec<Record> {
     let asked = |figure: &&Figure| thread.is_none_or(|thread| figure.thread == thread);
     let figures: Vec<_> = all().filter(asked).collect();
-    let methods = || figures.iter().flat_map(|figure| figure.methods);
+    let of = |figure: &Figure| -> Vec<Method> {
+        let methods = figure.methods.iter().copied();
+        methods.filter(|method| thread.is_some() || scored(figure, *method)).collect()
+    };
+    let methods = || figures.iter().flat_map(|figure| of(figure));
     let needs = Needs {
         host: methods().any(|method| method.needs_host()),
         reclaim: methods().any(|method| method.needs_reclaim()),
@@ -53,10 +57,19 @@ pub fn reproduce(
     let mut records = Vec::new();
     for figure in figures {
         let answers: Vec<_> =
-            figure.methods.iter().map(|method| method.answer(figure, &material)).collect();
-        let whys = answers.iter().filter_map(|answer| answer.as_ref().err());
-        records.push(records::theirs(figure, whys.cloned().collect::<Vec<_>>()));
+            of(figure).iter().map(|method| method.answer(figure, &material)).collect();
+        let mut whys: Vec<_> = answers.iter().filter_map(|one| one.clone().err()).collect();
+        if answers.is_empty() {
+            whys.extend(split::reason(figure.id));
+        }
+        records.push(records::theirs(figure, whys));
         records.extend(answers.iter().flatten().map(|answer| records::ours(figure, answer)));
     }
     records
+}
+
+/// Whether the score of all threads needs the method's line: predictions of identified figures, and
+/// instructions alone beside them.
+fn scored(figure: &Figure, method: Method) -> bool {
+    split::class(figure.id) == Some(Class::Identified) && !method.needs_host()
 }

@@ -65,7 +65,7 @@ impl Material {
             false => reclaim::Runs::default(),
         };
         let shootdowns = match needs.shootdowns {
-            true => shootdowns::Runs::gather(progress).expect("fields they have"),
+            true => shootdowns::Runs::gather(effort, progress).expect("fields they have"),
             false => shootdowns::Runs::default(),
         };
         let Effort { bytes, draws, .. } = effort;

@@ -1,106 +1,223 @@
-//! How good predictions are: how often a thread's figure lies outside, how wide they are, and how
-//! often they go the way that the thread's difference goes.
+//! The score: how far predictions of identified figures are from the threads', beside two simpler
+//! predictions, and how wide their intervals are.
 
 use super::answer::RATIO;
+use super::figures::all;
+use super::platforms::{ARM, KUNPENG, SNAPDRAGON, X86};
 use super::rows::Row;
-use pageout_record::render::rounded;
-use pageout_record::schema::{Claim, Ground};
-use pageout_record::stats::median;
-use std::fmt;
+use super::split::{self, Class, split};
+use pageout_record::render::{Align, Grid, estimate, rounded};
+use pageout_record::schema::Ground;
+use std::fmt::Write;
 
-/// How good predictions are.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Score {
-    figures: usize,
-    answered: usize,
-    times: Intervals,
-    ratios: Intervals,
-    sides: Vec<Sides>,
+/// The clusters of figures: machines that were measured, and the platforms that answer to them.
+const CLUSTERS: [(&str, &str); 4] = [
+    ("arm64 server, 32 cores", ARM),
+    ("x86 server", X86),
+    ("phone, 8 cores", SNAPDRAGON),
+    ("Kunpeng 920, 96 cores", KUNPENG),
+];
+
+/// The 90th and the 95th percentile of the normal distribution.
+const P90: f64 = 1.2816;
+const P95: f64 = 1.6449;
+
+/// A number that is identified, with its prediction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Scored<'a> {
+    figure: &'a str,
+    quantity: &'a str,
+    unit: &'a str,
+    why: &'static str,
+    /// The place in [`CLUSTERS`].
+    cluster: usize,
+    theirs: f64,
+    /// At nominal prices.
+    ours: f64,
+    /// Standard deviations of the logarithm over draws of prices, below and above.
+    spread: [f64; 2],
+    /// The ratio of Linux's instructions, for a ratio.
+    instructions: f64,
 }
 
-/// Intervals with a thread's figure to compare with.
-#[derive(Clone, PartialEq, Debug, Default)]
-struct Intervals {
-    widths: Vec<f64>,
-    misses: usize,
-}
-
-/// Differences that the threads give, on one ground.
-#[derive(Clone, PartialEq, Debug)]
-struct Sides {
-    name: &'static str,
-    said: &'static str,
-    given: usize,
-    compared: usize,
-    agree: usize,
-}
-
-const GROUNDS: [(Ground, &str); 3] =
-    [(Ground::Model, "predicted"), (Ground::Linux, "counted"), (Ground::Host, "measured here")];
-const SAID: [&str; 2] = ["tested", "claimed"];
-
-impl Score {
-    pub(super) fn of(rows: &[Row<'_>]) -> Self {
-        let mut times = Intervals::default();
-        let mut ratios = Intervals::default();
-        for row in rows {
-            for line in &row.lines {
-                let (Some(holds), Some(interval)) = (row.holds(line), line.interval) else {
-                    continue;
-                };
-                let of = if line.quantity == RATIO { &mut ratios } else { &mut times };
-                of.widths.push(interval.high / interval.low);
-                of.misses += usize::from(!holds);
+/// Every identified number of the rows that has a prediction. A state that two figures have, one
+/// after and the other before a step, counts once.
+pub(super) fn scored<'a>(rows: &[Row<'a>]) -> Vec<Scored<'a>> {
+    let mut found: Vec<Scored<'a>> = Vec::new();
+    for row in rows {
+        let Some(split) = split().find(|one| one.figure == row.figure) else { continue };
+        let platform = all().find(|figure| figure.id == row.figure).and_then(|one| one.platform);
+        let cluster = CLUSTERS.iter().position(|(_, of)| platform == Some(of));
+        let (Class::Identified, Some(cluster)) = (split.class, cluster) else { continue };
+        let counted =
+            row.lines.iter().find(|line| line.ground == Ground::Linux && line.quantity == RATIO);
+        for line in row.lines.iter().filter(|line| line.ground == Ground::Model) {
+            let bound = row.bound(line.quantity);
+            let theirs = bound.and_then(|bound| bound.at_least.or(bound.at_most));
+            let (Some(theirs), Some(interval)) = (theirs, line.interval) else { continue };
+            let ours = line.middle();
+            let spread = [ours / interval.low, interval.high / ours];
+            let known = found
+                .iter()
+                .any(|one| one.cluster == cluster && one.theirs == theirs && one.ours == ours);
+            if !known {
+                found.push(Scored {
+                    figure: row.figure,
+                    quantity: line.quantity,
+                    unit: line.unit,
+                    why: split.why,
+                    cluster,
+                    theirs,
+                    ours,
+                    spread: spread.map(|factor| factor.ln().max(0.0) / P95),
+                    instructions: counted.map_or(1.0, |line| line.middle()),
+                });
             }
         }
-        let sides = SAID.into_iter().flat_map(|said| {
-            GROUNDS.into_iter().map(move |(ground, name)| sides(rows, said, ground, name))
-        });
-        Self {
-            figures: rows.len(),
-            answered: rows.iter().filter(|row| !row.lines.is_empty()).count(),
-            times,
-            ratios,
-            sides: sides.collect(),
-        }
+    }
+    found
+}
+
+impl Scored<'_> {
+    fn is_ratio(&self) -> bool {
+        self.quantity == RATIO
+    }
+
+    /// The logarithm of ours over theirs.
+    fn error(&self) -> f64 {
+        (self.ours / self.theirs).ln()
+    }
+
+    /// What the model leaves out, as the standard deviation of a logarithm: the root mean square of
+    /// the errors that the other clusters have of such numbers.
+    fn discrepancy(&self, all: &[Scored<'_>]) -> f64 {
+        let others = all
+            .iter()
+            .filter(|other| other.cluster != self.cluster && other.is_ratio() == self.is_ratio());
+        let squares: Vec<_> = others.map(|other| other.error().powi(2)).collect();
+        if squares.is_empty() { 0.0 } else { mean(&squares).sqrt() }
+    }
+
+    /// The ends of the interval of 80 %, of prices and what is left out together.
+    fn interval(&self, all: &[Scored<'_>]) -> [f64; 2] {
+        let left_out = self.discrepancy(all);
+        let [below, above] = self.spread.map(|spread| (P90 * spread.hypot(left_out)).exp());
+        [self.ours / below, self.ours * above]
+    }
+
+    /// The continuous ranked probability score of the logarithm, whose distribution is taken to be
+    /// normal: 0 is best, and a certain prediction has its absolute error.
+    fn crps(&self, all: &[Scored<'_>]) -> f64 {
+        let [below, above] = self.spread;
+        let prices = (below.powi(2) + above.powi(2)) / 2.0;
+        let sigma = (prices + self.discrepancy(all).powi(2)).sqrt().max(f64::MIN_POSITIVE);
+        let z = self.error() / sigma;
+        let density = (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
+        let pi = std::f64::consts::PI;
+        sigma * (z * (2.0 * normal_cdf(z) - 1.0) + 2.0 * density - 1.0 / pi.sqrt())
     }
 }
 
-fn sides(rows: &[Row<'_>], said: &'static str, ground: Ground, name: &'static str) -> Sides {
-    let given = || rows.iter().filter(|row| row.said == said && row.side != Claim::NoDifference);
-    let compared = given().filter_map(|row| {
-        let lines = row.lines.iter().filter(|line| line.ground == ground);
-        let side = lines.filter_map(|line| row.side_of(line)).next()?;
-        Some(side == row.side)
+/// The standard normal distribution's cumulative distribution function, within 1e-7 (Abramowitz and
+/// Stegun, 26.2.17).
+fn normal_cdf(z: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
+    let terms = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
+    let sum = terms.iter().rev().fold(0.0, |sum, term| (sum + term) * t);
+    let tail = (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt() * sum;
+    if z < 0.0 { tail } else { 1.0 - tail }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean absolute logarithms of ours over theirs, and of "no change" and of instructions alone in
+/// place of ours.
+fn skill<'a>(ratios: impl Iterator<Item = &'a Scored<'a>>) -> Option<[f64; 3]> {
+    let errors: Vec<[f64; 3]> = ratios
+        .map(|one| [one.ours, 1.0, one.instructions].map(|it| (it / one.theirs).ln().abs()))
+        .collect();
+    let of = |which: usize| mean(&errors.iter().map(|error| error[which]).collect::<Vec<_>>());
+    (!errors.is_empty()).then(|| [0, 1, 2].map(of))
+}
+
+/// The score of all threads in one screen.
+pub(super) fn screen(rows: &[Row<'_>], columns: usize) -> String {
+    let scored = scored(rows);
+    let ratios = || scored.iter().filter(|one| one.is_ratio());
+    let mut text = String::new();
+    if let Some([ours, no_change, instructions]) = skill(ratios()) {
+        let [ours, no_change, instructions] = [ours, no_change, instructions].map(rounded);
+        writeln!(
+            text,
+            "skill {ours} (no change {no_change}, instructions alone {instructions}): mean \
+             |ln ours/theirs|"
+        )
+        .expect("text grows");
+        writeln!(text, "{}", by_cluster(&scored)).expect("text grows");
+    }
+    text += &numbers(&scored).text(columns);
+    if !scored.is_empty() {
+        let crps: Vec<_> = scored.iter().map(|one| one.crps(&scored)).collect();
+        let held = scored.iter().filter(|one| holds(one, &scored)).count();
+        writeln!(
+            text,
+            "* outside of its interval; {held} of {} are inside. CRPS of the logarithm: {}",
+            scored.len(),
+            rounded(mean(&crps))
+        )
+        .expect("text grows");
+    }
+    text + "\n" + &split::others()
+}
+
+/// Skill in each cluster, in a line.
+fn by_cluster(scored: &[Scored<'_>]) -> String {
+    let clusters = CLUSTERS.iter().enumerate().filter_map(|(at, (name, _))| {
+        let ratios = scored.iter().filter(|one| one.is_ratio() && one.cluster == at);
+        let [ours, _, instructions] = skill(ratios)?;
+        let name = name.split(',').next().unwrap_or(name);
+        Some(format!("{name} {} ({})", rounded(ours), rounded(instructions)))
     });
-    let compared: Vec<_> = compared.collect();
-    let agree = compared.iter().filter(|agrees| **agrees).count();
-    Sides { name, said, given: given().count(), compared: compared.len(), agree }
+    let clusters: Vec<_> = clusters.collect();
+    format!("  and by cluster: {}\n", clusters.join(", "))
 }
 
-impl fmt::Display for Score {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "figures with a line of ours: {} of {}", self.answered, self.figures)?;
-        for (what, of) in [("times and variations", &self.times), ("ratios", &self.ratios)] {
-            let (n, misses) = (of.widths.len(), of.misses);
-            let Some(width) = median(&of.widths) else {
-                writeln!(f, "predicted {what}: none")?;
-                continue;
-            };
-            let share = 100.0 * misses as f64 / n as f64;
-            writeln!(
-                f,
-                "predicted {what}: {misses} of {n} missed ({share:.0} %), median width {} (high / \
-                 low)",
-                rounded(width)
-            )?;
+fn holds(one: &Scored<'_>, all: &[Scored<'_>]) -> bool {
+    let [low, high] = one.interval(all);
+    (low..=high).contains(&one.theirs)
+}
+
+/// The identified numbers, cluster by cluster.
+fn numbers(scored: &[Scored<'_>]) -> Grid {
+    let columns = [
+        ("identified", Align::Left),
+        ("unit", Align::Left),
+        ("theirs", Align::Right),
+        ("ours", Align::Right),
+        ("80 %", Align::Right),
+        ("factor", Align::Right),
+    ];
+    let mut grid = Grid::new(columns);
+    for (at, (name, _)) in CLUSTERS.iter().enumerate() {
+        let mut of = scored.iter().filter(|one| one.cluster == at).peekable();
+        if let Some(first) = of.peek() {
+            grid.heading(format!("{name}: {}", first.why));
         }
-        for Sides { name, said, given, compared, agree } in &self.sides {
-            writeln!(
-                f,
-                "sign of differences {said}, {name}: {agree} of {compared} agree, of {given} given"
-            )?;
+        for one in of {
+            let [ours, low, high] = estimate(one.ours, one.interval(scored));
+            let miss = if holds(one, scored) { "" } else { " *" };
+            let quantity = if one.quantity == "value" { "" } else { one.quantity };
+            grid.row([
+                format!("{} {quantity}", one.figure).trim_end().to_owned(),
+                one.unit.to_owned(),
+                rounded(one.theirs),
+                ours,
+                format!("{low}–{high}"),
+                format!("{}{miss}", rounded(one.ours / one.theirs)),
+            ]);
         }
-        Ok(())
     }
+    grid
 }

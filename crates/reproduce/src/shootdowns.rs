@@ -1,6 +1,7 @@
 //! S4's figures, by scenario `pageout-shared`.
 
 use super::answer::{Answer, Quantity, drawn, ratio_of};
+use super::effort::Effort;
 use super::figure::{Figure, Theirs};
 use super::method::Asked;
 use super::platforms::{KUNPENG, SNAPDRAGON};
@@ -29,22 +30,23 @@ struct Micro {
     unmapping: Values,
 }
 
-/// Draws of prices: a run is quick.
-const MICRO_DRAWS: u32 = 40;
 /// 4K pages of a repetition.
 const PAGES: f64 = 256.0;
 /// Repetitions are alike.
 const TIMES: u32 = 3;
 
 impl Runs {
-    /// Runs them all.
+    /// Runs the program on both platforms.
     ///
     /// # Errors
     /// [`FieldError`] if a platform has no such entries.
-    pub(super) fn gather(progress: &mut dyn FnMut(usize, usize)) -> Result<Self, FieldError> {
+    pub(super) fn gather(
+        effort: Effort,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Self, FieldError> {
         let mut runs = Self::default();
         for platform in [SNAPDRAGON, KUNPENG] {
-            let model = model(platform, MICRO_DRAWS);
+            let model = model(platform, effort.draws);
             let all = PageoutShared::all(&micro(&model), &model)?;
             let ends = outcomes(&all[0], &model, progress);
             let of = |f: fn(&_) -> f64| ends.each_ref().map(|end| values(end, f));

@@ -71,11 +71,24 @@ pub(super) fn split() -> impl Iterator<Item = Split> {
     })
 }
 
-/// Prints how many figures each class has, and its reasons with the number of figures of each.
-pub(super) fn text() -> String {
+/// The class of a figure, if it is in the split.
+pub(super) fn class(figure: &str) -> Option<Class> {
+    split().find(|one| one.figure == figure).map(|one| one.class)
+}
+
+/// The class of a figure and its reason, in words.
+pub(super) fn reason(figure: &str) -> Option<String> {
+    let found = split().find(|one| one.figure == figure)?;
+    Some(format!("{}: {}", found.class.name(), found.why))
+}
+
+/// Prints how many figures each class has that is not identified, and its reasons with the number
+/// of figures of each.
+pub(super) fn others() -> String {
     let all: Vec<_> = split().collect();
     let mut text = String::new();
-    for class in Class::ALL {
+    for class in &Class::ALL[1..] {
+        let class = *class;
         let of: Vec<_> = all.iter().filter(|one| one.class == class).collect();
         let (name, about) = (class.name(), class.about());
         writeln!(text, "{name}, {} of {}: {about}", of.len(), all.len()).expect("text grows");

@@ -1,10 +1,8 @@
 //! The printed table, from records alone.
 
-use super::causes::Cause;
 use super::figure::Thread;
 use super::rows::{Line, Row, rows};
-use super::score::Score;
-use super::split;
+use super::score;
 use pageout_record::render::{Align, Grid, estimate, rounded, with_unit, wrapped};
 use pageout_record::schema::{Bound, Claim, RecordSet};
 use pageout_record::stats::Interval;
@@ -33,10 +31,12 @@ direction only: which side, not how much.
 bounded: needed is the flushing that the thread's effect takes; costs is what a flush costs.
 ";
 
-/// Every row, thread by thread; what fails and why; the score; all in lines of at most so
-/// many columns.
+/// The score of all threads, or every row of one thread, in lines of at most so many columns.
 pub fn table(set: &RecordSet, columns: usize) -> String {
     let rows = rows(&set.records);
+    if rows.iter().any(|row| row.thread != rows[0].thread) {
+        return wrapped(&score::screen(&rows, columns), columns);
+    }
     let mut notes = Notes::default();
     let mut text = String::new();
     for thread in Thread::ALL {
@@ -52,9 +52,7 @@ pub fn table(set: &RecordSet, columns: usize) -> String {
         write!(text, "{name}: {about}\n\n{}\n", grid.text(columns)).expect("text grows");
     }
     text += &notes.text();
-    let score = Score::of(&rows);
-    write!(text, "score\n\n{score}\n").expect("text grows");
-    write!(text, "split of the figures\n\n{}\n{LEGEND}", split::text()).expect("text grows");
+    text += LEGEND;
     wrapped(&text, columns)
 }
 
@@ -153,22 +151,12 @@ impl<'a> Notes<'a> {
         let line = |(place, (figure, note)): (usize, &(&str, Note<'_>))| {
             let why = match note {
                 Note::NotReproduced(why) => format!("not reproduced: {why}"),
-                Note::Missed => format!("missed: {}", self.cause(place, figure)),
+                Note::Missed => "missed".to_owned(),
             };
             format!("[{}] {figure} {why}\n", place + 1)
         };
         let lines: String = self.0.iter().enumerate().map(line).collect();
         if lines.is_empty() { lines } else { lines + "\n" }
-    }
-
-    /// Why a figure was missed; an earlier one's note, where that has the same cause.
-    fn cause(&self, place: usize, figure: &str) -> String {
-        let Some(cause) = Cause::of(figure) else { return "cause not tested".to_owned() };
-        let is_same = |(other, note): &(&str, Note<'_>)| *note == Note::Missed && cause.has(other);
-        match self.0[..place].iter().position(is_same) {
-            Some(same) => format!("as [{}]", same + 1),
-            None => cause.to_string(),
-        }
     }
 }
 

@@ -30,18 +30,20 @@ pub(super) fn reproduce() -> Help {
     Help {
         notes: vec![
             Section::Prose(
+                "The score of all threads says how far predictions are from the figures that are \
+                 identified, beside two simpler predictions. --thread shows every row of one \
+                 thread. See docs/reproduce.md.",
+            ),
+            Section::Prose(
                 "Each row is a figure that a mailing-list thread gives: its value, ours, the \
                  source of ours (the engine on this machine, prices on a platform, or the lab's \
                  stored records of a real kernel), and its quality. A row that cannot be computed \
                  says why.",
             ),
-            Section::Prose(
-                "Below the rows: misses and their causes, and the score. See docs/reproduce.md.",
-            ),
         ],
         examples: &[
-            "pageout reproduce # all threads, in a few minutes",
-            "pageout reproduce --thread S3 # one thread",
+            "pageout reproduce # the score of all threads",
+            "pageout reproduce --thread S1 # the rows of one thread",
             "pageout reproduce --quick # a small file and few draws, as a test",
             "pageout reproduce --json",
         ],
