@@ -27,7 +27,7 @@
 //! let page =
 //!     Page { command, file: &file, tables: &tables, declared: &declared, printed: None };
 //! let html = page.html()?;
-//! assert!(html.contains(r#"<data value="2.5">2.5</data>"#));
+//! assert!(html.contains(r#"<data value="2.5">2.50</data>"#));
 //! # Ok::<(), pageout_report::ReportError>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -55,7 +55,7 @@ pub(crate) const CHANGES: &[Change] = &[
     change("pageout check", "check", "check protection --bound 1 --format arm64-small-4"),
     change("pageout reproduce --quick", " --quick", ""),
     change("pageout reproduce", "reproduce", "reproduce --quick --thread lists"),
-    change("pageout reproduce --thread", "--thread lists --thread S3", "--thread S3"),
+    change("pageout reproduce --thread", "--thread lists --thread S1", "--thread S1"),
     change("pageout calibrate", "--quick --cores 2", ""),
     change("pageout calibrate", "calibrate", "calibrate --quick --cores 1"),
     // Programs that take a minute under Valgrind.
