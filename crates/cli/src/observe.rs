@@ -50,7 +50,7 @@ fn text(machine: &Machine, seen: &[Observation], columns: usize) -> String {
     )
 }
 
-/// What is done.
+/// The method, in a paragraph.
 fn method() -> String {
     format!(
         "A program loads from {PAGES} pages. Their young (accessed) bits are cleared through \

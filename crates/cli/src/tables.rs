@@ -270,7 +270,7 @@ fn estimated(metric: &Metric) -> [String; 2] {
 
 /// The field of a trace that runs in so much memory.
 const LIMIT: &str = "limit";
-/// What a trace without it is.
+/// The meaning of a trace without it.
 const AGED: &str = "trace without limit=: nothing is reclaimed, all of the program's memory is \
                     aged; limit=50% runs it in half of its memory";
 

@@ -48,7 +48,7 @@ pub(crate) struct Core<'a, F: Format> {
     pub(crate) issued: Cell<bool>,
     /// When it issued the last of them.
     pub(crate) last_issued: Cell<Time>,
-    /// Whether the next DSB ISHST may still have to wait for them.
+    /// True if the next DSB ISHST may still have to wait for them.
     pub(crate) dense: Cell<bool>,
     /// When its barrier is done, if no other core has to be waited for.
     pub(crate) barrier_done: Cell<Time>,

@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// How much it saves hardly depends on how many share: what each adds to flushes, it adds to
+    /// The saving hardly depends on how many share: what each adds to flushes, it adds to
     /// instructions too.
     #[test]
     fn deferring_saves_whether_memory_is_shared_or_not() {

@@ -15,7 +15,7 @@ pub(super) enum Label {
     Predicted,
     /// It says which side, not how much.
     DirectionOnly,
-    /// It says what would be necessary, not what is.
+    /// A necessary condition, not what is.
     Bounded,
 }
 

@@ -39,7 +39,7 @@ impl Test {
     }
 }
 
-/// What one number comes to at nominal prices, and with each draw's.
+/// A number at nominal prices, and with each draw's.
 fn priced(
     name: &'static str,
     unit: &'static str,

@@ -68,8 +68,8 @@ pub fn reproduce(
     records
 }
 
-/// Whether the score of all threads needs the method's line: predictions of identified figures, and
-/// instructions alone beside them.
+/// Returns true if the score of all threads needs the method's line: predictions of identified
+/// figures, and instructions alone beside them.
 fn scored(figure: &Figure, method: Method) -> bool {
     split::class(figure.id) == Some(Class::Identified) && !method.needs_host()
 }

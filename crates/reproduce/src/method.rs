@@ -21,7 +21,7 @@ pub enum Method {
     Computed(Arithmetic),
     /// Scenario `pageout-shared` on the figure's modelled machine.
     Shootdowns(Asked),
-    /// What flushing would have to cost for the effect of leaving some out, in a test of S3.
+    /// The cost that flushing would need for the effect of leaving some out, in a test of S3.
     Needed(Test, [Policy; 2]),
     /// The same of S2's row of so many threads.
     NeededInSlots(u32),
@@ -96,8 +96,8 @@ pub enum Asked {
     Time,
 }
 
-/// How a test of S3 uses its file. A hot page among random ones is held in memory, so that only the
-/// random ones wait for the device.
+/// The way in which a test of S3 uses its file. A hot page among random ones is held in memory, so
+/// that only the random ones wait for the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Test {
     /// Reads in order.

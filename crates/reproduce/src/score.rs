@@ -5,7 +5,7 @@ use super::answer::RATIO;
 use super::figures::all;
 use super::platforms::{ARM, KUNPENG, SNAPDRAGON, X86};
 use super::rows::Row;
-use super::split::{self, Class, split};
+use super::split::{self, Class};
 use pageout_record::render::{Align, Grid, estimate, rounded};
 use pageout_record::schema::Ground;
 use std::fmt::Write;
@@ -45,7 +45,7 @@ pub(super) struct Scored<'a> {
 pub(super) fn scored<'a>(rows: &[Row<'a>]) -> Vec<Scored<'a>> {
     let mut found: Vec<Scored<'a>> = Vec::new();
     for row in rows {
-        let Some(split) = split().find(|one| one.figure == row.figure) else { continue };
+        let Some(split) = split::of(row.figure) else { continue };
         let platform = all().find(|figure| figure.id == row.figure).and_then(|one| one.platform);
         let cluster = CLUSTERS.iter().position(|(_, of)| platform == Some(of));
         let (Class::Identified, Some(cluster)) = (split.class, cluster) else { continue };
@@ -88,8 +88,8 @@ impl Scored<'_> {
         (self.ours / self.theirs).ln()
     }
 
-    /// What the model leaves out, as the standard deviation of a logarithm: the root mean square of
-    /// the errors that the other clusters have of such numbers.
+    /// The part that the model leaves out, as the standard deviation of a logarithm: the root mean
+    /// square of the errors that the other clusters have of such numbers.
     fn discrepancy(&self, all: &[Scored<'_>]) -> f64 {
         let others = all
             .iter()

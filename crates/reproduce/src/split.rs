@@ -11,7 +11,7 @@ pub(super) const FROZEN: &str = include_str!("../frozen/split.txt");
 pub(super) enum Class {
     /// The thread says enough to run it.
     Identified,
-    /// It follows from the thread's own numbers, or from a definition.
+    /// A consequence of the thread's own numbers, or from a definition.
     Arithmetic,
     /// A limit can be computed, the figure cannot.
     Bounded,
@@ -24,7 +24,7 @@ impl Class {
     pub(super) const ALL: [Self; 4] =
         [Self::Identified, Self::Arithmetic, Self::Bounded, Self::NotIdentified];
 
-    /// Its name in the file and in tables.
+    /// The name of the class in the file and in tables.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Identified => "identified",
@@ -45,12 +45,12 @@ impl Class {
     }
 }
 
-/// One line of the split.
+/// A line of the split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Split {
     /// The figure's name.
     pub(super) figure: &'static str,
-    /// Its class.
+    /// The class of the figure.
     pub(super) class: Class,
     /// The assumption, the rule, the limit, or the missing setting.
     pub(super) why: &'static str,
@@ -71,14 +71,19 @@ pub(super) fn split() -> impl Iterator<Item = Split> {
     })
 }
 
+/// The line of a figure.
+pub(super) fn of(figure: &str) -> Option<Split> {
+    split().find(|one| one.figure == figure)
+}
+
 /// The class of a figure, if it is in the split.
 pub(super) fn class(figure: &str) -> Option<Class> {
-    split().find(|one| one.figure == figure).map(|one| one.class)
+    of(figure).map(|one| one.class)
 }
 
 /// The class of a figure and its reason, in words.
 pub(super) fn reason(figure: &str) -> Option<String> {
-    let found = split().find(|one| one.figure == figure)?;
+    let found = of(figure)?;
     Some(format!("{}: {}", found.class.name(), found.why))
 }
 
@@ -109,5 +114,5 @@ pub(super) fn others() -> String {
 /// # Panics
 /// If the split has no such figure: tests hold that it has every one.
 pub(super) fn why(figure: &str) -> &'static str {
-    split().find(|one| one.figure == figure).expect("the split has every figure").why
+    of(figure).expect("the split has every figure").why
 }

@@ -39,13 +39,10 @@ pub fn table(set: &RecordSet, columns: usize) -> String {
     }
     let mut notes = Notes::default();
     let mut text = String::new();
-    for thread in Thread::ALL {
-        let of_thread: Vec<_> = rows.iter().filter(|row| row.thread == thread.name()).collect();
-        if of_thread.is_empty() {
-            continue;
-        }
+    let is_of = |thread: &Thread| rows.first().is_some_and(|row| row.thread == thread.name());
+    if let Some(thread) = Thread::ALL.into_iter().find(is_of) {
         let mut grid = Grid::new(COLUMNS);
-        for row in of_thread {
+        for row in &rows {
             add(&mut grid, row, &mut notes);
         }
         let (name, about) = (thread.name(), thread.about());
@@ -124,7 +121,7 @@ fn sign(row: &Row<'_>, line: &Line<'_>) -> &'static str {
     }
 }
 
-/// What rows say in notes, with the figures that they are of.
+/// Notes of rows, with the figures that they are of.
 #[derive(Default)]
 struct Notes<'a>(Vec<(&'a str, Note<'a>)>);
 

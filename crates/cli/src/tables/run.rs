@@ -37,7 +37,7 @@ fn is_comparable(one: &&Record, other: &&Record) -> bool {
     (&one.scenario, one.ground) == (&other.scenario, other.ground)
 }
 
-/// What ran, and all that is the same in these records.
+/// The scenario, and all labels that these records have in common.
 fn heading(records: &[&Record]) -> Grid {
     let first = records[0];
     let seeds: BTreeSet<String> = records.iter().map(|record| record.seed.to_string()).collect();
@@ -117,7 +117,7 @@ fn find<'r>(record: &'r Record, name: (&str, &str)) -> Option<&'r Metric> {
     record.metrics.iter().find(|metric| (metric.name.as_str(), metric.unit.as_str()) == name)
 }
 
-/// What tells a record from the others: values, with their names where several differ.
+/// The labels that tell a record from the others: values, with their names where several differ.
 fn difference(record: &Record, records: &[&Record]) -> String {
     let differing = |labels: fn(&Record) -> &Labels| {
         let common: BTreeSet<&String> = common(records, labels).map(|(name, _)| name).collect();
@@ -132,7 +132,7 @@ fn difference(record: &Record, records: &[&Record]) -> String {
     }
 }
 
-/// How the figures came to be.
+/// The bases of the figures, and their samples.
 fn notes(records: &[&Record]) -> String {
     let metrics = || records.iter().flat_map(|record| &record.metrics).filter(|of| of.is_sampled());
     let bases: BTreeSet<Basis> = metrics().map(|metric| metric.basis).collect();

@@ -23,10 +23,10 @@ impl Choice for Out {
         &[("madvise", Self::Madvise), ("memory.reclaim", Self::MemoryReclaim)];
 }
 
-/// What the pages hold.
+/// The content of the pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// One word over and over: zram keeps the word, and compresses nothing.
+    /// A word over and over: zram keeps the word, and compresses nothing.
     Same,
     /// Anything else: zram compresses it.
     Mixed,

@@ -35,7 +35,7 @@ const CLOCKED: [&str; 12] = [
 const P95: f64 = 1.65;
 
 impl Draw {
-    /// What a DSB ISHST waits for: TLBIs that are outstanding, and in one draw of four a round trip
+    /// Chooses the wait of a DSB ISHST: for TLBIs outstanding, and in one draw of four a round trip
     /// whatever is.
     pub(super) fn publish(self) -> Publish {
         match self {

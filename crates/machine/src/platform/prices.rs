@@ -132,7 +132,7 @@ pub enum InvalidationPrices {
     Ipi(IpiPrices),
 }
 
-/// What a DSB ISHST waits for, which orders stores to tables before a TLBI. The architecture does
+/// The wait of a DSB ISHST, which orders stores to tables before a TLBI. The architecture does
 /// not ask it to wait for TLBIs; whether implementations do is a hypothesis, so draws have both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Publish {
@@ -168,7 +168,7 @@ prices! {
         /// How long a device access of the own core is outstanding.
         pub device_access: Time,
         ;
-        /// What a DSB ISHST waits for.
+        /// The wait of a DSB ISHST.
         pub publish: Publish,
     }
 }

@@ -19,7 +19,7 @@ use pageout_machine::platform::Architecture;
 use pageout_paging::{Order, Stage};
 use std::cell::Cell;
 
-/// One instruction, in the parts that [`Software`] counts in.
+/// An instruction, in the parts that [`Software`] counts in.
 const ONE: u64 = 1 << 20;
 
 /// Declares efforts with their names.

@@ -43,7 +43,7 @@ struct Column {
     widest: usize,
     /// Columns of characters that it takes if its cells are broken at words.
     least: usize,
-    /// Whether a cell has something.
+    /// True if a cell has something.
     is_used: bool,
 }
 
@@ -116,8 +116,8 @@ impl Grid {
         self.indent() + widths.sum::<usize>().saturating_sub(GAP)
     }
 
-    /// Whether no table has to follow, nor a word or a number to be broken, in so many columns of
-    /// characters.
+    /// Returns true if no table has to follow, nor a word or a number to be broken, in so many
+    /// columns of characters.
     pub fn fits(&self, columns: usize) -> bool {
         self.least(&self.used()) <= columns
     }
