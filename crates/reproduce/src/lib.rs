@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod cause;
 mod condition;
 mod effort;
 mod figure;
@@ -35,7 +36,8 @@ use split::Class;
 
 /// Answers to the figures of a thread, or of all: a record for each figure as published, which says
 /// why where nothing here can answer, and one for each line of ours. Of all threads, only
-/// identified figures get lines. Calls `progress` with the steps done and the most there can be.
+/// identified figures get lines, and ratios of S0 and S1 one more for each setting that the threads
+/// leave open. Calls `progress` with the steps done and the most there can be.
 pub fn reproduce(
     thread: Option<Thread>,
     effort: Effort,
@@ -51,6 +53,7 @@ pub fn reproduce(
     let needs = Needs {
         host: methods().any(|method| method.needs_host()),
         reclaim: methods().any(|method| method.needs_reclaim()),
+        settings: thread.is_none(),
         shootdowns: methods().any(|method| matches!(method, Method::Shootdowns(_))),
     };
     let material = Material::gather(effort, needs, progress);
@@ -64,6 +67,11 @@ pub fn reproduce(
         }
         records.push(records::theirs(figure, whys));
         records.extend(answers.iter().flatten().map(|answer| records::ours(figure, answer)));
+        let otherwise =
+            of(figure).into_iter().flat_map(|method| method.otherwise(figure, &material));
+        records.extend(
+            otherwise.map(|(setting, answer)| records::otherwise(figure, setting, &answer)),
+        );
     }
     records
 }

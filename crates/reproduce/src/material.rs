@@ -34,6 +34,8 @@ pub(super) struct Needs {
     pub(super) host: bool,
     /// Scenario `reclaim-file` on modelled machines.
     pub(super) reclaim: bool,
+    /// The same with settings other than those assumed.
+    pub(super) settings: bool,
     /// Those of [`shootdowns`].
     pub(super) shootdowns: bool,
 }
@@ -61,7 +63,7 @@ impl Material {
     ) -> Self {
         let host = if needs.host { run(effort, progress) } else { Vec::new() };
         let reclaim = match needs.reclaim {
-            true => reclaim::Runs::gather(effort, progress).expect("fields it has"),
+            true => reclaim::Runs::gather(effort, needs.settings, progress).expect("fields it has"),
             false => reclaim::Runs::default(),
         };
         let shootdowns = match needs.shootdowns {

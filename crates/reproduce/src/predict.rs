@@ -60,6 +60,18 @@ impl Method {
             Self::Not(why) => Err(why.to_owned()),
         }
     }
+
+    /// Predictions with settings that the thread leaves open, which are other than assumed.
+    pub(super) fn otherwise(
+        self,
+        figure: &Figure,
+        material: &Material,
+    ) -> Vec<(&'static str, Answer)> {
+        match self {
+            Self::Modelled(steps) => material.reclaim.otherwise(steps, figure),
+            _ => Vec::new(),
+        }
+    }
 }
 
 fn counted(figure: &Figure, steps: Steps, material: &Material) -> Result<Answer, String> {

@@ -1,25 +1,53 @@
 //! What scenario `reclaim-file` on modelled machines says of S0's and S1's figures.
 
-use super::answer::{Answer, drawn, ratio_of};
+use super::answer::{Answer, RATIO, TIMES, drawn, one, ratio_of};
 use super::effort::Effort;
 use super::figure::{Figure, Theirs};
 use super::method::Steps;
-use super::platforms::{ARM, X86};
+use super::platforms::{ARM, X86, model};
 use super::step::Step;
-use pageout_experiment::fields::FieldError;
+use pageout_experiment::fields::{FieldError, display_size};
 use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
-use pageout_experiment::scenarios::{self, ProcessesLists, ReclaimFileLists};
-use pageout_experiment::spread::host_threads;
-use pageout_machine::platform::Platform;
+use pageout_model::Scenario as _;
 use pageout_model::reclaim_file::ReclaimFile;
-use pageout_model::{Model, Scenario as _};
 use pageout_record::schema::Record;
+use std::iter;
 
-/// The scenario's records, of each platform and state of the kernel.
+/// The scenario's records, of each platform, setting and state of the kernel.
 #[derive(Debug, Default)]
-pub(super) struct Runs(Vec<(&'static str, Step, Record)>);
+pub(super) struct Runs(Vec<Run>);
+
+/// A state of the kernel that ran.
+#[derive(Debug)]
+struct Run {
+    platform: &'static str,
+    /// The one field that is not as assumed, if there is one.
+    setting: Option<&'static str>,
+    step: Step,
+    record: Record,
+}
+
+impl Run {
+    fn values(&self, name: &str) -> Option<&[f64]> {
+        let found = self.record.metrics.iter().find(|metric| metric.name == name);
+        found.map(|metric| &*metric.values)
+    }
+}
+
+/// Fields that the threads leave open, each with another value than is assumed.
+pub(super) const SETTINGS: [&str; 9] = [
+    "order=2",
+    "order=3",
+    "order=5",
+    "order=6",
+    "young=50%",
+    "young=0%",
+    "process=running",
+    "processes=2",
+    "reclaim=40%",
+];
 
 /// What a reclaimed page takes.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,33 +63,28 @@ pub(super) struct Cost {
 const HOW: &str = "scenario reclaim-file, order 4, process asleep";
 
 impl Runs {
-    /// Runs every state of the kernel on both platforms.
+    /// Runs every state of the kernel on both platforms: as assumed, with draws of prices, and, if
+    /// `settings` are asked for, with each of [`SETTINGS`] at nominal prices.
     ///
     /// # Errors
     /// [`FieldError`] if a platform has no such entries.
     pub(super) fn gather(
         effort: Effort,
+        settings: bool,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Self, FieldError> {
+        let others = if settings { &SETTINGS[..] } else { &[] };
         let mut runs = Vec::new();
         for platform in [ARM, X86] {
-            let model = Model {
-                platform: Some(Platform::named(platform).expect("a shipped platform")),
-                cores: None,
-                draws: effort.draws,
-                runs: 1,
-                seed: 1,
-                threads: host_threads(),
-            };
-            let lists = ReclaimFileLists {
-                orders: vec![scenarios::ReclaimFile::DEFAULT.orders],
-                bytes: vec![effort.memory],
-                ..ReclaimFile::lists(&model)
-            };
-            let all = ReclaimFile::all(&lists, &ProcessesLists::default(), &model)?;
-            let records =
-                ReclaimFile::records(&all, &Step::ALL.map(Step::variant), &model, progress);
-            runs.extend(Step::ALL.into_iter().zip(records).map(|(step, of)| (platform, step, of)));
+            for setting in iter::once(None).chain(others.iter().copied().map(Some)) {
+                let draws = if setting.is_none() { effort.draws } else { 0 };
+                let model = model(platform, draws);
+                let all = ReclaimFile::parse(&arguments(effort.memory, setting), &model)?;
+                let steps = Step::ALL.map(Step::variant);
+                let records = ReclaimFile::records(&all, &steps, &model, progress);
+                let of = |(step, record)| Run { platform, setting, step, record };
+                runs.extend(Step::ALL.into_iter().zip(records).map(of));
+            }
         }
         Ok(Self(runs))
     }
@@ -71,14 +94,10 @@ impl Runs {
     /// # Errors
     /// If it did not run there.
     pub(super) fn cost(&self, figure: &Figure, step: Step) -> Result<Cost, String> {
-        let same = |(on, of, _): &&(_, _, _)| figure.platform == Some(*on) && *of == step;
-        let (.., record) = self.0.iter().find(same).ok_or("the scenario was not run")?;
-        let values = |name: &str| {
-            let found = record.metrics.iter().find(|metric| metric.name == name);
-            found.map(|metric| metric.values.clone()).ok_or_else(|| format!("no {name}"))
-        };
+        let run = self.run(figure, None, step)?;
+        let values = |name: &str| run.values(name).ok_or_else(|| format!("no {name}"));
         Ok(Cost {
-            time: (values(WHOLE.name)?[0], values(&WHOLE.drawn_name())?),
+            time: (values(WHOLE.name)?[0], values(&WHOLE.drawn_name())?.to_vec()),
             instructions: values(INSTRUCTIONS.name)?[0],
             broadcasts: values(BROADCASTS.name)?[0],
         })
@@ -99,4 +118,37 @@ impl Runs {
         quantities.push(ratio_of(&before, &after));
         Ok(Answer::modelled(HOW, quantities))
     }
+
+    /// Cost before over cost after with each of the [`SETTINGS`] that ran.
+    pub(super) fn otherwise(&self, steps: Steps, figure: &Figure) -> Vec<(&'static str, Answer)> {
+        let ratio = |setting| {
+            let [before, after] = steps.ends().map(|step| {
+                let run = self.run(figure, Some(setting), step).ok()?;
+                run.values(WHOLE.name)?.first().copied()
+            });
+            let ratio = one(RATIO, TIMES, before? / after?);
+            Some((setting, Answer::modelled(HOW, vec![ratio])))
+        };
+        SETTINGS.into_iter().filter_map(ratio).collect()
+    }
+
+    fn run(
+        &self,
+        figure: &Figure,
+        setting: Option<&str>,
+        step: Step,
+    ) -> Result<&Run, &'static str> {
+        let same = |run: &&Run| {
+            figure.platform == Some(run.platform) && run.setting == setting && run.step == step
+        };
+        self.0.iter().find(same).ok_or("the scenario was not run")
+    }
+}
+
+/// The fields of a run: those assumed, but for the one that is set otherwise.
+fn arguments(bytes: u64, setting: Option<&str>) -> Vec<String> {
+    let assumed = ["order=4".to_owned(), format!("size={}", display_size(bytes))];
+    let name = |field: &str| field.split_once('=').map(|(name, _)| name.to_owned());
+    let kept = assumed.into_iter().filter(|field| setting.and_then(name) != name(field));
+    kept.chain(setting.map(str::to_owned)).collect()
 }

@@ -9,6 +9,8 @@ use pageout_record::schema::{Basis, Better, Bound, Claim, Ground, Labels, Metric
 pub(super) const NAME: &str = "reproduce";
 /// Which way a thread's difference goes.
 const SIDE: &str = "side";
+/// The field of a prediction with one setting that is not as assumed.
+pub(super) const SETTING: &str = "setting";
 
 fn fields(figure: &Figure) -> Labels {
     labels([
@@ -64,6 +66,13 @@ pub(super) fn theirs(figure: &Figure, whys: Vec<String>) -> Record {
         variant: Labels::new(),
         metrics,
     }
+}
+
+/// A prediction with a setting that is not the one assumed.
+pub(super) fn otherwise(figure: &Figure, setting: &str, answer: &Answer) -> Record {
+    let mut record = ours(figure, answer);
+    record.fields.insert(SETTING.to_owned(), setting.to_owned());
+    record
 }
 
 /// A line of ours.

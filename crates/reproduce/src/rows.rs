@@ -2,7 +2,7 @@
 //! ones.
 
 use super::answer::RATIO;
-use super::records::NAME;
+use super::records::{NAME, SETTING};
 use pageout_record::schema::{Bound, Claim, Ground, Record};
 use pageout_record::stats::{Interval, median};
 
@@ -22,6 +22,8 @@ pub(super) struct Row<'a> {
     pub(super) theirs: Vec<(&'a str, &'a str, Bound)>,
     /// Ours.
     pub(super) lines: Vec<Line<'a>>,
+    /// Ratios predicted with one setting that is not as assumed.
+    pub(super) otherwise: Vec<(&'a str, f64)>,
 }
 
 /// A quantity of ours.
@@ -54,7 +56,8 @@ pub(super) fn rows(records: &[Record]) -> Vec<Row<'_>> {
                 side: side(record),
                 why_not: record.fields.get("why not").map(String::as_str),
                 theirs: theirs(record),
-                lines: ours.flat_map(lines).collect(),
+                otherwise: ours.clone().filter_map(otherwise).collect(),
+                lines: ours.filter(|record| setting(record).is_none()).flat_map(lines).collect(),
             }
         })
         .collect()
@@ -75,6 +78,15 @@ fn theirs(record: &Record) -> Vec<(&str, &str, Bound)> {
         Some((&*metric.name, &*metric.unit, bound))
     });
     bounds.collect()
+}
+
+fn setting(record: &Record) -> Option<&str> {
+    record.fields.get(SETTING).map(String::as_str)
+}
+
+fn otherwise(record: &Record) -> Option<(&str, f64)> {
+    let ratio = record.metrics.iter().find(|metric| metric.name == RATIO)?;
+    Some((setting(record)?, median(&ratio.values)?))
 }
 
 fn lines(record: &Record) -> impl Iterator<Item = Line<'_>> {

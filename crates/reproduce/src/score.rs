@@ -2,6 +2,7 @@
 //! predictions, and how wide their intervals are.
 
 use super::answer::RATIO;
+use super::cause;
 use super::figures::all;
 use super::platforms::{ARM, KUNPENG, SNAPDRAGON, X86};
 use super::rows::Row;
@@ -11,7 +12,7 @@ use pageout_record::schema::Ground;
 use std::fmt::Write;
 
 /// The clusters of figures: machines that were measured, and the platforms that answer to them.
-const CLUSTERS: [(&str, &str); 4] = [
+pub(super) const CLUSTERS: [(&str, &str); 4] = [
     ("arm64 server, 32 cores", ARM),
     ("x86 server", X86),
     ("phone, 8 cores", SNAPDRAGON),
@@ -24,26 +25,28 @@ const P95: f64 = 1.6449;
 
 /// A number that is identified, with its prediction.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Scored<'a> {
+pub(super) struct Scored<'a, 'b> {
     figure: &'a str,
     quantity: &'a str,
     unit: &'a str,
     why: &'static str,
     /// The place in [`CLUSTERS`].
-    cluster: usize,
-    theirs: f64,
+    pub(super) cluster: usize,
+    pub(super) theirs: f64,
     /// At nominal prices.
-    ours: f64,
+    pub(super) ours: f64,
     /// Standard deviations of the logarithm over draws of prices, below and above.
     spread: [f64; 2],
     /// The ratio of Linux's instructions, for a ratio.
     instructions: f64,
+    /// Ours with each setting that is not as assumed, for a ratio.
+    pub(super) otherwise: &'b [(&'a str, f64)],
 }
 
 /// Every identified number of the rows that has a prediction. A state that two figures have, one
 /// after and the other before a step, counts once.
-pub(super) fn scored<'a>(rows: &[Row<'a>]) -> Vec<Scored<'a>> {
-    let mut found: Vec<Scored<'a>> = Vec::new();
+pub(super) fn scored<'a, 'b>(rows: &'b [Row<'a>]) -> Vec<Scored<'a, 'b>> {
+    let mut found: Vec<Scored<'a, 'b>> = Vec::new();
     for row in rows {
         let Some(split) = split::of(row.figure) else { continue };
         let platform = all().find(|figure| figure.id == row.figure).and_then(|one| one.platform);
@@ -71,6 +74,7 @@ pub(super) fn scored<'a>(rows: &[Row<'a>]) -> Vec<Scored<'a>> {
                     ours,
                     spread: spread.map(|factor| factor.ln().max(0.0) / P95),
                     instructions: counted.map_or(1.0, |line| line.middle()),
+                    otherwise: if line.quantity == RATIO { &row.otherwise } else { &[] },
                 });
             }
         }
@@ -78,8 +82,9 @@ pub(super) fn scored<'a>(rows: &[Row<'a>]) -> Vec<Scored<'a>> {
     found
 }
 
-impl Scored<'_> {
-    fn is_ratio(&self) -> bool {
+impl Scored<'_, '_> {
+    /// Returns true for cost before over cost after.
+    pub(super) fn is_ratio(&self) -> bool {
         self.quantity == RATIO
     }
 
@@ -90,7 +95,7 @@ impl Scored<'_> {
 
     /// The part that the model leaves out, as the standard deviation of a logarithm: the root mean
     /// square of the errors that the other clusters have of such numbers.
-    fn discrepancy(&self, all: &[Scored<'_>]) -> f64 {
+    fn discrepancy(&self, all: &[Scored<'_, '_>]) -> f64 {
         let others = all
             .iter()
             .filter(|other| other.cluster != self.cluster && other.is_ratio() == self.is_ratio());
@@ -99,7 +104,7 @@ impl Scored<'_> {
     }
 
     /// The ends of the interval of 80 %, of prices and what is left out together.
-    fn interval(&self, all: &[Scored<'_>]) -> [f64; 2] {
+    fn interval(&self, all: &[Scored<'_, '_>]) -> [f64; 2] {
         let left_out = self.discrepancy(all);
         let [below, above] = self.spread.map(|spread| (P90 * spread.hypot(left_out)).exp());
         [self.ours / below, self.ours * above]
@@ -107,7 +112,7 @@ impl Scored<'_> {
 
     /// The continuous ranked probability score of the logarithm, whose distribution is taken to be
     /// normal: 0 is best, and a certain prediction has its absolute error.
-    fn crps(&self, all: &[Scored<'_>]) -> f64 {
+    fn crps(&self, all: &[Scored<'_, '_>]) -> f64 {
         let [below, above] = self.spread;
         let prices = (below.powi(2) + above.powi(2)) / 2.0;
         let sigma = (prices + self.discrepancy(all).powi(2)).sqrt().max(f64::MIN_POSITIVE);
@@ -128,13 +133,13 @@ fn normal_cdf(z: f64) -> f64 {
     if z < 0.0 { tail } else { 1.0 - tail }
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Mean absolute logarithms of ours over theirs, and of "no change" and of instructions alone in
 /// place of ours.
-fn skill<'a>(ratios: impl Iterator<Item = &'a Scored<'a>>) -> Option<[f64; 3]> {
+fn skill<'a>(ratios: impl Iterator<Item = &'a Scored<'a, 'a>>) -> Option<[f64; 3]> {
     let errors: Vec<[f64; 3]> = ratios
         .map(|one| [one.ours, 1.0, one.instructions].map(|it| (it / one.theirs).ln().abs()))
         .collect();
@@ -169,11 +174,12 @@ pub(super) fn screen(rows: &[Row<'_>], columns: usize) -> String {
         )
         .expect("text grows");
     }
+    text += &cause::of_misses(&scored);
     text + "\n" + &split::others()
 }
 
 /// Skill in each cluster, in a line.
-fn by_cluster(scored: &[Scored<'_>]) -> String {
+fn by_cluster(scored: &[Scored<'_, '_>]) -> String {
     let clusters = CLUSTERS.iter().enumerate().filter_map(|(at, (name, _))| {
         let ratios = scored.iter().filter(|one| one.is_ratio() && one.cluster == at);
         let [ours, _, instructions] = skill(ratios)?;
@@ -184,13 +190,14 @@ fn by_cluster(scored: &[Scored<'_>]) -> String {
     format!("  and by cluster: {}\n", clusters.join(", "))
 }
 
-fn holds(one: &Scored<'_>, all: &[Scored<'_>]) -> bool {
+/// Returns true if theirs lies in the interval of 80 %.
+pub(super) fn holds(one: &Scored<'_, '_>, all: &[Scored<'_, '_>]) -> bool {
     let [low, high] = one.interval(all);
     (low..=high).contains(&one.theirs)
 }
 
 /// The identified numbers, cluster by cluster.
-fn numbers(scored: &[Scored<'_>]) -> Grid {
+fn numbers(scored: &[Scored<'_, '_>]) -> Grid {
     let columns = [
         ("identified", Align::Left),
         ("unit", Align::Left),

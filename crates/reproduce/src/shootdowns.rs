@@ -4,12 +4,11 @@ use super::answer::{Answer, Quantity, drawn, ratio_of};
 use super::effort::Effort;
 use super::figure::{Figure, Theirs};
 use super::method::Asked;
-use super::platforms::{KUNPENG, SNAPDRAGON};
+use super::platforms::{self, KUNPENG, SNAPDRAGON};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_experiment::scenarios::{Compared, PageoutSharedLists};
-use pageout_experiment::spread::{host_threads, spread};
-use pageout_machine::platform::Platform;
+use pageout_experiment::spread::spread;
 use pageout_model::pageout_shared::PageoutShared;
 use pageout_model::{Model, Scenario};
 
@@ -46,7 +45,7 @@ impl Runs {
     ) -> Result<Self, FieldError> {
         let mut runs = Self::default();
         for platform in [SNAPDRAGON, KUNPENG] {
-            let model = model(platform, effort.draws);
+            let model = platforms::model(platform, effort.draws);
             let all = PageoutShared::all(&micro(&model), &model)?;
             let ends = outcomes(&all[0], &model, progress);
             let of = |f: fn(&_) -> f64| ends.each_ref().map(|end| values(end, f));
@@ -81,12 +80,6 @@ impl Runs {
 }
 
 const HOW: &str = "scenario pageout-shared, shootdown immediate and deferred; few draws";
-
-fn model(platform: &str, draws: u32) -> Model {
-    let platform = Some(Platform::named(platform).expect("a shipped platform"));
-    let threads = host_threads();
-    Model { platform, cores: None, draws, runs: 1, seed: 1, threads }
-}
 
 fn micro(model: &Model) -> PageoutSharedLists {
     PageoutSharedLists { format: model.formats(), times: vec![TIMES], ..Default::default() }

@@ -1,5 +1,5 @@
 //! The split of figures by what each lets one conclude, read from a file that was frozen before any
-//! price was changed. Its SHA-256 is in docs/decisions/0030.
+//! price was changed. Its SHA-256 is in docs/decisions/0031.
 
 use std::fmt::Write;
 

@@ -242,3 +242,30 @@ fn a_cluster_s_discrepancy_comes_from_the_others() {
     assert!(line("s4-time-kunpeng").ends_with("1.50 *"), "{shown}");
     assert!(shown.starts_with("skill 0.208 (no change 0.267"), "{shown}");
 }
+
+/// Of a cluster with a miss, the setting is named whose run is nearest in all of its ratios.
+#[test]
+fn a_missed_ratio_names_the_setting_whose_run_is_nearest() {
+    let missed = |id: &str, settings: &[(&str, f64)]| {
+        let mut all = Vec::from(ratio_of(id, 9.0, (8.9, 9.1)));
+        all.extend(settings.iter().map(|(setting, ratio)| {
+            let quantity =
+                Quantity { name: "ratio", unit: "times", values: vec![*ratio], interval: None };
+            records::otherwise(figure(id), setting, &Answer::modelled("made up", vec![quantity]))
+        }));
+        all
+    };
+    let mut all = missed("s0-young-x86", &[("order=3", 1.12), ("young=0%", 8.0)]);
+    all.extend(missed("s0-unmap-x86", &[("order=3", 2.5), ("young=0%", 2.0)]));
+    let other_thread = || records::theirs(figure("s3-reach"), Vec::new());
+    all.push(other_thread());
+    let shown = table(&set(all), 80);
+    assert!(
+        shown.contains("x86 server: of 2 other settings order=3 is nearest: 1.12, 2.50 (theirs"),
+        "{shown}"
+    );
+    let mut all = missed("s0-young-x86", &[("order=3", 20.0)]);
+    all.push(other_thread());
+    let shown = table(&set(all), 80);
+    assert!(shown.contains("x86 server: none of 1 other settings is nearer"), "{shown}");
+}
