@@ -2,7 +2,6 @@
 //!
 //! The comment before a block says what it is:
 //! - `prints: COMMAND`: what a shell prints for the command, 80 columns wide.
-//! - `prints in minutes: COMMAND`: the same, where the command takes long.
 //! - `measured: DATE, MACHINE`: it is another each time, and nothing compares it.
 //!
 //! `INSTA_UPDATE=always` writes what is printed now into the pages.
@@ -12,34 +11,23 @@ use std::fs;
 use crate::page::{self, Block, Page};
 use crate::world::World;
 
-const QUICK: &str = "prints: ";
-const SLOW: &str = "prints in minutes: ";
+const PRINTS: &str = "prints: ";
 const MEASURED: &str = "measured: ";
-
-#[test]
-fn every_output_is_what_its_command_prints() {
-    compare(QUICK);
-}
-
-#[test]
-#[ignore = "takes minutes: cargo test --release -p pageout --test docs -- --ignored"]
-fn every_output_that_takes_minutes_is_what_its_command_prints() {
-    compare(SLOW);
-}
 
 #[test]
 fn every_block_without_a_language_says_where_it_is_from() {
     for page in page::all() {
         for block in page.blocks().iter().filter(|block| block.language.is_empty()) {
             let comment = block.comment.as_deref().unwrap_or_default();
-            let says = [QUICK, SLOW, MEASURED].iter().any(|kind| comment.starts_with(kind));
+            let says = [PRINTS, MEASURED].iter().any(|kind| comment.starts_with(kind));
             assert!(says, "{}:{}: a comment says what prints this", page.path, block.line);
         }
     }
 }
 
-/// Compares all blocks of a kind, or writes them.
-fn compare(kind: &str) {
+/// Every block is compared, or written.
+#[test]
+fn every_output_is_what_its_command_prints() {
     let pages = page::all();
     let world = World::new(&pages);
     let updates = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always");
@@ -48,7 +36,7 @@ fn compare(kind: &str) {
     for page in &pages {
         let blocks = page.blocks();
         let marked = blocks.iter().filter_map(|block| {
-            let command = block.comment.as_ref()?.strip_prefix(kind)?;
+            let command = block.comment.as_ref()?.strip_prefix(PRINTS)?;
             Some((block, command))
         });
         let marked: Vec<(&Block, &str)> = marked.collect();
@@ -72,7 +60,7 @@ fn compare(kind: &str) {
             fs::write(page::root().join(&page.path), text).expect("the page can be written");
         }
     }
-    println!("{compared} outputs that are marked `{}`", kind.trim());
+    println!("{compared} outputs that are marked `{}`", PRINTS.trim());
     assert!(compared > 0, "no page has such an output");
     assert!(updates || differences.is_empty(), "{}", differences.join("\n"));
 }
