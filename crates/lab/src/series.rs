@@ -138,17 +138,23 @@ impl Series {
 
     /// The kernel before the first patch, then one for each patch, with all patches before it.
     pub fn kernels(&self) -> Vec<Kernel> {
-        let kernel = |patches: usize| {
-            let name = if patches == 0 { BASE.to_owned() } else { format!("p{patches}") };
-            Kernel {
-                build: name.clone(),
-                name,
-                source: self.base.clone(),
-                patches: self.patches[..patches].to_vec(),
-                parameters: Vec::new(),
-            }
-        };
-        (0..=self.patches.len()).map(kernel).collect()
+        (0..=self.patches.len()).map(|patches| self.kernel(patches)).collect()
+    }
+
+    /// The kernel before the first patch, and the one with all patches.
+    pub fn ends(&self) -> [Kernel; 2] {
+        [0, self.patches.len()].map(|patches| self.kernel(patches))
+    }
+
+    fn kernel(&self, patches: usize) -> Kernel {
+        let name = if patches == 0 { BASE.to_owned() } else { format!("p{patches}") };
+        Kernel {
+            build: name.clone(),
+            name,
+            source: self.base.clone(),
+            patches: self.patches[..patches].to_vec(),
+            parameters: Vec::new(),
+        }
     }
 }
 

@@ -201,6 +201,10 @@ pub(super) fn series() -> Help {
                  build or boot. With it, the other patches are still tried; patches behind one \
                  that does not apply cannot be built.",
             ),
+            Section::Prose(
+                "With --last, only the base and the last patch are built, so that \
+                 `git bisect run` can judge one commit after another where some do not build.",
+            ),
             Section::terms(
                 "Exit status",
                 &[
@@ -225,6 +229,8 @@ pub(super) fn series() -> Help {
                 reclaim-file order=0,4,9 lru=mglru --keep-going",
             "git format-patch --stdout v7.3.. > s.mbox &&\n  \
                 pageout lab series --mbox s.mbox --tree ~/linux",
+            "git bisect run pageout lab series --tree . v7.3..HEAD \\\n  \
+                --last --fail-on 1% --bisect",
         ],
     }
 }

@@ -99,6 +99,11 @@ pub(crate) struct SeriesArgs {
     /// Try the other patches after one that does not apply, build or boot
     #[arg(long, hide_short_help = true)]
     pub keep_going: bool,
+    /// Build only the base and the last patch, with all patches before it
+    ///
+    /// Patches between them need not build. For `git bisect run`, with --bisect.
+    #[arg(long, conflicts_with = "keep_going", hide_short_help = true)]
+    pub last: bool,
     /// Fail if a patch is worse by more, such as 1%
     ///
     /// N% ends with status 1 if a patch, with those before it, is shown to be worse than the base
@@ -106,6 +111,12 @@ pub(crate) struct SeriesArgs {
     /// May be repeated.
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<FailOn>,
+    /// End with status 128 on errors, for `git bisect run`
+    ///
+    /// Status 128 stops the bisection, where 2 would call the commit bad. Status 125 skips a
+    /// commit that does not build or boot.
+    #[arg(long, requires = "fail_on", hide_short_help = true)]
+    pub bisect: bool,
     #[command(flatten)]
     pub building: Building,
     #[command(flatten)]

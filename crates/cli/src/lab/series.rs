@@ -44,11 +44,11 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     }
     let series = read(args, range)?;
     series.notes.iter().for_each(|note| output::say(note));
-    let kernels = series.kernels();
+    let kernels = if args.last { series.ends().to_vec() } else { series.kernels() };
     let told = Told::new();
     let swap = plan.iter().any(Bench::swaps);
     let (lab, configs) = args.building.open(&told, &kernels, swap, Some(&runs.cpus))?;
-    let attempted = lab.attempt(&kernels, &configs, &runs, args.keep_going)?;
+    let attempted = lab.attempt(&kernels, &configs, &runs, goes_on(args))?;
     drop(lab);
     super::warn(&attempted.measured);
     let done = Done { args, kernels: &kernels, plan: &plan, attempted: &attempted };
@@ -108,7 +108,7 @@ impl Done<'_> {
         let ktap = output::to(args.ktap.as_deref(), output::printable(&text).as_bytes());
         unless_unread(ktap)?;
         let is_ended = |(_, error): &(&str, &LabError)| !error.is_a_wrong_kernel();
-        if let (false, Some((_, error))) = (args.keep_going, self.failures().find(is_ended)) {
+        if let (false, Some((_, error))) = (goes_on(args), self.failures().find(is_ended)) {
             let status = fail_on::status(could_not);
             return Err(CliError::LabSeries { message: error.to_string(), status });
         }
@@ -213,6 +213,12 @@ impl Done<'_> {
         set.records.retain(|record| ends.contains(&Some(record.variant.clone())));
         set
     }
+}
+
+/// Returns true if a patch that does not apply, build or boot does not end the command: after the
+/// last one, nothing is left to try.
+const fn goes_on(args: &SeriesArgs) -> bool {
+    args.keep_going || args.last
 }
 
 /// What a kernel is called in records: by its patch.

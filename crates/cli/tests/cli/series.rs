@@ -3,6 +3,7 @@
 use crate::common::{read, refused, stderr};
 use crate::lab::{NATIVE, World, assert_failed};
 use pageout_record::schema::RecordSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::process::{Command, Output};
 
@@ -306,6 +307,49 @@ fn a_condition_is_judged_for_every_patch() {
     let (status, told) = judged("middle..main");
     assert_eq!(status, Some(1), "{told}");
     assert!(told.contains("reclaim>1%: failed: p1 (reclaim-file): worse by 66.67%"), "{told}");
+}
+
+#[test]
+fn with_last_only_the_head_is_built_and_judged() {
+    let world = world(&["broken\n", "third\n"]);
+    let words = "series start..main reclaim-file order=4 --last --fail-on 1%";
+    let text = ended(&world, words, 0);
+    assert!(
+        text.starts_with(&format!("KTAP version 1\n1..1\n{OK}ok 1 p2: mm:_patch_2\n")),
+        "{text}"
+    );
+    git(&world, "checkout --quiet main~1");
+    ended(&world, "series start..HEAD reclaim-file order=4 --last --fail-on 1% --bisect", 125);
+    let unknown = world.run("series start..nowhere order=4 --last --fail-on 1% --bisect");
+    assert_eq!(unknown.status.code(), Some(128), "{}", stderr(&unknown));
+    let base = world.run("series main~1..main order=4 --last --fail-on 1% --bisect");
+    assert_eq!(base.status.code(), Some(128), "{}", stderr(&base));
+}
+
+/// The base of a bisection is the good commit. One commit between does not build, and is passed
+/// over.
+#[test]
+fn git_bisect_finds_the_commit_that_is_slower() {
+    let world = world(&["third 1\n", "third 2\n", "broken\n", "third 3\n", "half 1\n", "half 2\n"]);
+    git(&world, "bisect start main main~5");
+    let judge = "series main~5..HEAD reclaim-file order=4 --last --fail-on 1% --bisect";
+    let pageout = world.command(judge);
+    let mut bisect = Command::new("git");
+    bisect.current_dir(world.path("tree")).args(["bisect", "run"]).arg(pageout.get_program());
+    let of_tree = |word: &OsStr| match word.to_str() {
+        Some("cache") => "../cache".into(),
+        Some("tree") => ".".into(),
+        Some("main~5..HEAD") => format!("{}..HEAD", git(&world, "rev-parse main~5").trim()).into(),
+        _ => word.to_owned(),
+    };
+    bisect.args(pageout.get_args().map(of_tree));
+    for (name, value) in pageout.get_envs() {
+        bisect.env(name, value.expect("it is set"));
+    }
+    let output = bisect.output().expect("git runs");
+    let said = printed(&output);
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    assert!(said.contains("is the first bad commit") && said.contains("mm:_patch_5"), "{said}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ const KERNELS: &str = "builds and boots kernels: `cargo xtask lab` does";
 const BARE_METAL: &str = "builds for another machine: `cargo xtask test package` does";
 
 /// Commands by their beginnings, the longer ones first.
-const WAYS: [(&str, Way); 20] = [
+const WAYS: [(&str, Way); 21] = [
     ("pageout bench flush-reach", Way::AsPrinted),
     ("pageout bench", Way::Help("takes a minute: tests of the commands do it with one round")),
     ("pageout lab script", Way::AsPrinted),
@@ -29,6 +29,7 @@ const WAYS: [(&str, Way); 20] = [
     ("target/release/pageout lab source", Way::Help("downloads a kernel's source")),
     ("pageout lab source", Way::Help("downloads a kernel's source")),
     ("pageout lab", Way::WithoutTools(KERNELS)),
+    ("git bisect start BAD GOOD && git bisect run pageout lab", Way::WithoutTools(KERNELS)),
     ("target/release/pageout lab", Way::WithoutTools(KERNELS)),
     ("ARCH=arm64 ", Way::Elsewhere("boots a kernel that the report names")),
     ("sh crates/lab/files/reports/run.sh", Way::Elsewhere("boots a kernel that the report names")),

@@ -80,6 +80,13 @@ pub(crate) const CHANGES: &[Change] = &[
     ),
     change("git bisect", "/tmp/", "./"),
     change("git bisect", "git bisect start BAD GOOD && git bisect run sh", "sh"),
+    change(
+        "git bisect run pageout",
+        "git bisect start BAD GOOD && git bisect run pageout",
+        "pageout",
+    ),
+    change("git bisect run pageout", "--tree . GOOD..HEAD", "--tree linux base..mine"),
+    change("git bisect run pageout", "--fail-on 1% --bisect", ""),
 ];
 
 /// The command with every change that applies to it, and their numbers.
